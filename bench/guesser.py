@@ -1,7 +1,7 @@
 """Can chance alone confirm a pair? `python -m bench.guesser [RUN] [--pairs N]`, over the accepted pairs of a run.
 
 A guesser searches a random piece of the question and then random names as often as the target asks for, and answers any
-span of the wanted type that it has seen: by regular expressions of its own, nothing of pipeline.embedded, no tagger.
+span of the wanted type that it has seen: by regular expressions of its own, nothing of pipeline.demo, no tagger.
 Only the judge and the support rule are those of the loop. Intervals are bootstrapped over pairs.
 """
 

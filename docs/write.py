@@ -1,4 +1,4 @@
-"""`python -m docs.write`: write every page of `docs/reference` that is made from the code.
+"""`python -m docs.write`: write every page of the documents that is made from the code.
 
 Words stand beside what they describe: an option's help, a setting's docstring, `columns.toml` for the columns. A
 setting or a column without words raises KeyError, so that none is added in silence; a test compares the pages with what
@@ -7,7 +7,7 @@ this gives.
 
 from pathlib import Path
 
-from docs import api, columns, commands, environment, settings
+from docs import api, architecture, columns, commands, environment, settings
 
 FOLDER = Path(__file__).parent / "reference"
 PAGES = {
@@ -16,6 +16,8 @@ PAGES = {
     "columns.md": columns.page,
     "environment.md": environment.page,
     "api.md": api.page,
+    "../concepts/architecture.md": architecture.page,
+    "../concepts/architecture.svg": architecture.picture,
 }
 
 

@@ -8,6 +8,7 @@ from pipeline.errors import unknown
 
 FOLDERS = {
     "branching": "pipeline.exports.branching",
+    "checks": "pipeline.loop.checks",
     "distractors": "pipeline.distractors.kinds",
     "gates": "pipeline.gates",
     "readers": "pipeline.corpus.readers",

@@ -10,8 +10,8 @@ from pipeline.agents.tools import render
 from pipeline.distractors.encounters import encounters
 from pipeline.types import (
     Call,
-    Check,
     Distractor,
+    DistractorCheck,
     DistractorEval,
     Draft,
     Kind,
@@ -68,8 +68,10 @@ def teacher_rollout(draft: Draft, w: World, searches: Searches, answer: str, sam
 
 def distractor_eval(w: World, record: Record) -> DistractorEval:
     """The lie, used; the same of another edition, rejected; and the same rollouts in both arms, but for one."""
-    used = lie(w).model_copy(update={"checks": (Check(name="marked", passed=True),)})
-    failed = used.model_copy(update={"mark": "1912", "checks": (Check(name="marked", passed=False, detail="why"),)})
+    used = lie(w).model_copy(update={"checks": (DistractorCheck(name="marked", passed=True),)})
+    failed = used.model_copy(
+        update={"mark": "1912", "checks": (DistractorCheck(name="marked", passed=False, detail="why"),)}
+    )
     plain, verdicts = record.confirmation, record.confirmation_verdicts
     assert record.draft
     misled = played(record.draft.question, [("the crossing", [w.bridge, used.passage])], "1399", plain[0].sample)

@@ -13,6 +13,7 @@ from pipeline.agents.tools import (
     LinksArguments,
     OpenArguments,
     SearchArguments,
+    drafted,
     render,
     render_links,
 )
@@ -128,10 +129,11 @@ async def _checked(box: Toolbox, state: AgentState, arguments: str) -> str:
     say so would cost as much as all before it together."""
     if box.check is None or state.checks >= box.checks:
         return f"All {box.checks} checks are used up. Call `{box.tools[-1].name}`."
-    found = await box.check(arguments, state)
+    draft = drafted(arguments)
+    found = await box.check(draft, state)
     state.checks += 1
     if not found:
-        state.final = arguments
+        state.final = draft
         return ""
     return f"{found}\nChecks left: {box.checks - state.checks}."
 

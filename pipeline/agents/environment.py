@@ -13,7 +13,7 @@ from pipeline import prompts
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import RunConfig
 from pipeline.config.limits import AgentLimits
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.llm.base import Tool
 from pipeline.types import Data, Record, sha256
 

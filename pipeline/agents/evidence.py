@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipeline.agents.mentions import mentions
+from pipeline.agents.naming import mentions
 from pipeline.retrieval.base import Retriever
 from pipeline.text import untagged
 from pipeline.text.names import contains

@@ -1,7 +1,8 @@
 """The one tool loop of generator, refiner, solver and teacher.
 
 Tools and system prompt stay the same and first, and a conversation only grows, so that a server can cache the prefix:
-but for the one cut, to half, of an author's that has become too large (`Agent.author`). Whatever goes wrong in it goes
+but for the one cut, to half, of an author's that has become too large (`Agent.author`), and the drafts that it has had
+checked, of which only the last remains. Whatever goes wrong in it goes
 back to the model as text or ends it with a `Stop`; none of it is an exception.
 """
 
@@ -11,10 +12,10 @@ from dataclasses import dataclass
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
 from pipeline.agents.parse import MOST_BYTES
-from pipeline.agents.room import cut
+from pipeline.agents.room import cut, supersede
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import LLM, Finish, Request
-from pipeline.llm.tokens import size
+from pipeline.llm.token_estimate import size
 from pipeline.types import Message, Stop, ToolCall, Trajectory
 
 MOST_CALLS = 4
@@ -116,6 +117,7 @@ async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -
         why = _UNUSABLE.get(completion.finish, "called no tool")
         names = ", ".join(tool.name for tool in agent.tools)
         _error(state, Message(role="user", content=f"Your last message {why}. Call one of: {names}."))
+    checks = state.checks
     for place, call in enumerate(calls):
         content, good = await carry_out(agent, state, call, place)
         if state.final:
@@ -128,6 +130,8 @@ async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -
             state.messages.append(message)
         else:
             _error(state, message)
+    if state.checks > checks:
+        supersede(state)
     return True
 
 

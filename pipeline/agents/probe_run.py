@@ -8,7 +8,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Completion, Finish, Request
 from pipeline.llm.endpoint import longer_context, prompt_cut
-from pipeline.llm.tokens import size, tokens
+from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import Message
 
 PARSER = "the tool parser of the model's family (vLLM: --enable-auto-tool-choice --tool-call-parser ...)"

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 import orjson
 
 from pipeline.agents.calls import AgentState
+from pipeline.agents.tools import CHECK, drafted
 from pipeline.llm.base import Tool
-from pipeline.llm.tokens import size, tokens
-from pipeline.types import Message, Passage
+from pipeline.llm.token_estimate import size, tokens
+from pipeline.types import Message, Passage, ToolCall
 
 OTHER, LINKED, CITED = range(3)
 """What a passage is worth."""
@@ -39,6 +40,24 @@ def cut(state: AgentState, tools: Sequence[Tool], room: int, *, thoughts: bool =
                 state.messages[place] = message.model_copy(update={"reasoning": ""})
                 left -= tokens(message.reasoning)
             left -= _drop(state, message, [i for i, value in worth[place].items() if value <= most_worth])
+
+
+def supersede(state: AgentState) -> None:
+    """Cut the drafts that were checked before the last turn, but for their questions: what was said of them remains."""
+    turns = [place for place, message in enumerate(state.messages) if message.role == "assistant"]
+    for place in turns[:-1]:
+        message = state.messages[place]
+        calls = tuple(_without_draft(call) if call.name == CHECK else call for call in message.tool_calls)
+        state.messages[place] = message.model_copy(update={"tool_calls": calls})
+
+
+def _without_draft(call: ToolCall) -> ToolCall:
+    try:
+        draft = orjson.loads(drafted(call.arguments))
+    except orjson.JSONDecodeError:
+        draft = None
+    question = draft.get("question", "") if isinstance(draft, dict) else ""
+    return call.model_copy(update={"arguments": orjson.dumps({"superseded": True, "question": question}).decode()})
 
 
 def _drop(state: AgentState, message: Message, ids: Collection[str]) -> int:

@@ -13,7 +13,7 @@ from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.llm.base import LLM
-from pipeline.llm.deadline import in_time
+from pipeline.llm.deadline import with_timeouts
 from pipeline.retrieval.base import Retriever
 from pipeline.text import normalise
 from pipeline.types import NOT_FOUND, Draft, GradedRollout, Message, Rollout
@@ -54,7 +54,7 @@ async def graded_rollout(
     """One rollout of the run's solver, or of another model in its place, over the index of the context; with its
     verdict. Raises DeadlineExceeded, and FormatError where a judge gives none."""
     agent = solver(context.config, context.llm, context.retriever, model)
-    made = await in_time(partial(attempt, agent, draft.question, sample), context.config.how.rollout_seconds)
+    made = await with_timeouts(partial(attempt, agent, draft.question, sample), context.config.how.rollout_seconds)
     # Without its support an answer is not correct even if the judge accepts it, so the judge need not be paid.
     ask = grading.supported(draft, made) or not context.config.loop.early_stop
     return GradedRollout(made, grading.verdict(draft, made, await grade(draft, made.answer, context, ask=ask)))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import orjson
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
@@ -115,15 +116,6 @@ def _tool(name: str, description: str, arguments: type[Data]) -> Tool:
     return Tool(name=name, description=description, parameters=schema_of(arguments))
 
 
-def _bare(schema: Any) -> Any:
-    """The schema without the descriptions, which another tool of the same request gives."""
-    if isinstance(schema, dict):
-        return {
-            key: _bare(value) for key, value in schema.items() if not (key == "description" and isinstance(value, str))
-        }
-    return [_bare(item) for item in schema] if isinstance(schema, list) else schema
-
-
 SEARCH = _tool("search", "Search the corpus. Returns the passages that match the query best.", SearchArguments)
 OPEN = _tool(
     "open",
@@ -139,19 +131,32 @@ COMPOSE = _tool("compose", "Give the question with its answer and the evidence o
 CHECK = "check"
 
 
-def _check(last: Tool) -> Tool:
-    """`check` for an agent that ends with this tool."""
-    said = f"Have a draft checked as by the audit. It takes what `{last.name}` takes, and does the same with one "
-    said += "that passes; of any other it names the rules that would send it back."
-    return Tool(name=CHECK, description=said, parameters=_bare(last.parameters))
+def _check(last: str) -> Tool:
+    """`check` for an agent that ends with the tool of this name, which is offered beside it: another copy of its fields
+    would be sent again in each turn."""
+    said = f"Have a draft checked as by the audit. One that passes is taken as by `{last}`; of any other the rules are "
+    draft = {"type": "object", "description": f"All that `{last}` takes, under the same names."}
+    parameters = {"properties": {"draft": draft}, "required": ["draft"], "type": "object"}
+    return Tool(name=CHECK, description=f"{said}named that would send it back.", parameters=parameters)
+
+
+def drafted(arguments: str) -> str:
+    """The draft in the arguments of a `check`; they themselves where they are none, as of a model that gives its fields
+    one by one."""
+    try:
+        read = orjson.loads(arguments)
+    except orjson.JSONDecodeError:
+        return arguments
+    draft = read.get("draft") if isinstance(read, dict) else None
+    return orjson.dumps(draft).decode() if isinstance(draft, dict) else arguments
 
 
 SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
 TEACHER_TOOLS = (SEARCH, ANSWER)
-GENERATOR_TOOLS = (SEARCH, OPEN, _check(PROPOSE), PROPOSE)
-REFINER_TOOLS = (SEARCH, OPEN, _check(REVISE), REVISE)
+GENERATOR_TOOLS = (SEARCH, OPEN, _check(PROPOSE.name), PROPOSE)
+REFINER_TOOLS = (SEARCH, OPEN, _check(REVISE.name), REVISE)
 WALK_TOOLS, WALK_REFINER_TOOLS = (LINKS, *GENERATOR_TOOLS), (LINKS, *REFINER_TOOLS)
-COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE), COMPOSE)
+COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE.name), COMPOSE)
 _ANY: dict[str, type[Data]] = {
     PROPOSE.name: AnyProposeArguments,
     REVISE.name: AnyProposeArguments,
@@ -164,7 +169,7 @@ def for_answers(tools: Sequence[Tool], kind: AnswerType) -> tuple[Tool, ...]:
     if kind.plain:
         return tuple(tools)
     last = tools[-1].model_copy(update={"parameters": schema_of(_ANY[tools[-1].name])})
-    return (*(_check(last) if tool.name == CHECK else tool for tool in tools[:-1]), last)
+    return (*tools[:-1], last)
 
 
 def shown(passage: Passage) -> dict[str, str]:

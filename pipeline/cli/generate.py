@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli import console, options, pages
+from pipeline.cli import console, options
+from pipeline.cli import record_page as pages
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.config.how import How
@@ -137,7 +138,7 @@ def _run(
 
 def say_target(config: RunConfig) -> None:
     """Say what a solve rate that is a target means in tries, if it is one."""
-    from pipeline.loop.band import explained
+    from pipeline.loop.target_range import explained
 
     if band := config.band:
         few = len(band.counts) == 1 and band.low < band.high
@@ -189,14 +190,14 @@ def _for_more(result: "RunResult", config: RunConfig) -> str:
         return "most passages have no walk that long: try fewer --steps, --strategy sage, or more --max-seeds"
     short = result.reasons.get("superficial", 0)
     none = sum(count for reason, count in result.reasons.items() if reason.partition(":")[0] == "no_draft")
-    embedded = config.models.of("generator").embedded
-    if embedded and short + none == result.planned:
+    understands = config.models.of("generator").capabilities.understands
+    if not understands and short + none == result.planned:
         return (
             "none gave a chain of hops. The demo model reads English prose only: name a --model that reads these "
             "texts, try fewer --steps, or continue with --max-seeds"
         )
     if 2 * (short + none) <= result.planned:
         return "for more: --max-seeds"
-    if none > short and not embedded:
+    if none > short and understands:
         return "for more: --max-seeds; the model asked nothing usable: test it with digsite doctor --model"
     return "for more: --max-seeds; most had no chain that long: try fewer --steps, or a --model that reads such text"

@@ -53,7 +53,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
 ) -> None:
     """Show how the seeds of a run ended and what it cost, list them, or show one in full."""
     from pipeline.analysis import money
-    from pipeline.cli import pages
+    from pipeline.cli import record_page as pages
     from pipeline.run import publish, read
     from pipeline.run.attempts import spent
     from pipeline.view.query import ItemQuery, selected

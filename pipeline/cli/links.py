@@ -9,7 +9,7 @@ from pipeline.cli import console, options
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.links.stored import Links as Stored
+    from pipeline.links.stored import StoredLinks as Stored
 
 _SHOWN = 20
 

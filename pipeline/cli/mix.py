@@ -8,7 +8,7 @@ import typer
 from pipeline.cli import console, options
 from pipeline.cli.runs import View
 from pipeline.config.gates import GateConfig
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.run.locate import run_folder
 
 Runs = Annotated[list[str], typer.Argument(metavar="RUN...", help="Runs, each as for 'inspect'.")]

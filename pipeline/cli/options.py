@@ -14,10 +14,9 @@ import typer
 
 from pipeline.config import RunConfig, build, toml
 from pipeline.config.gates import GateConfig
-from pipeline.config.models import PROVIDERS
-from pipeline.config.sft import SftConfig
+from pipeline.config.providers import BUILT_IN, PROVIDERS, built_in
+from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
-from pipeline.types import DEMO_MODELS
 
 MODELS = "embedded|openai:NAME|gguf:FILE"
 BaseUrl = Annotated[
@@ -214,12 +213,12 @@ def gates_and_sft(command: str, before: dict[str, Any], sets: list[str]) -> tupl
 
 def model(text: str) -> dict[str, str]:
     """The settings of `embedded`, `gguf:FILE`, or `openai:NAME` for every server that speaks OpenAI's protocol."""
-    if text.strip() in DEMO_MODELS:
-        return {"provider": "embedded", "model": text.strip()}
+    if built_in(text.strip()):
+        return {"provider": BUILT_IN, "model": text.strip()}
     provider, _, name = text.strip().partition(":")
     if provider == "gguf" and name:
         return {"provider": provider, "file": name}
-    if provider not in PROVIDERS or provider == "embedded" or not name:
+    if provider not in PROVIDERS or provider == BUILT_IN or not name:
         raise UsageError(f"no model '{text}'; known: embedded, openai:NAME with --base-url URL, or gguf:FILE")
     return {"provider": provider, "model": name}
 

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli import console, options, pages
+from pipeline.cli import console, options
+from pipeline.cli import record_page as pages
 from pipeline.cli.generate import SHORT, say_target
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig

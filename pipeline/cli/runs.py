@@ -8,7 +8,7 @@ import typer
 
 from pipeline.cli import console, options
 from pipeline.config.gates import GateConfig
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder
 

@@ -8,7 +8,7 @@ import typer
 
 from pipeline.cli import console, options
 from pipeline.config.how import How
-from pipeline.config.retrieval import TOKEN_ENV
+from pipeline.config.retrieval_settings import TOKEN_ENV
 from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder
 
@@ -82,7 +82,7 @@ def serve_model(
     seed: Annotated[int, typer.Option(min=0, help="The --seed of the runs that will use it.")] = 0,
 ) -> None:
     """Serve the demo model over OpenAI's wire until Ctrl-C: a whole run through HTTP gives the same bytes."""
-    from pipeline.serve.demo_model import router
+    from pipeline.serve.demo_server import router
     from pipeline.serve.http_server import ServerConfig, create_app, serve, url
 
     server = ServerConfig(host=host, port=port, token_env=token_env)

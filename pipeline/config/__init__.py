@@ -7,28 +7,28 @@ concurrency, folders, time-outs) is not: it may change between two calls that co
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import orjson
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from pipeline import prompts
 from pipeline.config import address, toml
-from pipeline.config.fitting import fitted
+from pipeline.config.config_errors import config_error
+from pipeline.config.derived_limits import derive_limits
 from pipeline.config.gates import GateConfig
 from pipeline.config.how import MOST_SEEDS, How
 from pipeline.config.limits import AgentLimits, AuthorLimits
-from pipeline.config.links import LinksConfig
-from pipeline.config.links import code as links_code
-from pipeline.config.loop import MOST_TRIES, Check, ChecksConfig, LoopConfig
-from pipeline.config.mistakes import mistake
+from pipeline.config.links_settings import LinksConfig
+from pipeline.config.links_settings import code as links_code
+from pipeline.config.loop_settings import MOST_TRIES, ChecksConfig, LoopConfig, asked_checks
 from pipeline.config.models import ModelConfig
 from pipeline.config.presets import PRESETS
 from pipeline.config.questions import AnswerTypes, QuestionsConfig
-from pipeline.config.ragshaper import DistractorConfig, TeacherConfig, TreeConfig
-from pipeline.config.retrieval import RetrievalConfig
+from pipeline.config.ragshaper_settings import DistractorConfig, TeacherConfig, TreeConfig
+from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError, unknown
 from pipeline.types import PLAIN, AnswerType, AsOf, Data, TargetRange, sha256
 from pipeline.types.distractor import Kind
@@ -175,19 +175,17 @@ class RunConfig(Data):
     def checks_run(self) -> tuple[str, ...]:
         if self.checks.run is not None:
             return self.checks.run
-        if not self.models.of("reader").embedded:
-            return get_args(Check)
-        # The embedded reader understands what the embedded solver does: no judge of what better ones may.
-        return ("oracle",) if self.models.of("solver").embedded else ()
+        if self.models.of("reader").capabilities.understands:
+            return asked_checks()
+        # Rules read what a solver by rules does: no judge of what better ones may.
+        return () if self.models.of("solver").capabilities.understands else ("oracle",)
 
     def screened(self) -> int | None:
         """The rollouts of the screen; none where all K decide."""
         return min(self.loop.screen, self.loop.rollouts) if self.loop.confirm else None
 
     def what(self) -> dict[str, Any]:
-        """The digested part, with the digests of all prompts and of the demo model's code where it is used."""
-        from pipeline.embedded import digest, weak
-
+        """The digested part, with the digests of all prompts, and of the code of models that are code."""
         untargeted = {"solve_rate", "policy"} if self.solve_rate is None else set()
         tree = self.model_dump(mode="json", exclude={"how", "gates", "sft", "models", "links"} | untargeted)
         tree["corpus"] |= {"name": self.corpus.identity}
@@ -206,10 +204,8 @@ class RunConfig(Data):
         }
         if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))
-        if any(model.embedded for model in self.models.all()):
-            tree["embedded_code"] = digest()
-        if any(model.model == "embedded-weak" for model in self.models.all()):
-            tree["embedded_weak_code"] = weak.digest()
+        for model in self.models.all():
+            tree |= model.capabilities.code
         return tree
 
     def _may_ask(self, prompt: str) -> bool:
@@ -238,7 +234,7 @@ class RunConfig(Data):
         """How many seeds are run at once: somewhat more than the endpoints take calls, since some only search."""
         if self.how.concurrency is not None:
             return self.how.concurrency
-        calls = sum({m.model: m.concurrency for m in self.models.all() if m.provider != "embedded"}.values())
+        calls = sum({m.model: m.concurrency for m in self.models.all() if not m.built_in}.values())
         return min(calls + max(calls // 4, LOCAL_SEEDS), MOST_SEEDS) if calls else LOCAL_SEEDS
 
     def digest(self) -> str:
@@ -273,7 +269,7 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
     tree: dict[str, Any] = {}
     for layer in (toml.read(file) if file is not None else {}, values or {}, *map(toml.setting, sets)):
         # As lists, so that a later base_url takes the place of earlier base_urls.
-        tree = toml.merged(tree, address.each_listed(layer))
+        tree = toml.merged(tree, address.normalize_urls(layer))
     toml.check(tree)
     if isinstance(policy := tree.get("policy"), str) and policy:
         tree = toml.merged({"gates": {"policy": policy}}, tree)
@@ -286,11 +282,11 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
     limits = RunConfig().model_dump(mode="json", include={"generator", "solver"})
     tree = toml.merged(toml.merged(limits, PRESETS[preset]), {**tree, "preset": preset})
     try:
-        config = fitted(RunConfig.model_validate(tree), given)
+        config = derive_limits(RunConfig.model_validate(tree), given)
     except ValidationError as error:
-        raise mistake(RunConfig, error.errors()[0]) from error
-    special = [kind.value for kind in config.answer_types if not kind.plain]
-    if special and config.models.of("generator").embedded:
-        known = f"the demo model writes {', '.join(PLAIN)} and no '{special[0]}'"
+        raise config_error(RunConfig, error.errors()[0]) from error
+    writes = config.models.of("generator").capabilities.answer_types
+    if lacking := [kind for kind in config.answer_types if kind not in writes]:
+        known = f"the demo model writes {', '.join(writes)} and no '{lacking[0]}'"
         raise UsageError(f"answer_types: {known}; name a model with --model")
     return config

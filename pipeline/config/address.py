@@ -38,7 +38,7 @@ def listed(model: dict[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in model.items() if key != "base_url"}, "base_urls": [model["base_url"]]}
 
 
-def each_listed(tree: dict[str, Any]) -> dict[str, Any]:
+def normalize_urls(tree: dict[str, Any]) -> dict[str, Any]:
     """A tree of settings with every model `listed`."""
     models = tree.get("models")
     return {**tree, "models": each_model(models, listed)} if isinstance(models, dict) else tree

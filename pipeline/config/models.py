@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipeline.config import address
+from pipeline.config.providers import BUILT_IN, built_in
+from pipeline.config.sampling import Sampling
+from pipeline.config.weights import name as weights_name
 from pipeline.errors import UsageError
-from pipeline.llm.base import Sampling
-from pipeline.llm.weights import name as weights_name
-from pipeline.types import DEMO_MODELS, Data, Usage
+from pipeline.types import Data, Usage
+from pipeline.types.capabilities import Capabilities
 
-PROVIDERS = ("embedded", "openai", "gguf")
 LOCAL_LIMITS = {"concurrency": 2, "timeout_seconds": 3600.0}
 """On a CPU one turn of an agent takes up to some minutes."""
 LOCAL_CONTEXT = 16_384
@@ -69,14 +70,14 @@ class Prices(Data):
 
 
 class ModelConfig(Data):
-    """One model. The embedded one needs no more than its name."""
+    """One model. One that comes with the product needs no more than its name."""
 
-    provider: Literal["embedded", "openai", "gguf"] = "embedded"
+    provider: Literal["embedded", "openai", "gguf"] = BUILT_IN
     """`openai`: any server with OpenAI's Chat Completions API (OpenAI, vLLM, SGLang, llama.cpp, ...); `gguf`: a
     local file of weights; `embedded`: the demo model."""
     file: Path | None = None
     """File of weights for `gguf`, which runs in this process on the CPU."""
-    model: str = Field("embedded", min_length=1)
+    model: str = Field(BUILT_IN, min_length=1)
     """The model's name, as its server knows it; `embedded` and `embedded-weak` are the demo model."""
     sampling: Sampling = Sampling()
     reasoning: Literal["keep", "strip"] = Field("strip", exclude_if=lambda value: value == "strip")
@@ -125,9 +126,9 @@ class ModelConfig(Data):
 
     @model_validator(mode="after")
     def _possible(self) -> "ModelConfig":
-        if self.provider == "embedded" and not self.embedded:
+        if self.built_in and built_in(self.model) is None:
             raise ValueError(f"missing `provider` for model '{self.model}': say provider = 'openai'")
-        if not self.embedded and (most := self.sampling.max_tokens) > self.context // 2:
+        if self.capabilities.limited and (most := self.sampling.max_tokens) > self.context // 2:
             raise ValueError(
                 f"sampling.max_tokens = {most} is more than half of context = {self.context}: "
                 "lower it, or set context to what the server takes"
@@ -144,9 +145,20 @@ class ModelConfig(Data):
         return [self.model_copy(update={"base_urls": (url,)}) for url in self.base_urls]
 
     @property
-    def embedded(self) -> bool:
-        """Is it the demo model, in this process or through `digsite serve-model`?"""
-        return self.model in DEMO_MODELS
+    def built_in(self) -> bool:
+        """Is it code of the product that answers, in this process?"""
+        return self.provider == BUILT_IN
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the model states of itself, in this process or through `digsite serve-model`."""
+        home = built_in(self.model)
+        return home.capabilities(self.model) if home else Capabilities()
+
+    @property
+    def may_train(self) -> bool:
+        """May models be trained on its output, as its user and it itself say?"""
+        return self.trainable and self.capabilities.trainable
 
     @property
     def keeps_thoughts(self) -> bool:
@@ -154,9 +166,9 @@ class ModelConfig(Data):
 
     @property
     def room(self) -> int | None:
-        """Tokens that a request may have, so that completion and thinking fit; None for the demo model, which has no
-        limit."""
-        return None if self.embedded else min(self.context * 3 // 4, self.context - self.sampling.max_tokens)
+        """Tokens that a request may have, so that completion and thinking fit; None where it has no limit."""
+        limited = self.capabilities.limited
+        return min(self.context * 3 // 4, self.context - self.sampling.max_tokens) if limited else None
 
     @property
     def concurrency(self) -> int:
@@ -205,7 +217,7 @@ class ModelConfig(Data):
 
     def what(self) -> dict[str, Any]:
         """The digested part. A name is one model wherever it is asked, so the provider is no part of it."""
-        digested = {"model", "sampling"} | (set() if self.embedded else {"context", "reasoning"})
+        digested = {"model", "sampling"} | ({"context", "reasoning"} if self.capabilities.limited else set())
         # What is so of most models is no part of it.
         return self.model_dump(mode="json", include=digested | (set() if self.trainable else {"trainable"}))
 
@@ -234,6 +246,6 @@ def inherited(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
         kept = {key: value for key, value in kept.items() if key not in _OF_ONE_MODEL}
     if not address.servers(role.get("base_urls", kept.get("base_urls"))) <= address.servers(kept.get("base_urls")):
         kept = {key: value for key, value in kept.items() if key not in _OF_ONE_SERVER}
-    if role.get("provider", base.get("provider", "embedded")) != base.get("provider", "embedded"):
+    if role.get("provider", base.get("provider", BUILT_IN)) != base.get("provider", BUILT_IN):
         kept = {key: value for key, value in kept.items() if key not in {"model", "file", *_OF_ONE_MODEL}}
     return {**kept, **role}

@@ -28,6 +28,6 @@ class QuestionsConfig(Data):
     earlier ones were refused."""
 
     def twins(self, models: Models) -> float:
-        """The share that these models make: none with the demo model, which answers whatever it is asked."""
-        able = not any(models.of(role).embedded for role in ("writer", "reader", "solver"))
+        """The share that these models make: none where one of them answers whatever it is asked."""
+        able = all(models.of(role).capabilities.understands for role in ("writer", "reader", "solver"))
         return self.unanswerable if able else 0.0

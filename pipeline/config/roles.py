@@ -59,16 +59,17 @@ class Models(Data):
 
     def judges(self) -> tuple[ModelConfig, ...]:
         """Who must say yes for a yes: the judge, and another model where there is one, neither the generator's nor, if
-        it can be helped, the solver's; else the judge again. The embedded judge's rules give one answer, once.
+        it can be helped, the solver's; else the judge again. One that goes by rules gives
+        one answer, once.
 
         A model to be trained judges nothing: a new checkpoint must be graded as the one before it was.
         """
         first = self.of("judge")
-        if first.embedded:
+        if not first.capabilities.understands:
             return (first,)
         partial = [self.of("generator").model, self.of("solver").model]
         played = [self.default, *map(self.of, ROLES)]
-        others = {one.model: one for one in played if one.model != first.model and not one.embedded}
+        others = {one.model: one for one in played if one.model != first.model and one.capabilities.understands}
         ranked = sorted(others.values(), key=lambda one: [one.model == name for name in partial])
         if ranked and (first.model == partial[0] or ranked[0].model != partial[0]):
             return first, ranked[0]

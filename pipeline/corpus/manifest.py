@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BeforeValidator, Field, ValidationError
 
 from pipeline.config import ADDRESSED, CorpusConfig, slug, toml
-from pipeline.config.mistakes import mistake
+from pipeline.config.config_errors import config_error
 from pipeline.corpus import readers
 from pipeline.corpus.readers import hf, lucene
 from pipeline.corpus.readers.base import ReadLimits
@@ -100,7 +100,7 @@ def _parsed(kind: type[_T], path: Path) -> _T:
     except UsageError as error:
         raise CorpusError(str(error).replace("cannot read", "cannot read the manifest", 1)) from error
     except ValidationError as error:
-        raise CorpusError(f"{path}: {mistake(kind, error.errors()[0])}") from error
+        raise CorpusError(f"{path}: {config_error(kind, error.errors()[0])}") from error
 
 
 def resolve(name_or_path: str, **said_of_it: str | None) -> Manifest:

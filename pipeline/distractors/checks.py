@@ -20,7 +20,7 @@ from pipeline.errors import FormatError
 from pipeline.retrieval.overlay import Overlay
 from pipeline.text import dates, numbers, untagged, words
 from pipeline.text.names import contains
-from pipeline.types import Check, Distractor, Draft, Passage, Usage
+from pipeline.types import Distractor, DistractorCheck, Draft, Passage, Usage
 
 TRUTH_DEPTH = 50
 """Passages in which a claim is looked for."""
@@ -52,13 +52,13 @@ class DistractorChecks:
         The blind reader sends back what can be written again, and refuses nothing of the `last` try: a strong model
         told all of the ten that it saw for the first time, and what misleads a solver is no worse for that.
         """
-        made: list[Check] = []
+        made: list[DistractorCheck] = []
         for name, test in CHECKS.items():
-            # The demo reader knows nothing of style.
-            if test is blind and self.context.config.models.of("reader").embedded:
+            # Rules know nothing of style.
+            if test is blind and not self.context.config.models.of("reader").capabilities.understands:
                 continue
             wrong = await test(distractor, self)
-            made.append(Check(name=name, passed=not wrong or (last and test is blind), detail=wrong))
+            made.append(DistractorCheck(name=name, passed=not wrong or (last and test is blind), detail=wrong))
             if not made[-1].passed:
                 break
         return distractor.model_copy(update={"checks": tuple(made), "blind": self.named.get(distractor.id, ())})
@@ -110,11 +110,11 @@ def differs(claim: str, answer: str) -> bool:
 async def no_living_person(d: Distractor, case: DistractorChecks) -> str:
     """Neither what it is about nor what it claims may be someone alive; what is not known to be dead may be.
 
-    A reader says it, of any language. In place of the demo reader rules do, which read English and take some things for
-    persons: a backdoor ends as an actor does.
+    A reader says it, of any language. In place of one that does not understand, rules do, which read English and take
+    some things for persons: a backdoor ends as an actor does.
     """
     source = await case.context.retriever.get(d.source_id)
-    if source is None or case.context.config.models.of("reader").embedded:
+    if source is None or not case.context.config.models.of("reader").capabilities.understands:
         return await _by_rules(d, case)
     known = await opening(d.claim, case.context.retriever) if is_name(d.claim) else None
     shown = [*filter(None, (known, source)), d.passage]

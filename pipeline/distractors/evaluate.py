@@ -22,7 +22,7 @@ from pipeline.distractors.writing_task import writing_task
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.retrieval.overlay import Overlay
-from pipeline.types import Check, Distractor, DistractorEval, Draft, Kind, Rollout, Usage, Verdict, sha256
+from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Kind, Rollout, Usage, Verdict, sha256
 
 EARLIER_HOPS = 4
 """Before the last hop a kind has this many times fewer tries."""
@@ -155,5 +155,5 @@ class _Writing:
 
 def _incomplete(distractor: Distractor) -> Distractor:
     """A passage whose companions cannot be used."""
-    failed = Check(name="whole", passed=False, detail="another passage of the try cannot be used")
+    failed = DistractorCheck(name="whole", passed=False, detail="another passage of the try cannot be used")
     return distractor.model_copy(update={"checks": (*distractor.checks, failed)}) if distractor.used else distractor

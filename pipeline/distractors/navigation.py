@@ -14,7 +14,7 @@ alike see the same and can be compared turn by turn.
 import random
 from collections.abc import Sequence
 
-from pipeline.config.ragshaper import TeacherConfig
+from pipeline.config.ragshaper_settings import TeacherConfig
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.overlay import Overlay, ranked
 from pipeline.text import words

@@ -11,13 +11,13 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.judge import grade
 from pipeline.agents.solver import rollout, solver
 from pipeline.agents.tools import TEACHER_TOOLS
-from pipeline.config.ragshaper import TeacherConfig
+from pipeline.config.ragshaper_settings import TeacherConfig
 from pipeline.context import RunContext
 from pipeline.distractors.encounters import encounters
 from pipeline.distractors.evaluate import with_verdict
 from pipeline.distractors.navigation import Navigation
 from pipeline.llm import ledger
-from pipeline.llm.deadline import in_time
+from pipeline.llm.deadline import with_timeouts
 from pipeline.types import DistractorEval, Draft, Rollout, TeacherRollout
 
 KEPT_ABOVE = 0.9
@@ -69,7 +69,7 @@ async def _teacher_rollout(
         messages = prompts.load("teacher/answer").render("", question=draft.question, searches=teacher.limits.searches)
         return await rollout(teacher, prompts.noted(messages, teacher.notes), sample, AgentState())
 
-    made = await in_time(start, context.config.how.rollout_seconds)
+    made = await with_timeouts(start, context.config.how.rollout_seconds)
     graded = await grade(draft, made.answer, context, ask=grading.supported(draft, made))
     verdict = grading.verdict(draft, made, graded)
     met = encounters(draft, distractor_eval.used, made, correct=verdict.correct)

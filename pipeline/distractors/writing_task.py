@@ -36,13 +36,13 @@ async def writing_task(draft: Draft, kind: str, target: int, context: RunContext
     """The task for a distractor of that kind that gets the answer of hop `target` wrong.
 
     None where the hop's passage is not in the corpus, or may be about someone who is alive, as far as rules can tell; a
-    real reader is asked of what was written instead (`no_living_person`).
+    reader that understands is asked of what was written instead (`no_living_person`).
     """
     hop = target - base.load(kind).SKIPPED_HOPS
     source = await context.retriever.get(draft.hops[hop].passage_id)
     cited = (draft.hops[hop].passage_id, draft.hops[target].passage_id)
-    ruled = context.config.models.of("reader").embedded
-    if source is None or (ruled and await living(cited, context.retriever)):
+    understands = context.config.models.of("reader").capabilities.understands
+    if source is None or (not understands and await living(cited, context.retriever)):
         return None
     answer = draft.hops[target].answer
     return WritingTask(

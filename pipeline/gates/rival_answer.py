@@ -6,7 +6,7 @@ The passages are those that the agents were shown, since whoever looks for the a
 from pipeline.agents.tools import all_shown
 from pipeline.config.gates import GateConfig
 from pipeline.gates.base import GateResult
-from pipeline.loop.audit.uniqueness import other_answer
+from pipeline.loop.checks.another_answer import other_answer
 from pipeline.types import Draft, Record, shown_id
 
 

@@ -20,10 +20,11 @@ import pyarrow.compute as pc
 
 from pipeline.corpus import Corpus, parts
 from pipeline.corpus.progress_log import LoggedProgress
-from pipeline.links import learning, runs, stated
+from pipeline.links import learning, stated
+from pipeline.links import sorted_tables as runs
 from pipeline.links.collecting import Collector
 from pipeline.links.mentions import Knowledge, mentions
-from pipeline.links.runs import Columns
+from pipeline.links.sorted_tables import Columns
 from pipeline.links.stated import Stated
 from pipeline.links.survey import chunks, survey
 from pipeline.links.titles import named

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.corpus import parts
-from pipeline.links import runs
+from pipeline.links import sorted_tables as runs
 from pipeline.links.mentions import STATED, TITLE
-from pipeline.links.runs import Columns, heads
-from pipeline.links.titles import Known
+from pipeline.links.sorted_tables import Columns, heads
+from pipeline.links.titles import KnownTitles
 from pipeline.links.tokens import U64
 from pipeline.store.files import atomic_file
 
@@ -31,7 +31,7 @@ class Collector:
         self._folder = folder
         self._ahead, self._group = ahead, group
         """Of each document the passages before it and the first of its versions."""
-        self._several, self._most = Known(several), most
+        self._several, self._most = KnownTitles(several), most
         self._titles = runs.read(folder / "titles.arrow")
 
     def collect(self, found: Sequence[Path]) -> None:
@@ -83,7 +83,7 @@ class Collector:
         rows = {name: np.concatenate([found[name], home[name]]) for name in found}
         order = np.lexsort((rows["start"], rows["start"] == 0, rows["place"], rows["hash"]))
         rows = {name: values[order] for name, values in rows.items()}
-        at_home = Known(np.sort(_pairs(home)))
+        at_home = KnownTitles(np.sort(_pairs(home)))
         rows["home"] |= at_home.holds(_pairs(rows)).astype(np.uint8)
         again = np.zeros(len(order), np.bool_)
         again[1:] = (rows["hash"][1:] == rows["hash"][:-1]) & (rows["place"][1:] == rows["place"][:-1])

@@ -7,7 +7,7 @@ import numpy as np
 
 from pipeline.corpus.split import Side, side
 from pipeline.links.offers import offers
-from pipeline.links.stored import Links
+from pipeline.links.stored import StoredLinks
 from pipeline.links.walks import Walks
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Data
@@ -46,7 +46,7 @@ class Coverage(Data):
 
 
 async def coverage(
-    links: Links, retrievers: Sequence[Retriever], k: int, targets: Sequence[int] = TARGETS, sample: int = SAMPLE
+    links: StoredLinks, retrievers: Sequence[Retriever], k: int, targets: Sequence[int] = TARGETS, sample: int = SAMPLE
 ) -> Coverage:
     """From a sample of passages that rests on the ids of documents alone."""
     starts = _starts(links, sample)
@@ -62,13 +62,13 @@ async def coverage(
     )  # fmt: skip
 
 
-def deepest(links: Links, most: int) -> int:
+def deepest(links: StoredLinks, most: int) -> int:
     """The longest walk of so many hops at most that starts from the sample; 0 where there is none of two."""
     sample = _starts(links, SAMPLE)
     return next((hops for hops in range(most, 1, -1) if any(own.any(start, hops) for start, own in sample)), 0)
 
 
-def _starts(links: Links, sample: int) -> list[tuple[int, Walks]]:
+def _starts(links: StoredLinks, sample: int) -> list[tuple[int, Walks]]:
     """Passages by their places, each with the walks of its side."""
     total = len(links.corpus.passages)
     chosen = np.random.default_rng(0).choice(total, min(sample, total), replace=False)

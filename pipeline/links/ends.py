@@ -4,7 +4,7 @@ An end is a number, a date or a name after two words, as in "was born in 1908". 
 words before such a thing, a search for the words does not lead to the passage.
 """
 
-from pipeline.links.runs import Columns, find
+from pipeline.links.sorted_tables import Columns, find
 from pipeline.links.survey import contexts
 from pipeline.links.tokens import Words, words
 from pipeline.types import Data, Passage

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.links import runs, versions
+from pipeline.links import near_duplicates as versions
+from pipeline.links import sorted_tables as runs
 from pipeline.links.mentions import Knowledge
-from pipeline.links.runs import Columns
-from pipeline.links.titles import Known, Titles
+from pipeline.links.sorted_tables import Columns
+from pipeline.links.titles import KnownTitles, Titles
 from pipeline.links.tokens import U64
 
 _SEVERAL = 3
@@ -61,7 +62,7 @@ def limit(group: Any, most: int) -> int:
 
 def knowledge(folder: Path) -> Knowledge:
     names = "rare", "small", "common", "boilerplate"
-    known = {name: Known(runs.read(folder / f"{name}.arrow")["hash"]) for name in names}
+    known = {name: KnownTitles(runs.read(folder / f"{name}.arrow")["hash"]) for name in names}
     return Knowledge(titles=Titles.of(runs.read(folder / "titles.arrow")), **known)
 
 

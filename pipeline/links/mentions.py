@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.links.runs import Columns
+from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
-from pipeline.links.titles import Known, Titles
+from pipeline.links.titles import KnownTitles, Titles
 from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, mixed, phrases, words
 
 TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
@@ -32,21 +32,21 @@ class Knowledge:
     """What the survey found."""
 
     titles: Titles
-    rare: Known
+    rare: KnownTitles
     """Hashes of words of scripts without capital letters, and of runs of characters, that few documents have, and that
     those have more than once."""
-    small: Known
+    small: KnownTitles
     """Of words that are mostly written in small letters: no names."""
-    common: Known
+    common: KnownTitles
     """Of words that many documents hold: a name has another one."""
-    boilerplate: Known
+    boilerplate: KnownTitles
     """Of sentences that several documents have."""
-    _names: Known = field(init=False)
-    _begins: Known = field(init=False)
+    _names: KnownTitles = field(init=False)
+    _begins: KnownTitles = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_names", Known(self.titles.hash))
-        object.__setattr__(self, "_begins", Known(self.titles.begins))
+        object.__setattr__(self, "_names", KnownTitles(self.titles.hash))
+        object.__setattr__(self, "_begins", KnownTitles(self.titles.begins))
 
     def title(self, hashes: U64) -> Any:
         return self._names.find(hashes)
@@ -186,7 +186,7 @@ class _Runs:
         key, own = (mixed(one.hash + mixed(one.text.astype(np.uint64))) for one in (read, titles))
         joined_ahead = titles.near & titles.capital & _after(titles.capital)
         own = own[joined_ahead | _before(joined_ahead)]
-        alone = alone[~Known(np.sort(np.concatenate([key[part], own]))).holds(key[alone])]
+        alone = alone[~KnownTitles(np.sort(np.concatenate([key[part], own]))).holds(key[alone])]
         yield _Found(alone, np.ones(len(alone), np.int64), NAME)
 
     def _trimmed(self) -> tuple[Ints, Ints, Bools]:

@@ -13,7 +13,7 @@ from math import log2
 from typing import cast
 
 from pipeline.links import tokens
-from pipeline.links.stored import Links
+from pipeline.links.stored import StoredLinks
 from pipeline.links.walks import Walk, Walks
 from pipeline.retrieval.base import Retriever
 from pipeline.text import contains, sentences, words
@@ -82,7 +82,7 @@ def related(walks: Walks, place: int, phrases: int = 8, each: int = 3) -> list[R
 class _Tried:
     """A walk, and the searches that show whether all of it is needed."""
 
-    def __init__(self, links: Links, walk: Walk) -> None:
+    def __init__(self, links: StoredLinks, walk: Walk) -> None:
         self._links, self._walk = links, walk
         self._passages = tuple(cast(Passage, links.corpus.passage(stop.passage)) for stop in walk.stops)
         self._places = [cast(int, links.corpus.place(stop.passage)) for stop in walk.stops]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline.config.links import code
+from pipeline.config.links_settings import code
 from pipeline.corpus import Corpus
 from pipeline.links.building import build
-from pipeline.links.stored import FILES, Links
+from pipeline.links.stored import FILES, StoredLinks
 from pipeline.store.files import atomic_write, emptied, growing_folder, write_json
 from pipeline.types import Data
 
@@ -23,7 +23,7 @@ class _Manifest(Data):
     """The size of each, by its name."""
 
 
-def open_links(corpus: Corpus, most: int) -> Links:
+def open_links(corpus: Corpus, most: int) -> StoredLinks:
     """The links of phrases that at most so many documents hold. They are found where that was not done yet, which takes
     about as long as preparing the corpus did; another process that is at it is waited for."""
     home = corpus.folder / f"links-{most}"
@@ -37,7 +37,7 @@ def open_links(corpus: Corpus, most: int) -> Links:
                 files = {name: (building / name).stat().st_size for name in FILES}
                 write_json(building / _MANIFEST, _Manifest(code=code(), files=files).model_dump())
                 install(home)
-    return Links(corpus, home)
+    return StoredLinks(corpus, home)
 
 
 def _whole(folder: Path) -> bool:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.corpus import parts
 from pipeline.corpus.seen import hashed, places
 from pipeline.links.mentions import STATED, Knowledge
-from pipeline.links.runs import Columns
+from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import FEWEST
 from pipeline.links.titles import named
 from pipeline.links.tokens import U64, mixed

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.corpus import Corpus
-from pipeline.links import runs
+from pipeline.links import sorted_tables as runs
 from pipeline.links.mentions import KINDS
 from pipeline.links.tokens import LONGEST, U64, phrases, words
 from pipeline.text import sentences
@@ -37,7 +37,7 @@ class Phrase(NamedTuple):
     """That hold it, or have it for a title; versions count as one."""
 
 
-class Links:
+class StoredLinks:
     """Phrases and passages are given by their numbers: a passage's is its place in the corpus. All methods may be
     called from any thread."""
 

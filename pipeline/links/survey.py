@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.links import runs
-from pipeline.links.runs import Columns
+from pipeline.links import sorted_tables as runs
+from pipeline.links.sorted_tables import Columns
 from pipeline.links.titles import written_small
 from pipeline.links.tokens import U64, Ints, Words, mixed, phrases, words
 

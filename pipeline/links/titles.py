@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.links.runs import Columns, find, heads
+from pipeline.links.sorted_tables import Columns, find, heads
 from pipeline.links.tokens import LONGEST, U64, Words, phrases, words
 from pipeline.text import untagged
 
@@ -95,7 +95,7 @@ def _needed(table: Columns) -> Any:
     return np.where((capitals > 1) | name, capitals, 0)
 
 
-class Known:
+class KnownTitles:
     """Hashes that are looked for among many others: most of what is not there costs one look."""
 
     def __init__(self, hashes: U64) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.corpus.seen import hashed
 from pipeline.corpus.split import Side, side
 from pipeline.links.ends import End, ends
-from pipeline.links.stored import Links
+from pipeline.links.stored import StoredLinks
 from pipeline.links.tokens import U64, mixed, words
 from pipeline.text import contains
 from pipeline.types import Data
@@ -29,7 +29,7 @@ _Row = tuple[tuple[int, ...], tuple[int, ...]]
 Kind = Literal["chain", "meeting", "conjunction"]
 
 
-class Stop(Data):
+class WalkPassage(Data):
     """A passage of a walk."""
 
     passage: str
@@ -44,7 +44,7 @@ class Stop(Data):
 
 class Walk(Data):
     kind: Kind
-    stops: tuple[Stop, ...]
+    stops: tuple[WalkPassage, ...]
     """Of a meeting first the one branch, which ends in the passage where both meet, then the other, from its start."""
     ends: tuple[End, ...]
     """What the answer may be, in the passage that the walk leads to; of a conjunction the bridge is the answer."""
@@ -58,7 +58,7 @@ class Walk(Data):
 class Walks:
     """`of` is the side of the split whose documents alone they pass; left out, they pass all."""
 
-    def __init__(self, links: Links, key: str, of: Side | None = None) -> None:
+    def __init__(self, links: StoredLinks, key: str, of: Side | None = None) -> None:
         self.links, self._key, self._side = links, np.uint64(hashed(key)), of
         self.places = lru_cache(1 << 14)(self._read_places)
         self._owners = lru_cache(1 << 14)(self._read_owners)
@@ -252,16 +252,18 @@ class Walks:
         held += [last.title, *map(self.links.text, bridges)]
         return tuple(end for end in ends(last, self.links.ends) if not any(contains(t, end.text) for t in held))
 
-    def _stops(self, places: Sequence[int], bridges: Sequence[int | None]) -> tuple[Stop, ...]:
+    def _stops(self, places: Sequence[int], bridges: Sequence[int | None]) -> tuple[WalkPassage, ...]:
         return tuple(self._stop(place, bridge) for place, bridge in zip(places, bridges, strict=True))
 
-    def _stop(self, place: int, bridge: int | None) -> Stop:
+    def _stop(self, place: int, bridge: int | None) -> WalkPassage:
         passage = self.links.passage(place)
         if bridge is None:
-            return Stop(passage=passage.id, bridge="", titled=False, documents=0)
+            return WalkPassage(passage=passage.id, bridge="", titled=False, documents=0)
         phrase = self.links.phrase(bridge)
         titled = phrase.kind in {"title", "stated"}
-        return Stop(passage=passage.id, bridge=self.links.text(bridge), titled=titled, documents=phrase.documents)
+        return WalkPassage(
+            passage=passage.id, bridge=self.links.text(bridge), titled=titled, documents=phrase.documents
+        )
 
     def _shuffled(self, numbers: Sequence[int]) -> list[int]:
         keys = self._hash(np.uint64(1), np.array(numbers, np.uint64))

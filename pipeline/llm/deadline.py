@@ -68,7 +68,7 @@ async def deadline(seconds: float | None) -> AsyncIterator[None]:
             raise DeadlineExceeded(f"not done within {seconds:g} s") from error
 
 
-async def in_time(start: Callable[[], Awaitable[T]], seconds: float | None) -> T:
+async def with_timeouts(start: Callable[[], Awaitable[T]], seconds: float | None) -> T:
     """The result within so many seconds, where there is a limit, with one more try: a slow server says nothing about a
     question. Raises DeadlineExceeded."""
     with suppress(DeadlineExceeded):

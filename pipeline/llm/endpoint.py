@@ -14,11 +14,11 @@ import httpx2
 from pipeline.config.models import ModelConfig
 from pipeline.llm import connection, repetition, reply
 from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.chat_body import Dialect, body
+from pipeline.llm.http_errors import Refusal, refusal_action
 from pipeline.llm.limiter import Limiter
-from pipeline.llm.refusal import Refusal, refusal_action
 from pipeline.llm.retry import CallFailure, EndpointHealth, retry_after
-from pipeline.llm.tokens import size, tokens
-from pipeline.llm.wire import Dialect, body
+from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import Message
 
 logger = logging.getLogger(__name__)
@@ -170,7 +170,7 @@ class Endpoint:
     def _see_whether_cut(self, request: Request, read: int) -> None:
         """Say once that the server cuts prompts: what it reports is far below the least that they can have."""
         sent = size(request.messages, thoughts=request.thoughts)
-        if not self.config.embedded and prompt_cut(sent, read):
+        if self.config.capabilities.limited and prompt_cut(sent, read):
             at, context = self.config.base_url, self.config.context
             line = (
                 f"{at} has read {read:,} of about {sent:,} tokens of a prompt: it cuts what its context does not hold"

@@ -20,9 +20,8 @@ from pipeline.llm.base import Completion, Request
 from pipeline.llm.cached import request_digest
 from pipeline.llm.deadline import pause_clock
 from pipeline.llm.endpoint import Endpoint
-from pipeline.llm.ledger import note_failed_try
-from pipeline.llm.retry import CallFailure, EndpointHealth, pause
-from pipeline.llm.tokens import size
+from pipeline.llm.retry import CallFailure, CallTries, EndpointHealth
+from pipeline.llm.token_estimate import size
 
 CROWDED = 2.0
 """The load from which on a conversation moves to an endpoint with room: as many calls wait as are in flight."""
@@ -41,7 +40,7 @@ class Pool:
         """Ask until an endpoint answers. Raises ProviderError and BudgetExceeded, and the last CallFailure where the
         request is given up.
         """
-        tries = _Tries(1 if self._given_up and request_digest(request) in self._given_up else self._attempts)
+        tries = CallTries(1 if self._given_up and request_digest(request) in self._given_up else self._attempts)
         with pause_clock() as clock:
             while left := [member for member in self._up() if tries.left(member.health)]:
                 if wait := min(tries.wait(member.health) for member in left):
@@ -116,7 +115,7 @@ class Pool:
             line = f"no answer for {silent:.0f} s: {health.described(failure)}"
             raise ProviderError(line, then="stop") from failure
 
-    async def _own_fault(self, tries: "_Tries", request: Request) -> bool:
+    async def _own_fault(self, tries: CallTries, request: Request) -> bool:
         """Is the request to blame for all its failures? Not if the endpoints answer nothing else either: nothing since
         its first failure there, and no probe now. Failures inside a server that answers others count at once; what may
         be a bad gateway or connection counts when the request comes back from the queue and fails again. What it met
@@ -138,27 +137,3 @@ def _conversation(request: Request) -> bytes:
     """The same for all turns of one conversation: the digest of what it began with."""
     began = tuple(takewhile(lambda message: message.role != "assistant", request.messages))
     return request_digest(Request(model=request.model, messages=began, sample=request.sample))
-
-
-class _Tries:
-    """The failures of one call by endpoint, and how many answers each had given to others at the first of them."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.failures: dict[EndpointHealth, list[CallFailure]] = {}
-        self.answers: dict[EndpointHealth, int] = {}
-        self._ready: dict[EndpointHealth, float] = {}
-
-    def failed(self, health: EndpointHealth, failure: CallFailure) -> None:
-        note_failed_try()
-        self.answers.setdefault(health, health.answers)
-        failures = self.failures.setdefault(health, [])
-        self._ready[health] = time.monotonic() + pause(len(failures), failure.after)
-        failures.append(failure)
-
-    def left(self, health: EndpointHealth) -> bool:
-        return len(self.failures.get(health, ())) < self.most
-
-    def wait(self, health: EndpointHealth) -> float:
-        """Seconds until the endpoint may be asked again."""
-        return max(0.0, self._ready.get(health, 0.0) - time.monotonic())

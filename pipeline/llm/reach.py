@@ -17,7 +17,7 @@ from pipeline.llm import reply
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.connection import Connections
 from pipeline.llm.deadline import pause_clock
-from pipeline.llm.refusal import Refusal, refusal_action
+from pipeline.llm.http_errors import Refusal, refusal_action
 
 logger = logging.getLogger(__name__)
 SECONDS = 4.0

@@ -4,7 +4,7 @@ An answer that ended in any other way may repeat what it likes: a table may have
 """
 
 from pipeline.llm.base import Completion, Finish
-from pipeline.llm.tokens import tokens
+from pipeline.llm.token_estimate import tokens
 
 STEP = 1024
 """Tokens of an answer after which it is looked at, where its model may be one that repeats itself."""

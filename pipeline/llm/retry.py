@@ -1,5 +1,6 @@
-"""Which failures of one try are worth another, how long to wait for it, and what they say of the endpoint.
+"""Who tries again: the tries of one call, how long it waits between them, and what its failures say of an endpoint.
 
+`Pool` asks by these rules which endpoint is next; a seed whose call has no try left goes back to the queue of the run.
 Waits are drawn from all of [0, base * 2^n] (full jitter), or are what the server asks for, up to a minute.
 """
 
@@ -13,6 +14,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
+from pipeline.llm.ledger import note_failed_try
+
 logger = logging.getLogger(__name__)
 BASE, CAP = 0.5, 30.0
 LONGEST = 60.0
@@ -22,7 +25,7 @@ DOWN_AFTER = 3
 AGAIN = 10.0
 """Seconds between two looks at an endpoint that is down."""
 
-Kind = Literal["passing", "throttled", "inside", "refused", "fatal"]
+FailureKind = Literal["passing", "throttled", "inside", "refused", "fatal"]
 """`inside`: the server accepted the request and failed on it, which may be the request's fault. `refused`: because of
 its content or of the key."""
 
@@ -31,7 +34,7 @@ class CallFailure(Exception):
     """One try without an answer. The texts are for the user: no key, no escapes, one line. `own` describes a `refused`
     try that turns out to concern this request alone."""
 
-    def __init__(self, line: str, kind: Kind = "passing", *, after: float | None = None, own: str = "") -> None:
+    def __init__(self, line: str, kind: FailureKind = "passing", *, after: float | None = None, own: str = "") -> None:
         super().__init__(line)
         self.kind, self.after, self.own = kind, after, own
 
@@ -92,6 +95,30 @@ class EndpointHealth:
         if self.down and time.monotonic() >= self._due and (self._probing is None or self._probing.done()):
             self._due = time.monotonic() + AGAIN
             self._probing = asyncio.create_task(self.alive())
+
+
+class CallTries:
+    """The failures of one call by endpoint, and how many answers each had given to others at the first of them."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.failures: dict[EndpointHealth, list[CallFailure]] = {}
+        self.answers: dict[EndpointHealth, int] = {}
+        self._ready: dict[EndpointHealth, float] = {}
+
+    def failed(self, health: EndpointHealth, failure: CallFailure) -> None:
+        note_failed_try()
+        self.answers.setdefault(health, health.answers)
+        failures = self.failures.setdefault(health, [])
+        self._ready[health] = time.monotonic() + pause(len(failures), failure.after)
+        failures.append(failure)
+
+    def left(self, health: EndpointHealth) -> bool:
+        return len(self.failures.get(health, ())) < self.most
+
+    def wait(self, health: EndpointHealth) -> float:
+        """Seconds until the endpoint may be asked again."""
+        return max(0.0, self._ready.get(health, 0.0) - time.monotonic())
 
 
 def pause(number: int, after: float | None) -> float:

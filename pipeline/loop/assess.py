@@ -10,11 +10,15 @@ from statistics import median
 from pipeline.agents.environment import environment
 from pipeline.agents.grading import by_heart, observations, shows, skipped
 from pipeline.context import RunContext
-from pipeline.loop.audit import soundness
-from pipeline.loop.audit.alternatives import agreed, settled
+from pipeline.loop.checks.alternatives import agreed, settled
+from pipeline.loop.checks.base import ALL_STAY, meanings
+from pipeline.loop.checks.broken_chain import broken
 from pipeline.text import untagged
 from pipeline.text.names import normalise
 from pipeline.types import Assessment, Cause, Draft, Feedback, Finding, Label, Probe, Rollout, Share, Verdict
+
+UNSOUND = (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS, Cause.UNNATURAL, Cause.UNDATED)
+"""Causes that make a draft unusable, and not merely too easy."""
 
 
 def assessment(
@@ -63,9 +67,8 @@ def decided(verdicts: Sequence[Verdict], target: int, *, rollouts: int, screen: 
 def feedback_from_audit(draft: Draft, findings: Sequence[Finding]) -> Feedback:
     """The first fatal finding, soundness before shortcuts, as the checks are listed."""
     finding = next(f for f in findings if f.fatal)
-    unsound = finding.cause in (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS, Cause.UNNATURAL, Cause.UNDATED)
     return Feedback(
-        label=Label.UNSOUND if unsound else Label.TOO_EASY,
+        label=Label.UNSOUND if finding.cause in UNSOUND else Label.TOO_EASY,
         cause=finding.cause,
         message=f"{finding.check}: {finding.detail}. {what_to_change(draft, finding)}",
         hops=finding.hops,
@@ -125,46 +128,30 @@ def answers(draft: Draft, hops: Iterable[int]) -> str:
     return " and ".join(f"'{draft.hops[number].answer}'" for number in hops)
 
 
-_ALL_STAY = "All hops may stay."
-_CHANGES: dict[str, str] = {
-    "no_question": f"Word it as one question. {_ALL_STAY}",
-    "answer_in_question": f"Take the answer out of the question. {_ALL_STAY}",
-    "false_quote": f"Copy these quotes again, letter by letter. {_ALL_STAY}",
-    "unquoted_answer": "Quote a sentence that holds the answer.",
-    "broken_chain": "Quote a sentence that names the answer of the hop before.",
-    "too_few_hops": f"Add a hop at the beginning or at the end. {_ALL_STAY}",
-    "not_offered": "Name in the question the things that are compared, and give each of them a chain of hops.",
-    "incomplete_list": f"Add them, or a clue that leaves them out, or ask for a list that is closed. {_ALL_STAY}",
-    "unproven_item": "Leave these items out, or quote a passage that states them.",
-    "another_answer": "Add the one clue that rules the other out, or ask for another fact at the end.",
-    "contested": "Name the source or the date in the question, once, or ask for another fact.",
-    "exposed_intermediate": f"Describe what the question names. {_ALL_STAY}",
-    "end": "Ask at the end for what many things of that kind have, in words that fit all of them.",
-    "leave_one_out": "What is left singles the answer out: the last passage should hold two of that kind.",
-    "seeker": "Ask at the end for a fact that many things of its kind have, so that only the hops say which is meant.",
+_CHANGES: dict[Cause, str] = {
     Cause.CO_LOCATED: "Replace one of these hops by a fact that stands in another passage.",
-    Cause.OVER_SPECIFIED: f"Leave out the clue whose words find the last passage, or say it otherwise. {_ALL_STAY}",
+    Cause.OVER_SPECIFIED: f"Leave out the clue whose words find the last passage, or say it otherwise. {ALL_STAY}",
     Cause.QUERY_COLLAPSE: "Replace one of these hops by one that shares no name with the other.",
     Cause.SUPERFICIAL: "Replace these hops by ones without which the next cannot be asked for.",
     Cause.RETRIEVAL_MISS: "Give a clue to these hops that stands in their passages in those words.",
-    Cause.SOLVER_ERROR: f"Say the question more plainly. {_ALL_STAY}",
+    Cause.SOLVER_ERROR: f"Say the question more plainly. {ALL_STAY}",
     Cause.GENERATOR_ERROR: "Correct these hops.",
-    Cause.AMBIGUOUS: f"Add the one clue that rules the other answer out. {_ALL_STAY}",
+    Cause.AMBIGUOUS: f"Add the one clue that rules the other answer out. {ALL_STAY}",
     Cause.UNNATURAL: "Say first what is known, then what is asked, in two or three short sentences; all hops may stay. "
     "Where the reason is about what is asked and not about its words, only another hop or another chain will help.",
-    Cause.UNDATED: f"Name the date for which the answer holds, or ask for what does not change. {_ALL_STAY}",
+    Cause.UNDATED: f"Name the date for which the answer holds, or ask for what does not change. {ALL_STAY}",
     Cause.PRIOR_KNOWLEDGE: "Take a less known thing in their place.",
-    Cause.ABOVE_BAND: f"Add a step that depends on the others, or describe what the question names. {_ALL_STAY}",
-    Cause.BELOW_BAND: f"Say the question more plainly, or leave out a step. {_ALL_STAY}",
+    Cause.ABOVE_BAND: f"Add a step that depends on the others, or describe what the question names. {ALL_STAY}",
+    Cause.BELOW_BAND: f"Say the question more plainly, or leave out a step. {ALL_STAY}",
 }
-"""What to change, by check or else by cause: one thing."""
+"""What to change where the check that found it says nothing of its own: one thing."""
 
 
 def advice(draft: Draft, check: str, cause: Cause, faulty: Sequence[int]) -> str:
     """The one thing to change, and which hops may stay."""
-    change = _CHANGES.get(check) or _CHANGES[cause]
+    change = (meanings()[check].advice if check else "") or _CHANGES[cause]
     stay = [number for number in range(len(draft.hops)) if number not in faulty]
-    if change.endswith(_ALL_STAY) or not faulty or not stay:
+    if change.endswith(ALL_STAY) or not faulty or not stay:
         return change
     return f"{change} The hops that give {answers(draft, stay)} may stay."
 
@@ -245,10 +232,10 @@ def _unsolved(
     """What went wrong in most rollouts: a broken chain, nothing found, a rival answer, or the solver itself."""
     missed = tuple(i for i in range(len(draft.hops)) if all(v.found_at[i] is None for _, v in tried))
     voters = agreed(tried)
-    broken = tuple(hop for finding in soundness.broken_chain(draft, (), linked) for hop in finding.hops)
+    unlinked = broken(draft, (), linked)
     hops: tuple[int, ...]
-    if broken:
-        cause, hops, why = Cause.GENERATOR_ERROR, broken, "the quotes of these hops do not name what they are about"
+    if unlinked:
+        cause, hops, why = Cause.GENERATOR_ERROR, unlinked, "the quotes of these hops do not name what they are about"
     elif missed:
         cause, hops = Cause.RETRIEVAL_MISS, missed
         why = f"no agent found the passages that give {answers(draft, missed)}"

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.context import RunContext
 from pipeline.loop.assess import feedback_from_audit, what_to_change
-from pipeline.loop.audit.examine import examine
-from pipeline.loop.audit.uniqueness import saying
+from pipeline.loop.checks.another_answer import saying
+from pipeline.loop.examine import examine
 from pipeline.text import sentences
 from pipeline.types import Draft, Finding, Label, Passage, Probe, Searched
 
@@ -69,4 +69,4 @@ def without_hidden(text: str, hidden: Iterable[Passage | None], known: Iterable[
     return text
 
 
-_UNKNOWN, _SHORT = "a passage that you have not been shown", 4
+_UNKNOWN, _SHORT = "[hidden title]", 4

@@ -3,26 +3,23 @@
 Every seed ends as one record: accepted, rejected(reason) or failed(reason).
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import cast
 
 from pipeline.agents import grading
-from pipeline.agents.solver import graded_rollout
-from pipeline.config import RunConfig
 from pipeline.context import RunContext, SeedMemory
 from pipeline.distractors.evaluate import evaluate_distractors, missing_pairs
 from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
-from pipeline.llm.deadline import in_time
-from pipeline.loop import assess, band
-from pipeline.loop.audit.alternatives import agreed, alternatives
-from pipeline.loop.audit.examine import examine, linked_by_reader
-from pipeline.loop.audit.retrievers import with_one_search
+from pipeline.llm.deadline import with_timeouts
+from pipeline.loop import assess, tries
+from pipeline.loop import target_range as band
+from pipeline.loop.checks.alternatives import agreed, alternatives
+from pipeline.loop.examine import examine
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
+from pipeline.loop.retrievers import with_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import missing_twin, unanswerable_twin
 from pipeline.registry import load
@@ -39,7 +36,6 @@ from pipeline.types import (
     Stop,
     known_to,
     naturalness,
-    sha256,
 )
 from pipeline.types.twin_record import as_record
 
@@ -66,7 +62,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         if feedback is None and proposal.draft and context.config.loop.confirm:
             measured = await band.confirm(proposal.draft, context)
             if not band.missed(measured, context.config):
-                confirmed = await confirm(proposal.draft, context)
+                confirmed = await tries.confirm(proposal.draft, context)
                 rounds[-1] = await contested(rounds[-1], proposal.draft, [*confirmed, *measured], context)
         status, reason = outcome(rounds, confirmed, measured, seed, context)
     except DeadlineExceeded:
@@ -89,84 +85,35 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
 
 
 async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext) -> Round:
-    """Audit and try one draft. The round's feedback is None for a candidate."""
-    draft, config, target = proposal.draft, context.config, band.least_steps(seed, context.config)
-    loop = config.loop
+    """Check and try one draft. The round's feedback is None for a candidate."""
+    draft, trace, tree = proposal.draft, proposal.trajectory, proposal.tree
     if draft is None:
-        return Round(
-            index=index,
-            agent=proposal.trajectory,
-            draft=None,
-            tree=proposal.tree,
-            checked=proposal.checked,
-            feedback=NOTHING_ASKED,
-        )
-    read = await examine(draft, target, context)
-    findings = read.findings
-    fatal = any(finding.fatal for finding in findings)
-    drawn = is_control(seed, index, loop.control_share)
-    tried: list[GradedRollout] = []
-    if config.steps_required and (not fatal or drawn):
-        tried = await attempts(draft, context, target=target, whole=drawn)
-    needed = tried[: _decided(tried, target, config)] if loop.early_stop else tried
-    linked = linked_by_reader(read.probes)
-    tell = partial(assess.feedback, draft, needed, target=target, skips=skips_count(context), linked=linked)
-    feedback = assess.feedback_from_audit(draft, findings) if fatal else tell() if config.steps_required else None
-    policy: list[GradedRollout] = []
-    if banded := feedback is None and config.band is not None:
-        ledger.enter(ledger.POLICIES)
-        policy = await band.attempts(draft, () if config.policy else tried, context)
-        feedback = band.feedback(draft, policy, config)
-        ledger.enter(f"round {index}")
-    if not config.policy:  # what decides are the solver's own tries
-        tried, needed, policy = policy or tried, policy or needed, []
-    other = await alternatives(draft, [*needed, *policy], feedback, context)
+        own = proposal.checked
+        return Round(index=index, agent=trace, draft=None, tree=tree, checked=own, feedback=NOTHING_ASKED)
+    read = await examine(draft, band.least_steps(seed, context.config), context)
+    made = await tries.rollouts(draft, read, index, seed, context)
+    other = await alternatives(draft, [*made.counted, *made.policy], made.feedback, context)
+    feedback = made.feedback
     if other.findings:
         feedback = assess.feedback_from_audit(draft, other.findings)
-    elif other.probes and feedback is not None and not banded:
-        feedback = tell(refuted=True)
+    elif other.probes and feedback and feedback.cause not in (Cause.ABOVE_BAND, Cause.BELOW_BAND):
+        feedback = tries.solver_feedback(draft, made.counted, read, seed, context, refuted=True)
     return Round(
         index=index,
-        agent=proposal.trajectory,
+        agent=trace,
         draft=draft,
-        tree=proposal.tree,
-        findings=(*findings, *other.findings),
+        tree=tree,
+        findings=(*read.findings, *other.findings),
         probes=(*read.probes, *other.probes),
         checked=tuple(probe for probe in proposal.checked if not any(probe is one for one in read.probes)),
-        rollouts=tuple(rollout for rollout, _ in tried),
-        verdicts=tuple(verdict for _, verdict in tried),
-        policy_rollouts=tuple(rollout for rollout, _ in policy),
-        policy_verdicts=tuple(verdict for _, verdict in policy),
-        decided=len(needed),
-        control=drawn and config.steps_required and (fatal or len(needed) < len(tried)),
+        rollouts=tuple(rollout for rollout, _ in made.own),
+        verdicts=tuple(verdict for _, verdict in made.own),
+        policy_rollouts=tuple(rollout for rollout, _ in made.policy),
+        policy_verdicts=tuple(verdict for _, verdict in made.policy),
+        decided=len(made.counted),
+        control=made.control,
         feedback=feedback,
     )
-
-
-async def attempts(draft: Draft, context: RunContext, *, target: int, whole: bool) -> list[GradedRollout]:
-    """K rollouts, or as many as it takes to decide; all K of a control (`whole`).
-
-    Rollouts count in index order, so they run one after another where the next may not be needed.
-    """
-    loop = context.config.loop
-    if whole or not loop.early_stop:
-        return await _gathered(draft, range(loop.rollouts), context)
-    tried: list[GradedRollout] = []
-    while _decided(tried, target, context.config) is None:
-        tried.append(await graded_rollout(draft, len(tried), context))
-    return tried
-
-
-def _decided(tried: list[GradedRollout], target: int, config: RunConfig) -> int | None:
-    verdicts = [verdict for _, verdict in tried]
-    return assess.decided(verdicts, target, rollouts=config.loop.rollouts, screen=config.screened())
-
-
-async def confirm(draft: Draft, context: RunContext) -> list[GradedRollout]:
-    """K fresh rollouts: the least of the first K is a lucky figure, so none of it is exported."""
-    ledger.enter("confirmation")
-    k = context.config.loop.rollouts
-    return await _gathered(draft, range(k, 2 * k), context)
 
 
 async def contested(last: Round, draft: Draft, confirmed: list[GradedRollout], context: RunContext) -> Round:
@@ -174,10 +121,6 @@ async def contested(last: Round, draft: Draft, confirmed: list[GradedRollout], c
     other = await alternatives(draft, confirmed, None, context)
     more = {"probes": (*last.probes, *other.probes), "findings": (*last.findings, *other.findings)}
     return last.model_copy(update=more)
-
-
-async def _gathered(draft: Draft, samples: range, context: RunContext) -> list[GradedRollout]:
-    return await asyncio.gather(*(graded_rollout(draft, sample, context) for sample in samples))
 
 
 def outcome(
@@ -210,7 +153,7 @@ def outcome(
         return Status.REJECTED, "unconfirmed"
     if min(steps) < target:
         return Status.REJECTED, "below_target"
-    if last.draft and skips_count(context) and (skipped := assess.skipping(last.draft, confirmed, target)):
+    if last.draft and tries.skips_count(context) and (skipped := assess.skipping(last.draft, confirmed, target)):
         return Status.REJECTED, skipped.cause.value
     return Status.ACCEPTED, ""
 
@@ -219,17 +162,6 @@ def no_draft(stop: Stop) -> str:
     """The reason of a seed whose author ended so without a draft: by its own choice, by what, or before it began."""
     own = {Stop.ANSWERED: "", Stop.SEARCH_BUDGET: "", Stop.FORMAT_ERRORS: ":format_errors"}
     return stop.value if stop is Stop.NO_WALK else f"no_draft{own.get(stop, ':limits')}"
-
-
-def skips_count(context: RunContext) -> bool:
-    """Is a draft too easy if a correct rollout skips hops? The demo solver's search finds too much that it never asks
-    for, and SAGE's own loop knows no such rule."""
-    return context.config.loop.audit and not context.lineage.solver_digest
-
-
-def is_control(seed: Seed, index: int, share: float) -> bool:
-    """Does this draft run to full K even if audit or early stop decides? Drawn by hash, not by chance."""
-    return int(sha256(f"control:{seed.key}:{index}")[:8], 16) < share * 2**32
 
 
 async def enrich(record: Record, context: RunContext) -> Record:
@@ -297,4 +229,4 @@ async def _in_time(
         own = replace(context, memory=context.memory.copy())
         return await start(seed, own), own
 
-    return await in_time(attempt, context.config.how.rollout_seconds)
+    return await with_timeouts(attempt, context.config.how.rollout_seconds)

@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 
 from pipeline.context import RunContext
-from pipeline.llm.tokens import tokens
+from pipeline.llm.token_estimate import tokens
+from pipeline.loop.checks.base import meanings
 from pipeline.loop.draft_check import places, without_hidden
 from pipeline.types import Draft, Finding, GradedRollout, Passage, Probe, Round, Searched, Seed
 
@@ -140,25 +141,8 @@ def _row(
 def _answered(probe: Probe) -> str:
     """What a check that found nothing was answered, and whether by what it was shown."""
     answers = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
-    match probe.check:
-        case "naturalness":
-            return f"graded {answers} of 5, which is enough"
-        case "contested":
-            return f"from memory {answers} is answered, which nothing bears out"
-        case "undated":
-            return "the answer does not change with time"
-        case "end" if not probe.tries:
-            return "no search for the end brought its passage"
-        case "end" if not probe.hops:
-            return f"a reader of what searches for the end found could not tell which is meant, and guessed {answers}"
-        case "seeker":
-            recalled = ", ".join(f"hops[{n}]" for n in probe.hops)
-            return f"it searched with what it recalled of {recalled}" if recalled else "found no shorter way"
-        case "same_name":
-            return f"is it about the answer before it, by another name? {', '.join(probe.answers)}"
-        case "trace":
-            misread = ", ".join(f"hops[{n}]" for n in probe.hops)
-            return f"each hop read alone: {answers}; not understood: {misread or 'none'}"
+    if probe.check in meanings() and (told := meanings()[probe.check].told(probe)):
+        return told
     without = " without " + ", ".join(f"hops[{n}]" for n in probe.hops) if probe.hops else ""
     if not probe.right:
         return f"answered {answers}{without}: wrong"

@@ -16,7 +16,7 @@ from pipeline.context import RunContext
 from pipeline.distractors.evaluate import with_verdict
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
-from pipeline.loop.audit.readings import recalled
+from pipeline.loop.checks.closed_book import recalled
 from pipeline.types import (
     KNOWN_TRIES,
     AnswerType,
@@ -116,7 +116,7 @@ def measurement(
         key=key,
         identity=identity(policy, context.config),
         reasoning=model.reasoning,
-        trainable=model.trainable and not model.embedded,
+        trainable=model.may_train,
         assessment=assessment(verdicts, context, closed, policy=policy),
         rollouts=rollouts,
         verdicts=verdicts,

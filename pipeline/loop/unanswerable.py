@@ -21,7 +21,7 @@ from pipeline.distractors.writing_task import subject
 from pipeline.errors import FormatError
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
-from pipeline.loop.audit.alternatives import seen
+from pipeline.loop.checks.alternatives import seen
 from pipeline.text import words
 from pipeline.text.names import contains, normalise
 from pipeline.types import (

@@ -13,7 +13,7 @@ from pipeline.agents.judge import grade
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.errors import BudgetExceeded, DeadlineExceeded, FormatError, ProviderError, UsageError
-from pipeline.llm.deadline import in_time
+from pipeline.llm.deadline import with_timeouts
 from pipeline.llm.ledger import Spent
 from pipeline.run import prepare, publish
 from pipeline.run.locate import reopened
@@ -91,7 +91,7 @@ async def each(
 async def graded(draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext) -> tuple[Rollout, Verdict]:
     """A rollout within its time, and its verdict. Raises ProviderError where the clock or the judge ends it."""
     try:
-        rollout = await in_time(start, context.config.how.rollout_seconds)
+        rollout = await with_timeouts(start, context.config.how.rollout_seconds)
         found = await grade(draft, rollout.answer, context, ask=grading.supported(draft, rollout))
     except DeadlineExceeded as error:
         raise ProviderError("a rollout hit its time limit twice; repeat the command to continue") from error

@@ -18,7 +18,7 @@ from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.how import How
 from pipeline.config.models import ModelConfig
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.run import LogWatch, RunResult, Watch, prepare, read
 from pipeline.run.job import Job, straight

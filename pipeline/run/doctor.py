@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pipeline.agents.judge_accuracy import score
-from pipeline.agents.probe import ProbeFinding, probe
+from pipeline.agents.model_probe import ProbeFinding, probe
 from pipeline.config import RunConfig
 from pipeline.config.models import LEAST_CONTEXT, ModelConfig
 from pipeline.corpus import jvm, manifest, readers
@@ -52,7 +52,7 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
     the demo model the corpus is read too, where the configuration names one.
     """
     prepare.check_models(config)
-    hasty = {one.model: _hasty(one) for one in config.models.all() if one.provider != "embedded"}
+    hasty = {one.model: _hasty(one) for one in config.models.all() if not one.built_in}
     found = [] if hasty else [Check(name="endpoint", ok=True, detail=_endpoint())]
     for name, model in hasty.items():
         for one in model.each():
@@ -65,11 +65,11 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
         found.append(Check(name="reader", ok=True, detail=detail))
     if judge and all(check.ok for check in found):
         asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
-        llm = Routed({**{name: prepare.demo_model(name) for name in DEMO_MODELS}, **asked})
+        llm = Routed({**{name: prepare.client(ModelConfig(model=name), config.seed) for name in DEMO_MODELS}, **asked})
         judges = config.models.judges()
         name = f"judging by {' and '.join(dict.fromkeys(judge.model for judge in judges))}"
         found.append(_check(name, partial(_judging, judges, llm)))
-    if config.models.of("generator").embedded and "corpus" in config.model_fields_set:
+    if config.models.of("generator").capabilities.english_only and "corpus" in config.model_fields_set:
         found.append(_check(f"texts of {config.corpus.name}", partial(_language, config)))
     return found
 
@@ -83,8 +83,7 @@ async def _asked(model: ModelConfig, config: RunConfig) -> list[Check]:
     """What a model can do at one address, and the context that it has there."""
     client = prepare.client(model, config.seed)
     found = await probe(model, client)
-    # The demo model has no limit.
-    return found if model.embedded else [*found, await _context(model, client, config)]
+    return [*found, await _context(model, client, config)] if model.capabilities.limited else found
 
 
 async def _context(model: ModelConfig, client: LLM, config: RunConfig) -> Check:

@@ -39,7 +39,7 @@ def read(config: RunConfig, watch: Watch) -> Corpus:
         logger.warning("%s: %s of %s documents read; left out: %s", name, f"{kept:,}", f"{whole:,}", missing)
     if corpus.language_detected:
         logger.warning("%s: language %s (detected): say another with --language", name, corpus.language)
-    if config.models.of("generator").embedded and not english(corpus.passages):
+    if config.models.of("generator").capabilities.english_only and not english(corpus.passages):
         logger.warning("%s: the demo model reads English only, and most of these texts are not: choose a --model", name)
     if config.questions.unanswerable and not config.questions.twins(config.models):
         logger.warning(

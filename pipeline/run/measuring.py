@@ -22,7 +22,6 @@ from pipeline.gates.benchmarks import question_list
 from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
 from pipeline.run.additions import each
-from pipeline.run.prepare import solver_digest
 from pipeline.text.names import normalise
 from pipeline.types import Data, Rollout
 
@@ -97,7 +96,7 @@ class SolverFigures(Data):
 class Measurement(Data):
     model: str
     solver_digest: str
-    """Empty for another model than the embedded one."""
+    """Of the code of a solver that goes by rules; else empty."""
     k: int
     figures: tuple[SolverFigures, ...]
     """`all`, then each data set, then each data set by hops."""
@@ -195,7 +194,7 @@ async def measure(questions: Sequence[GoldQuestion], llm: LLM, retriever: Retrie
     scored = await each(pairs, one, config.seeds_at_work(), lambda ended: None)
     return Measurement(
         model=config.models.of("solver").model,
-        solver_digest=solver_digest(config.models.of("solver")),
+        solver_digest=config.models.of("solver").capabilities.code_digest,
         k=config.retrieval.k,
         figures=tuple(_figures(questions, scored)),
         scored=tuple(scored),

@@ -203,7 +203,7 @@ class Frontier:
         self._wanted, self._tries = bounds(config.how)
         self._exactly = config.how.seeds is not None
         asked = config.how.seeds is not None or config.how.max_seeds is not None
-        self._may_be_barren = config.models.of("generator").embedded and not asked
+        self._may_be_barren = not config.models.of("generator").capabilities.understands and not asked
         self._judge, self._chainless, self._passed_over = judge, 0, 0
         self._ahead: dict[int, Head] = {}
         self.passed = 0

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import get_args
 
 from pipeline import registry
-from pipeline.config import RunConfig
+from pipeline.config import RunConfig, weights
 from pipeline.config.models import ModelConfig
+from pipeline.config.providers import built_in
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus, Manifest, load, resolve
 from pipeline.corpus.manifest import names
@@ -20,9 +21,8 @@ from pipeline.exports.trajectories import selection
 from pipeline.gates import Gates
 from pipeline.gates.licence import conflict
 from pipeline.links.opening import open_links
-from pipeline.links.stored import Links
+from pipeline.links.stored import StoredLinks
 from pipeline.links.walks import Walks
-from pipeline.llm import weights
 from pipeline.llm.base import LLM
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.cached import Cached
@@ -34,7 +34,7 @@ from pipeline.retrieval.open_retriever import check as check_retriever
 from pipeline.retrieval.open_retriever import open_others, open_retriever
 from pipeline.run.attempts import spent
 from pipeline.store.cache import Cache
-from pipeline.types import DEMO_MODELS, Lineage, sha256
+from pipeline.types import Lineage
 
 CACHE = "cache.sqlite"
 
@@ -86,7 +86,7 @@ def corpus(config: RunConfig) -> Corpus:
     return load(check(config), config.how.out, verify=config.how.verify)
 
 
-def links(config: RunConfig, corpus: Corpus) -> Links:
+def links(config: RunConfig, corpus: Corpus) -> StoredLinks:
     """What joins the documents of the corpus, found the first time it is asked for."""
     return open_links(corpus, config.links.most_documents)
 
@@ -109,7 +109,7 @@ def model(
     cache: Callable[[], Cache] | None = None,
     connected: Callable[[ModelConfig], LLM] | None = None,
 ) -> LLM:
-    """The models of all roles behind one door. The embedded one is not cached: asking it again costs less.
+    """The models of all roles behind one door. What is code of the product is not cached: asking it again costs less.
 
     Answers that were paid for are kept: see `answers`, unless another `cache` is given. Raises UsageError. `before` is
     what has used up part of the budget; left out, all earlier commands of the run. `connected` gives the clients of
@@ -118,13 +118,13 @@ def model(
     check_models(config)
     models = {one.model: one for one in config.models.all()}
     within = budget(config, before)
-    paid = any(one.provider != "embedded" for one in models.values())
+    paid = any(not one.built_in for one in models.values())
     kept = (cache() if cache else Cache(answers(config))) if paid else None
 
     def made(one: ModelConfig) -> LLM:
         asked = (connected or partial(connect, config))(one)
         bounded = Budgeted(Counted(asked, one.cost), within, one.cost)
-        return bounded if kept is None or one.provider == "embedded" else Cached(bounded, kept)
+        return bounded if kept is None or one.built_in else Cached(bounded, kept)
 
     return Routed({name: made(one) for name, one in models.items()})
 
@@ -142,7 +142,7 @@ def connect(config: RunConfig, one: ModelConfig) -> LLM:
 def check_models(config: RunConfig) -> None:
     """Raises UsageError where a model cannot be asked as it is configured."""
     for name, one in config.models.named().items():
-        if one.provider == "embedded":
+        if one.built_in:
             continue
         if one.provider == "gguf":
             weights.check(one.file, one.model)
@@ -178,8 +178,9 @@ def budget(config: RunConfig, before: Spent | None = None) -> Budget:
 
 def client(model: ModelConfig, run_seed: int) -> LLM:
     """The bare model: nothing counted, kept or limited beyond what its endpoint is."""
-    if model.provider == "embedded":
-        return demo_model(model.model)
+    if model.built_in:
+        made: LLM = built_in(model.model).model(model.model)
+        return made
     if model.provider == "gguf":
         from pipeline.llm.llama import LlamaModel
 
@@ -187,23 +188,6 @@ def client(model: ModelConfig, run_seed: int) -> LLM:
     from pipeline.llm.openai import OpenAIModel
 
     return OpenAIModel(model, run_seed)
-
-
-def demo_model(name: str) -> LLM:
-    """The demo model in one of its strengths."""
-    from pipeline.embedded.model import EmbeddedModel
-    from pipeline.embedded.weak import WeakModel
-
-    return EmbeddedModel() if name == DEMO_MODELS[0] else WeakModel()
-
-
-def solver_digest(model: ModelConfig) -> str:
-    """The digest of the demo model's solver, in the strength of this model; empty for any other model."""
-    from pipeline.embedded import solver, weak
-
-    if not model.embedded:
-        return ""
-    return solver.digest() if model.model == DEMO_MODELS[0] else sha256(solver.digest() + weak.digest())
 
 
 def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm: LLM | None = None) -> RunContext:
@@ -233,7 +217,7 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
         preset=config.preset,
         strategy=config.strategy,
         model=config.models.names(),
-        solver_digest=solver_digest(config.models.of("solver")),
+        solver_digest=config.models.of("solver").capabilities.code_digest,
         corpus=corpus.manifest.name,
         corpus_fingerprint=corpus.fingerprint,
         licence=corpus.manifest.licence,
@@ -241,6 +225,6 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
         language=corpus.language if corpus.language_detected else corpus.manifest.language,
         as_of=corpus.manifest.as_of,
         retriever=f"{engine} ({analyser})" if analyser != ENGLISH else engine,
-        trainable=all(one.trainable and not one.embedded for one in config.models.played()),
+        trainable=all(one.may_train for one in config.models.played()),
     )
     return RunContext(config=config, llm=llm, retriever=retriever, lineage=lineage, others=others, walks=over)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pipeline.config import RunConfig
 from pipeline.config.differences import differences
 from pipeline.config.gates import GateConfig
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import StoreError, UsageError
 from pipeline.gates import Gates
 from pipeline.store.files import write_json

@@ -5,7 +5,7 @@ from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.links.coverage import SAMPLE, deepest
-from pipeline.llm.tokens import tokens
+from pipeline.llm.token_estimate import tokens
 from pipeline.run import prepare
 
 _PROMPT, _STEP = 1_500, 100

@@ -6,7 +6,8 @@ Fields that are not declared here are ignored: clients send much that a model wi
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pipeline.llm.base import Completion, Request, Sampling, Schema, Tool
+from pipeline.config.sampling import Sampling
+from pipeline.llm.base import Completion, Request, Schema, Tool
 from pipeline.types import Message, ToolCall
 
 

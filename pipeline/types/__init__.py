@@ -11,8 +11,8 @@ from pipeline.types.completed import CompletedStages
 from pipeline.types.corpus import AsOf, Document, Hit, Passage, shown_id
 from pipeline.types.data import Data, Slotted, sha256
 from pipeline.types.distractor import (
-    Check,
     Distractor,
+    DistractorCheck,
     DistractorEval,
     Encounter,
     Kind,

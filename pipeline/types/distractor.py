@@ -26,7 +26,7 @@ class Kind(StrEnum):
     """An opinion, in tone and in words, with one objective error inside it."""
 
 
-class Check(Data):
+class DistractorCheck(Data):
     """One thing that a distractor must be, and whether it is."""
 
     name: str
@@ -55,7 +55,7 @@ class Distractor(Data):
     the source does not hold. Empty where the run asks for outright ones."""
     blind: tuple[bool, ...] = ()
     """For each blind reading, whether the reader named it as the passage that was written for a test."""
-    checks: tuple[Check, ...] = ()
+    checks: tuple[DistractorCheck, ...] = ()
     """In the order in which they were made; the first that failed is the last."""
 
     @property

@@ -9,11 +9,11 @@ from pipeline.agents.judge_accuracy import near_misses, score
 from pipeline.config import build
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import Request
 from pipeline.types import NOT_FOUND, AnswerType
-from tests.loop.audit.test_readings import DRAFT
+from tests.loop.checks.test_readings import DRAFT
 from tests.loop.test_episode import LINEAGE, SHELF
 from tests.scripted import ScriptedLLM
 
@@ -92,7 +92,7 @@ async def test_a_yes_needs_two_and_a_no_one(said: list[str], right: bool, method
 
 
 async def test_the_embedded_judges_yes_is_a_rule_and_needs_no_second() -> None:
-    where = RunContext(build(), EmbeddedModel(), SHELF, LINEAGE)
+    where = RunContext(build(), DemoModel(), SHELF, LINEAGE)
     graded = await grade(DRAFT, "in the year 1641", where)
     assert (graded.right, graded.usage.calls) == (True, 1)
 

@@ -6,15 +6,17 @@ import orjson
 import pytest
 
 from pipeline import prompts
-from pipeline.agents.readers import Reading, closed_book, oracle, rest, trace
+from pipeline.agents.readers import Reading, closed_book, oracle, rest
 from pipeline.agents.structured import TRIES
 from pipeline.config import build
 from pipeline.config.models import ModelConfig
+from pipeline.config.sampling import Sampling
 from pipeline.context import RunContext
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import FormatError
-from pipeline.llm.base import LLM, Sampling
+from pipeline.llm.base import LLM
 from pipeline.llm.cached import request_digest
+from pipeline.loop.checks.oracle import trace
 from pipeline.types import Passage
 from tests.hostile import HOSTILE
 from tests.loop.test_episode import LINEAGE
@@ -112,18 +114,18 @@ async def test_the_reader_is_the_defaults_model_unless_it_is_named() -> None:
 
 async def test_the_embedded_model_follows_a_chain_over_the_passages_in_any_order() -> None:
     for given in ([FILM, HOLM, TOWN], [TOWN, FILM, HOLM]):
-        assert (await oracle(CHAIN, given, context(EmbeddedModel()))).answer == "1641"
-    assert (await oracle(QUESTION, [FILM], context(EmbeddedModel()))).answer == "Ada Holm"
+        assert (await oracle(CHAIN, given, context(DemoModel()))).answer == "1641"
+    assert (await oracle(QUESTION, [FILM], context(DemoModel()))).answer == "Ada Holm"
 
 
 async def test_the_embedded_model_says_nothing_where_there_is_nothing() -> None:
-    assert (await oracle(QUESTION, [], context(EmbeddedModel()))).answer == ""
+    assert (await oracle(QUESTION, [], context(DemoModel()))).answer == ""
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_hostile_passages_are_read_as_text(text: str) -> None:
     given = [FILM, passage("bad", text[:200], text)]
-    assert isinstance((await oracle(QUESTION, given, context(EmbeddedModel()))).answer, str)
+    assert isinstance((await oracle(QUESTION, given, context(DemoModel()))).answer, str)
 
 
 async def test_every_hop_is_read_from_its_own_passage_in_one_call() -> None:
@@ -136,6 +138,6 @@ async def test_every_hop_is_read_from_its_own_passage_in_one_call() -> None:
     assert [(part["question"], part["passage"]["title"]) for part in inputs["parts"]] == [
         (question, found.title) for question, found in parts
     ]
-    answers, _, usage = await trace(parts, context(EmbeddedModel()))
+    answers, _, usage = await trace(parts, context(DemoModel()))
     assert (answers[:2], usage.calls) == (["Ada Holm", "Vessby"], 1)
     assert answers[2] != "Ada Holm", "another part's passage does not count"

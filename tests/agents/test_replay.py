@@ -14,7 +14,7 @@ from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import RunConfig
 from pipeline.config.limits import AgentLimits
 from pipeline.config.models import ModelConfig
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import RetrievalError
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.types import Message, Stop, ToolCall, Usage
@@ -119,7 +119,7 @@ def test_another_index_is_refused():
 
 
 async def test_the_embedded_solver_gets_from_every_state_of_its_rollouts_to_the_same_end(tiny):
-    searcher = solver(RunConfig(), EmbeddedModel(), Bm25Retriever(tiny))
+    searcher = solver(RunConfig(), DemoModel(), Bm25Retriever(tiny))
     states = 0
     for sample, question in enumerate(QUESTIONS):
         whole = await attempt(searcher, question, sample)

@@ -14,8 +14,9 @@ from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, shown_passages
 from pipeline.config.limits import AuthorLimits
 from pipeline.config.models import ModelConfig
-from pipeline.llm.base import Request, Sampling
-from pipeline.llm.tokens import size
+from pipeline.config.sampling import Sampling
+from pipeline.llm.base import Request
+from pipeline.llm.token_estimate import size
 from pipeline.types import Message, Stop, Trajectory
 from tests.agents.test_loop import ANSWER, say
 from tests.scripted import ScriptedLLM

@@ -20,9 +20,9 @@ from pipeline.agents.tools import (
     shown_passages,
 )
 from pipeline.config import RunConfig
-from pipeline.embedded.reading import seen
+from pipeline.demo.passage_facts import seen
 from pipeline.llm.base import Tool
-from pipeline.llm.wire import strictly
+from pipeline.llm.chat_body import strictly
 from pipeline.retrieval.passage_texts import contents, quoted, search_r1
 from pipeline.types import AnswerType, Draft, Hop
 from tests.shelf import passage

@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.analysis.figures import ASKED, Outside
-from pipeline.embedded.model import _ROLES as EMBEDDED
+from pipeline.demo.role_dispatch import ROLES as EMBEDDED
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Share, Usage
 from tests import tables

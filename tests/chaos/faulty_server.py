@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.serve import chat_api
-from pipeline.serve.demo_model import samples
+from pipeline.serve.demo_server import samples
 from pipeline.types import ToolCall, sha256
 from tests.chaos.obedient import Obedient
 
@@ -62,7 +62,7 @@ class FaultyServer:
         faults: Sequence[str] = FAULTS,
         port: int = 0,
     ) -> None:
-        self.model = model or EmbeddedModel()
+        self.model = model or DemoModel()
         self.asked: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.counts: Counter[str] = Counter()
@@ -175,7 +175,7 @@ class Repeating:
     """The demo model, which in every call says the key that its server was sent, and at times hides it."""
 
     def __init__(self, server: FaultyServer) -> None:
-        self._server, self._inner = server, EmbeddedModel()
+        self._server, self._inner = server, DemoModel()
 
     async def complete(self, request: Request) -> Completion:
         completion = await self._inner.complete(request)

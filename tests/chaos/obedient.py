@@ -7,7 +7,7 @@ import re
 
 import orjson
 
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Message, ToolCall, Usage, sha256
 
@@ -40,7 +40,7 @@ class Obedient:
     to; else it is the demo model."""
 
     def __init__(self) -> None:
-        self._model = EmbeddedModel()
+        self._model = DemoModel()
 
     async def complete(self, request: Request) -> Completion:
         read = "\n".join(message.content for message in request.messages)

@@ -19,7 +19,7 @@ from pipeline.analysis import money
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import BudgetExceeded, ProviderError
 from pipeline.gates import known
 from pipeline.llm import retry
@@ -153,7 +153,7 @@ class Remote:
 
     async def complete(self, request: Request) -> Completion:
         await asyncio.sleep(0.2)
-        return await EmbeddedModel().complete(request)
+        return await DemoModel().complete(request)
 
 
 def hundred(server: FaultyServer, out: Path) -> RunConfig:

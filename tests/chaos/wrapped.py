@@ -141,13 +141,13 @@ def audit(file: str) -> None:
 
 
 def block(seconds: str) -> None:
-    from pipeline.embedded.model import EmbeddedModel
+    from pipeline.demo.role_dispatch import DemoModel
 
     async def complete(*_: object) -> NoReturn:
         time.sleep(float(seconds))
         raise AssertionError("it was to be ended before")
 
-    EmbeddedModel.complete = complete  # type: ignore[method-assign, assignment]
+    DemoModel.complete = complete  # type: ignore[method-assign, assignment]
 
 
 if __name__ == "__main__":

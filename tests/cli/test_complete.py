@@ -6,7 +6,7 @@ import orjson
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.llm import reach
 from pipeline.llm.base import Completion, Request
 from pipeline.run import prepare
@@ -26,7 +26,7 @@ class Judged:
     bad = True
 
     async def complete(self, request: Request) -> Completion:
-        done = await EmbeddedModel().complete(request)
+        done = await DemoModel().complete(request)
         if request.output and request.output.name == "verdict" and '"response":"it was ' in request.messages[1].content:
             said = "hm" if Judged.bad else '{"correct": true}'
             return done.model_copy(update={"message": done.message.model_copy(update={"content": said})})

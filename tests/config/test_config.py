@@ -39,6 +39,8 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
         (["preset=nope"], "default, sage, ragshaper"),
         (['checks.run=["oracle", "skip_ahead"]'], "no check 'skip_ahead' any more; name 'end'"),
         (['checks.run=["naive_rag"]'], "no check 'naive_rag' any more; name 'end'"),
+        (['checks.run=["orakel"]'], "checks.run.0: no check by a reader 'orakel'; did you mean 'oracle'?"),
+        (['checks.run=["false_quote"]'], "checks.run.0: no check by a reader 'false_quote'; known: same_name, end"),
     ],
 )
 def test_a_bad_setting_is_one_line_that_names_it(sets: list[str], named: str) -> None:

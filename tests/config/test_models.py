@@ -57,7 +57,7 @@ def test_prices_names_and_weights_are_of_one_model_alone(mixed: config.RunConfig
     values = {"default": {"provider": "openai", "model": "small"}, "solver": {"provider": "embedded"}}
     weights = {"provider": "gguf", "file": str(TINY)}
     models = config.build(values={"models": {**values, "judge": weights}}).models
-    assert models.of("solver").embedded
+    assert not models.of("solver").capabilities.understands
     assert models.of("judge").model.startswith("tiny-tool-caller@")
 
 

@@ -8,10 +8,10 @@ import pytest
 from pipeline import config, registry
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.distractors.checks import DistractorChecks
 from pipeline.distractors.kinds import base
 from pipeline.distractors.writing_task import writing_task
-from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
 from pipeline.retrieval.engines.lucene import LuceneRetriever
@@ -62,7 +62,7 @@ def draft(tiny: Corpus) -> Draft:
 
 @pytest.fixture(scope="module")
 def context(retriever: LuceneRetriever) -> RunContext:
-    return RunContext(config=config.build(), llm=EmbeddedModel(), retriever=retriever, lineage=LINEAGE)
+    return RunContext(config=config.build(), llm=DemoModel(), retriever=retriever, lineage=LINEAGE)
 
 
 def written(kind: str, draft: Draft, context: RunContext, sample: int = 0) -> tuple[list[Distractor], Usage]:

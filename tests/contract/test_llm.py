@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.config.models import Limits, ModelConfig
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request
 from pipeline.llm.budget import Budget, Budgeted
@@ -148,4 +148,4 @@ async def test_giving_up_on_one_call_leaves_the_others(made: Callable[[LLM], LLM
 
 async def test_the_embedded_model_refuses_what_it_has_no_rules_for() -> None:
     with pytest.raises(ValueError, match="no rules"):
-        await EmbeddedModel().complete(REQUEST)
+        await DemoModel().complete(REQUEST)

@@ -20,16 +20,12 @@ NAMES = prompts.names()
 OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, tools.COMPOSE, tools.ANSWER)} | {
     judge.VERDICT.name,
     readers.READ,
-    readers.TRACE,
     base.WRITE,
     readers.CHECK,
-    readers.SKIP,
-    readers.COMMIT,
-    readers.COMPLETE,
-    readers.GRADE,
     readers.ABSENT,
     unanswerable.CHANGE,
     blind.DETECT,
+    *("trace", "skip", "commit", "complete", "grade"),
 }
 BOUNDARY = "0123456789abcdef"
 ANY = " ".join(HOSTILE)

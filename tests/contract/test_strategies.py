@@ -13,17 +13,17 @@ import pytest
 
 from pipeline import registry
 from pipeline.config import RunConfig
-from pipeline.config.links import LinksConfig
+from pipeline.config.links_settings import LinksConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.loop.strategies.base import Proposal
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
 from pipeline.text import normalise
 from pipeline.types import Cause, Feedback, Label, Message, Round, Seed
-from tests.rules.test_embedded_eyes import lineage, seeds
+from tests.rules.test_demo_eyes import lineage, seeds
 from tests.scripted import ScriptedLLM
 
 SEEDS = 6
@@ -34,9 +34,7 @@ TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="solv
 def context(tiny: Corpus) -> RunContext:
     # So small a corpus has no walks: all its seeds go the way of those without one.
     settings = RunConfig(links=LinksConfig(unlinked=1))
-    return RunContext(
-        settings, EmbeddedModel(), Bm25Retriever(tiny), lineage(tiny), walks=prepare.walks(settings, tiny)
-    )
+    return RunContext(settings, DemoModel(), Bm25Retriever(tiny), lineage(tiny), walks=prepare.walks(settings, tiny))
 
 
 @pytest.fixture(params=registry.names("strategies"))

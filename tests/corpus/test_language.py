@@ -9,7 +9,7 @@ import pytest
 from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.corpus.language import detected, english
-from tests.loop.audit.test_languages import CHINESE, GERMAN
+from tests.loop.checks.test_languages import CHINESE, GERMAN
 from tests.shelf import passage
 
 HANDBOOK = Path(__file__).parent / "handbook"

@@ -10,7 +10,7 @@ import pytest
 from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.corpus.seed_passages import quality
-from pipeline.loop.audit import audit
+from pipeline.loop.examine import audit
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.types import AnswerType, Draft, Hop, Passage
 

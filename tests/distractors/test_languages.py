@@ -12,7 +12,7 @@ from pipeline.distractors.checks import DistractorChecks
 from pipeline.llm.base import Request
 from pipeline.types import Distractor, Kind, Message
 from tests.distractors.test_blind import REAL
-from tests.loop.audit.test_languages import CHINESE, drafted
+from tests.loop.checks.test_languages import CHINESE, drafted
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf

@@ -6,11 +6,11 @@ import orjson
 import pytest
 
 from pipeline import config, prompts
-from pipeline.config.ragshaper import TeacherConfig
+from pipeline.config.ragshaper_settings import TeacherConfig
 from pipeline.context import RunContext
 from pipeline.distractors.teacher import kept, teacher_rollouts
 from pipeline.llm.base import Request
-from pipeline.types import Check, Distractor, DistractorEval, Draft, Kind, Message, Outcome, TeacherRollout
+from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Kind, Message, Outcome, TeacherRollout
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN, call, proposal
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage, synthetic
@@ -19,7 +19,7 @@ SHELF = Shelf(FILM, HOLM, TOWN, *(passage(f"x{n}", f"Tarn {n}", "The Tarn is a r
 LIE = Distractor(
     kind=Kind.DOPPELGANGER, title="Vessby (1911 guide)", text="The 1911 guide has Vessby on the Tarn founded in 1399.",
     hop=2, source_id=TOWN.id, source_sha256=TOWN.sha256, claim="1399", mark="1911 guide",
-    checks=(Check(name="found", passed=True),),
+    checks=(DistractorCheck(name="found", passed=True),),
 )  # fmt: skip
 SEARCHES = ["Lantern Bay directed", "Ada Holm painter", "Vessby Tarn founded"]
 BELIEVERS = (1, 3)

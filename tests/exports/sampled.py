@@ -19,7 +19,7 @@ from pipeline.agents.replay import branch
 from pipeline.agents.solver import attempt, solver
 from pipeline.config import RunConfig, build
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.llm.wire import body
+from pipeline.llm.chat_body import body
 from pipeline.types import Branch, Encounter, Fork, Message, Outcome, Record, Rollout, TeacherRollout, ToolCall, Usage
 from tests import records
 from tests.shelf import Shelf

@@ -6,7 +6,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.gates.benchmarks.fingerprints import marks
 from pipeline.types import AnswerType, Draft, Record
 from tests.gates.test_gates import having, judged, only
-from tests.loop.audit.test_languages import CASES, CHINESE, Case, drafted
+from tests.loop.checks.test_languages import CASES, CHINESE, Case, drafted
 
 SETTINGS = GateConfig(solve_rate=(0.01, 1.0), naturalness=1, known_to=0.5)
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pipeline.embedded.weak import WeakModel
+from pipeline.demo.weak import WeakModel
 from tests.golden import recording, runs
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from pipeline import corpus
 from pipeline.links.opening import open_links
-from pipeline.links.stored import Links
+from pipeline.links.stored import StoredLinks
 
-Opened = Callable[..., Links]
+Opened = Callable[..., StoredLinks]
 FILLER = (
     "the weather in this valley is mild and many people of that region come here to walk when their season seems dry"
 )
@@ -28,7 +28,7 @@ def padded(count: int) -> list[dict[str, str]]:
 def linked(tmp_path: Path) -> Opened:
     """The links of some documents, given as rows or as texts."""
 
-    def opened(*given: str | dict[str, Any], pad: int = 0, most: int = 20, name: str = "towns") -> Links:
+    def opened(*given: str | dict[str, Any], pad: int = 0, most: int = 20, name: str = "towns") -> StoredLinks:
         rows = [
             one if isinstance(one, dict) else {"id": f"d{n}", "title": "", "text": one} for n, one in enumerate(given)
         ]
@@ -39,7 +39,7 @@ def linked(tmp_path: Path) -> Opened:
     return opened
 
 
-def phrases(links: Links) -> dict[str, set[str]]:
+def phrases(links: StoredLinks) -> dict[str, set[str]]:
     """Each phrase with the documents that hold it."""
     return {
         links.text(number): {links.passage(one.place).document_id for one in links.mentions(number)}
@@ -48,7 +48,7 @@ def phrases(links: Links) -> dict[str, set[str]]:
 
 
 @pytest.fixture(scope="session")
-def wiki(tmp_path_factory: pytest.TempPathFactory) -> Links:
+def wiki(tmp_path_factory: pytest.TempPathFactory) -> StoredLinks:
     """Of the first articles of the corpus that is shipped."""
     import pyarrow as pa
 

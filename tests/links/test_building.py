@@ -9,7 +9,8 @@ import pytest
 
 from pipeline import corpus
 from pipeline.corpus import Corpus, row_blocks
-from pipeline.links import building, opening, runs, survey
+from pipeline.links import building, opening, survey
+from pipeline.links import sorted_tables as runs
 from pipeline.links.stored import FILES
 
 ROOT = Path(__file__).resolve().parents[2]

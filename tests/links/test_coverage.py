@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from pipeline.links.coverage import coverage, deepest
-from pipeline.links.stored import Links
+from pipeline.links.stored import StoredLinks
 from pipeline.retrieval.open_retriever import open_retriever
 from tests.links.conftest import Opened
 
 
-async def test_coverage_says_for_which_targets_there_are_walks_and_offers(wiki: Links, tmp_path: Path) -> None:
+async def test_coverage_says_for_which_targets_there_are_walks_and_offers(wiki: StoredLinks, tmp_path: Path) -> None:
     retriever = open_retriever("bm25", wiki.corpus, tmp_path)
     found = await coverage(wiki, [retriever], 5, (2, 4, 8), sample=60)
     assert found.linked > 0.8
@@ -20,7 +20,7 @@ async def test_coverage_says_for_which_targets_there_are_walks_and_offers(wiki: 
     assert without.offers == {}
 
 
-async def test_of_a_corpus_without_links_no_walk_starts(linked: Opened, wiki: Links) -> None:
+async def test_of_a_corpus_without_links_no_walk_starts(linked: Opened, wiki: StoredLinks) -> None:
     assert deepest(wiki, 3) == 3
     unlinked = linked("Nothing of note was ever said of this place.")
     assert (await coverage(unlinked, [], 5)).in_words()["walks"] == "none"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.links.offers import offers, related
-from pipeline.links.stored import Links
+from pipeline.links.stored import StoredLinks
 from pipeline.links.walks import Walks
 from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.text import contains
@@ -48,7 +48,7 @@ async def test_an_end_that_its_own_words_find_is_not_offered(
     assert [offer.ends for offer in await offers(walks, 0, 3, [retriever], 5)] == [("1650",)] * found
 
 
-async def test_offers_of_all_kinds_rest_on_key_and_start_alone(wiki: Links, tmp_path: Path) -> None:
+async def test_offers_of_all_kinds_rest_on_key_and_start_alone(wiki: StoredLinks, tmp_path: Path) -> None:
     retriever = open_retriever("bm25", wiki.corpus, tmp_path)
     starts, kinds = range(0, len(wiki.corpus.passages), 97), set[str]()
     for hops in HOPS:
@@ -64,7 +64,7 @@ async def test_offers_of_all_kinds_rest_on_key_and_start_alone(wiki: Links, tmp_
     assert kinds == {"chain", "meeting", "conjunction"}
 
 
-def test_related_passages_hold_the_phrase(wiki: Links) -> None:
+def test_related_passages_hold_the_phrase(wiki: StoredLinks) -> None:
     seen = 0
     for place in range(0, len(wiki.corpus.passages), 101):
         for one in related(Walks(wiki, "key", "train"), place):

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.corpus.split import side
-from pipeline.links.stored import Links
+from pipeline.links.stored import StoredLinks
 from pipeline.links.walks import Walk, Walks
 from pipeline.text import contains
 from tests.links.conftest import Opened
@@ -12,7 +12,7 @@ HOPS = 2, 3, 4
 
 
 @pytest.fixture(scope="module")
-def walks(wiki: Links) -> list[tuple[int, Walk]]:
+def walks(wiki: StoredLinks) -> list[tuple[int, Walk]]:
     """All walks from some starts, with the start of each."""
     found, starts = Walks(wiki, "key"), range(0, len(wiki.corpus.passages), 41)
     asked = [found.chains, found.meetings, found.conjunctions]
@@ -24,7 +24,9 @@ def test_there_are_walks_of_all_kinds_and_lengths(walks: list[tuple[int, Walk]])
     assert kinds == {(kind, hops) for kind in ("chain", "meeting", "conjunction") for hops in HOPS} - {("meeting", 2)}
 
 
-def test_no_document_stands_in_a_walk_twice_and_no_bridge_elsewhere(wiki: Links, walks: list[tuple[int, Walk]]) -> None:
+def test_no_document_stands_in_a_walk_twice_and_no_bridge_elsewhere(
+    wiki: StoredLinks, walks: list[tuple[int, Walk]]
+) -> None:
     for _, walk in walks:
         passages = [wiki.corpus.passage(stop.passage) for stop in walk.stops]
         assert all(passages)
@@ -37,7 +39,7 @@ def test_no_document_stands_in_a_walk_twice_and_no_bridge_elsewhere(wiki: Links,
             assert sum(contains(text, bridge) for text in texts) == 2
 
 
-def test_chains_join_each_passage_to_the_next(wiki: Links, walks: list[tuple[int, Walk]]) -> None:
+def test_chains_join_each_passage_to_the_next(wiki: StoredLinks, walks: list[tuple[int, Walk]]) -> None:
     for start, walk in walks:
         assert walk.stops[0].passage == wiki.corpus.passages[start].id
         if walk.kind == "chain":
@@ -46,7 +48,7 @@ def test_chains_join_each_passage_to_the_next(wiki: Links, walks: list[tuple[int
                 assert all(contains(f"{one.title}\n{one.text}", stop.bridge) for one in (before, passage))
 
 
-def test_a_title_joins_its_own_document_to_those_that_name_it(wiki: Links, walks: list[tuple[int, Walk]]) -> None:
+def test_a_title_joins_its_own_document_to_those_that_name_it(wiki: StoredLinks, walks: list[tuple[int, Walk]]) -> None:
     joined = 0
     for _, walk in walks:
         for before, stop in zip(walk.stops, walk.stops[1:], strict=False) if walk.kind == "chain" else ():
@@ -57,7 +59,7 @@ def test_a_title_joins_its_own_document_to_those_that_name_it(wiki: Links, walks
     assert joined > 100
 
 
-def test_an_end_is_in_the_last_passage_alone(wiki: Links, walks: list[tuple[int, Walk]]) -> None:
+def test_an_end_is_in_the_last_passage_alone(wiki: StoredLinks, walks: list[tuple[int, Walk]]) -> None:
     ends = 0
     for _, walk in walks:
         if walk.kind == "chain":
@@ -70,7 +72,7 @@ def test_an_end_is_in_the_last_passage_alone(wiki: Links, walks: list[tuple[int,
     assert ends > 100
 
 
-def test_no_two_starts_get_one_walk(wiki: Links) -> None:
+def test_no_two_starts_get_one_walk(wiki: StoredLinks) -> None:
     every, walked = Walks(wiki, "key"), 0
     for hops in (2, 3):
         owner: dict[object, int] = {}
@@ -84,7 +86,7 @@ def test_no_two_starts_get_one_walk(wiki: Links) -> None:
     assert walked > 1000
 
 
-def test_walks_rest_on_key_and_start_alone(wiki: Links) -> None:
+def test_walks_rest_on_key_and_start_alone(wiki: StoredLinks) -> None:
     starts = range(0, len(wiki.corpus.passages), 151)
     first = [Walks(wiki, "key").chains(start, 3) for start in starts]
     again = Walks(wiki, "key")
@@ -104,7 +106,7 @@ def test_a_chain_of_three_towns(linked: Opened) -> None:
     assert {stop.bridge for stop in found[0].stops} == {"", "Ada Brannick", "Upper Issel"}
 
 
-def test_walks_keep_to_their_side_of_the_split(wiki: Links) -> None:
+def test_walks_keep_to_their_side_of_the_split(wiki: StoredLinks) -> None:
     found = {of: Walks(wiki, "key", of) for of in ("train", "eval")}
     passed = dict.fromkeys(found, 0)
     for start in range(0, len(wiki.corpus.passages), 7):

@@ -9,8 +9,9 @@ import orjson
 import pytest
 
 from pipeline.agents.tools import ANSWER, SEARCH
+from pipeline.config.sampling import Sampling
 from pipeline.errors import ProviderError
-from pipeline.llm.base import LLM, Completion, Finish, Request, Sampling, Schema
+from pipeline.llm.base import LLM, Completion, Finish, Request, Schema
 from pipeline.llm.cached import Cached, request_digest
 from pipeline.llm.ledger import Counted, counting
 from pipeline.store.cache import Cache

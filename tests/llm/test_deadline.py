@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from pipeline.errors import DeadlineExceeded
-from pipeline.llm.deadline import deadline, in_time
+from pipeline.llm.deadline import deadline, with_timeouts
 
 
 def test_a_clock_within_holds_up_the_one_around_it() -> None:
@@ -48,7 +48,7 @@ def test_a_timeout_of_what_it_times_is_not_its_own() -> None:
         raise TimeoutError("the disk")
 
     with pytest.raises(TimeoutError, match="the disk"):
-        asyncio.run(in_time(refused, 60))
+        asyncio.run(with_timeouts(refused, 60))
     assert tries == 1, "and is not tried again as if the clock had ended it"
 
 
@@ -61,5 +61,5 @@ def test_what_its_clock_ends_is_tried_once_more() -> None:
         await asyncio.sleep(5)
 
     with pytest.raises(DeadlineExceeded):
-        asyncio.run(in_time(stuck, 0.02))
+        asyncio.run(with_timeouts(stuck, 0.02))
     assert tries == 2

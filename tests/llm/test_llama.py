@@ -1,7 +1,6 @@
 """`--model gguf:FILE`: llama.cpp's server for as long as we live, and one line where it cannot be."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -13,10 +12,10 @@ import orjson
 import pytest
 
 from pipeline.cli import options
-from pipeline.config import RunConfig, build
+from pipeline.config import RunConfig, build, weights
+from pipeline.config.sampling import Sampling
 from pipeline.errors import ProviderError, UsageError
-from pipeline.llm import weights
-from pipeline.llm.base import Request, Sampling
+from pipeline.llm.base import Request
 from pipeline.llm.llama import LlamaModel
 from pipeline.run import prepare
 from pipeline.types import Message
@@ -77,90 +76,40 @@ def test_a_file_that_only_begins_as_weights_stops_the_run(tmp_path: Path) -> Non
 
 
 @needs_llama
-def test_it_answers_and_says_when_its_server_is_gone() -> None:
-    default = configured(FILE).models.default
-    limits = default.limits.model_copy(update={"attempts": 1})
-    model = LlamaModel(default.model_copy(update={"limits": limits}), 0)
+def test_it_answers_several_at_once() -> None:
+    model = LlamaModel(configured(FILE).models.default, 0)
 
     async def both() -> None:
         found = await asyncio.gather(model.complete(ASK), model.complete(ASK.model_copy(update={"sample": 1})))
         assert all(completion.usage.completion_tokens > 0 for completion in found)
-        assert model._server
-        model._server.kill()
-        model._server.wait()
-        with pytest.raises(ProviderError, match="server has ended"):
-            await model.complete(ASK)
 
     asyncio.run(both())
-    model.close()
+    assert model.served().loopback
 
 
 @needs_llama
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_the_server_ends_with_the_command_whatever_ends_it(tmp_path: Path, number: int) -> None:
-    command = [sys.executable, "-m", "pipeline.cli", "generate", "tiny", "--no-flow", "--retriever", "bm25", "--seeds"]
-    command += [
-        "50",
-        "--model",
-        f"gguf:{FILE}",
-        "--out",
-        str(tmp_path),
-        "--set",
-        "models.default.sampling.max_tokens=200",
-    ]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until(lambda: bool(servers(process.pid)), process)
-    started = servers(process.pid)
-    process.send_signal(number)
-    process.wait(timeout=30)
-    end = time.monotonic() + 10
-    while any(map(alive, started)) and time.monotonic() < end:
-        time.sleep(0.02)
-    assert not any(map(alive, started))
-
-
-def servers(parent: int) -> list[int]:
-    """The llama servers that the process has started."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            mine = int(stat.read_text().rpartition(")")[2].split()[1]) == parent
-            if mine and b"pipeline.llm.llama" in (stat.parent / "cmdline").read_bytes():
-                found.append(int(stat.parent.name))
-        except OSError:
-            continue
-    return found
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def until(condition, process: subprocess.Popen[bytes]) -> None:
+def test_an_interrupted_command_ends_while_the_server_is_answering(tmp_path: Path) -> None:
+    process = subprocess.Popen(generate(tmp_path, 50), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     end = time.monotonic() + 60
-    while not condition() and process.poll() is None and time.monotonic() < end:
+    while not (tmp_path / "cache.sqlite").exists() and process.poll() is None and time.monotonic() < end:
         time.sleep(0.05)
+    time.sleep(1)
     assert process.poll() is None
-    assert condition()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+
+
+def generate(out: Path, seeds: int) -> list[str]:
+    command = [sys.executable, "-m", "pipeline.cli", "generate", "tiny", "--no-flow", "--retriever", "bm25"]
+    asked = ["--seeds", str(seeds), "--model", f"gguf:{FILE}", "--out", str(out)]
+    return [*command, *asked, "--set", "models.default.sampling.max_tokens=200"]
 
 
 @needs_llama
 def test_a_whole_command_over_a_file_ends_with_true_reasons(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pipeline.cli", "generate", "tiny", "--no-flow", "--retriever", "bm25", "--seeds"]
-    command += [
-        "2",
-        "--model",
-        f"gguf:{FILE}",
-        "--out",
-        str(tmp_path),
-        "--set",
-        "models.default.sampling.max_tokens=200",
-    ]
-    done = subprocess.run([*command, "--json"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [*generate(tmp_path, 2), "--json"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     result = orjson.loads(done.stdout)
     assert result["planned"] == 2 == result["rejected"] + result["failed"]

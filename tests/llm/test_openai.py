@@ -17,7 +17,7 @@ from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.ledger import Counted, counting
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.repetition import STEP
-from pipeline.llm.tokens import size
+from pipeline.llm.token_estimate import size
 from pipeline.types import Message, Usage
 from tests.chaos.faulty_server import PAGE, FaultyServer, Reply, Script
 

@@ -1,7 +1,5 @@
 """A wire that nobody here wrote: llama.cpp's own server, over a tiny model that calls tools but knows nothing."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from pipeline.agents.judge import VERDICT, VerdictOutput
-from pipeline.agents.probe import probe
+from pipeline.agents.model_probe import probe
 from pipeline.agents.structured import TRIES, structured
 from pipeline.config import RunConfig, build
-from pipeline.llm.base import Finish, Request, Sampling, Tool
+from pipeline.config.models import Limits, ModelConfig
+from pipeline.config.sampling import Sampling
+from pipeline.llm.base import Finish, Request, Tool
+from pipeline.llm.llama import LlamaModel
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.reach import served_context
 from pipeline.types import Message
@@ -30,15 +31,10 @@ TRAINED = tuple(
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    command = [sys.executable, "-m", "pipeline.llm.llama", str(FILE), "4", "16384"]
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
-    assert process.stdout
-    try:
-        yield f"{process.stdout.readline().strip()}/v1"
-    finally:
-        process.kill()
-        process.wait()
+    limits = Limits(concurrency=4)
+    model = LlamaModel(ModelConfig(provider="gguf", file=FILE, context=16_384, limits=limits), 0)
+    yield model.served().base_url
+    model.close()
 
 
 def settings(url: str, out: Path, tokens: int = 200) -> RunConfig:

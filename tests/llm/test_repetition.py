@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config.models import Limits, ModelConfig
+from pipeline.config.sampling import Sampling
 from pipeline.llm import repetition
-from pipeline.llm.base import Finish, Request, Sampling
+from pipeline.llm.base import Finish, Request
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.repetition import STEP, loop_start
 from pipeline.types import Message

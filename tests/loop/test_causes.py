@@ -12,9 +12,9 @@ from pipeline.agents.judge import Grade
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
-from pipeline.loop import assess, band
-from pipeline.loop.audit import audit
-from pipeline.loop.audit.readings import readings
+from pipeline.loop import assess
+from pipeline.loop import target_range as band
+from pipeline.loop.examine import audit, readings
 from pipeline.types import AnswerType, Cause, Draft, GradedRollout, Hop, Passage
 from tests.loop.test_assess import rollout
 from tests.loop.test_episode import LINEAGE

@@ -9,9 +9,9 @@ import pytest
 from pipeline import config
 from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
-from pipeline.loop.audit import audit
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
+from pipeline.loop.examine import audit
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import to_draft
 from pipeline.types import Draft, Message, Passage, Stop
@@ -86,7 +86,7 @@ class Checking(Cast):
         done = sum(message.role == "assistant" for message in request.messages) - 2  # type: ignore[attr-defined]
         if made.tool_calls and made.tool_calls[0].name == "propose" and done < self.times:
             question = self.checked[done] if done < len(self.checked) else self.first["question"]
-            return call("check", **{**self.first, "question": question})
+            return call("check", draft={**self.first, "question": question})
         return made
 
 
@@ -102,6 +102,18 @@ def test_checks_are_counted_and_are_no_searches(times: int, answered: int) -> No
     assert len(done.trajectory.calls) == 2
     assert done.draft is not None
     assert done.trajectory.format_errors == 0
+
+
+def test_of_the_drafts_that_were_checked_only_the_last_is_sent_again_whole() -> None:
+    cast = Checking(lambda question, sample: 3)
+    cast.times, cast.checked = 3, tuple(f"{LEADING[:-1]}, or {n}?" for n in range(3))
+    there = context(cast)
+    asyncio.run(sage.propose(seeded(), there))
+    sent = there.llm.requests[-1].messages  # type: ignore[attr-defined]
+    *before, last = [orjson.loads(made.arguments) for one in sent for made in one.tool_calls if made.name == "check"]
+    assert before == [{"superseded": True, "question": question} for question in cast.checked[:2]]
+    assert last == {"draft": {**cast.first, "question": cast.checked[2]}}
+    assert sum("would be sent back" in one.content for one in sent if one.name == "check") == 3
 
 
 def test_a_draft_that_nothing_is_held_against_is_taken_without_a_further_turn() -> None:
@@ -171,16 +183,18 @@ def reader(**said: str) -> Read:
     return cast
 
 
-def test_what_a_reader_says_is_told_before_the_audit_asks_it_and_the_wording_is_graded_last() -> None:
+def test_what_a_reader_says_is_told_before_the_audit_asks_it_and_all_of_it_at_once() -> None:
     told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(), BOTH)))
     assert told == ""
     assert [(probe.check, probe.usage.calls) for probe in probes] == [("end", 2), ("naturalness", 2)]
     told, _ = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade="2"), BOTH)))
     assert told.startswith("It would be sent back: yes, as unsound, cause unnatural.")
     assert "- naturalness: a reader graded the wording 2, 2 of 5, and 4 in most readings is enough: stacked" in told
-    told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(ahead="founded by monks"), BOTH)))
+    poor = reader(ahead="founded by monks", grade="2")
+    told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(poor, BOTH)))
     assert "- end (hops[0], hops[1]): searched 'founded by monks': hops[2] at rank 1; a reader would have" in told
-    assert [probe.check for probe in probes] == ["end"]
+    assert "- naturalness: a reader graded the wording 2 of 5" in told
+    assert [(probe.check, probe.usage.calls) for probe in probes] == [("end", 2), ("naturalness", 1)]
 
 
 ALL = 'checks.run=["naturalness", "end", "closed_book", "oracle", "leave_one_out"]'
@@ -210,12 +224,13 @@ def test_what_a_dear_reader_finds_sends_back_in_the_check_and_not_after_it() -> 
 
 def test_a_reader_is_asked_of_what_the_free_checks_send_back_too_but_not_where_it_is_not_to_be() -> None:
     leading = draft(LEADING)
-    for sets, times in ((BOTH, 1), ('checks.run=["closed_book"]', 0)):
+    unsound = leading.model_copy(update={"answer": "Vessby"})
+    for made, sets, times in ((leading, BOTH, 1), (unsound, BOTH, 0), (leading, 'checks.run=["closed_book"]', 0)):
         there = context(reader(ahead="founded by monks"), sets)
-        told, probes = asyncio.run(check_draft(leading, 3, SHOWN, there))
-        assert told.startswith("It would be sent back: yes, as too_easy")
-        assert len(probes) == asked(there.llm, "skip") == times  # type: ignore[arg-type]
-        assert asked(there.llm, "grade") == 0  # type: ignore[arg-type]
+        told, probes = asyncio.run(check_draft(made, 3, SHOWN, there))
+        assert told.startswith(f"It would be sent back: yes, as {'unsound' if made is unsound else 'too_easy'}")
+        assert len(probes) == 2 * times
+        assert asked(there.llm, "skip") == asked(there.llm, "grade") == times  # type: ignore[arg-type]
 
 
 def test_a_reader_that_says_nothing_readable_is_no_error_of_the_author() -> None:

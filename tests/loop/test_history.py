@@ -10,7 +10,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
 from pipeline.corpus.split import side
-from pipeline.llm.tokens import size, tokens
+from pipeline.llm.token_estimate import size, tokens
 from pipeline.loop.strategies import sage
 from pipeline.types import (
     Cause,

@@ -13,7 +13,7 @@ from pipeline.errors import UsageError
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
 from pipeline.types import AnswerType, Message, Record, Seed, Status, ToolCall
-from tests.loop.audit.test_lists import NAMES, ORDER, SHELF, proposal
+from tests.loop.checks.test_lists import NAMES, ORDER, SHELF, proposal
 from tests.loop.test_episode import FILM, LINEAGE
 from tests.scripted import ScriptedLLM
 

@@ -12,7 +12,7 @@ from pipeline.agents.parse import parse
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
-from pipeline.loop.audit.readings import readings
+from pipeline.loop.examine import readings
 from pipeline.types import Data, Draft, Record, Trajectory
 from tests.golden.recording import HOME, unpacked
 from tests.golden.strong import converted

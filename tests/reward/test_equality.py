@@ -6,7 +6,7 @@ import re
 import pytest
 
 from pipeline.agents.judge import NearMiss, exact, judge_prompt
-from pipeline.embedded.judge import judge
+from pipeline.demo.verdicts import judge
 from pipeline.llm.base import Request
 from pipeline.reward import reward
 from tests.reward.completions import date, name, number

@@ -11,7 +11,7 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.corpus.seed_passages import quality
 from pipeline.corpus.split import side
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.exports.branching import base, cso
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.ledger import Counted
@@ -40,7 +40,7 @@ class Model:
         if self.calls > self.least:
             raise ConnectionError("gone")
         await asyncio.sleep(0)
-        found = await EmbeddedModel().complete(request)
+        found = await DemoModel().complete(request)
         if request.sample % 2 and request.sample < 2 * LOOP["rollouts"]:
             calls = tuple(WRONG if call.name == WRONG.name else call for call in found.message.tool_calls)
             return found.model_copy(update={"message": replace(found.message, tool_calls=calls)})

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline import embedded, prompts
+from pipeline import demo, prompts
 from pipeline.config import RunConfig, build
 from pipeline.config.how import How, Shard
 from pipeline.config.models import Limits, ModelConfig, Prices
@@ -171,7 +171,7 @@ def test_a_new_kind_of_distractor_is_no_change_of_a_run_without_it(begun: Path, 
 
 
 def test_other_code_of_the_embedded_model_is_refused(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "digest", lambda: "0" * 64)
+    monkeypatch.setattr(demo, "digest", lambda: "0" * 64)
     with pytest.raises(UsageError, match="embedded_code"):
         resumable(begun)
 

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from pipeline.agents.tools import SOLVER_TOOLS
+from pipeline.config.sampling import Sampling
 from pipeline.llm import reply
-from pipeline.llm.base import Completion, Finish, Request, Sampling, Schema
-from pipeline.llm.wire import body as written
-from pipeline.llm.wire import strictly, wire_seed
+from pipeline.llm.base import Completion, Finish, Request, Schema
+from pipeline.llm.chat_body import body as written
+from pipeline.llm.chat_body import strictly, wire_seed
 from pipeline.serve import chat_api
-from pipeline.serve.demo_model import router
+from pipeline.serve.demo_server import router
 from pipeline.types import Message, ToolCall, Usage
 from tests.serve.conftest import Ask
 

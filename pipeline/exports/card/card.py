@@ -27,7 +27,7 @@ from pipeline.exports.trajectories.selection import SelectionCounts
 from pipeline.exports.views import base
 from pipeline.gates.benchmarks import checked as benchmarks
 from pipeline.gates.licence import share_alike
-from pipeline.loop import band
+from pipeline.loop import target_range as band
 from pipeline.store.tables import plain
 from pipeline.text.redact import clean
 from pipeline.types import Data, Draft

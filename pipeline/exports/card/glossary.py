@@ -1,13 +1,15 @@
 """What every status, label, cause, reject reason, check and stop means, in one sentence each.
 
 Report, card and `digsite inspect` show these sentences, and docs/glossary.md is made of them: `python -m
-pipeline.exports.card.glossary > docs/glossary.md`. The sentence of a gate is the first line of its docstring.
+pipeline.exports.card.glossary > docs/glossary.md`. The sentence of a gate or a check is the first line of its
+docstring.
 """
 
 import sys
 from collections.abc import Mapping
 
 from pipeline.gates import described
+from pipeline.loop.checks.base import meanings
 from pipeline.types import Cause, Label, Status, Stop
 
 STATUSES: Mapping[str, str] = {
@@ -50,35 +52,7 @@ REASONS = {
     "relaxed": "Accepted although too easy, as the preset allows after the last round.",
     "surplus": "Finished beyond the plan; it is used when more pairs are wanted.",
 }
-CHECKS = {
-    "no_question": "The text does not end with a question mark, has too few words, or has no answer.",
-    "answer_in_question": "The question contains its answer.",
-    "not_offered": "A comparison does not name its answer, or gives no hops for the other thing that it compares.",
-    "false_quote": "A quote does not stand in the passage that it cites.",
-    "unquoted_answer": "A hop's quote does not contain the hop's answer.",
-    "broken_chain": "A hop is not about the answer of the hop before it.",
-    "same_name": "Where a hop calls the answer before it by another name, a reader says whether both mean one thing.",
-    "one_document": "Two hops lie in one document.",
-    "too_few_hops": "There are fewer hops than steps wanted.",
-    "another_answer": "A passage of the corpus gives a second answer to the last hop.",
-    "exposed_intermediate": "The question names the answer of an intermediate hop.",
-    "over_specified": "One search with the question finds the passages of all hops.",
-    "co_located": "The passage of one hop already gives the answer of the next.",
-    "query_collapse": "The search for one hop also finds the passage of a later hop.",
-    "end": "A reader of what searches for the question's end find would answer from it, without the hops before.",
-    "complete_list": "A reader names all items of a list that the corpus gives.",
-    "incomplete_list": "A passage of the corpus gives one more item of a list.",
-    "unproven_item": "A reader finds an item of a list in no passage.",
-    "closed_book": "The answer is given from memory, without any passage.",
-    "contested": "From memory another answer is given, which a general source may support; no source or date is named.",
-    "naturalness": "A reader grades the wording from 1 to 5, three times at most; a median below `checks.naturalness` "
-    "sends it back.",
-    "undated": "The reader who grades the wording says that the answer changes with time; no date is named.",
-    "oracle": "The answer is not given with the passages of all hops, or needs a fact that none of them states.",
-    "trace": "Each hop is read alone, to find the one that is misread.",
-    "leave_one_out": "The answer is given although the passage of one hop is held back.",
-    "seeker": "A reader that knows the target answers in fewer searches, and has recalled nothing of what leads there.",
-    "alternatives": "Several rollouts agree on a wrong answer, and their passages support it.",
+OLD_CHECKS = {
     "skip_ahead": "Of older runs: a search for a later hop finds its passage without the hops before it.",
     "naive_rag": "Of older runs: the answer is given from the passages of one search with the question.",
 }
@@ -103,7 +77,10 @@ STOPS: Mapping[str, str] = {
     Stop.NO_WALK: "It was never asked: there was no walk to begin with.",
 }
 
-_ALL = (REASONS, STATUSES, LABELS, CAUSES, CHECKS, STOPS)
+
+def checks() -> dict[str, str]:
+    """What each check looks for: the first line of its file, and what it says of all else that it finds."""
+    return {name: meaning.gloss for name, meaning in meanings().items()} | OLD_CHECKS
 
 
 def gloss(reason: str) -> str:
@@ -115,7 +92,8 @@ def gloss(reason: str) -> str:
     if code.startswith("gate:"):
         return described().get(code.removeprefix("gate:"), "")
     # A few checks have the name of the cause that they find; a reason is a cause.
-    return next((meanings[code] for meanings in _ALL if code in meanings), "")
+    every = (REASONS, STATUSES, LABELS, CAUSES, checks(), STOPS)
+    return next((sentences[code] for sentences in every if code in sentences), "")
 
 
 def page() -> str:
@@ -125,7 +103,7 @@ def page() -> str:
         "What the feedback says of a draft": LABELS,
         "Why a draft is sent back": CAUSES,
         "Other reasons of rejected and failed seeds": REASONS,
-        "What the checks look for": CHECKS,
+        "What the checks look for": checks(),
         "Why a try at a question without an answer is refused": TWINS,
         "What the gates drop": described(),
         "How an agent stops": STOPS,

@@ -21,7 +21,7 @@ from pipeline.exports.report import charts
 from pipeline.exports.report.distractor_example import example
 from pipeline.exports.report.rendering import FOLDER, templates
 from pipeline.gates.benchmarks.checked import coverage
-from pipeline.loop import band
+from pipeline.loop import target_range as band
 from pipeline.types import Record, Status
 
 SHOWN = 10

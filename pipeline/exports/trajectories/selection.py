@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 from pipeline.agents.environment import Environment
 from pipeline.agents.grading import by_heart, holds, observations
 from pipeline.config import RunConfig
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import demonstrations, is_trainable

@@ -14,9 +14,9 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
 from pipeline.loop import history
-from pipeline.loop.band import aim, least_steps
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.loop.target_range import aim, least_steps
 from pipeline.text import normalise
 from pipeline.types import Draft, GradedRollout, Message, Round, Seed
 

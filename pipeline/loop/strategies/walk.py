@@ -19,10 +19,10 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.offers import Offer, Related, offers, related
 from pipeline.llm.base import Tool
-from pipeline.llm.tokens import tokens
-from pipeline.loop.band import aim
+from pipeline.llm.token_estimate import tokens
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.loop.target_range import aim
 from pipeline.text import contains, sentences
 from pipeline.types import Draft, Passage, Round, Seed, Stop, Trajectory, sha256
 

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.exports.trajectories import chat
-from pipeline.llm import wire
+from pipeline.llm import chat_body
 from pipeline.llm.base import Request
 from pipeline.store.tables import table
 from pipeline.types import Message, ToolCall
@@ -57,7 +57,7 @@ def test_datasets_gives_the_very_objects_back(tmp_path, text):
 
 def test_tools_stand_as_a_server_gives_them_to_a_chat_template():
     asked = Request(model="m", messages=(), tools=environment(RunConfig()).tools)
-    sent = wire.body(asked, run_seed=0)["tools"]
+    sent = chat_body.body(asked, run_seed=0)["tools"]
     for tool, served in zip(orjson.loads(environment(RunConfig()).offered), sent, strict=True):
         assert list(tool) == list(served)
         assert list(tool["function"]) == [key for key in served["function"] if key != "strict"]

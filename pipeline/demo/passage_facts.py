@@ -1,0 +1,124 @@
+"""What a passage says of what it is about, in the relations of the table."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from pipeline.demo.relations import CLASSES, TABLE, Relation, kind_of
+from pipeline.text import MONTHS, normalise, sentences, untagged
+
+_PASSAGE = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
+_SUBJECT = re.compile(rf"(?:It|He|She|They|The (?:\w+ ){{0,2}}?(?:{'|'.join(CLASSES)})|Its|His|Her|Their)\b")
+_OWNED = ("Its", "His", "Her", "Their")
+_DEFINED_AS = re.compile(r",? (?:is|was|are|were) [^,]*?\b(?:who|which|that)\b")
+"""What goes on in the definition of the subject itself: "Ada Holm was a film director who was born in Vessby"."""
+_YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
+_ANOTHER = re.compile(r"\b(?:who|which|whose|where|when|that|while|but|whom|after|before|including|such as)\b")
+_GOES_ON = re.compile(r"['’]s\b|['’] |/| of \w|, (?:but|then)\b")
+_DATED = {"person": "born", "building": "opened"}
+_BY_YEAR = frozenset(("film", "record", "book", "game"))
+_WHICH_ONE = re.compile(
+    r"1\d{3}\b|20\d\d\b|(?:debut|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?: studio| live)?\b"
+)
+_PLAIN = re.compile(r"[\w -]+")
+
+
+class Seen(NamedTuple):
+    """A passage as an agent was shown it."""
+
+    id: str
+    title: str
+    text: str
+
+
+class Fact(NamedTuple):
+    relation: Relation
+    value: str
+    quote: str
+    named: str
+    """The value as a question may name it, with the article that the text gives it."""
+    sole: bool
+    """Is it the one thing that the passage gives in this relation?"""
+    when: str = ""
+    """The year of what changes with time."""
+
+
+def seen(observation: str) -> list[Seen]:
+    """The passages of one observation, in order: the inverse of `agents.tools.render`."""
+    return [Seen(*found.groups()) for block in observation.split("\n\n") if (found := _PASSAGE.fullmatch(block))]
+
+
+@lru_cache(maxsize=65536)
+def key(name: str) -> str:
+    """In which two names of one thing are equal."""
+    return normalise(untagged(name))
+
+
+@lru_cache(maxsize=16384)
+def facts(passage: Seen) -> tuple[Fact, ...]:
+    """All that the passage says of its subject, in the order of its sentences."""
+    found: dict[tuple[str, str], Fact] = {}
+    kind = kind_of(passage.text).name
+    for number, span in enumerate(sentences(passage.text)):
+        quote = passage.text[span.start : span.end]
+        begun = _begun(passage.title, quote, number)
+        for relation in TABLE if begun else ():
+            if not relation.of or kind in relation.of:
+                for fact in _told(relation, quote, begun):
+                    found.setdefault((relation.name, key(fact.value)), fact)
+    names = [name for name, _ in found]
+    return tuple(
+        fact._replace(sole=fact.sole and names.count(fact.relation.name) == 1)
+        for fact in found.values()
+        if key(fact.value) != key(passage.title)
+    )
+
+
+def _told(relation: Relation, quote: str, begun: int) -> Iterable[Fact]:
+    values = relation.values(quote)
+    if not values or (quote.startswith(_OWNED) and not relation.said.match(quote)):
+        return
+    defined = _DEFINED_AS.match(quote, begun)
+    begun = defined.end() if defined else begun
+    if _ANOTHER.search(quote[begun : values[0][1] - len(values[0][0])]):
+        return
+    for value, end in values:
+        if relation.type == "entity" and _GOES_ON.match(quote, end):
+            return
+        if relation.type == "entity" and (len(value.split()[-1]) < 2 or value.split()[0] in MONTHS):
+            return
+        start = end - len(value)
+        name = value if value.endswith(("Jr.", "Sr.")) else value.rstrip(".'’,!-")
+        article = "the " if quote[:start].endswith(("the ", "The ")) and "person" not in relation.to else ""
+        year = _YEAR.search(quote) if "@" in relation.ask else None
+        sole = len(values) == 1 and bool(relation.ask) and ("@" not in relation.ask or year is not None)
+        yield Fact(relation, name, quote, article + name, sole, year[0] if year else "")
+
+
+def _begun(title: str, quote: str, number: int) -> int:
+    """Where a sentence has named its subject, if that is what the passage is about; else 0."""
+    if subject := _SUBJECT.match(quote):
+        return subject.end()
+    name = untagged(title).split(",")[0]
+    for said in (name, name.split()[-1]) if name else ():
+        place = quote.find(said, 0, 60 + len(said) if number == 0 else len(said) + 5)
+        if place >= 0:
+            return place + len(said)
+    return 0
+
+
+@lru_cache(maxsize=16384)
+def description(passage: Seen) -> str:
+    """What tells a thing apart without its name: "2008 film", "Finnish athlete born in 1949"; or nothing.
+
+    It says no more than that: what says much is found by a search for it alone.
+    """
+    kind = kind_of(passage.text)
+    if kind.name in _BY_YEAR:
+        which = _WHICH_ONE.match(kind.group)
+        return f"{which[0]} {kind.word}" if which else ""
+    how = _DATED.get(kind.name, "founded")
+    year = next((fact.value for fact in facts(passage) if fact.relation.name == how and fact.sole), "")
+    said = kind.word or " ".join(kind.group.split()[-2:])
+    return f"{said} {how} in {year}" if kind.name and year and _PLAIN.fullmatch(said) else ""

@@ -1,0 +1,57 @@
+"""The demo model behind the contract of any model: a request's last tool, or its schema, says which role answers."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from pipeline.demo import author, chain_solver, reader
+from pipeline.demo.verdicts import judge
+from pipeline.demo.writer import write
+from pipeline.llm.base import Completion, Finish, Request
+from pipeline.text import words
+from pipeline.types import Message, Usage
+
+ROLES: dict[str, Callable[[Request], Message]] = {
+    "propose": author.propose,
+    "explore": author.explore,
+    "compose": author.compose,
+    "revise": author.revise,
+    "answer": chain_solver.solve,
+    "verdict": judge,
+    "read": chain_solver.read,
+    "trace": chain_solver.trace,
+    "write": write,
+    "weigh": chain_solver.weigh,
+    "grade": reader.grade,
+    "detect": reader.detect,
+    "skip": reader.skip,
+    "commit": chain_solver.commit,
+}
+
+
+class DemoModel:
+    """Rules and lexical statistics; a pure function of the request. Usage counts words, as a tokenizer would tokens."""
+
+    async def complete(self, request: Request) -> Completion:
+        """Raises ValueError for a role that it has no rules for."""
+        role = request.output.name if request.output else request.tools[-1].name if request.tools else ""
+        if role not in ROLES:
+            raise ValueError(f"the demo model has no rules for '{role}'")
+        message = ROLES[role](request)
+        return Completion(
+            message=message,
+            finish=Finish.TOOL_CALLS if message.tool_calls else Finish.STOP,
+            usage=Usage(
+                calls=1,
+                prompt_tokens=sum(map(_size, request.messages)),
+                completion_tokens=_size(message),
+            ),
+        )
+
+
+@lru_cache(maxsize=8192)
+def _count(text: str) -> int:
+    return len(words(text))
+
+
+def _size(message: Message) -> int:
+    return _count(message.content) + sum(_count(call.arguments) for call in message.tool_calls)

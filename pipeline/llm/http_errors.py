@@ -1,0 +1,109 @@
+"""What to do about an error answer: try again, change the request, give this request up, or stop the run.
+
+The status is not enough: servers report "too long" with 400 and 500, an exhausted quota with 429, and an unknown
+parameter in words only.
+"""
+
+import re
+from typing import NamedTuple
+
+from pipeline.config.models import OPENAI_KEY, ModelConfig
+from pipeline.llm.base import Finish
+from pipeline.llm.chat_body import Dialect
+from pipeline.llm.retry import CallFailure, FailureKind
+
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|context (?:length|size|window)|maximum context|n_ctx\b"
+    r"|prompt is too long|too many (?:input )?tokens|max_model_len|reduce the length|maximum number of tokens"
+    r"|inputs` tokens \+ `max_new_tokens",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance|payment", re.IGNORECASE)
+_FILTER = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
+REFUSABLE = {
+    "parallel_tool_calls": r"parallel_tool_calls",
+    "max_completion_tokens": r"max_completion_tokens|max_tokens",
+    "response_format": r"response_format|json_schema|structured output",
+    "temperature": r"\btemperature\b",
+    "top_p": r"\btop_p\b",
+    "top_k": r"\btop_k\b",
+    "min_p": r"\bmin_p\b",
+    "seed": r"\bseed\b",
+    "strict": r"\bstrict\b",
+    "tool_choice": r"tool_choice",
+    "tools": r"tool-call-parser|enable-auto-tool-choice|support (?:tools|tool use|function calling)|\btools\b",
+}
+"""Parameters that a server may refuse, and the words by which it does; `tool_choice` comes before `tools`."""
+_BUSY = (408, 409, 425, 429)
+_KINDS: dict[int, FailureKind] = {429: "throttled", 500: "inside"}
+
+
+class Refusal(NamedTuple):
+    """An error answer, without the key."""
+
+    status: int
+    message: str
+    code: str
+    after: float | None
+    config: ModelConfig
+    """Of the endpoint."""
+
+
+class RefusalAction(NamedTuple):
+    """A failed try, a parameter to leave out from now on, or else an answer of that `finish` and a warning."""
+
+    failure: CallFailure | None = None
+    lacks: str = ""
+    finish: Finish = Finish.CONTENT_FILTER
+    line: str = ""
+
+
+def refusal_action(refusal: Refusal, without: Dialect, accepted: Dialect = frozenset()) -> RefusalAction:
+    """`without` are the parameters that are left out already. `accepted` are those of requests that the endpoint did
+    answer: it does not refuse them as such, so that the fault is the request's own."""
+    status, config, text = refusal.status, refusal.config, f"{refusal.code} {refusal.message}"
+    at = config.base_url
+    if status == 403 and not _QUOTA.search(text):
+        return RefusalAction(CallFailure(_key_refused(refusal), "refused", own=f"{at} answered 403"))
+    if line := _fatal(refusal, text):
+        return RefusalAction(CallFailure(line, "fatal"))
+    if status not in _BUSY and _OVERFLOW.search(text):
+        line = f"a conversation exceeds the context of {config.model} ({refusal.message})"
+        return RefusalAction(finish=Finish.CONTEXT, line=line)
+    if status in _BUSY or status >= 500:
+        line = f"{at} answered {status}" + (f" ({refusal.message})" if refusal.message else "")
+        return RefusalAction(CallFailure(line, _KINDS.get(status, "passing"), after=refusal.after))
+    if _FILTER.search(text):
+        return RefusalAction(line=f"{config.model} refused a request ({refusal.message})")
+    for name, words in REFUSABLE.items():
+        # An endpoint may accept `auto` and refuse the name of a tool.
+        if name not in without and (name not in accepted or name == "tool_choice") and re.search(words, text):
+            return RefusalAction(lacks=name)
+    if accepted:
+        return RefusalAction(line=f"{at} refuses some requests ({status}: {refusal.message})")
+    line = f"{at} refuses every request ({status}: {refusal.message})"
+    return RefusalAction(CallFailure(line, "refused", own=refusal.message))
+
+
+def _fatal(refusal: Refusal, text: str) -> str:
+    """What waiting cannot fix, in a line; else empty. The text of a 401 is left out: it may hold the key, or half of
+    it."""
+    status, config = refusal.status, refusal.config
+    if status == 401:
+        return _key_refused(refusal)
+    if status == 404:
+        return f"{config.base_url} has no model '{config.model}', or the address is wrong (404: {refusal.message})"
+    if status == 402 or (status in (403, 429) and _QUOTA.search(text)):
+        account = f"the account of the key in {config.key_name}" if config.key_name else "the account"
+        return f"{config.base_url}: quota exhausted or billing required ({status}) for {account}"
+    if 300 <= status < 400:
+        return f"{config.base_url} answered {status}: redirects are not followed; set base_url to the final URL"
+    return ""
+
+
+def _key_refused(refusal: Refusal) -> str:
+    status, at, name = refusal.status, refusal.config.base_url, refusal.config.key_name
+    if name:
+        return f"{at} refused the key ({status}): put a valid one into the environment variable {name}"
+    line = f"{at} needs a key ({status}): name the environment variable that holds it"
+    return f"{line}, such as --set models.default.api_key_env={OPENAI_KEY}"

@@ -1,0 +1,96 @@
+"""Several rollouts agree on a wrong answer, and their passages support it."""
+
+from collections.abc import Iterable, Sequence
+
+from pipeline.agents.readers import check_alternative
+from pipeline.context import RunContext
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
+from pipeline.reward.answers import compared
+from pipeline.reward.equality import equal
+from pipeline.text.names import normalise
+from pipeline.types import Cause, Draft, Feedback, Finding, Label, Passage, Probe, Rollout, Usage, Verdict
+
+VOTES = 2
+"""Rollouts that must agree on it: one alone says more of the solver than of the question."""
+MOST_PASSAGES = 40
+
+
+def agreed(tried: Iterable[tuple[Rollout, Verdict]]) -> list[Rollout]:
+    """The wrong rollouts that settled on one answer, in whatever spelling, where enough of them did: the most, the
+    first of them with the fewest steps."""
+    groups: list[list[Rollout]] = []
+    for rollout, verdict in tried:
+        if rollout.answered and not verdict.right:
+            agreeing = next((group for group in groups if same(rollout.answer, group[0].answer)), None)
+            if agreeing is None:
+                groups.append(agreeing := [])
+            agreeing.append(rollout)
+    most = max(groups, key=len, default=[])
+    return sorted(most, key=lambda r: (r.trajectory.steps, r.sample)) if len(most) >= VOTES else []
+
+
+async def alternatives(
+    draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], feedback: Feedback | None, context: RunContext
+) -> CheckResult:
+    """The wrong answer with the most votes; a fatal finding where the passages bear it out.
+
+    Not asked about a draft that `feedback` sends back for being too easy or unsound.
+    """
+    decided = feedback is not None and feedback.label is not Label.UNSOLVED
+    if decided or "alternatives" not in context.config.checks_run():
+        return CheckResult()
+    if draft.answer_items:
+        wrong = [rollout for rollout, verdict in tried if rollout.answered and not verdict.right]
+        return await _further_item(draft, wrong, len(tried), context)
+    voters = agreed(tried)
+    if not voters:
+        return CheckResult()
+    voter = voters[0]
+    fits, usage = await check_alternative(draft.question, voter.answer, await seen(voter, context), context)
+    detail = f"{settled(draft, voters, len(tried))}, and their passages bear it out"
+    return _result(draft, voter.answer, fits, usage, detail, context)
+
+
+def settled(draft: Draft, voters: Sequence[Rollout], tried: int) -> str:
+    """In words, on what these of so many rollouts agree."""
+    return f"{len(voters)} of {tried} solvers settled on '{voters[0].answer}', the key says '{draft.answer}'"
+
+
+def same(answer: str, other: str) -> bool:
+    """One answer, in whatever spelling."""
+    return normalise(answer) == normalise(other) or equal(answer, [other])
+
+
+async def _further_item(draft: Draft, wrong: Sequence[Rollout], tried: int, context: RunContext) -> CheckResult:
+    """Of a list: one more item that several of its wrong rollouts name."""
+    items = [list(item.spellings) for item in draft.answer_items]
+    named: dict[str, list[tuple[str, Rollout]]] = {}
+    for rollout in wrong:
+        for name in {normalise(name): name for name in compared(rollout.answer, items)[1]}.values():
+            named.setdefault(normalise(name), []).append((name, rollout))
+    votes = max(named.values(), key=len, default=[])
+    if len(votes) < VOTES:
+        return CheckResult()
+    item, voter = min(votes, key=lambda vote: (vote[1].trajectory.steps, vote[1].sample))
+    claim = f"{item} is one of them"
+    fits, usage = await check_alternative(draft.question, claim, await seen(voter, context), context)
+    detail = f"{len(votes)} of {tried} rollouts named '{item}' too, and their passages bear it out"
+    return _result(draft, item, fits, usage, detail, context)
+
+
+def _result(draft: Draft, answer: str, fits: bool, usage: Usage, detail: str, context: RunContext) -> CheckResult:
+    model = context.config.models.of("reader").model
+    probe = Probe(check="alternatives", model=model, answers=(answer,), right=int(fits), usage=usage)
+    last = (len(draft.hops) - 1,)
+    found = Finding(check="alternatives", cause=CHECK.cause, fatal=True, hops=last, detail=detail)
+    return CheckResult(probes=(probe,), findings=(found,) if fits else ())
+
+
+async def seen(rollout: Rollout, context: RunContext) -> list[Passage]:
+    """The passages that the rollout was shown, or the last of it where that is too much."""
+    ids = dict.fromkeys(key for call in rollout.trajectory.calls for key in call.passage_ids)
+    passages = [await context.retriever.get(key) for key in list(ids)[-MOST_PASSAGES:]]
+    return [passage for passage in passages if passage is not None]
+
+
+CHECK = DraftCheck(Stage.TRIED, 1, Cause.AMBIGUOUS)

@@ -1,0 +1,156 @@
+"""A passage of the corpus gives a second answer to the last hop.
+
+A reader could not tell which of the two is asked for. A sentence does so where it is about the same subject, says
+nearly all that the last quote says beside the answer, and names something of the answer's kind instead of it. The gate
+`rival_answer` reads what agents were shown; but a subject may have many pages, so here one is looked for by what is
+asked of it.
+"""
+
+from collections.abc import Callable, Container, Iterable
+from typing import TypeVar
+
+from pipeline.agents.evidence import searched
+from pipeline.agents.grading import holds
+from pipeline.agents.naming import mentions
+from pipeline.agents.tools import ShownPassage
+from pipeline.corpus.language import fillers, language_of
+from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
+from pipeline.text import dates, numbers, sentences, terms, untagged
+from pipeline.text.names import contains, normalise
+from pipeline.text.scripts import ascii_digits, spaceless
+from pipeline.types import AnswerType, Cause, Draft, Passage
+
+ADVICE = "Add the one clue that rules the other out, or ask for another fact at the end."
+
+LEAST = 2
+"""Words that the quote must say beside its answer; with one, any sentence about the subject would say as much."""
+SHARE = 0.8
+LONGEST = 300
+"""Characters that are quoted of a rival's sentence."""
+FILLERS = frozenset("a an the of in on at by to for from with as that which who it its he she his her was is".split())
+"""Of English; those of other languages are their commonest words."""
+
+Shown = TypeVar("Shown", Passage, ShownPassage)
+
+
+async def another_answer(case: Case) -> Found | None:
+    """Among what is found for the last step's question, and for what its quote says without the answer."""
+    draft = case.draft
+    last, said = draft.hops[-1], _claim_words(draft)
+    if not said:
+        return None
+    untold = " ".join(word for word in terms(last.quote) if word in said)
+    queries = [last.sub_question, f"{_subject(draft)} {untold}"]
+    found = await case.retriever.search_many(queries, case.k)
+    cited = {hop.passage_id for hop in draft.hops}
+    rival = other_answer(draft, cited, (hit.passage for hits in found for hit in hits))
+    if rival is None:
+        return None
+    other, sentence = rival
+    detail = f"'{other.title}' gives another answer to its last step{saying(sentence)}"
+    searches = (search for search in map(searched, queries, found) if other.id in search.passage_ids)
+    return Found(detail, (len(draft.hops) - 1,), (*searches,))
+
+
+def saying(sentence: str) -> str:
+    """How a finding quotes the sentence of a passage that it names."""
+    return f", where it says '{' '.join(sentence.split())[:LONGEST]}'"
+
+
+def other_answer(draft: Draft, cited: Container[str], passages: Iterable[Shown]) -> tuple[Shown, str] | None:
+    """The first passage, stored or as an agent saw it, that answers the last step otherwise; with the sentence that
+    does.
+
+    What the hops cite is no rival, and what the question or an earlier hop names is no other answer: "which other
+    disorder has this gene" is asked of one that has it.
+    """
+    said, subject, silent = _claim_words(draft), _subject(draft), _filler_test(draft)
+    for passage in passages if said else ():
+        if (
+            passage.id not in cited
+            and holds(f"{passage.title} {passage.text}", subject)
+            and not _named_before(passage.title, draft)
+        ):
+            for span in sentences(passage.text):
+                sentence = passage.text[span.start : span.end]
+                if _answers_otherwise(sentence, passage.title, said, silent, draft):
+                    return passage, sentence
+    return None
+
+
+def _claim_words(draft: Draft) -> set[str]:
+    """What the last quote says of its subject beside the answer; nothing where it is too little to know a rival by."""
+    last = draft.hops[-1]
+    quote = last.quote
+    if spaceless(quote):
+        # The subject would be most of its characters, and pairs would reach into the answer.
+        for name in (*_spellings(draft), _subject(draft)):
+            quote = quote.replace(name, " ")
+    silent = _filler_test(draft)
+    told = {word for word in terms(quote) if not silent(word)}
+    said = told - {word for answer in _spellings(draft) for word in terms(answer)} - FILLERS
+    # A comparison's answer is not what its last step finds, and another answer to a list is one more of its items.
+    if draft.answer_items:
+        return set()
+    if len(said) < LEAST or normalise(last.answer) != normalise(draft.answer):
+        return set()
+    return said - {*terms(_subject(draft))}
+
+
+def _named_before(title: str, draft: Draft) -> bool:
+    """Is a passage about what the question or a hop before the last names, its subject apart?"""
+    name = untagged(title)
+    if contains(name, _subject(draft)) or contains(_subject(draft), name):
+        return False
+    return mentions(_before(draft), name)
+
+
+def _earlier(draft: Draft) -> list[str]:
+    """What the hops before the last name, its subject apart."""
+    names = [name for hop in draft.hops[:-1] for name in (*hop.spellings, untagged(hop.title))]
+    subject = _subject(draft)
+    return [name for name in names if normalise(name) and not contains(name, subject) and not contains(subject, name)]
+
+
+def _before(draft: Draft) -> str:
+    """What is said before the last answer."""
+    return " | ".join([draft.question, *(hop.sub_question for hop in draft.hops), *_earlier(draft)])
+
+
+def _subject(draft: Draft) -> str:
+    return draft.hops[-2].answer if len(draft.hops) > 1 else draft.hops[-1].title
+
+
+def _filler_test(draft: Draft) -> Callable[[str], bool]:
+    """Which words say nothing in the draft's own language."""
+    return fillers(language_of(" ".join([draft.question, *(hop.quote for hop in draft.hops)])))
+
+
+def _answers_otherwise(sentence: str, title: str, said: set[str], silent: Callable[[str], bool], draft: Draft) -> bool:
+    held = {*terms(f"{title} {sentence}")}
+    return (
+        len(said & held) >= SHARE * len(said)
+        and contains(f"{title} {sentence}", _subject(draft))
+        and not any(contains(sentence, name) for name in (*_spellings(draft), *_earlier(draft)))
+        and _of_kind(sentence, silent, draft)
+    )
+
+
+def _of_kind(sentence: str, silent: Callable[[str], bool], draft: Draft) -> bool:
+    """Does it name something else of the answer's kind? Two dates of one year are one where `dates` reads no months."""
+    before = _before(draft)
+    if draft.answer_type is AnswerType.DATE:
+        known = [*dates(ascii_digits(draft.answer))[:1], *dates(ascii_digits(before))]
+        return any(date[:3] not in {one[:3] for one in known} for date in dates(ascii_digits(sentence)))
+    if draft.answer_type is AnswerType.NUMBER:
+        values = {number.value for number in (*numbers(draft.answer)[:1], *numbers(before))}
+        return any(number.value not in values for number in numbers(sentence))
+    others = {*terms(sentence)} - {*terms(draft.hops[-1].quote)} - {*terms(before)} - FILLERS
+    return not all(map(silent, others))
+
+
+def _spellings(draft: Draft) -> tuple[str, ...]:
+    return tuple(answer for answer in (draft.answer, *draft.answer_aliases) if normalise(answer))
+
+
+CHECK = DraftCheck(Stage.ALONE, 1, Cause.AMBIGUOUS, advice=ADVICE, look=another_answer)

@@ -1,0 +1,20 @@
+"""The question contains its answer."""
+
+from pipeline.agents.naming import mentions
+from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage, quoted
+from pipeline.types import Cause
+
+ADVICE = f"Take the answer out of the question. {ALL_STAY}"
+
+
+async def answer_in_question(case: Case) -> Found | None:
+    """It names its answer or an item of it. Yes and no are words of many questions."""
+    draft, last = case.draft, len(case.draft.hops) - 1
+    if draft.answer_type.decided:
+        return None
+    items = [name for names in draft.wanted(last) for name in names] if draft.answer_items else []
+    leaked = [name for name in (draft.answer, *draft.answer_aliases, *items) if mentions(draft.question, name)]
+    return Found(f"the question holds its answer, {quoted(leaked)}", (last,)) if leaked else None
+
+
+CHECK = DraftCheck(Stage.SOUND, 2, Cause.GENERATOR_ERROR, advice=ADVICE, look=answer_in_question)

@@ -1,0 +1,100 @@
+"""The answer is given from memory, without any passage."""
+
+from pipeline.agents import readers
+from pipeline.agents.readers import Reading
+from pipeline.config import RunConfig
+from pipeline.config.models import ModelConfig
+from pipeline.context import RunContext
+from pipeline.errors import FormatError
+from pipeline.loop.asking import ask_reader
+from pipeline.loop.checks.alternatives import VOTES, same
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning, Stage
+from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Usage, beyond_chance
+
+
+async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckResult:
+    """Known without any passage, in most of the tries: fatal where it is so of every model to be trained, so that
+    nobody would learn from it. What the solver knows says nothing of the question, and is kept as `Record.known_to`;
+    where it remembers another answer, that one is looked at (`contested`)."""
+    solver, policies = context.config.models.of("solver"), trained(context.config)
+    probes = [await recalled(draft, context, solver)]
+    known: list[Probe] = []
+    for model in policies:
+        if model.what() != solver.what():
+            probes.append(await recalled(draft, context, model))
+        probe = probes[0] if model.what() == solver.what() else probes[-1]
+        if beyond_chance(probe.right, probe.tries, draft.answer_type.chance) <= 0.5:
+            known = []
+            break
+        known.append(probe)
+    detail = "answered from memory by " + " and ".join(probe.model for probe in known)
+    if known:
+        found = Finding(check="closed_book", cause=CHECK.cause, fatal=True, detail=detail)
+        return CheckResult(probes=tuple(probes), findings=(found,))
+    other = await contested(draft, probes[0], context)
+    return CheckResult(probes=(*probes, *other.probes), findings=other.findings)
+
+
+def trained(config: RunConfig) -> list[ModelConfig]:
+    """The models to be trained that the pairs are for: the one whose solve rate is the target, or all."""
+    policies = config.models.policies
+    return [policies[config.policy]] if config.solve_rate and config.policy else list(policies.values())
+
+
+async def recalled(draft: Draft, context: RunContext, model: ModelConfig) -> Probe:
+    """What a model answers without any passage, in at least three tries if it is to be trained. There an answer that
+    cannot be read is a wrong one: a checkpoint need not speak JSON."""
+    policy = any(model.what() == one.what() for one in context.config.models.policies.values())
+
+    async def answer(sample: int) -> Reading:
+        try:
+            return await readers.closed_book(draft.question, context, model, sample)
+        except FormatError:
+            if not policy:
+                raise
+            return Reading(answer="", model=model.model, usage=Usage())
+
+    tries = context.config.checks.tries
+    return await ask_reader("closed_book", draft, context, answer, max(KNOWN_TRIES, tries) if policy else tries)
+
+
+async def contested(draft: Draft, recalled: Probe, context: RunContext) -> CheckResult:
+    """Another answer, which most tries from memory agree on and which a general source may bear out, where the question
+    does not say whose answer is asked for. Nobody is asked where memory gives nothing else."""
+    other = _remembered(draft, recalled)
+    if not other:
+        return CheckResult()
+    quote = draft.hops[-1].quote
+    asked = context.prompt(
+        "contested/weigh", question=draft.question, answer=draft.answer, quote=quote, other_answer=other
+    )
+    defended, model, usage = await readers.weigh(asked, context)
+    probe = Probe(check="contested", model=model, answers=(other,), right=int(defended), usage=usage)
+    detail = f"from memory '{other}' is answered, which a general source may bear out; the question names no source"
+    last = (len(draft.hops) - 1,)
+    found = Finding(check="contested", cause=Cause.AMBIGUOUS, fatal=True, hops=last, detail=detail)
+    return CheckResult(probes=(probe,), findings=(found,) if defended else ())
+
+
+def _remembered(draft: Draft, recalled: Probe) -> str:
+    """The wrong answer of most tries; empty where there is none. Of a list or of yes and no there is none to defend."""
+    if draft.answer_type.decided or draft.answer_items or recalled.right * 2 > recalled.tries:
+        return ""
+    said, enough = recalled.answers, max(VOTES, recalled.tries // 2 + 1)
+    agreed = next((one for one in said if one and sum(same(one, other) for other in said) >= enough), "")
+    return "" if any(same(agreed, right) for right in (draft.answer, *draft.answer_aliases)) else agreed
+
+
+def told(probe: Probe) -> str:
+    return f"from memory '{probe.answers[0]}' is answered, which nothing bears out"
+
+
+FURTHER = {
+    "contested": Meaning(
+        "From memory another answer is given, which a general source may support; no source or date is named.",
+        "Name the kind of source or the year in the question, once, in no word of the last quote, or ask for "
+        "another fact.",
+        told,
+    )
+}
+CHECK = DraftCheck(Stage.READ, 3, Cause.PRIOR_KNOWLEDGE, ask=closed_book, further=FURTHER)

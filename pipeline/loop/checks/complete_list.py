@@ -1,0 +1,133 @@
+"""A reader names all items of a list that the corpus gives.
+
+It is shown what the corpus holds on the last step, not the list; each item is to be borne out.
+"""
+
+import re
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from pipeline.agents import evidence, readers
+from pipeline.agents.tools import shown
+from pipeline.context import RunContext
+from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Found, Meaning, Stage
+from pipeline.reward.equality import equal
+from pipeline.text import untagged
+from pipeline.text.names import contains, normalise
+from pipeline.types import AnswerItem, Cause, Data, Draft, Hit, Passage, Probe
+
+DEPTH, ITEM_DEPTH = 20, 5
+"""Hits of a search for the whole list, and of one for an item."""
+MOST_PASSAGES = 40
+MOST_NAMED = 5
+"""Further items that a finding names."""
+
+
+class ItemOutput(Data):
+    item: str
+    passage: str = ""
+
+
+class CompleteOutput(Data):
+    items: tuple[ItemOutput, ...] = Field(max_length=256)
+
+
+async def complete_list(draft: Draft, target: int, context: RunContext) -> CheckResult:
+    """Of a list: what a reader found, and a fatal finding for items that are missing or that no passage bears out."""
+    if not draft.answer_items:
+        return CheckResult()
+    last = len(draft.hops) - 1
+    queries = _queries(draft)
+    found = await context.retriever.search_many(queries[:2], DEPTH)
+    found += await context.retriever.search_many(queries[2:], ITEM_DEPTH)
+    passages = _in_turn(await evidence.passages(draft, context.retriever), found)
+    hop, about = draft.hops[last], evidence.subject(draft, last)
+    question = hop.sub_question if contains(hop.sub_question, about) else f"{hop.sub_question} ({about})"
+    asked = context.prompt("list/complete", question=question, passages=list(map(shown, passages)))
+    output, model, usage = await readers.read(asked, "complete", CompleteOutput, context)
+    stated = [(named.item.strip(), passage) for named in output.items if (passage := _stating(named, passages))]
+    missed, more = _compared(draft.answer_items, stated)
+    searches = tuple(map(evidence.searched, queries, found))
+    names, right = tuple(name for name, _ in stated), len(draft.answer_items) - len(missed)
+    probe = Probe(check="complete_list", model=model, answers=names, right=right, searches=searches, usage=usage)
+    findings = []
+    if more:
+        told = "; ".join(f"'{name}' by the passage '{passage.title}'" for name, passage in more[:MOST_NAMED])
+        ids = {passage.id for _, passage in more}
+        telling = tuple(search for search in searches if ids & set(search.passage_ids))[:1]
+        found_more = Found(f"the last step has more answers than the list: {told}", (last,), telling)
+        findings.append(found_more.finding("incomplete_list", CHECK.cause))
+    if missed:
+        told = " and ".join(f"'{item.answer}'" for item in missed)
+        detail = f"a reader of {len(passages)} passages did not find that the last step's answers include {told}"
+        findings.append(Found(detail, (last,)).finding("unproven_item", Cause.GENERATOR_ERROR))
+    return CheckResult(probes=(probe,), findings=tuple(findings))
+
+
+def _queries(draft: Draft) -> list[str]:
+    """The last step's question, the words of its quote without the items, and each item with what the list is about."""
+    hop, about = draft.hops[-1], evidence.subject(draft, len(draft.hops) - 1)
+    said = hop.quote
+    for name in sorted((name for item in draft.answer_items for name in item.spellings), key=len, reverse=True):
+        said = re.sub(re.escape(name), " ", said, flags=re.IGNORECASE)
+    rest = " ".join(said.split())
+    return [
+        hop.sub_question,
+        rest if contains(rest, about) else f"{about} {rest}",
+        *(f"{item.answer} {about}" for item in draft.answer_items),
+    ]
+
+
+def _in_turn(cited: Sequence[Passage], found: Sequence[Sequence[Hit]]) -> list[Passage]:
+    """The cited passages, then the best hits of each search, the second best, and so on."""
+    ranked = sorted(
+        ((rank, place, hit.passage) for place, hits in enumerate(found) for rank, hit in enumerate(hits)),
+        key=lambda hit: hit[:2],
+    )
+    passages = {passage.id: passage for passage in (*cited, *(passage for *_, passage in ranked))}
+    return list(passages.values())[: max(MOST_PASSAGES, len(cited))]
+
+
+def _stating(output: ItemOutput, passages: Sequence[Passage]) -> Passage | None:
+    """The passage that the reader names for an item, if it is among these and names the item."""
+    cited = (passage for passage in passages if passage.shown_id in output.passage)
+    return next((p for p in cited if normalise(output.item) and contains(f"{p.title} | {p.text}", output.item)), None)
+
+
+def _compared(
+    items: Sequence[AnswerItem], stated: Sequence[tuple[str, Passage]]
+) -> tuple[list[AnswerItem], list[tuple[str, Passage]]]:
+    """The items that were not found, and what was found beside the list.
+
+    A longer or shorter form stands for an item that is not found under one of its own names.
+    """
+    missed = list(items)
+    more: list[tuple[str, Passage]] = []
+    for name, passage in stated:
+        same = [item for item in items if _same(name, item)]
+        missed = [item for item in missed if item not in same]
+        more += [] if same else [(name, passage)]
+    for item in list(missed):
+        forms = [pair for pair in more if any(contains(pair[0], s) or contains(s, pair[0]) for s in item.spellings)]
+        if forms:
+            missed.remove(item)
+            more = [pair for pair in more if pair not in forms]
+    return missed, list({normalise(name): (name, passage) for name, passage in more}.values())
+
+
+def _same(name: str, item: AnswerItem) -> bool:
+    return any(equal(form, list(item.spellings)) for form in {name, untagged(name)})
+
+
+FURTHER = {
+    "incomplete_list": Meaning(
+        "A passage of the corpus gives one more item of a list.",
+        f"Add them, or a clue that leaves them out, or ask for a list that is closed. {ALL_STAY}",
+    ),
+    "unproven_item": Meaning(
+        "A reader finds an item of a list in no passage.",
+        "Leave these items out, or quote a passage that states them.",
+    ),
+}
+CHECK = DraftCheck(Stage.READ, 2, Cause.AMBIGUOUS, ask=complete_list, at_once=complete_list, further=FURTHER)

@@ -1,0 +1,79 @@
+"""A reader grades the wording from 1 to 5, three times at most; a median below `checks.naturalness` sends it back.
+
+The first of these readings also says whether the answer changes with time.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from statistics import median_low
+from typing import Annotated
+
+from pydantic import Field, WithJsonSchema
+
+from pipeline.agents import readers
+from pipeline.context import RunContext
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning, Stage
+from pipeline.types import Cause, Data, Draft, Finding, Probe, Usage
+
+GRADES = 3
+
+
+class GradeOutput(Data):
+    """`reason` stands first, so that a model thinks before it grades."""
+
+    reason: str = ""
+    grade: int = Field(ge=1, le=5)
+    what_changes: str = ""
+    changes_with_time: Annotated[bool | None, WithJsonSchema({"type": "boolean"})] = Field(default_factory=lambda: None)
+    """None where the reader did not say, as the demo model."""
+
+
+async def naturalness(draft: Draft, target: int, context: RunContext, *, grades: int = GRADES) -> CheckResult:
+    """Worded so that nobody would ask it, by the median of the grades; or with an answer that changes with time, and no
+    date, by the first of these readings."""
+    least, read, usage = context.config.checks.naturalness, list[GradeOutput](), Usage()
+    asked = context.prompt("naturalness/grade", question=draft.question)
+    while not _settled(read, least, grades):
+        output, model, took = await readers.read(asked, "grade", GradeOutput, context, len(read))
+        read, usage = [*read, output], usage + took
+    given = [output.grade for output in read]
+    good = median_low(given) >= least
+    told = {"model": model, "answers": tuple(map(str, given)), "right": sum(grade >= least for grade in given)}
+    probe = Probe(check="naturalness", usage=usage, **told)
+    why = next((" ".join(output.reason.split()) for output in read if output.grade < least), "")
+    said = ", ".join(map(str, given))
+    detail = f"a reader graded the wording {said} of 5, and {least} in most readings is enough: {why}"
+    found = [] if good else [Finding(check="naturalness", cause=CHECK.cause, fatal=True, detail=detail)]
+    first = read[0]
+    if first.changes_with_time is None:
+        return CheckResult(probes=(probe,), findings=tuple(found))
+    said = "yes" if first.changes_with_time else "no"
+    dated = Probe(check="undated", model=model, answers=(said,), right=int(not first.changes_with_time))
+    if first.changes_with_time:
+        as_of = f"; the texts are as of {context.lineage.as_of}" if context.lineage.as_of else ""
+        what = f"; the reader says what changes: {' '.join(first.what_changes.split())}" if first.what_changes else ""
+        detail = f"a reader says that the answer changes with time, and the question names no date{what}{as_of}"
+        found.append(Finding(check="undated", cause=Cause.UNDATED, fatal=True, detail=detail))
+    return CheckResult(probes=(probe, dated), findings=tuple(found))
+
+
+def _settled(read: Sequence[GradeOutput], least: int, grades: int) -> bool:
+    """Can no further grade put the median on the other side?"""
+    good = sum(output.grade >= least for output in read)
+    return max(good, len(read) - good) * 2 > grades
+
+
+def told(probe: Probe) -> str:
+    given = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers))
+    return f"graded {given} of 5, which is enough"
+
+
+FURTHER = {
+    "undated": Meaning(
+        "The reader who grades the wording says that the answer changes with time; no date is named.",
+        told=lambda probe: "the answer does not change with time",
+    )
+}
+CHECK = DraftCheck(
+    Stage.READ, 6, Cause.UNNATURAL, told=told, ask=naturalness, at_once=partial(naturalness, grades=1), further=FURTHER
+)

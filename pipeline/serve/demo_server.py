@@ -1,0 +1,61 @@
+"""The demo model over OpenAI's Chat Completions, so that a whole run can go through a real wire.
+
+Its randomness comes from its inputs and the sample index, which is not on the wire. The seed there is a hash of run
+seed and sample, so with the run seed known the index follows; any other seed counts as a sample of its own.
+"""
+
+from typing import Any
+
+from fastapi import APIRouter, HTTPException
+
+from pipeline.demo import digest
+from pipeline.demo.role_dispatch import DemoModel
+from pipeline.llm.base import LLM
+from pipeline.llm.chat_body import wire_seed
+from pipeline.prompts import unfence
+from pipeline.serve.chat_api import ChatRequest, chat_completion, model_request
+from pipeline.serve.http_server import JsonRoute
+
+NAME = "embedded"
+_SAMPLES = 4096
+
+
+def samples(run_seed: int) -> dict[int, int]:
+    """Wire seed → sample, for more samples than a rollout ever has."""
+    return {wire_seed(run_seed, sample): sample for sample in range(_SAMPLES)}
+
+
+def router(run_seed: int = 0, model: LLM | None = None) -> APIRouter:
+    """`model` answers under the name `embedded`."""
+    answering, by_seed = model or DemoModel(), samples(run_seed)
+    routes = APIRouter(prefix="/v1", route_class=JsonRoute)
+
+    @routes.post("/chat/completions")
+    async def complete(body: ChatRequest) -> dict[str, Any]:
+        if body.model != NAME:
+            raise HTTPException(404, f"there is no model '{body.model[:80]}' here, only '{NAME}'")
+        if body.stream or (body.n or 1) != 1:
+            raise HTTPException(400, "answers come whole and one at a time: leave out `stream` and `n`")
+        seed = body.seed or 0
+        try:
+            request = model_request(body, by_seed.get(seed, seed))
+            if request.output and not any(unfence(message.content) for message in request.messages):
+                line = f"'{request.output.name[:80]}' is answered to the product's own prompts alone"
+                raise HTTPException(400, line)
+            return chat_completion(await answering.complete(request), NAME)
+        except ValueError as error:
+            raise HTTPException(400, f"{error}: it plays the roles of the product and no others") from error
+        except HTTPException:
+            raise
+        except Exception as error:
+            # It is a pure function of the request, so the request holds what it cannot read.
+            line = f"the demo model cannot read this history ({type(error).__name__})"
+            raise HTTPException(400, line) from error
+
+    @routes.get("/models")
+    async def models() -> dict[str, Any]:
+        # The digest names the version of its rules.
+        model = {"id": NAME, "object": "model", "created": 0, "owned_by": "digsite", "root": digest()}
+        return {"object": "list", "data": [model]}
+
+    return routes

@@ -1,0 +1,170 @@
+"""The author as the tool loop sees it: from walks, from searches of its own, after feedback, and over a path."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.agents.tools import (
+    COMPOSER_TOOLS,
+    EXPLORE,
+    GENERATOR_TOOLS,
+    REFINER_TOOLS,
+    ComposeArguments,
+    ExploreArguments,
+    ProposeArguments,
+    render,
+    shown,
+)
+from pipeline.demo.author import compose, explore, propose, revise
+from pipeline.llm.base import Request, Tool
+from pipeline.prompts import fence
+from pipeline.text import contains, words
+from pipeline.types import Message, Passage
+
+TEXTS = {
+    "Harbour Lights": "Harbour Lights is a 2004 Canadian drama film directed by Mira Tollund. Critics liked it.",
+    "Mira Tollund": "Mira Tollund (born 4 May 1961) is a Canadian film director. She was born in Ostrava Bay.",
+    "Ostrava Bay": "Ostrava Bay is a town in the east. It is in Merrick County. It was founded in 1823.",
+    "Merrick County": "Merrick County is a county. It was named after Josiah Merrick. It was established in 1790.",
+    "Josiah Merrick": "Josiah Merrick (12 March 1741 - 9 July 1802) was a British army officer.",
+    "Green Fields": "Green Fields is a 1999 Canadian comedy film written by Anton Weiss.",
+    "The Long Road": "The Long Road is a 1987 film directed by Anton Weiss. It was produced by Greta Lund.",
+    "The Weather": "The weather of the coast is mild, with rain in most months and little snow on the hills.",
+}
+PASSAGES = {
+    title: Passage(id=f"d{n}#0", document_id=f"d{n}", title=title, text=text, start=0, end=len(text))
+    for n, (title, text) in enumerate(TEXTS.items())
+}
+BY_ID = {passage.shown_id: passage for passage in PASSAGES.values()}
+TYPES = ["date", "entity", "number"]
+
+
+def search(query: str, k: int = 3) -> list[Passage]:
+    """By shared words, titles counting twice; no passage without one."""
+    asked = set(words(query)) - {"the", "in", "of", "was", "a", "is", "by"}
+    scored = [(2 * len(asked & set(words(p.title))) + len(asked & set(words(p.text))), p) for p in PASSAGES.values()]
+    return [p for score, p in sorted(scored, key=lambda it: (-it[0], it[1].id)) if score][:k]
+
+
+def asked(tools: Sequence[Tool], **inputs: Any) -> Request:
+    told = {
+        "answer_types": TYPES,
+        "target_steps": 2,
+        "search_budget": 20,
+        "check_budget": 0,
+        "calls_per_turn": 4,
+    } | inputs
+    return Request(
+        model="embedded", messages=(Message(role="user", content=fence(told, "0" * 16)),), tools=tuple(tools)
+    )
+
+
+def start(title: str, **inputs: Any) -> Request:
+    return asked(GENERATOR_TOOLS, passage=shown(PASSAGES[title]), **inputs)
+
+
+def conversed(agent: Any, request: Request) -> tuple[dict[str, Any], list[str]]:
+    """The arguments of the last call, and all queries, with `search` for the corpus."""
+    queries: list[str] = []
+    for _ in range(20):
+        message = agent(request)
+        if message.tool_calls[0].name != "search":
+            return orjson.loads(message.tool_calls[0].arguments), queries
+        queries += [orjson.loads(call.arguments)["query"] for call in message.tool_calls]
+        found = [
+            Message(
+                role="tool",
+                tool_call_id=call.id,
+                content=render(search(orjson.loads(call.arguments)["query"]), named=()),
+            )
+            for call in message.tool_calls
+        ]
+        request = request.model_copy(update={"messages": (*request.messages, message, *found)})
+    raise AssertionError("it never ends")
+
+
+def sound(made: dict[str, Any], steps: int) -> ProposeArguments:
+    """Every quote is found, holds its answer, and names what led to it; the question names nothing in between."""
+    draft = ProposeArguments.model_validate(made)
+    assert len(draft.hops) == steps
+    assert draft.hops[-1].answer == draft.answer
+    for before, hop in zip((None, *draft.hops), draft.hops, strict=False):
+        passage = BY_ID[hop.passage_id]
+        assert hop.quote in passage.text
+        assert contains(hop.quote, hop.answer)
+        assert before is None or contains(f"{passage.title} {hop.quote}", before.answer)
+        assert not contains(draft.question, hop.answer)
+    return draft
+
+
+def walk(*titles: str) -> dict[str, Any]:
+    return {"kind": "chain", "passages": [{**shown(PASSAGES[title]), "bridge": ""} for title in titles], "ends": []}
+
+
+def test_a_walk_is_proposed_at_once() -> None:
+    given = [walk("The Weather", "Green Fields"), walk("Harbour Lights", "Mira Tollund", "Ostrava Bay")]
+    made, queries = conversed(propose, start("Harbour Lights", walks=given, target_steps=3))
+    assert queries == []
+    assert sound(made, 3).question.endswith('the director of the film "Harbour Lights" founded?')
+
+
+def test_a_chain_of_a_walk_rests_on_the_given_passage_or_there_is_none() -> None:
+    given = [walk("Green Fields", "The Long Road")]
+    assert sound(conversed(propose, start("Green Fields", walks=given))[0], 2)
+    assert conversed(propose, start("The Weather", walks=given))[0]["hops"] == []
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4])
+def test_without_a_walk_it_searches(steps: int) -> None:
+    made, queries = conversed(propose, start("Harbour Lights", target_steps=steps))
+    assert queries
+    sound(made, steps)
+
+
+def test_what_has_no_page_is_passed_through_by_what_is_said_of_it() -> None:
+    made, _ = conversed(propose, start("Green Fields", answer_types=["entity", "date"]))
+    assert sound(made, 2).question == 'Who produced the 1987 film directed by the writer of the film "Green Fields"?'
+
+
+def test_the_last_turn_ends_it() -> None:
+    made = propose(start("The Weather").model_copy(update={"tool_choice": "propose"}))
+    assert made.tool_calls[0].name == "propose"
+    assert orjson.loads(made.tool_calls[0].arguments)["question"] == ""
+
+
+@pytest.mark.parametrize(("label", "steps"), [("too_easy", 3), ("unsolved", 2)])
+def test_another_question_comes_after_feedback_a_longer_one_where_it_was_too_easy(label: str, steps: int) -> None:
+    made, _ = conversed(propose, start("Harbour Lights"))
+    feedback = {"label": label, "cause": "superficial", "message": "", "hops": []}
+    seen = [shown(passage) for passage in PASSAGES.values()]
+    request = asked(REFINER_TOOLS, drafts=[made | {"feedback": feedback}], seen=seen)
+    again, _ = conversed(revise, request)
+    assert sound(again, steps).question != made["question"]
+
+
+def test_a_passage_that_was_found_without_its_hop_is_not_used_again() -> None:
+    made, _ = conversed(propose, start("Harbour Lights"))
+    feedback = {"label": "too_easy", "cause": "superficial", "message": "", "hops": [0]}
+    seen = [shown(passage) for passage in PASSAGES.values()]
+    again, _ = conversed(revise, asked(REFINER_TOOLS, drafts=[made | {"feedback": feedback}], seen=seen))
+    assert made["hops"][1]["passage_id"] not in {hop["passage_id"] for hop in again["hops"]}
+
+
+def test_a_path_is_explored_by_what_it_names_and_composed_of_what_it_holds() -> None:
+    path: list[dict[str, Any]] = []
+    tried: list[dict[str, str]] = []
+    for _ in range(5):
+        request = asked((EXPLORE,), passage=shown(PASSAGES["Harbour Lights"]), path=path, left=5, tried=tried)
+        step = ExploreArguments.model_validate_json(explore(request).tool_calls[0].arguments)
+        assert step.tool == "search"
+        assert step.argument not in {one["argument"] for one in tried}
+        assert step.intent
+        found = search(step.argument)
+        path.append({"argument": step.argument, "passages": list(map(shown, found))})
+        tried.append({"argument": step.argument})
+    request = asked(COMPOSER_TOOLS, passage=shown(PASSAGES["Harbour Lights"]), path=path, least_hops=2, target_steps=3)
+    made, _ = conversed(compose, request)
+    sound({name: value for name, value in made.items() if name != "negative_aspect"}, 3)
+    assert ComposeArguments.model_validate(made).negative_aspect

@@ -1,0 +1,179 @@
+"""What is sent: strict, append-only, the same bytes first; and what a server refuses is left out or said in text."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.agents.judge import VERDICT
+from pipeline.agents.readers import CitedOutput
+from pipeline.agents.structured import schema
+from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
+from pipeline.config.sampling import Sampling
+from pipeline.llm.base import Request
+from pipeline.llm.chat_body import body, strictly, wire_seed
+from pipeline.llm.http_errors import REFUSABLE
+from pipeline.llm.schemas import inlined
+from pipeline.types import Message, ToolCall
+
+ASKED = (Message(role="system", content="Be good."), Message(role="user", content="Who?"))
+CALL = ToolCall(id="call00000", name="search", arguments='{"query":"a"}')
+TURN = (
+    Message(role="assistant", reasoning="hm", tool_calls=(CALL,)),
+    Message(role="tool", content="Doc 1", tool_call_id="call00000", name="search"),
+)  # fmt: skip
+REQUEST = Request(model="m", messages=ASKED + TURN, tools=SOLVER_TOOLS)
+
+
+def test_the_whole_of_a_request() -> None:
+    tree = body(REQUEST, 0)
+    assert list(tree) == [
+        "model", "messages", "temperature", "top_p", "max_completion_tokens", "seed", "tools", "tool_choice",
+    ]  # fmt: skip
+    assert tree["tool_choice"] == "auto"
+    assert [m["role"] for m in tree["messages"]] == ["system", "user", "assistant", "tool"]
+    function = {"name": "search", "arguments": '{"query":"a"}'}
+    assert tree["messages"][2] == {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "call00000", "type": "function", "function": function}],
+    }
+    assert "hm" not in str(tree)
+    assert tree["messages"][3]["tool_call_id"] == "call00000"
+
+
+def test_thoughts_go_back_under_both_names_where_they_are_asked_for() -> None:
+    tree = body(REQUEST.model_copy(update={"thoughts": True}), 0)
+    assert (tree["messages"][2]["reasoning_content"], tree["messages"][2]["reasoning"]) == ("hm", "hm")
+    assert not any("reasoning" in str(message) for message in (*tree["messages"][:2], tree["messages"][3]))
+    as_text = body(REQUEST.model_copy(update={"thoughts": True}), 0, frozenset({"tools"}))
+    assert as_text["messages"][2]["reasoning_content"] == "hm"
+
+
+def test_more_sampling_is_sent_only_where_it_is_set() -> None:
+    extra = {"chat_template_kwargs": {"enable_thinking": True}}
+    set_ = body(REQUEST.model_copy(update={"sampling": Sampling(top_k=20, min_p=0.05, seed=7, extra_body=extra)}), 0)
+    assert (set_["top_k"], set_["min_p"], set_["chat_template_kwargs"]) == (20, 0.05, {"enable_thinking": True})
+    assert set_["seed"] == wire_seed(7, 0) != body(REQUEST, 0)["seed"]
+    assert set_["messages"] == body(REQUEST, 0)["messages"]
+
+
+def test_tools_are_strict_and_close_every_object_but_one_that_takes_any() -> None:
+    def closed(schema: Any) -> None:
+        if isinstance(schema, dict):
+            if "properties" in schema:
+                assert schema["additionalProperties"] is False
+                assert schema["required"] == list(schema["properties"])
+            assert not {"default", "maxLength", "pattern"} & set(schema) - set(schema.get("properties", ()))
+            for value in schema.values():
+                closed(value)
+        elif isinstance(schema, list):
+            for item in schema:
+                closed(item)
+
+    for tool in body(REQUEST.model_copy(update={"tools": GENERATOR_TOOLS}), 0)["tools"]:
+        assert tool["function"].get("strict", False) is (tool["function"]["name"] != "check")
+        closed(tool["function"]["parameters"])
+
+
+@pytest.mark.parametrize("without", [frozenset[str](), frozenset({"tools"}), frozenset({"response_format"})])
+def test_no_schema_that_is_sent_refers_to_a_part_of_itself(without: frozenset[str]) -> None:
+    """Some servers drop `$defs`, and the model is left to guess what a hop is."""
+    cited = schema("cited", CitedOutput)
+    assert "$ref" in str(GENERATOR_TOOLS[-1].parameters)
+    assert "$ref" in str(cited.body)
+    sent = str(body(REQUEST.model_copy(update={"tools": GENERATOR_TOOLS, "output": cited}), 0, without))
+    assert "$ref" not in sent
+    assert "$defs" not in sent
+    assert sent.count("sub_question") >= 2
+    assert "The id of the passage that states it, as it was shown." in sent
+
+
+def test_a_schema_that_holds_itself_ends() -> None:
+    node = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Node"}, "$ref": {"type": "string"}}}
+    assert inlined({"$ref": "#/$defs/Node", "$defs": {"Node": node}}) == {
+        "type": "object",
+        "properties": {"child": {}, "$ref": {"type": "string"}},
+    }
+
+
+def test_a_property_may_be_called_like_a_keyword() -> None:
+    title = {"type": "string", "title": "Title", "default": "", "description": "d"}
+    schema = {"type": "object", "properties": {"title": title}}
+    assert strictly(schema)["properties"] == {"title": {"type": "string", "description": "d"}}
+
+
+@pytest.mark.parametrize("choice", ["auto", "required", "none"])
+def test_plain_choices_go_as_they_are(choice: str) -> None:
+    assert body(REQUEST.model_copy(update={"tool_choice": choice}), 0)["tool_choice"] == choice
+
+
+def test_a_named_choice_names_the_function() -> None:
+    tree = body(REQUEST.model_copy(update={"tool_choice": "answer"}), 0)
+    assert tree["tool_choice"] == {"type": "function", "function": {"name": "answer"}}
+
+
+@pytest.mark.parametrize(("choice", "several", "sent"), [
+    ("auto", True, None), ("auto", False, False), ("required", True, False), ("answer", True, False),
+    ("none", True, None),
+])  # fmt: skip
+def test_several_calls_a_turn_are_forbidden_only_where_one_is_planned(choice: str, several: bool, sent: Any) -> None:
+    request = REQUEST.model_copy(update={"tool_choice": choice, "parallel_calls": several})
+    assert body(request, 0).get("parallel_tool_calls") is sent
+
+
+def test_the_seed_is_of_the_run_and_the_rollout_and_of_nothing_else() -> None:
+    more = REQUEST.model_copy(update={"messages": ASKED, "tool_choice": "answer"})
+    assert body(REQUEST, 3)["seed"] == body(more, 3)["seed"] == wire_seed(3, 0)
+    seeds = {wire_seed(run, sample) for run in range(20) for sample in range(20)}
+    assert len(seeds) == 400
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_structured_output_is_strict_json_schema() -> None:
+    form = body(Request(model="m", messages=ASKED, output=VERDICT), 0)["response_format"]
+    assert form["type"] == "json_schema"
+    assert form["json_schema"]["name"] == "verdict"
+    assert form["json_schema"]["strict"] is True
+    assert form["json_schema"]["schema"]["required"] == ["reason", "correct"]
+
+
+def test_where_structured_output_is_refused_the_schema_is_told() -> None:
+    tree = body(Request(model="m", messages=ASKED, output=VERDICT), 0, frozenset({"response_format"}))
+    assert "response_format" not in tree
+    assert tree["messages"][0]["content"] == "Be good."
+    assert tree["messages"][1]["content"].startswith("Who?\n\nAnswer with one JSON object")
+    assert '"correct"' in tree["messages"][1]["content"]
+
+
+@pytest.mark.parametrize("name", REFUSABLE)
+def test_what_is_refused_is_given_up(name: str) -> None:
+    sampling = Sampling(top_k=20, min_p=0.1)
+    request = REQUEST.model_copy(update={"output": VERDICT, "parallel_calls": False, "sampling": sampling})
+    assert name in (*body(request, 0), "strict")
+    tree = body(request, 0, frozenset({name}))
+    assert name not in tree
+    assert f'"{name}"' not in orjson.dumps(tree.get("tools", [])).decode()
+    assert ("max_tokens" in tree) == (name == "max_completion_tokens")
+
+
+def test_tools_as_text_keep_the_prefix() -> None:
+    without = frozenset({"tools"})
+    first = body(REQUEST.model_copy(update={"messages": ASKED}), 0, without)
+    later = body(REQUEST, 0, without)
+    assert "tools" not in later
+    assert "tool_choice" not in later
+    assert later["messages"][: len(first["messages"])] == first["messages"]
+    assert "<tool_call>" in later["messages"][0]["content"]
+    assert later["messages"][2]["content"] == '<tool_call>{"name": "search", "arguments": {"query":"a"}}</tool_call>'
+    assert later["messages"][3] == {"role": "user", "content": "<tool_response>\nDoc 1\n</tool_response>"}
+    forced = body(REQUEST.model_copy(update={"tool_choice": "answer"}), 0, without)
+    assert forced["messages"][-1]["content"].endswith("Now call `answer`.")
+
+
+@pytest.mark.parametrize("arguments", ['{"query": "a', "574", "", "null"])
+def test_a_history_holds_only_arguments_that_are_objects(arguments: str) -> None:
+    call = ToolCall(id="x", name="search", arguments=arguments)
+    tree = body(Request(model="m", messages=(Message(role="assistant", tool_calls=(call,)),)), 0)
+    sent = orjson.loads(tree["messages"][0]["tool_calls"][0]["function"]["arguments"])
+    assert sent == {"unreadable": arguments}

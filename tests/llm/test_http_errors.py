@@ -1,0 +1,121 @@
+"""Error answers as real servers write them, and what each of them means."""
+
+import pytest
+
+from pipeline.config.models import ModelConfig
+from pipeline.llm.base import Finish
+from pipeline.llm.http_errors import Refusal, RefusalAction, refusal_action
+
+
+def at(**settings: str) -> ModelConfig:
+    return ModelConfig.model_validate(
+        {"provider": "openai", "model": "m", "base_url": "http://there/v1", "api_key_env": "THE_KEY", **settings}
+    )
+
+
+def of(
+    status: int, said: str = "", code: str = "", *, answered: bool = False, after: float | None = None
+) -> RefusalAction:
+    refusal = Refusal(status, said, code, after, at())
+    return refusal_action(refusal, frozenset(), frozenset({"model", "seed"}) if answered else frozenset())
+
+
+def answer_of(action: RefusalAction) -> Finish | None:
+    return None if action.failure or action.lacks else action.finish
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "code", "named"),
+    [
+        (401, "Incorrect API key provided: sk-abc", "invalid_api_key", "THE_KEY"),
+        (401, "Unauthorized", "", "THE_KEY"),
+        (404, "The model `m` does not exist.", "404 NotFoundError", "'m'"),
+        (402, "", "", "THE_KEY"),
+        (429, "You exceeded your current quota", "insufficient_quota", "THE_KEY"),
+        (307, "", "", "base_url"),
+        (403, "Your credit balance is too low", "", "quota"),
+    ],
+)
+def test_what_no_waiting_mends(status: int, said: str, code: str, named: str) -> None:
+    failure = of(status, said, code).failure
+    assert failure is not None
+    assert failure.kind == "fatal"
+    assert named in str(failure)
+    assert "sk-" not in str(failure)
+
+
+@pytest.mark.parametrize(("status", "named"), [(403, "THE_KEY"), (400, "refuses every request")])
+def test_what_may_be_of_the_key_or_of_one_request(status: int, named: str) -> None:
+    failure = of(status, "Something we have never heard of").failure
+    assert failure is not None
+    assert failure.kind == "refused"
+    assert named in str(failure)
+    assert "THE_KEY" not in failure.own
+
+
+def test_a_403_is_of_one_request_or_of_the_key_whatever_was_answered_before() -> None:
+    failure = of(403, "moderation", answered=True).failure
+    assert failure is not None
+    assert failure.kind == "refused"
+
+
+def test_who_was_sent_no_key_is_told_to_name_its_variable() -> None:
+    refusal = Refusal(401, "", "", None, at(api_key_env=""))
+    assert "--set models.default.api_key_env=" in str(refusal_action(refusal, frozenset()).failure)
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
+def test_what_passes(status: int) -> None:
+    failure = of(status, "Loading model", after=3.0, answered=True).failure
+    assert failure is not None
+    kind = {429: "throttled", 500: "inside"}.get(status, "passing")
+    assert (failure.kind, failure.after) == (kind, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "code"),
+    [
+        (400, "This model's maximum context length is 4096 tokens. However, you requested 5000", "400 BadRequestError"),
+        (400, "the request exceeds the available context size", "400 exceed_context_size_error"),
+        (400, "too long", "context_length_exceeded invalid_request_error"),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error"),
+        (413, "Please reduce the length of the messages", ""),
+        (400, "The input token count (5000) exceeds the maximum number of tokens allowed (3000).", "400"),
+        (422, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens", "Validation"),
+        (500, "the input does not fit the context window", ""),
+    ],
+)
+def test_a_conversation_that_outgrew_the_model_is_an_end_of_its_own(status: int, said: str, code: str) -> None:
+    assert answer_of(of(status, said, code)) is Finish.CONTEXT
+
+
+@pytest.mark.parametrize(
+    ("said", "lacks"),
+    [
+        ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', "tools"),
+        ("registry.ollama.ai/x does not support tools", "tools"),
+        ("Invalid value for `tool_choice`", "tool_choice"),
+        ("Grammar error: json_schema is not supported", "response_format"),
+        ("Unsupported parameter: 'max_completion_tokens'", "max_completion_tokens"),
+        ("Unsupported value: 'temperature' does not support 0.7 with this model.", "temperature"),
+        ("Unknown parameter: 'parallel_tool_calls'", "parallel_tool_calls"),
+        ("Unrecognized request argument supplied: seed", "seed"),
+        ("tools.0.function.strict: Extra inputs are not permitted", "strict"),
+    ],
+)
+def test_a_parameter_that_is_refused_is_named(said: str, lacks: str) -> None:
+    assert of(400, said).lacks == lacks
+
+
+def test_what_is_given_up_already_is_not_named_again() -> None:
+    refusal = Refusal(400, "seed", "", None, at())
+    assert refusal_action(refusal, frozenset({"seed"})).failure is not None
+
+
+def test_what_was_taken_before_is_not_to_blame_now() -> None:
+    assert answer_of(of(400, "bad seed", answered=True)) is Finish.CONTENT_FILTER
+
+
+def test_a_request_that_the_endpoint_will_not_answer_ends_that_request_only() -> None:
+    assert answer_of(of(400, "blocked by the content management policy")) is Finish.CONTENT_FILTER
+    assert answer_of(of(422, "Something we have never heard of", answered=True)) is Finish.CONTENT_FILTER

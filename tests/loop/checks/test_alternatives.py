@@ -1,0 +1,79 @@
+"""Another right answer: asked about only where several rollouts agree on it, and sent back only if it fits."""
+
+import pytest
+
+from pipeline import prompts
+from pipeline.loop.checks.alternatives import agreed, alternatives
+from pipeline.loop.checks.base import CheckResult
+from pipeline.types import (
+    Call,
+    Cause,
+    Feedback,
+    Label,
+    Rollout,
+    Stop,
+    Trajectory,
+    Verdict,
+)  # fmt: skip
+from tests.loop.checks.test_readings import DRAFT, context
+from tests.loop.test_episode import HOLM, TOWN
+from tests.scripted import ScriptedLLM
+
+FITS, FITS_NOT = '{"reason": "all stated", "fits": true}', '{"reason": "not stated", "fits": false}'
+
+
+def tried(*answers: str) -> list[tuple[Rollout, Verdict]]:
+    """Rollouts that each read two passages; the n-th took n more steps."""
+    pairs = []
+    for n, answer in enumerate(answers):
+        read = [Call(id=f"c{i}", tool="search", argument="q", passage_ids=(HOLM.id, TOWN.id)) for i in range(n + 1)]
+        trajectory = Trajectory(messages=(), calls=tuple(read), stop=Stop.ANSWERED)
+        right = answer == DRAFT.answer
+        verdict = Verdict(
+            sample=n, right=right, supported=True, method="exact", steps=n + 1, calls=n + 1, hit_step=None, found_at=()
+        )
+        pairs.append((Rollout(sample=n, trajectory=trajectory, answer=answer), verdict))
+    return pairs
+
+
+async def ask(model: ScriptedLLM, *answers: str, feedback: Feedback | None = None) -> CheckResult:
+    return await alternatives(DRAFT, tried(*answers), feedback, context(model, ("alternatives",)))
+
+
+async def test_a_rival_that_fits_makes_the_question_ambiguous() -> None:
+    model = ScriptedLLM([FITS])
+    answer = await ask(model, "1641", "Around 1660", "around 1660", "")
+    assert [(f.check, f.cause, f.fatal, f.hops) for f in answer.findings] == [
+        ("alternatives", Cause.AMBIGUOUS, True, (2,))
+    ]
+    assert "2 of 4" in answer.findings[0].detail
+    inputs = prompts.unfence(model.requests[0].messages[-1].content) or {}
+    assert inputs["answer"] == "Around 1660"
+    assert [passage["title"] for passage in inputs["passages"]] == ["Ada Holm", "Vessby"]
+    assert "1641" not in str({**inputs, "passages": ()}), "the known answer would lead it"
+
+
+async def test_spellings_of_one_answer_agree() -> None:
+    assert [rollout.answer for rollout in agreed(tried("1,200 km", "1641", "1200 kilometres"))] == [
+        "1,200 km",
+        "1200 kilometres",
+    ]
+    answer = await ask(ScriptedLLM([FITS]), "1,200 km", "1641", "1200 kilometres")
+    assert answer.findings[0].detail.startswith("2 of 3 solvers settled on '1,200 km', the key says '1641', and")
+
+
+async def test_one_that_does_not_fit_is_kept_as_asked_and_nothing_else() -> None:
+    answer = await ask(ScriptedLLM([FITS_NOT]), "1660", "1660")
+    assert (answer.findings, answer.probes[0].right, answer.probes[0].answers) == ((), 0, ("1660",))
+
+
+@pytest.mark.parametrize("answers", [(), ("", ""), ("1641", "1641"), ("1660", "1661", "1662", "1641")])
+async def test_without_agreement_nobody_is_asked(answers: tuple[str, ...]) -> None:
+    assert await ask(ScriptedLLM([]), *answers) == CheckResult()
+
+
+async def test_a_draft_that_goes_back_anyway_is_not_asked_about_but_an_unsolved_one_is() -> None:
+    easy = Feedback(label=Label.TOO_EASY, cause=Cause.CO_LOCATED, message="")
+    unsolved = Feedback(label=Label.UNSOLVED, cause=Cause.SOLVER_ERROR, message="")
+    assert await ask(ScriptedLLM([]), "1660", "1660", feedback=easy) == CheckResult()
+    assert (await ask(ScriptedLLM([FITS]), "1660", "1660", feedback=unsolved)).findings

@@ -1,0 +1,269 @@
+"""A right draft passes every check in whatever language it is, and a wrong one fails as an English one would."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+import pytest
+
+from pipeline.agents.grading import found, supported
+from pipeline.agents.judge import NearMiss, exact
+from pipeline.agents.tools import render
+from pipeline.corpus import Corpus
+from pipeline.loop.examine import audit
+from pipeline.retrieval.engines.bm25 import Bm25Retriever
+from pipeline.types import AnswerType, Call, Draft, Hop, Message, Passage, Rollout, Stop, ToolCall, Trajectory
+from tests.shelf import InMemory, passage
+
+K = 5
+
+
+class Case(NamedTuple):
+    """A corpus, the question over its first passages, one hop each, and what would spoil it."""
+
+    passages: tuple[Passage, ...]
+    question: str
+    sub_questions: tuple[str, ...]
+    answers: tuple[str, ...]
+    kind: AnswerType
+    rival: Passage
+    """Gives another answer to the last hop."""
+    other_writing: str
+    """The answer as a solver may write it."""
+    wrong: str
+
+
+CHINESE = Case(
+    passages=(
+        passage("f", "灯塔湾", "《灯塔湾》是一部1962年的黑白电影。影片由林秋白导演，在海边小镇取景。"),
+        passage("l", "林秋白", "林秋白是一位画家和电影人。他出生于青石镇，早年学习油画。"),
+        passage("q", "青石镇", "青石镇坐落在沅水河畔。这座古镇由僧人建于1641年10月3日，以石桥闻名。"),
+        passage("m", "白鹭镇", "白鹭镇是一座渔村。村民大多以捕鱼为生，每年举办龙舟比赛。"),
+        passage("t", "天文台", "山顶的天文台是谁都可以参观的。晴朗的夜晚在那里可以看到银河。"),
+        passage("s", "老街", "老街的茶馆是本地人的去处。客人在家里也能喝到这里的茶。"),
+        passage("w", "钟楼", "钟楼始终是全城最高的建筑。它于何年失火，史书里没有记载。"),
+    ),
+    question="执导《灯塔湾》的那位艺术家，他的故乡是哪一天奠基的？",
+    sub_questions=("《灯塔湾》的导演是谁？", "林秋白的老家在哪里？", "青石镇始建于何时？"),
+    answers=("林秋白", "青石镇", "1641年10月3日"),
+    kind=AnswerType.DATE,
+    rival=passage("r", "沅水古镇志", "据县志记载，青石镇这座古镇由僧人建于1702年5月1日，以石桥闻名。"),
+    other_writing="１６４１年１０月３日。",
+    wrong="1641年10月4日",
+)
+GERMAN = Case(
+    passages=(
+        passage("f", "Leuchtturmbucht", "Leuchtturmbucht ist ein Stummfilm. Regie führte die Malerin Ada Höhn."),
+        passage("h", "Ada Höhn", "Ada Höhn war eine Malerin. Aufgewachsen ist Ada Höhn in Großwesel."),
+        passage(
+            "g",
+            "Großwesel",
+            "Großwesel liegt an der Tarne. Das Stadtrecht erhielt Großwesel am 3. Oktober 1641 durch Mönche.",
+        ),
+        passage("x", "Kleinwesel", "Kleinwesel ist ein Dorf mit z.B. zwei Mühlen. Ölmühlen gibt es dort seit 1702."),
+        passage("y", "Tarne", "Die Tarne ist ein Fluss. Über ihn führen 1.234.567 Steine einer alten Brücke."),
+    ),
+    question="Wann wurde der Ort, aus dem die Regisseurin von Leuchtturmbucht stammt, zur Stadt erhoben?",
+    sub_questions=(
+        "Wer drehte Leuchtturmbucht?",
+        "Woher kommt Ada Höhn?",
+        "An welchem Tag wurde Großwesel zur Stadt?",
+    ),
+    answers=("Ada Höhn", "Großwesel", "3. Oktober 1641"),
+    kind=AnswerType.DATE,
+    rival=passage(
+        "r", "Chronik von Großwesel", "Das Stadtrecht erhielt Großwesel am 5. Mai 1702 durch Mönche des Klosters."
+    ),
+    other_writing="3. OKTOBER 1641.",
+    wrong="4. Oktober 1641",
+)
+FRENCH = Case(
+    passages=(
+        passage(
+            "f", "Baie du Phare", "Baie du Phare est un film muet. La mise en scène est de la peintre Ada Hénault."
+        ),
+        passage("h", "Ada Hénault", "Ada Hénault était une peintre. Son enfance se passa à Évreuil."),
+        passage(
+            "g", "Évreuil", "Évreuil borde la Tarne. La charte d'Évreuil fut accordée le 3 octobre 1641 aux moines."
+        ),
+        passage("x", "Petit-Évre", "Petit-Évre est un hameau avec deux moulins. On y fait de l'huile depuis 1702."),
+        passage("y", "Tarne", "La Tarne est une rivière. Un vieux pont de pierre la franchit."),
+    ),
+    question="Quand la ville d'où vient la réalisatrice de Baie du Phare obtint-elle ses droits ?",
+    sub_questions=(
+        "Qui tourna Baie du Phare ?",
+        "D'où vient Ada Hénault ?",
+        "Quel jour Évreuil devint-elle une ville ?",
+    ),
+    answers=("Ada Hénault", "Évreuil", "3 octobre 1641"),
+    kind=AnswerType.DATE,
+    rival=passage("r", "Chronique", "La charte d'Évreuil fut accordée le 5 mai 1702 aux moines de l'abbaye."),
+    other_writing="3 OCTOBRE 1641.",
+    wrong="4 octobre 1641",
+)
+JAPANESE = Case(
+    passages=(
+        passage("f", "灯台湾", "『灯台湾』は1962年の白黒映画である。監督は林秋子が務め、海辺の村で撮影された。"),
+        passage("l", "林秋子", "林秋子は画家である。生まれは青石町で、若い頃に油絵を学んだ。"),
+        passage(
+            "q", "青石町", "青石町は沅川のほとりにある。町は1641年10月3日に僧侶たちによって開かれ、石橋で知られる。"
+        ),
+        passage("m", "白鷺村", "白鷺村は漁村である。住民の多くは漁業で暮らし、毎年祭りを開く。"),
+        passage("t", "天文台", "山の上の天文台は誰でも見学できる。どこからでも見える故郷の星空がある。"),
+        passage("s", "茶店", "古い茶店はいつも客で混む。女性の客は家でもこの茶を飲み、故郷を思う。"),
+        passage("w", "鐘楼", "鐘楼はいつ焼けたか記録がない。何年何月に成立したかも知られない。"),
+    ),
+    question="『灯台湾』を撮った女性の故郷は、何年何月何日に成立したか？",
+    sub_questions=("『灯台湾』を撮ったのは誰か？", "林秋子の故郷はどこか？", "青石町はいつ成立したか？"),
+    answers=("林秋子", "青石町", "1641年10月3日"),
+    kind=AnswerType.DATE,
+    rival=passage("r", "町誌", "記録では、青石町の町は1702年5月1日に僧侶たちによって開かれ、石橋で知られるという。"),
+    other_writing="１６４１年１０月３日。",
+    wrong="1641年10月4日",
+)
+ARABIC = Case(
+    passages=(
+        passage("f", "خليج المنارة", "خليج المنارة فيلم صامت قديم. أخرجته الرسامة ليلى الحسن على الساحل."),
+        passage("h", "ليلى الحسن", "ليلى الحسن رسامة معروفة. كانت طفولتها بالزيتونة بين أشجار كثيرة."),
+        passage(
+            "g", "الزيتونة", "الزيتونة بلدة على نهر صغير. نالت الزيتونة ميثاقها من الرهبان في 3 أكتوبر 1641 قرب الجسر."
+        ),
+        passage("x", "القصبة", "القصبة قرية فيها طاحونتان. يصنع أهلها الزيت منذ 1702."),
+        passage("y", "النهر", "هذا النهر طويل وعميق. عليه جسر قديم من الحجر."),
+    ),
+    question="متى صارت موطن مخرجة خليج المنارة مدينة؟",
+    sub_questions=("من صور خليج المنارة؟", "ما موطن ليلى الحسن؟", "متى صارت الزيتونة مدينة؟"),
+    answers=("ليلى الحسن", "الزيتونة", "3 أكتوبر 1641"),
+    kind=AnswerType.DATE,
+    rival=passage("r", "سجل", "نالت الزيتونة ميثاقها من الرهبان في ٥ مايو ١٧٠٢ قرب الجسر القديم."),
+    other_writing="٣ أكتوبر ١٦٤١.",
+    wrong="4 أكتوبر 1641",
+)
+ALL = {"Chinese": CHINESE, "German": GERMAN, "French": FRENCH, "Japanese": JAPANESE, "Arabic": ARABIC}
+CASES = pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
+NAMING = {  # the question with the second answer in it, in a form of its language
+    CHINESE.question: CHINESE.question.replace("故乡", "故乡青石镇"),
+    GERMAN.question: f"Großwesels Stadtrecht: {GERMAN.question}",
+    FRENCH.question: FRENCH.question.replace("la ville d'où", "la charte d'Évreuil d'où"),
+    JAPANESE.question: JAPANESE.question.replace("故郷", "故郷青石町"),
+    ARABIC.question: ARABIC.question.replace("خليج المنارة", "خليج المنارة بالزيتونة"),
+}
+
+
+def drafted(case: Case, **changes: Any) -> Draft:
+    hops = [
+        Hop(
+            sub_question=asked,
+            answer=answer,
+            passage_id=one.id,
+            title=one.title,
+            quote=second_sentence(one.text),
+            passage_sha256=one.sha256,
+        )
+        for asked, answer, one in zip(case.sub_questions, case.answers, case.passages, strict=False)
+    ]
+    draft = Draft(
+        question=case.question,
+        answer=case.answers[-1],
+        answer_type=case.kind,
+        answer_precision="day",
+        hops=tuple(hops),
+    )
+    return draft.model_copy(update=changes)
+
+
+def second_sentence(text: str) -> str:
+    return text.split("。", 1)[1] if "。" in text else text.split(". ", 1)[1]
+
+
+async def checks(case: Case, draft: Draft, *more: Passage) -> list[str]:
+    retriever = Bm25Retriever(cast(Corpus, InMemory((*case.passages, *more))))
+    return [finding.check for finding in await audit(draft, 3, retriever, K)]
+
+
+@CASES
+async def test_a_right_draft_passes_every_check(case: Case) -> None:
+    assert await checks(case, drafted(case)) == []
+
+
+@CASES
+async def test_another_answer_in_the_corpus_is_found(case: Case) -> None:
+    assert await checks(case, drafted(case), case.rival) == ["another_answer"]
+
+
+@pytest.mark.parametrize(
+    ("case", "text"),
+    [
+        (GERMAN, "Mönche brachten es fertig, dass am 5. Mai 1702 Großwesel Stadtrecht erhielt."),
+        (CHINESE, "青石镇这古镇是僧人建的，时为1702年5月1日，石桥闻名。"),
+    ],
+    ids=["German", "Chinese"],
+)
+async def test_a_rival_may_say_it_in_other_little_words(case: Case, text: str) -> None:
+    assert await checks(case, drafted(case), passage("r", "Chronik", text)) == ["another_answer"]
+
+
+@CASES
+async def test_a_wrong_draft_fails(case: Case) -> None:
+    right = drafted(case)
+    tells = f"{case.question[:-1]} {case.answers[-1]}{case.question[-1]}"
+    names = NAMING[case.question]
+    off = right.hops[1].model_copy(update={"quote": case.passages[3].text, "passage_id": "m#0", "title": "X"})
+    wrong: Sequence[tuple[Draft, str]] = (
+        (drafted(case, question=case.question[:-1] + "."), "no_question"),
+        (drafted(case, question=tells), "answer_in_question"),
+        (drafted(case, answer=case.wrong), "unquoted_answer"),
+        (drafted(case, hops=(right.hops[0], off, right.hops[2])), "broken_chain"),
+        (drafted(case, question=names), "exposed_intermediate"),
+        (drafted(case, hops=(right.hops[0], right.hops[2])), "broken_chain"),
+    )
+    for draft, check in wrong:
+        assert check in await checks(case, draft), check
+
+
+@CASES
+async def test_a_passage_that_tells_the_next_answer_too_is_found(case: Case) -> None:
+    told = passage("f", case.passages[0].title, f"{case.passages[0].text} {case.passages[1].text}")
+    right = drafted(case)
+    hops = (right.hops[0].model_copy(update={"passage_sha256": told.sha256}), *right.hops[1:])
+    joined = case._replace(passages=(told, *case.passages[1:]))
+    assert "co_located" in await checks(joined, right.model_copy(update={"hops": hops}))
+
+
+@CASES
+async def test_what_one_search_finds_is_found(case: Case) -> None:
+    told = " ".join(second_sentence(one.text) for one in case.passages[:3])
+    for answer in case.answers:
+        told = told.replace(answer, " ")
+    asked = f"{case.passages[0].title} {told}{case.question[-1]}"
+    assert "over_specified" in await checks(case, drafted(case, question=asked))
+    hops = drafted(case).hops
+    collapsed = (hops[0].model_copy(update={"sub_question": asked}), *hops[1:])
+    assert await checks(case, drafted(case, hops=collapsed)) == ["query_collapse"]
+
+
+@CASES
+def test_answers_are_graded_alike(case: Case) -> None:
+    gold = {"question": case.question, "answer": case.answers[-1], "answer_type": case.kind}
+    assert exact(NearMiss(**gold, response=case.other_writing))
+    assert not exact(NearMiss(**gold, response=case.wrong))
+
+
+@CASES
+def test_what_a_rollout_read_is_seen_in_other_passages_too(case: Case) -> None:
+    draft, home = drafted(case), case.passages[2]
+    elsewhere = passage("z", "Z", home.text.replace("1641", "１６４１"))
+
+    def rollout(read: Passage) -> Rollout:
+        call = ToolCall(id="call00000", name="search", arguments="{}")
+        messages = (
+            Message(role="assistant", tool_calls=(call,)),
+            Message(role="tool", content=render([read]), tool_call_id=call.id),
+        )
+        calls = (Call(id=call.id, tool="search", argument="?", passage_ids=(read.id,)),)
+        return Rollout(sample=0, trajectory=Trajectory(messages=messages, calls=calls, stop=Stop.ANSWERED), answer="")
+
+    for read in (home, elsewhere):
+        assert supported(draft, rollout(read))
+        assert found(draft, rollout(read))[2] == 1
+    assert not supported(draft, rollout(case.passages[3]))
+    assert found(draft, rollout(case.passages[3])) == (None, None, None)

@@ -1,0 +1,41 @@
+"""Questions whose answer changes with time: found by the reader who grades the wording, in the same call."""
+
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from pipeline.agents.parse import schema_of
+from pipeline.loop.assess import feedback_from_audit
+from pipeline.loop.checks.naturalness import GradeOutput
+from pipeline.loop.examine import readings
+from pipeline.types import Cause, Label, undated
+from tests.loop.checks.test_readings import DRAFT, context, told
+from tests.scripted import ScriptedLLM
+
+
+@pytest.mark.parametrize(("says", "found"), [(True, [("undated", Cause.UNDATED, True)]), (False, []), (None, [])])
+async def test_an_answer_that_changes_with_time_is_found_in_the_same_calls(says: bool | None, found: list) -> None:
+    said = orjson.dumps({"grade": 5} | ({} if says is None else {"changes_with_time": says})).decode()
+    asked = context(ScriptedLLM(lambda request: said), ("naturalness",))
+    answer = await readings(DRAFT, 3, (), asked)
+    assert told(answer) == found
+    assert undated(answer.probes) is says
+    assert sum(probe.usage.calls for probe in answer.probes) == 2, "as many as the grade takes"
+    if says:
+        back = feedback_from_audit(DRAFT, answer.findings)
+        assert (back.label, back.cause) == (Label.UNSOUND, Cause.UNDATED)
+        assert "Name the date" in back.message
+
+
+async def test_what_changes_and_the_date_of_the_texts_are_told_with_the_finding() -> None:
+    changing = {"what_changes": "who\nleads the town", "changes_with_time": True}
+    said = orjson.dumps({"grade": 5, **changing}).decode()
+    asked = context(ScriptedLLM(lambda request: said), ("naturalness",))
+    lineage = asked.lineage.model_copy(update={"as_of": "2024-06"})
+    (found,) = (await readings(DRAFT, 3, (), replace(asked, lineage=lineage))).findings
+    assert found.detail.endswith("the reader says what changes: who leads the town; the texts are as of 2024-06")
+
+
+def test_a_model_is_asked_for_yes_or_no() -> None:
+    assert schema_of(GradeOutput)["properties"]["changes_with_time"] == {"type": "boolean"}

@@ -1,0 +1,93 @@
+"""What a reader says of the wording alone: three grades at most, and whether the source must be named."""
+
+import orjson
+import pytest
+
+from pipeline import prompts
+from pipeline.llm.base import Request
+from pipeline.llm.token_estimate import size
+from pipeline.loop.assess import feedback_from_audit
+from pipeline.loop.examine import readings
+from pipeline.types import AnswerType, Cause, Draft, Label, naturalness, undated
+from tests.loop.checks.test_readings import DRAFT, context, told
+from tests.scripted import ScriptedLLM
+
+
+@pytest.mark.parametrize(
+    ("grades", "asked", "median", "sent_back"),
+    [
+        ((1, 3, 5), 2, 1, True),
+        ((3, 5, 3), 3, 3, True),
+        ((5, 2, 4), 3, 4, False),
+        ((4, 5, 1), 2, 4, False),
+    ],
+)
+async def test_two_of_three_grades_decide_and_no_third_is_asked_for_where_two_agree(
+    grades: tuple[int, ...], asked: int, median: int, sent_back: bool
+) -> None:
+    model = ScriptedLLM(
+        [orjson.dumps({"reason": f"reason {n}", "grade": grade}).decode() for n, grade in enumerate(grades)]
+    )
+    answer = await readings(DRAFT, 3, (), context(model, ("naturalness",)))
+    (probe,) = answer.probes
+    assert (probe.answers, probe.usage.calls) == (tuple(map(str, grades[:asked])), asked)
+    assert len({request.sample for request in model.requests}) == asked
+    assert naturalness(answer.probes) == median
+    assert told(answer) == ([("naturalness", Cause.UNNATURAL, True)] if sent_back else [])
+    assert all("reason 0" in finding.detail for finding in answer.findings)
+
+
+async def test_whether_the_answer_changes_with_time_is_what_the_first_reading_says() -> None:
+    said = [orjson.dumps({"grade": 5, "changes_with_time": changes}).decode() for changes in (True, False)]
+    answer = await readings(DRAFT, 3, (), context(ScriptedLLM(said), ("naturalness",)))
+    assert told(answer) == [("undated", Cause.UNDATED, True)]
+    assert undated(answer.probes) is True
+
+
+def test_the_prompt_has_ten_graded_examples_and_stays_short() -> None:
+    messages = prompts.load("naturalness/grade").render("0" * 16, question=DRAFT.question)
+    assert [messages[0].content.count(f'- {grade} "') for grade in (5, 4, 3, 2)] == [2, 2, 4, 2]
+    assert size(messages) <= 900
+
+
+def memory(answers: list[str], *, defended: bool) -> ScriptedLLM:
+    """Whoever is asked from memory gives these answers, one after the other."""
+    said = iter(answers)
+
+    def say(request: Request) -> str:
+        role = request.output.name if request.output else ""
+        if role == "verdict":
+            return '{"correct": false}'
+        return orjson.dumps({"fits": defended} if role == "weigh" else {"answer": next(said)}).decode()
+
+    return ScriptedLLM(say)
+
+
+@pytest.mark.parametrize("defended", [True, False])
+async def test_what_memory_agrees_on_instead_is_sent_back_where_a_source_may_bear_it_out(defended: bool) -> None:
+    model = memory(["1650", "1700", "in 1650"], defended=defended)
+    answer = await readings(DRAFT, 3, (), context(model, ("closed_book",)))
+    probe = answer.probes[-1]
+    assert (probe.check, probe.answers, probe.right, probe.usage.calls) == ("contested", ("1650",), defended, 1)
+    shown = prompts.unfence(model.requests[-1].messages[-1].content) or {}
+    assert (shown["answer"], shown["other_answer"], shown["quote"]) == ("1641", "1650", DRAFT.hops[-1].quote)
+    assert told(answer) == ([("contested", Cause.AMBIGUOUS, True)] if defended else [])
+    if defended:
+        back = feedback_from_audit(DRAFT, answer.findings)
+        assert (back.label, back.hops) == (Label.UNSOUND, (2,))
+        assert "Name the kind of source or the year in the question, once, in no word of the last quote" in back.message
+
+
+@pytest.mark.parametrize(
+    "answers", [["1650", "1700", "1750"], ["", "", ""], ["1641", "1641", "1650"], ["1650", "", ""]]
+)
+async def test_nobody_is_asked_where_memory_agrees_on_nothing_else(answers: list[str]) -> None:
+    answer = await readings(DRAFT, 3, (), context(memory(answers, defended=True), ("closed_book",)))
+    assert [probe.check for probe in answer.probes] == ["closed_book"]
+
+
+async def test_of_yes_and_no_the_other_is_no_answer_to_defend() -> None:
+    yes = DRAFT.model_copy(update={"answer": "yes", "answer_type": AnswerType.BOOLEAN})
+    draft = Draft.model_validate(yes.model_dump())
+    answer = await readings(draft, 3, (), context(memory(["no"] * 3, defended=True), ("closed_book",)))
+    assert [probe.check for probe in answer.probes] == ["closed_book"]
