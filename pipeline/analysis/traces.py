@@ -46,7 +46,7 @@ class RolloutTrace(NamedTuple):
     """The distractors that it met, where it had any around it."""
 
 
-class Part(NamedTuple):
+class RoundTrace(NamedTuple):
     """One round, with the question of the round before it to show what changed."""
 
     round: Round
@@ -59,7 +59,7 @@ class Part(NamedTuple):
 
 class Item(NamedTuple):
     record: Record
-    parts: tuple[Part, ...]
+    parts: tuple[RoundTrace, ...]
     confirmation: tuple[RolloutTrace, ...]
     passages: tuple[ShownPassage, ...]
     """All that any agent saw, once each, by title."""
@@ -146,8 +146,8 @@ def steps(trajectory: Trajectory, draft: Draft | None) -> tuple[Step, ...]:
     return tuple(found)
 
 
-def _part(past: Round, before: Draft | None) -> Part:
-    return Part(
+def _part(past: Round, before: Draft | None) -> RoundTrace:
+    return RoundTrace(
         round=past,
         before=before,
         agent=steps(past.agent, past.draft),

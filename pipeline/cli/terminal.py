@@ -9,7 +9,7 @@ from rich.text import Text
 
 from pipeline.analysis import traces
 from pipeline.analysis.rollout_metrics import RolloutMetrics
-from pipeline.analysis.traces import Part, RolloutTrace
+from pipeline.analysis.traces import RolloutTrace, RoundTrace
 from pipeline.cli.console import table, text
 from pipeline.exports.card.glossary import gloss
 from pipeline.types import Draft, Record, Status, Trajectory
@@ -60,7 +60,7 @@ def _draft(draft: Draft) -> Iterator[Text | Padding]:
         yield _in(text(f"“{hop.quote}” — {hop.title}", style="dim"), 5)
 
 
-def _round(part: Part, *, last: bool) -> Iterator[Text | Padding]:
+def _round(part: RoundTrace, *, last: bool) -> Iterator[Text | Padding]:
     played = part.round
     who = "generator" if played.index == 0 else "refiner"
     yield text(f"\nround {played.index}: {who}", style="bold")
