@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli import console, options
+from pipeline.cli import console, options, terminal
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime

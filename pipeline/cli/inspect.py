@@ -9,7 +9,7 @@ import polars as pl
 import typer
 from rich.table import Table
 
-from pipeline.cli import console, options
+from pipeline.cli import console, options, terminal
 from pipeline.errors import unknown
 from pipeline.run.locate import run_folder, spelled
 from pipeline.types import Status

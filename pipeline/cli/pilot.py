@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli import console, options
+from pipeline.cli import console, options, terminal
 from pipeline.cli.generate import SHORT, say_target
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig

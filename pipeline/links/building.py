@@ -42,11 +42,11 @@ def build(corpus: Corpus, folder: Path, most: int) -> None:
     name = corpus.manifest.name
     builder.each("survey", f"{name}: parts surveyed for links")
     if not (folder / "titles.arrow").exists():  # which is written last
-        learning.learn(folder, builder.count, builder.names(), most)
+        learning.learn(folder, builder.count, len(corpus.passages), builder.names(), most)
     builder.each("find", f"{name}: parts searched for links")
     group = runs.read(folder / "groups.arrow")["group"]
     several = builder.known.titles.several
-    collector = Collector(folder, builder.ahead, several, group, learning.limit(group, most))
+    collector = Collector(folder, builder.ahead, several, group, learning.limit(group, len(corpus.passages), most))
     collector.collect(learning.files(folder, "found", builder.count))
 
 

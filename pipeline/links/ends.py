@@ -1,13 +1,15 @@
-"""What a passage says that an answer may be, and how many documents say such a thing in such words.
+"""What a passage says that an answer may be, and how many passages say such a thing in such words.
 
-An end is a number, a date or a name after two words, as in "was born in 1908". Where many documents have the same two
-words before such a thing, a search for the words does not lead to the passage.
+An end is a number, a date or a name after two words, as in "was born in 1908". Where a script has no capital letters, a
+phrase that links documents stands for a name; and a character for a word, where it has no blanks. Where many passages
+have the same two words before such a thing, a search for the words does not lead to the passage.
 """
 
-from pipeline.links.sorted_tables import Columns, find
+from pipeline.links.sorted_tables import find
+from pipeline.links.stored import Links
 from pipeline.links.survey import contexts
 from pipeline.links.tokens import Words, words
-from pipeline.types import Data, Passage
+from pipeline.types import Data
 
 
 class End(Data):
@@ -17,33 +19,37 @@ class End(Data):
     """Code points of the passage's text."""
     words: str
     """The two words before it."""
-    documents: int
+    passages: int
     """That have a thing of the same kind after these words."""
 
 
-def ends(passage: Passage, known: Columns) -> list[End]:
-    """The ends of a passage, of which so many documents are known; the most common first."""
-    read = words([passage.text])
+def ends(links: Links, place: int) -> list[End]:
+    """The ends of a passage, of which so many passages are known; the most common first."""
+    text = links.passage(place).text
+    read = words([text])
     if len(read) < 3:
         return []
-    hashes, _, at = contexts(read)
-    rows = find(known["hash"], hashes)
-    found = [
-        _end(passage, read, int(place), int(known["documents"][row]))
-        for place, row in zip(at.tolist(), rows.tolist(), strict=True) if row >= 0
-    ]  # fmt: skip
-    return sorted(found, key=lambda end: (-end.documents, end.start))
+    phrases, found = dict(links.spans(place)), list[End]()
+    hashes, at = contexts(read)
+    rows = find(links.ends["hash"], hashes)
+    for first, row in zip(at[rows >= 0].tolist(), rows[rows >= 0].tolist(), strict=True):
+        start = int(read.start[first])
+        named = read.cased[first] or read.digits[first]
+        if end := _end(text, read, first) if named else phrases.get(start):
+            before = text[int(read.start[first - 2]) : int(read.end[first - 1])]
+            count = int(links.ends["documents"][row])
+            found.append(End(text=text[start:end], start=start, end=end, words=before, passages=count))
+    return sorted(found, key=lambda end: (-end.passages, end.start))
 
 
-def _end(passage: Passage, read: Words, first: int, documents: int) -> End:
-    last, number = first, read.digits > 0
+def _end(text: str, read: Words, last: int) -> int:
+    """Where the number or the name ends that begins with this word."""
+    number = read.digits > 0
     while last + 1 < len(read) and (
-        (read.near[last + 1] and (read.capital[last + 1] or number[last + 1])) or _grouped(passage.text, read, last)
+        (read.near[last + 1] and (read.capital[last + 1] or number[last + 1])) or _grouped(text, read, last)
     ):
         last += 1
-    start, end = int(read.start[first]), int(read.end[last])
-    before = passage.text[int(read.start[first - 2]) : int(read.end[first - 1])]
-    return End(text=passage.text[start:end], start=start, end=end, words=before, documents=documents)
+    return int(read.end[last])
 
 
 def _grouped(text: str, read: Words, at: int) -> bool:

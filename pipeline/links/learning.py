@@ -17,14 +17,15 @@ from pipeline.links.tokens import U64
 
 _SEVERAL = 3
 """Documents that hold a sentence, versions not counted: then it is boilerplate."""
-_COMMON = 10
-"""Documents that hold an end, at least, for it to be kept."""
+_COMMON, _COMMON_SHARE = 10, 100
+"""Passages that hold an end, at least, for it to be kept; in a small corpus one in so many, and `_LEAST`."""
 _TOO_COMMON = 25
-"""Words that one document in so many has before a number or a name say nothing of it, such as "of the"."""
+"""Words that one passage in so many has before what may be an answer say nothing of it, such as "of the"."""
 _COMMON_WORD = 100
 """A name of words that one document in so many holds, each of them, may well be that of another thing."""
 _SHARE = 40
-"""A phrase that more than one document in so many holds says little, however small the corpus is."""
+"""A phrase that more than one document in so many holds says little, however small the corpus is; but where documents
+have many passages, they may be as many as one passage in `_COMMON_SHARE`."""
 _LEAST = 3
 _OFTEN = 2
 """Times that a document which holds a rare word does so, on the mean: what a text is about it says again."""
@@ -34,18 +35,18 @@ def files(folder: Path, name: str, count: int) -> list[Path]:
     return [folder / f"{name}-{number:05}.arrow" for number in range(count)]
 
 
-def learn(folder: Path, count: int, names: Columns, most: int) -> None:
+def learn(folder: Path, count: int, passages: int, names: Columns, most: int) -> None:
     """From the files of so many parts. `names` are those that documents have besides their titles."""
     sketches = [runs.read(path) for path in files(folder, "sketches", count)]
     whole = {name: np.concatenate([one[name] for one in sketches]) for name in sketches[0]}
     group = versions.groups(whole, whole.pop("full"), most)
     runs.save(folder / "groups.arrow", {"group": group})
-    most = limit(group, most)
+    most = limit(group, passages, most)
     for name, hashes in _words(files(folder, "words", count), most, len(group) // _COMMON_WORD).items():
         runs.save(folder / f"{name}.arrow", {"hash": hashes})
     recurring = [_recurring(table, group) for table in runs.ranges(files(folder, "sentences", count), "hash")]
     runs.save(folder / "boilerplate.arrow", {"hash": _joined(recurring)})
-    common = [_common(table, len(group) // _TOO_COMMON) for table in runs.ranges(files(folder, "ends", count), "hash")]
+    common = [_common(table, passages) for table in runs.ranges(files(folder, "ends", count), "hash")]
     runs.save(
         folder / "ends.arrow",
         {name: np.concatenate([one[name] for one in common]) if common else np.empty(0, kind)
@@ -55,9 +56,10 @@ def learn(folder: Path, count: int, names: Columns, most: int) -> None:
     runs.write(folder / "titles.arrow", {n: np.concatenate([t[n] for t in tables]) for n in names}, "hash")
 
 
-def limit(group: Any, most: int) -> int:
-    """The documents that may hold a phrase, in a corpus with these groups of versions."""
-    return min(most, max(_LEAST, int((group == np.arange(len(group))).sum()) // _SHARE))
+def limit(group: Any, passages: int, most: int) -> int:
+    """The documents that may hold a phrase, in a corpus with these groups of versions and so many passages."""
+    documents = int((group == np.arange(len(group))).sum())
+    return min(most, max(_LEAST, documents // _SHARE, passages // _COMMON_SHARE))
 
 
 def knowledge(folder: Path) -> Knowledge:
@@ -89,9 +91,10 @@ def _recurring(table: Columns, group: Any) -> U64:
     return recurring
 
 
-def _common(table: Columns, most: int) -> Columns:
+def _common(table: Columns, passages: int) -> Columns:
+    least = min(_COMMON, max(_LEAST, passages // _COMMON_SHARE))
     found = runs.summed(table, "hash")
-    common = (found["documents"] >= _COMMON) & (found["documents"] <= most)
+    common = (found["documents"] >= least) & (found["documents"] <= max(least, passages // _TOO_COMMON))
     return {name: values[common] for name, values in found.items()}
 
 

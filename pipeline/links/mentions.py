@@ -244,11 +244,13 @@ def _identifiers(read: Words) -> _Found:
 
 
 def _rare(read: Words, knowledge: Knowledge) -> Iterator[_Found]:
-    """Words, where there are no capital letters, and runs of characters that no blanks part."""
-    at = np.flatnonzero(~read.cased & ~read.single & (read.digits == 0) & (read.end - read.start >= _WORD_LENGTH))
+    """Words, where there are no capital letters, alone and in pairs, and runs of characters that no blanks part."""
+    long = read.single | (read.end - read.start >= _WORD_LENGTH)
+    at = np.flatnonzero(~read.cased & ~read.single & (read.digits == 0) & long)
     at = at[knowledge.rare.holds(mixed(read.hash[at]))]
     yield _Found(at, np.ones(len(at), np.int64), WORD)
-    for count in GRAMS[1:]:
+    for count in GRAMS:
         at = grams(read, count)
+        at = at[long[at] & long[at + count - 1]]
         at = at[knowledge.rare.holds(phrases(read.hash, at, np.full(len(at), count)))]
         yield _Found(at, np.full(len(at), count), WORD)

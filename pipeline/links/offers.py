@@ -12,7 +12,10 @@ from itertools import pairwise, zip_longest
 from math import log2
 from typing import cast
 
+import numpy as np
+
 from pipeline.links import tokens
+from pipeline.links.ends import End
 from pipeline.links.stored import StoredLinks
 from pipeline.links.walks import Walk, Walks
 from pipeline.retrieval.base import Retriever
@@ -24,7 +27,7 @@ _JUDGED = 8
 _ENDS = 4
 """Ends of a walk that are searched for, at most."""
 _BEFORE, _AFTER = 8, 3
-"""Words beside an end that a question for it may have to use."""
+"""Words beside an end that a question for it may have to use; of characters that no blanks part twice as many."""
 _OTHERS = 2
 """Phrases that a passage of a conjunction shares with other documents beside the answer, at least."""
 _LONG = 5
@@ -113,22 +116,26 @@ class _Tried:
         last, asked = self._passages[self._walk.last], list[tuple[int, str, str]]()
         for end in self._walk.ends:
             a, b = next((a, b) for a, b in sentences(last.text) if a <= end.start < b)
-            before, after = last.text[a : end.start].split()[-_BEFORE:], last.text[end.end : b].split()[:_AFTER]
-            names, query = self._plain(" ".join([*before, end.text, *after]), last.title, end.text)
+            names, query = self._plain(self._walk.last, *_beside(last.text, end, a, b), last.title, end.text)
             asked.append((names, end.text, query))
         for _, end_text, query in sorted(asked, key=lambda one: one[0])[:_ENDS]:
             yield end_text, query
 
     def _clues(self) -> Iterator[tuple[str, str]]:
-        for passage, stop in zip(self._passages, self._walk.stops, strict=True):
-            said = (passage.text[start:end] for start, end in sentences(passage.text))
-            yield passage.id, self._plain(next(one for one in said if contains(one, stop.bridge)), passage.title)[1]
+        for number, (passage, stop) in enumerate(zip(self._passages, self._walk.stops, strict=True)):
+            said = (span for span in sentences(passage.text) if contains(passage.text[slice(*span)], stop.bridge))
+            # A phrase of a script without blanks may go on after what is taken for a sentence.
+            yield passage.id, next((self._plain(number, *span, passage.title)[1] for span in said), "")
 
-    def _plain(self, said: str, *left_out: str) -> tuple[int, str]:
-        """How many words of names and numbers a sentence has beside these and the bridges; all its other words."""
+    def _plain(self, number: int, begin: int, until: int, *left_out: str) -> tuple[int, str]:
+        """How many words of names and numbers a part of a passage has beside these and the bridges; all its other
+        words. In a script without capital letters a phrase that links documents is a name."""
         gone = {word for phrase in (*left_out, *(stop.bridge for stop in self._walk.stops)) for word in words(phrase)}
+        said = self._passages[number].text[begin:until]
         read = tokens.words([said])
         names = (read.capital & ~read.first) | (read.digits > 0)
+        for start, end in () if read.cased.all() else self._links.spans(self._places[number]):
+            names |= ~read.cased & (read.start + begin >= start) & (read.end + begin <= end)
         parts = [said[start:end] for start, end in zip(read.start.tolist(), read.end.tolist(), strict=True)]
         kept = [
             (part, name) for part, name in zip(parts, names.tolist(), strict=True) if not gone.issuperset(words(part))
@@ -151,3 +158,12 @@ class _Tried:
 
     def _unclear(self) -> bool:
         return all(len(self._links.of(place)) > _OTHERS for place in self._places)
+
+
+def _beside(text: str, end: End, begin: int, until: int) -> tuple[int, int]:
+    """The part of the sentence that lies there which holds the end and the words beside it."""
+    before, after = tokens.words([text[begin : end.start]]), tokens.words([text[end.end : until]])
+    ahead = np.cumsum(np.where(before.single, 1, 2)[::-1])[::-1] <= 2 * _BEFORE
+    behind = np.cumsum(np.where(after.single, 1, 2)) <= 2 * _AFTER
+    first = begin + int(before.start[ahead].min(initial=end.start - begin))
+    return first, end.end + int(after.end[behind].max(initial=0))

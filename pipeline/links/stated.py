@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -18,6 +19,8 @@ from pipeline.links.titles import named
 from pipeline.links.tokens import U64, mixed
 from pipeline.text import sentences, untagged, words
 
+_LEADS = 2
+"""Documents, at most, that the same words lead to: those of more, as "next page", say nothing of any."""
 _ROW = np.uint64(0x5374617465640000)
 
 
@@ -48,12 +51,14 @@ class Stated:
         rows = [self._row(ids[at], target, title) for (at, target, _), title in zip(given, whole, strict=True)]
         names = ["" if row is None else self._documents.value(row, "title") for row in rows]
         own_names = named(names, sections=sections)["hash"]
+        leads = {(anchor, row) for (_, _, anchor), row in zip(given, rows, strict=True) if anchor}
+        buttons = {anchor for anchor, count in Counter(anchor for anchor, _ in leads).items() if count > _LEADS}
         # A title that means this document alone joins all who mention it.
         alone = self._known.title(own_names) >= 0
         found = [
             (title if only else own(np.array([row]))[0], at, *span)
             for (at, _, anchor), row, name, title, only in zip(given, rows, names, own_names, alone, strict=True)
-            if row is not None and (span := _span(texts[at], anchor or untagged(name)))
+            if row is not None and anchor not in buttons and (span := _span(texts[at], anchor or untagged(name)))
         ]
         kinds = {"hash": np.uint64, "text": np.int64, "start": np.int64, "end": np.int64}
         columns = zip(*found, strict=True) if found else ((), (), (), ())

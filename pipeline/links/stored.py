@@ -94,6 +94,12 @@ class StoredLinks:
     def passage(self, place: int) -> Passage:
         return self.corpus.passages[place]
 
+    def spans(self, place: int) -> list[tuple[int, int]]:
+        """Where the phrases of a passage stand in its text."""
+        begin = self.passage(place).start
+        held = (self.mention(number, place) for number in self.of(place))
+        return [(mention.start - begin, mention.end - begin) for mention in held if mention.end]
+
     def _slice(self, mention: Mention) -> str:
         passage = self.corpus.passages[mention.place]
         return passage.text[mention.start - passage.start : mention.end - passage.start]

@@ -17,11 +17,13 @@ SKETCH = 24
 FEWEST = 4
 """Words of a sentence beside a phrase."""
 GRAMS = (2, 3, 4)
-"""Characters that count as a word where none are parted by blanks."""
+"""How many words of a script without capital letters may be a name, or characters where no blanks part them."""
 _AT_ONCE = 1 << 18
+_PASSAGE = 100
+"""Words of a passage, about."""
 _FACTORS = mixed(np.arange(1, SKETCH + 1, dtype=np.uint64)) | np.uint64(1)
 _NUMBER = np.uint64(0x4E756D626572)
-NAME, NUMBER = np.uint64(1), np.uint64(2)
+_NAME, _VALUE, _PLAIN = (np.uint64(kind) for kind in (1, 2, 3))
 
 
 def chunks(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
@@ -45,8 +47,8 @@ def survey(texts: Sequence[str], names: Columns) -> dict[str, Columns]:
         found["words"].append(_merged([_words(read), *(_grams(read, count) for count in GRAMS)]))
         hashes, of = sentences(read)
         found["sentences"].append({"hash": hashes, "row": (first + of).astype(np.uint32)})
-        hashes, _, at = contexts(read)
-        found["ends"].append(_by_document(hashes, read.text[at]))
+        hashes, at = contexts(read)
+        found["ends"].append(_by_document(hashes, (read.text[at] << 32) + at // _PASSAGE))
         found["sketches"].append(_sketches(read, len(some)))
     tables = {name: _merged(found[name]) for name in ("words", "ends")}
     tables |= {name: _joined(found[name]) for name in ("sentences", "sketches")}
@@ -87,10 +89,11 @@ def _grams(read: Words, count: int) -> Columns:
 
 
 def grams(read: Words, count: int) -> Ints:
-    """Where so many characters begin that stand side by side and that no blank would part from their neighbours."""
-    there = np.copy(read.single)
+    """Where two words begin, of a script without capital letters; or more characters, of one without blanks."""
+    plain = ~read.cased & ~read.single & (read.digits == 0) if count == 2 else read.single
+    there = np.copy(plain)
     for step in range(1, count):
-        there[:-step] &= read.single[step:] & read.near[step:]
+        there[:-step] &= plain[step:] & read.near[step:]
         there[-step:] = False
     return np.flatnonzero(there)
 
@@ -113,19 +116,19 @@ def sentence_hashes(read: Words, first: Ints) -> tuple[U64, Ints]:
     return mixed(np.add.reduceat(mixed(values + place), first)), count
 
 
-def contexts(read: Words) -> tuple[U64, Any, Ints]:
-    """For each number and each name, which an answer may be: a hash of its kind and of the two words before it, whether
-    it is a number, and where it begins."""
-    number = read.digits > 0
+def contexts(read: Words) -> tuple[U64, Ints]:
+    """For each number and each name, and each word of a script without capital letters, which an answer may begin with:
+    a hash of which of these it is and of the two words before it, and its place."""
+    number, plain = read.digits > 0, ~read.cased & (read.digits == 0)
     name = read.capital & ~read.first & ~number
     begins = np.copy(number | name)
     begins[1:] &= ~(read.near[1:] & (number | name)[:-1])
-    at = np.flatnonzero(begins)
+    at = np.flatnonzero(begins | plain)
     at = at[at >= 2]
     same = (read.sentence[at] == read.sentence[at - 2]) & read.near[at] & read.near[at - 1]
     at = at[same & ~number[at - 1] & ~number[at - 2] & ~name[at - 2]]
-    kind = np.where(number[at], NUMBER, NAME)
-    return mixed(read.hash[at - 1] + mixed(read.hash[at - 2] + kind)), number[at], at
+    kind = np.where(number[at], _VALUE, np.where(plain[at], _PLAIN, _NAME))
+    return mixed(read.hash[at - 1] + mixed(read.hash[at - 2] + kind)), at
 
 
 def _sketches(read: Words, count: int) -> Columns:

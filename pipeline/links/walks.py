@@ -250,7 +250,7 @@ class Walks:
         *others, last = (self.links.passage(place) for place in places)
         held = [f"{passage.title}\n{passage.text}" for passage in others]
         held += [last.title, *map(self.links.text, bridges)]
-        return tuple(end for end in ends(last, self.links.ends) if not any(contains(t, end.text) for t in held))
+        return tuple(end for end in ends(self.links, places[-1]) if not any(contains(t, end.text) for t in held))
 
     def _stops(self, places: Sequence[int], bridges: Sequence[int | None]) -> tuple[WalkPassage, ...]:
         return tuple(self._stop(place, bridge) for place, bridge in zip(places, bridges, strict=True))

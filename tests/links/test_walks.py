@@ -67,7 +67,7 @@ def test_an_end_is_in_the_last_passage_alone(wiki: StoredLinks, walks: list[tupl
             for end in walk.ends:
                 ends += 1
                 assert last.text[end.start : end.end] == end.text
-                assert end.documents >= 10
+                assert end.passages >= 10
                 assert not any(contains(f"{other.title}\n{other.text}", end.text) for other in others)
     assert ends > 100
 
