@@ -23,7 +23,7 @@ _FAREWELL = 3.0
 """Seconds in which Prefect may hear of a signal."""
 
 
-class Stage(NamedTuple):
+class ShownStage(NamedTuple):
     name: str
     ended: Future[None]
     """Has the error that ended the stage. That a budget is used up is none."""
@@ -39,16 +39,16 @@ class Shown(RunCallbacks):
         """The context of the flow run, once there is one; or why there will be none."""
         self.failed: BaseException | None = None
         """What ended the run early."""
-        self._callbacks, self._stages = callbacks, SimpleQueue[Stage | None]()
-        self._now: Stage | None = None
+        self._callbacks, self._stages = callbacks, SimpleQueue[ShownStage | None]()
+        self._now: ShownStage | None = None
 
-    def __iter__(self) -> Iterator[Stage]:
+    def __iter__(self) -> Iterator[ShownStage]:
         return iter(self._stages.get, None)
 
     def stage(self, name: str) -> None:
         self._end(None)
         self._callbacks.stage(name)
-        self._now = Stage(name, Future())
+        self._now = ShownStage(name, Future())
         self._stages.put(self._now)
 
     def started(self, run: Run) -> None:

@@ -6,7 +6,7 @@ have the same two words before such a thing, a search for the words does not lea
 """
 
 from pipeline.links.sorted_tables import find
-from pipeline.links.stored import Links
+from pipeline.links.stored import StoredLinks
 from pipeline.links.survey import contexts
 from pipeline.links.tokens import Words, words
 from pipeline.types import Data
@@ -23,7 +23,7 @@ class End(Data):
     """That have a thing of the same kind after these words."""
 
 
-def ends(links: Links, place: int) -> list[End]:
+def ends(links: StoredLinks, place: int) -> list[End]:
     """The ends of a passage, of which so many passages are known; the most common first."""
     text = links.passage(place).text
     read = words([text])
