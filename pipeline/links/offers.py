@@ -134,7 +134,7 @@ class _Tried:
         said = self._passages[number].text[begin:until]
         read = tokens.words([said])
         names = (read.capital & ~read.first) | (read.digits > 0)
-        for start, end in () if read.cased.all() else self._links.spans(self._places[number]):
+        for start, end, _ in () if read.cased.all() else self._links.spans(self._places[number]):
             names |= ~read.cased & (read.start + begin >= start) & (read.end + begin <= end)
         parts = [said[start:end] for start, end in zip(read.start.tolist(), read.end.tolist(), strict=True)]
         kept = [
