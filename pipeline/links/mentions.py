@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.links.runs import Columns
+from pipeline.links.runs import Columns, spread
 from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
 from pipeline.links.titles import Known, Titles
 from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, mixed, phrases, words
@@ -178,7 +178,7 @@ class _Runs:
         yield _Found(joined, across, NAME)
         part = np.zeros(len(read), np.bool_)
         for at, size in ((first[several], count[several]), (joined, across)):
-            part[np.repeat(at, size) + _within(size)] = True
+            part[spread(at, size)] = True
         alone = first[good & (count == 1) & bare]
         tied = read.tied | _before(read.tied)
         short = (read.upper == read.end - read.start) & (read.upper <= _LETTERS)
@@ -211,12 +211,6 @@ class _Runs:
         across = end[ends] - first[begins]
         fits = across <= LONGEST
         return first[begins][fits], across[fits]
-
-
-def _within(sizes: Ints) -> Ints:
-    """0, 1, … for each of the sizes."""
-    total = np.cumsum(sizes)
-    return np.arange(total[-1] if len(total) else 0) - np.repeat(total - sizes, sizes)
 
 
 def _after(mask: Bools) -> Bools:
