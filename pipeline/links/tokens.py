@@ -121,8 +121,8 @@ def words(texts: Sequence[str]) -> Words:
 
     def within(mask: Any) -> Ints:
         """How many of a word's characters have the flag."""
-        sums = _sums(mask)
-        found: Ints = sums[end] - sums[start]
+        held = sums(mask)
+        found: Ints = held[end] - held[start]
         return found
 
     upper, small = within((flag & _UPPER) != 0), within((flag & _LOWER) != 0)
@@ -152,7 +152,7 @@ def _abbreviated(codes: Any, start: Ints, end: Ints, upper: Ints, small: Ints) -
 
 def _first(codes: Any, flag: Any, start: Ints, end: Ints, may: Bools, short: Bools) -> Bools:
     """Which words a sentence begins with; each text stands on a line of its own."""
-    lines, ends, blanks = map(_sums, (codes == ord("\n"), (flag & _END) != 0, (flag & _BLANK) != 0))
+    lines, ends, blanks = map(sums, (codes == ord("\n"), (flag & _END) != 0, (flag & _BLANK) != 0))
     from_, to = end[:-1], start[1:]
     stop = (ends[to] > ends[from_]) & ~(short[:-1] & (to - from_ == 2))
     wide = codes[np.minimum(from_, len(codes) - 1)] > 0x2FFF
@@ -162,7 +162,7 @@ def _first(codes: Any, flag: Any, start: Ints, end: Ints, may: Bools, short: Boo
     return found
 
 
-def _sums(mask: Any) -> Any:
+def sums(mask: Any) -> Any:
     """Of all before each place, and at last of all."""
     found = np.zeros(len(mask) + 1, np.int32)
     np.cumsum(mask, out=found[1:])
