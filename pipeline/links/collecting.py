@@ -14,7 +14,7 @@ import pyarrow as pa
 from pipeline.corpus import parts
 from pipeline.links import sorted_tables as runs
 from pipeline.links.mentions import STATED, TITLE
-from pipeline.links.sorted_tables import Columns, heads
+from pipeline.links.sorted_tables import Columns, heads, spread
 from pipeline.links.titles import KnownTitles
 from pipeline.links.tokens import U64
 from pipeline.store.files import atomic_file
@@ -108,26 +108,20 @@ class Collector:
         table = self._titles
         asked = hashes[heads(hashes)]
         left, right = (np.searchsorted(table["hash"], asked, side=side) for side in ("left", "right"))
-        at = _spread(left, right - left)
+        at = spread(left, right - left)
         row = table["row"][at].astype(np.int64)
         count = np.minimum(self._ahead[row + 1] - self._ahead[row], _HOME)
         total = int(count.sum())
         zeros = np.zeros(total, np.uint32)
         return {
             "hash": np.repeat(table["hash"][at], count), "row": np.repeat(row, count).astype(np.uint32),
-            "place": _spread(self._ahead[row], count).astype(np.uint32), "start": zeros, "end": zeros,
+            "place": spread(self._ahead[row], count).astype(np.uint32), "start": zeros, "end": zeros,
             "kind": np.full(total, TITLE, np.uint8), "home": np.ones(total, np.uint8),
         }  # fmt: skip
 
 
 def _pairs(rows: Columns) -> Any:
     return rows["hash"] ^ (rows["row"].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-
-
-def _spread(first: Any, count: Any) -> Any:
-    """All numbers of the ranges that begin there."""
-    total = np.cumsum(count)
-    return np.arange(total[-1] if len(total) else 0) + np.repeat(first - (total - count), count)
 
 
 def outermost(rows: Columns) -> Columns:

@@ -29,13 +29,16 @@ def ends(links: StoredLinks, place: int) -> list[End]:
     read = words([text])
     if len(read) < 3:
         return []
-    phrases, found = dict(links.spans(place)), list[End]()
+    phrases, found = {start: (end, kind) for start, end, kind in links.spans(place)}, list[End]()
+    # A rare run of characters may be a part of a longer word.
+    within = {*read.start[1:][read.single[1:] & read.single[:-1] & (read.start[1:] == read.end[:-1])].tolist()}
     hashes, at = contexts(read)
     rows = find(links.ends["hash"], hashes)
     for first, row in zip(at[rows >= 0].tolist(), rows[rows >= 0].tolist(), strict=True):
         start = int(read.start[first])
         named = read.cased[first] or read.digits[first]
-        if end := _end(text, read, first) if named else phrases.get(start):
+        end, kind = (_end(text, read, first), "") if named else phrases.get(start, (0, ""))
+        if end and not (kind == "word" and within & {start, end}):
             before = text[int(read.start[first - 2]) : int(read.end[first - 1])]
             count = int(links.ends["documents"][row])
             found.append(End(text=text[start:end], start=start, end=end, words=before, passages=count))

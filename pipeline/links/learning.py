@@ -20,7 +20,8 @@ _SEVERAL = 3
 _COMMON, _COMMON_SHARE = 10, 100
 """Passages that hold an end, at least, for it to be kept; in a small corpus one in so many, and `_LEAST`."""
 _TOO_COMMON = 25
-"""Words that one passage in so many has before what may be an answer say nothing of it, such as "of the"."""
+"""Words that one passage in so many has before what may be an answer say nothing of it, such as "of the", unless
+`_COMMON` passages are more."""
 _COMMON_WORD = 100
 """A name of words that one document in so many holds, each of them, may well be that of another thing."""
 _SHARE = 40
@@ -94,7 +95,7 @@ def _recurring(table: Columns, group: Any) -> U64:
 def _common(table: Columns, passages: int) -> Columns:
     least = min(_COMMON, max(_LEAST, passages // _COMMON_SHARE))
     found = runs.summed(table, "hash")
-    common = (found["documents"] >= least) & (found["documents"] <= max(least, passages // _TOO_COMMON))
+    common = (found["documents"] >= least) & (found["documents"] <= max(_COMMON, passages // _TOO_COMMON))
     return {name: values[common] for name, values in found.items()}
 
 

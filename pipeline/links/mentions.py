@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.links.sorted_tables import Columns
+from pipeline.links.sorted_tables import Columns, spread
 from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
 from pipeline.links.titles import KnownTitles, Titles
-from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, mixed, phrases, words
+from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, mixed, phrases, sums, words
 
 TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
 KINDS = ("title", "name", "identifier", "word", "stated")
@@ -74,7 +74,7 @@ def mentions(read: Words, knowledge: Knowledge, titles: Words) -> Columns:
     first = np.concatenate([one.first for one in found])
     count = np.concatenate([one.count for one in found])
     kind = np.concatenate([np.full(len(one.first), one.kind, np.uint8) for one in found])
-    own = _cumulated(read.capital & ~knowledge.common.holds(mixed(read.hash)))
+    own = sums(read.capital & ~knowledge.common.holds(mixed(read.hash)))
     says = (kind != NAME) | (own[first + count] > own[first])
     says &= _says_more(read, first, count, knowledge) & ~_cut_off(read, first + count)
     first, count, kind = first[says], count[says], kind[says]
@@ -104,20 +104,16 @@ def _says_more(read: Words, first: Ints, count: Ints, knowledge: Knowledge) -> B
     other = np.add.reduceat((read.capital | (read.digits > 0)).astype(np.int64) ^ 1, begins)
     good = (other >= FEWEST) & (_LISTED * other >= size) & ~knowledge.boilerplate.holds(hashes)
     sentence = read.sentence[first] - 1
-    plain = _cumulated(~(read.capital | (read.digits > 0)))
+    plain = sums(~(read.capital | (read.digits > 0)))
     left = other[sentence] - (plain[first + count] - plain[first])
     says: Bools = good[sentence] & (left >= FEWEST) & (2 * count <= size[sentence])
     return says
 
 
-def _cumulated(mask: Any) -> Any:
-    return np.concatenate([[0], np.cumsum(mask)])
-
-
 def _titles(read: Words, knowledge: Knowledge, capitals: "_Runs") -> Iterator[_Found]:
     """Whole words in a row that are the name of a document, with as many capital letters as it has, and that are no
     part of a longer name."""
-    upper = _cumulated(read.capital)
+    upper = sums(read.capital)
     # Most words begin no title, and then no more of them are looked at.
     near = np.flatnonzero(~read.first[1:])
     near = near[knowledge.title_begins(phrases(read.hash, near, np.full(len(near), 2)))]
@@ -178,7 +174,7 @@ class _Runs:
         yield _Found(joined, across, NAME)
         part = np.zeros(len(read), np.bool_)
         for at, size in ((first[several], count[several]), (joined, across)):
-            part[np.repeat(at, size) + _within(size)] = True
+            part[spread(at, size)] = True
         alone = first[good & (count == 1) & bare]
         tied = read.tied | _before(read.tied)
         short = (read.upper == read.end - read.start) & (read.upper <= _LETTERS)
@@ -204,19 +200,13 @@ class _Runs:
         if len(first) < 2:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         gap = first[1:] - end[:-1]
-        short = _cumulated(self._short)
+        short = sums(self._short)
         tied = (gap >= 1) & (gap <= 2) & (short[first[1:]] - short[end[:-1]] == gap) & self._read.near[first[1:]]
         begins = np.flatnonzero(tied & ~_after(tied))
         ends = np.flatnonzero(tied & ~_before(tied)) + 1
         across = end[ends] - first[begins]
         fits = across <= LONGEST
         return first[begins][fits], across[fits]
-
-
-def _within(sizes: Ints) -> Ints:
-    """0, 1, … for each of the sizes."""
-    total = np.cumsum(sizes)
-    return np.arange(total[-1] if len(total) else 0) - np.repeat(total - sizes, sizes)
 
 
 def _after(mask: Bools) -> Bools:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.links.sorted_tables import Columns
+from pipeline.links.sorted_tables import Columns, spread
 from pipeline.links.survey import SKETCH
 from pipeline.links.tokens import U64, mixed
 
@@ -32,14 +32,8 @@ def _same_title(titles: U64, most: int) -> Iterator[tuple[Any, Any]]:
     _, begins, count = np.unique(titles[order], return_index=True, return_counts=True)
     few = (count > 1) & (count <= most)
     head = np.repeat(order[begins[few]], count[few])
-    member = order[_each(begins[few], count[few])]
+    member = order[spread(begins[few], count[few])]
     yield head, member
-
-
-def _each(begins: Any, count: Any) -> Any:
-    """All places of runs that begin there and are so long."""
-    total = np.cumsum(count)
-    return np.arange(total[-1] if len(total) else 0) + np.repeat(begins - (total - count), count)
 
 
 def _alike(columns: Sequence[Any]) -> Iterator[tuple[Any, Any]]:

@@ -116,7 +116,7 @@ class _Tried:
         last, asked = self._passages[self._walk.last], list[tuple[int, str, str]]()
         for end in self._walk.ends:
             a, b = next((a, b) for a, b in sentences(last.text) if a <= end.start < b)
-            names, query = self._plain(self._walk.last, *_beside(last.text, end, a, b), last.title, end.text)
+            names, query = self._plain(self._walk.last, a, b, last.title, end.text, end=end)
             asked.append((names, end.text, query))
         for _, end_text, query in sorted(asked, key=lambda one: one[0])[:_ENDS]:
             yield end_text, query
@@ -127,18 +127,22 @@ class _Tried:
             # A phrase of a script without blanks may go on after what is taken for a sentence.
             yield passage.id, next((self._plain(number, *span, passage.title)[1] for span in said), "")
 
-    def _plain(self, number: int, begin: int, until: int, *left_out: str) -> tuple[int, str]:
-        """How many words of names and numbers a part of a passage has beside these and the bridges; all its other
-        words. In a script without capital letters a phrase that links documents is a name."""
+    def _plain(self, number: int, begin: int, until: int, *left_out: str, end: End | None = None) -> tuple[int, str]:
+        """How many words of names and numbers a sentence of a passage has beside these and the bridges, and all its
+        other words; of those far from the end none. In a script without capital letters a phrase that links documents
+        is a name."""
         gone = {word for phrase in (*left_out, *(stop.bridge for stop in self._walk.stops)) for word in words(phrase)}
         said = self._passages[number].text[begin:until]
         read = tokens.words([said])
         names = (read.capital & ~read.first) | (read.digits > 0)
-        for start, end in () if read.cased.all() else self._links.spans(self._places[number]):
-            names |= ~read.cased & (read.start + begin >= start) & (read.end + begin <= end)
+        for start, stop, _ in () if read.cased.all() else self._links.spans(self._places[number]):
+            names |= ~read.cased & (read.start + begin >= start) & (read.end + begin <= stop)
+        near = np.ones(len(read), np.bool_) if end is None else _near(read, end.start - begin, end.end - begin)
         parts = [said[start:end] for start, end in zip(read.start.tolist(), read.end.tolist(), strict=True)]
         kept = [
-            (part, name) for part, name in zip(parts, names.tolist(), strict=True) if not gone.issuperset(words(part))
+            (part, name)
+            for part, name, beside in zip(parts, names.tolist(), near.tolist(), strict=True)
+            if beside and not gone.issuperset(words(part))
         ]
         blank = "" if read.single.any() else " "
         return sum(name for _, name in kept), blank.join(part for part, name in kept if not name)
@@ -160,10 +164,11 @@ class _Tried:
         return all(len(self._links.of(place)) > _OTHERS for place in self._places)
 
 
-def _beside(text: str, end: End, begin: int, until: int) -> tuple[int, int]:
-    """The part of the sentence that lies there which holds the end and the words beside it."""
-    before, after = tokens.words([text[begin : end.start]]), tokens.words([text[end.end : until]])
-    ahead = np.cumsum(np.where(before.single, 1, 2)[::-1])[::-1] <= 2 * _BEFORE
-    behind = np.cumsum(np.where(after.single, 1, 2)) <= 2 * _AFTER
-    first = begin + int(before.start[ahead].min(initial=end.start - begin))
-    return first, end.end + int(after.end[behind].max(initial=0))
+def _near(read: tokens.Words, start: int, end: int) -> tokens.Bools:
+    """Which words of a sentence stand beside an end, or are its own?"""
+    size = np.where(read.single, 1, 2)
+    ahead = np.cumsum(size) - size
+    # Nothing may follow; and a sentence may be cut within what is read as one number.
+    first, follows = np.minimum(np.searchsorted(read.start, [start, end]), len(read) - 1)
+    near: tokens.Bools = (ahead[first] - ahead <= 2 * _BEFORE) & (ahead - ahead[follows] < 2 * _AFTER)
+    return near

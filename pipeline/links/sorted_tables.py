@@ -69,6 +69,12 @@ def heads(keys: Any) -> Any:
     return np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else np.empty(0, np.int64)
 
 
+def spread(first: Any, count: Any) -> Any:
+    """All numbers of the ranges that begin there and are so long."""
+    total = np.cumsum(count)
+    return np.arange(total[-1] if len(total) else 0) + np.repeat(first - (total - count), count)
+
+
 def summed(columns: Columns, key: str) -> Columns:
     """One row for each value of the key, by which the table is sorted; the other columns are added up."""
     first = heads(columns[key])

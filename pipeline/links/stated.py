@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin, urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -42,13 +42,20 @@ class Stated:
         self._documents = parts.Parts(corpus, len(list(corpus.glob("part-*.arrow"))))
         order = np.argsort(titles["whole"], kind="stable")
         self._whole, self._rows = titles["whole"][order], titles["row"][order]
+        found = [
+            (at, row) for row, (url,) in enumerate(self._documents.each("url")) if url and (at := _address("", url))
+        ]
+        addresses = np.array(found, np.uint64).reshape(-1, 2)
+        self._addresses, self._at_address = addresses[np.argsort(addresses[:, 0], kind="stable")].T
 
     def mentions(self, part: pa.Table, *, sections: bool) -> Columns:
         """As `mentions.mentions` gives them, where the sentence says something of what the link points to."""
-        ids, texts, stated = (part.column(name).to_pylist() for name in ("id", "text", "links"))
+        ids, urls, texts, stated = (part.column(name).to_pylist() for name in ("id", "url", "text", "links"))
         given = [(at, *line.partition("\t")[::2]) for at, lines in enumerate(stated) for line in lines.splitlines()]
         whole = named([target for _, target, _ in given], sections=sections)["whole"]
-        rows = [self._row(ids[at], target, title) for (at, target, _), title in zip(given, whole, strict=True)]
+        rows = [
+            self._row(ids[at], urls[at], target, title) for (at, target, _), title in zip(given, whole, strict=True)
+        ]
         names = ["" if row is None else self._documents.value(row, "title") for row in rows]
         own_names = named(names, sections=sections)["hash"]
         leads = {(anchor, row) for (_, _, anchor), row in zip(given, rows, strict=True) if anchor}
@@ -65,15 +72,28 @@ class Stated:
         table = {name: np.array(values, kind) for (name, kind), values in zip(kinds.items(), columns, strict=True)}
         return table | {"kind": np.full(len(found), STATED, np.uint8)}
 
-    def _row(self, own_id: str, target: str, title: np.uint64) -> int | None:
-        """The document of that id, or of that address beside its own, or the only one of that title."""
+    def _row(self, own_id: str, own_url: str, target: str, title: np.uint64) -> int | None:
+        """The document of that id, or of that path beside its own, or the only one of that address or title."""
         address = unquote(target.partition("#")[0].partition("?")[0])
         for name in (target, posixpath.normpath(posixpath.join(posixpath.dirname(own_id), address))):
             for place in places(self._numbers.hashes, hashed(name)):
                 return int(self._numbers.rows[place])
-        left, right = (int(np.searchsorted(self._whole, title, side=side)) for side in ("left", "right"))
-        rows = np.unique(self._rows[left:right])
+        there = _address(own_url, target) if len(self._addresses) else None
+        rows: Any = self._at_address[list(places(self._addresses, there))] if there else ()
+        if not len(rows):
+            left, right = (int(np.searchsorted(self._whole, title, side=side)) for side in ("left", "right"))
+            rows = np.unique(self._rows[left:right])
         return int(rows[0]) if len(rows) == 1 else None
+
+
+def _address(page: str, target: str) -> int | None:
+    """A hash of the address that a link on a page leads to, whatever its scheme and its place there are."""
+    try:
+        parts = urlsplit(urljoin(page, target))
+    except ValueError:
+        return None
+    path = unquote(parts.path).rstrip("/")
+    return hashed(f"{parts.netloc.lower().removeprefix('www.')}{path}?{parts.query}") if parts.netloc else None
 
 
 def _span(text: str, words_there: str) -> tuple[int, int] | None:

@@ -94,11 +94,11 @@ class StoredLinks:
     def passage(self, place: int) -> Passage:
         return self.corpus.passages[place]
 
-    def spans(self, place: int) -> list[tuple[int, int]]:
-        """Where the phrases of a passage stand in its text."""
+    def spans(self, place: int) -> list[tuple[int, int, str]]:
+        """Where the phrases of a passage begin and end in its text, and their kinds."""
         begin = self.passage(place).start
-        held = (self.mention(number, place) for number in self.of(place))
-        return [(mention.start - begin, mention.end - begin) for mention in held if mention.end]
+        held = ((self.mention(number, place), self.phrase(number).kind) for number in self.of(place))
+        return [(mention.start - begin, mention.end - begin, kind) for mention, kind in held if mention.end]
 
     def _slice(self, mention: Mention) -> str:
         passage = self.corpus.passages[mention.place]

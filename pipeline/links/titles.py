@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.links.sorted_tables import Columns, find, heads
-from pipeline.links.tokens import LONGEST, U64, Words, phrases, words
+from pipeline.links.tokens import LONGEST, U64, Words, phrases, sums, words
 from pipeline.text import untagged
 
 NONE = np.uint64(0)
@@ -24,9 +24,9 @@ def named(names: Sequence[str], *, sections: bool) -> Columns:
     count = np.diff(np.append(begins, len(read)))
     hashes = phrases(read.hash, begins, np.minimum(count, LONGEST))
     length = np.fromiter(map(len, plain), np.int64, len(names))
-    number = _sums(read, read.digits > 0)[begins + count] - _sums(read, read.digits > 0)[begins] == count
+    number = sums(read.digits > 0)[begins + count] - sums(read.digits > 0)[begins] == count
     mentioned = (count > 0) & (count <= LONGEST) & (length > 1) & ~number
-    capitals = _sums(read, read.capital)
+    capitals = sums(read.capital)
     whole = words(names)
     start = np.searchsorted(whole.text, np.arange(len(names)))
     size = np.diff(np.append(start, len(whole)))
@@ -40,10 +40,6 @@ def named(names: Sequence[str], *, sections: bool) -> Columns:
         "capitals": (capitals[begins + count] - capitals[begins]).astype(np.uint8),
         "tagged": np.fromiter((a != b for a, b in zip(plain, names, strict=True)), np.uint8, len(names)),
     }
-
-
-def _sums(read: Words, mask: Any) -> Any:
-    return np.concatenate([[0], np.cumsum(mask)])
 
 
 def written_small(name: Columns, read: Words, first: int) -> Any:

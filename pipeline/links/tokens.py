@@ -26,6 +26,8 @@ _ODD, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
 _BACK = np.uint64(pow(int(_STEP), -1, 1 << 64))
 LONGEST = 8
 """Words of a phrase, at most."""
+_KANA = slice(0x3040, 0x3100)
+"""Where kana end, a word does; characters of Han stand alone."""
 _SMALL = 0x20000
 """Code points below are looked at one by one; above there is Han, and little else."""
 
@@ -46,6 +48,7 @@ def _tables() -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
             flags[code] = _BLANK
     for first, last in _ranges(HAN + THAI):
         flags[first : last + 1] |= _WORD | _SINGLE
+    flags[_KANA] &= ~np.uint16(_SINGLE)
     for characters, flag in ((_ENDS, _END), (_TIES, _TIE), (_APOSTROPHES, _LEFT_OUT)):
         flags[[ord(character) for character in characters]] |= flag
     return flags, lower
@@ -108,7 +111,9 @@ def words(texts: Sequence[str]) -> Words:
     word = (flag & _WORD) != 0
     single = (flag & _SINGLE) != 0
     before = np.concatenate([[False], word[:-1]])
+    kana = (codes >= _KANA.start) & (codes < _KANA.stop)
     joined = before & ~single & ~np.concatenate([[False], single[:-1]])
+    joined[1:] &= kana[1:] == kana[:-1]
     start = np.flatnonzero(word & ~joined)
     after = np.concatenate([word[1:], [False]])
     end = np.flatnonzero(word & ~(after & np.concatenate([joined[1:], [False]]))) + 1
@@ -116,8 +121,8 @@ def words(texts: Sequence[str]) -> Words:
 
     def within(mask: Any) -> Ints:
         """How many of a word's characters have the flag."""
-        sums = _sums(mask)
-        found: Ints = sums[end] - sums[start]
+        held = sums(mask)
+        found: Ints = held[end] - held[start]
         return found
 
     upper, small = within((flag & _UPPER) != 0), within((flag & _LOWER) != 0)
@@ -147,7 +152,7 @@ def _abbreviated(codes: Any, start: Ints, end: Ints, upper: Ints, small: Ints) -
 
 def _first(codes: Any, flag: Any, start: Ints, end: Ints, may: Bools, short: Bools) -> Bools:
     """Which words a sentence begins with; each text stands on a line of its own."""
-    lines, ends, blanks = map(_sums, (codes == ord("\n"), (flag & _END) != 0, (flag & _BLANK) != 0))
+    lines, ends, blanks = map(sums, (codes == ord("\n"), (flag & _END) != 0, (flag & _BLANK) != 0))
     from_, to = end[:-1], start[1:]
     stop = (ends[to] > ends[from_]) & ~(short[:-1] & (to - from_ == 2))
     wide = codes[np.minimum(from_, len(codes) - 1)] > 0x2FFF
@@ -157,7 +162,7 @@ def _first(codes: Any, flag: Any, start: Ints, end: Ints, may: Bools, short: Boo
     return found
 
 
-def _sums(mask: Any) -> Any:
+def sums(mask: Any) -> Any:
     """Of all before each place, and at last of all."""
     found = np.zeros(len(mask) + 1, np.int32)
     np.cumsum(mask, out=found[1:])

@@ -64,6 +64,8 @@ class Walks:
         self._owners = lru_cache(1 << 14)(self._read_owners)
         self._before = lru_cache(1 << 14)(self._read_before)
         self._homes = lru_cache(1 << 14)(self._read_homes)
+        self._means_one_thing = lru_cache(1 << 14)(self._read_whether_one)
+        self._ends_of = lru_cache(1 << 10)(lambda place: ends(links, place))
 
     def chains(self, start: int, hops: int, most: int = 3) -> list[Walk]:
         """Chains of so many passages, two at least, from the passage at that place; the best first."""
@@ -161,7 +163,7 @@ class Walks:
         least = min(shared, key=lambda number: (self.links.phrase(number).documents, number))
         return bridge == least and not alike and self._means_one_thing(bridge)
 
-    def _means_one_thing(self, number: int) -> bool:
+    def _read_whether_one(self, number: int) -> bool:
         """One word that is nobody's title, as Chelsea or USSR, mostly means several things, or too much."""
         known = self.links.phrase(number).kind in ("identifier", "stated") or self._homes(number)
         return bool(known) or len(words([self.links.text(number)])) > 1
@@ -250,7 +252,7 @@ class Walks:
         *others, last = (self.links.passage(place) for place in places)
         held = [f"{passage.title}\n{passage.text}" for passage in others]
         held += [last.title, *map(self.links.text, bridges)]
-        return tuple(end for end in ends(self.links, places[-1]) if not any(contains(t, end.text) for t in held))
+        return tuple(end for end in self._ends_of(places[-1]) if not any(contains(t, end.text) for t in held))
 
     def _stops(self, places: Sequence[int], bridges: Sequence[int | None]) -> tuple[WalkPassage, ...]:
         return tuple(self._stop(place, bridge) for place, bridge in zip(places, bridges, strict=True))

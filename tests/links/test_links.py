@@ -96,6 +96,38 @@ def test_a_link_that_the_source_states_tells_two_things_of_one_name_apart(linked
     assert phrases(linked(one, other, wiki, name="wiki")) == {"Mercury Bay": {"b", "w"}}
 
 
+@pytest.mark.parametrize(
+    ("target", "leads"),
+    [
+        ("http://Towns.example/bay/song/#verse", True), ("../bay/song", True), ("/bay/song?edition=2", False),
+        ("https://other.example/bay/song", False), ("http://[broken", False),
+    ],
+)  # fmt: skip
+def test_a_link_is_found_by_the_address_of_a_document(linked: Opened, target: str, leads: bool) -> None:
+    place = "https://www.towns.example"
+    song = {
+        "id": "s",
+        "title": "Song 7",
+        "text": "It was played on the radio for many years.",
+        "url": f"{place}/bay/song",
+    }
+    told = "She first sang Mercury Bay for her friends in a small hall beside the harbour."
+    row = {"id": "t", "title": "", "text": told, "url": f"{place}/people/ada", "links": [f"{target}\tMercury Bay"]}
+    assert phrases(linked(song, row)) == ({"Mercury Bay": {"s", "t"}} if leads else {})
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_words_that_lead_to_many_documents_are_no_link(linked: Opened, many: bool) -> None:
+    pages = [
+        {"id": f"p{n}", "title": "", "text": text.format("the next page"),
+         "links": [f"p{(n + 1) % len(SAID) if many else 0}\tnext page"]}
+        for n, text in enumerate(SAID)
+    ]  # fmt: skip
+    found = phrases(linked(*pages, *(text.format("Ada Brannick") for text in SAID[:2]), pad=200))
+    assert any("p1" in documents for documents in found.values()) is not many
+    assert "Ada Brannick" in found
+
+
 def test_a_surname_alone_does_not_link_two_families(linked: Opened) -> None:
     one = "The mill was built by Ada Brannick. Years later the people here said that Brannick had been fair to them."
     other = "The ship was steered by Tom Brannick. The crew knew that Brannick would not turn back in a storm."

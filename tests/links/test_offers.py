@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.links.ends import ends
 from pipeline.links.offers import offers, related
 from pipeline.links.stored import StoredLinks
 from pipeline.links.walks import Walks
@@ -73,3 +74,14 @@ def test_related_passages_hold_the_phrase(wiki: StoredLinks) -> None:
             for passage, said in zip(one.passages, one.sentences, strict=True):
                 assert contains(f"{passage.title}\n{said}", one.phrase)
     assert seen > 50
+
+
+async def test_an_end_may_be_a_phrase_of_a_script_without_capitals(linked: Opened, tmp_path: Path) -> None:
+    shared = ("بنى المهندس الطاحونة قرب النهر برانيكوف الصغير. ثم عاد برانيكوف الصغير إلى القرية.",
+              "عاش الرجل قرب برانيكوف الصغير في الشتاء. ثم مات برانيكوف الصغير هنا.")  # fmt: skip
+    others = [f"عاش الرجل قرب {place} مدة طويلة من الزمن" for place in ("المدرسة", "الجسر", "السوق")]
+    links = linked(*shared, *others)
+    held = next(number for number in range(len(links)) if "برانيكوف الصغير" in links.text(number))
+    found = [(end.words, end.text, end.passages) for end in ends(links, 1)]
+    assert found == [("الرجل قرب", links.text(held), 4)]
+    assert not ends(links, 2)
