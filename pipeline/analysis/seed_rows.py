@@ -14,8 +14,8 @@ from pipeline.distractors.encounters import encounters
 from pipeline.gates import Drop
 from pipeline.gates.personal import masked
 from pipeline.loop import assess
+from pipeline.store.arrow import columns
 from pipeline.store.journal import Entry
-from pipeline.store.tables import columns
 from pipeline.types import (
     ROLES,
     Draft,

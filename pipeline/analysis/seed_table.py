@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.analysis.seed_rows import SCHEMA, Row
-from pipeline.store.tables import parquet_writer, scan_parquet, table
+from pipeline.store.arrow import parquet_writer, table
+from pipeline.store.tables import scan_parquet
 
 NAME = "seeds.parquet"
 GROUP_ROWS = 1000

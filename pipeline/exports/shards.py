@@ -13,8 +13,8 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.store.arrow import parquet_writer, plain, table
 from pipeline.store.files import checksum
-from pipeline.store.tables import parquet_writer, plain, table
 from pipeline.types import Data
 
 # Readers choke on large nested row groups ("Nested data conversions not implemented for chunked array outputs").

@@ -257,8 +257,8 @@ class Run:
                 error = error or task.exception()
                 continue
             record, attempt = task.result()
-            ended, asked = _Ended(index, planned, record, attempt), record.reason != Stop.NO_WALK
-            self._journal(self._same.ended(attempt.error, ended, asked=asked), watch)
+            ended = _Ended(index, planned, record, attempt)
+            self._journal(self._same.ended(attempt.error, ended, asked=record.reason != Stop.NO_WALK), watch)
             if self._same.cause:
                 error = error or self._same.stop()
         return error
@@ -295,9 +295,6 @@ class Run:
 
     def _pause(self, error: BaseException, left: Iterator[float]) -> float | None:
         """Seconds until the seed is tried again; None where it is not."""
-        if not isinstance(error, ProviderError | RetrievalError | WorkerError):
-            return None
-        then = error.then if isinstance(error, ProviderError) else "pause"
-        if then == "stop":
-            return None
-        return next(left, self.pauses[-1] if then == "requeue" and self.pauses else None)
+        again = "pause" if isinstance(error, RetrievalError | WorkerError) else "stop"
+        then = error.then if isinstance(error, ProviderError) else again
+        return None if then == "stop" else next(left, self.pauses[-1] if then == "requeue" and self.pauses else None)

@@ -97,11 +97,18 @@ def ended(folder: Path, config: RunConfig) -> Ended:
     gigabytes, is then passed over and not read. Else from the journal, after a word about what is damaged in it."""
     path, lines = folder / "dataset" / seed_table.NAME, _scanned(folder).lines()
     table, count = seed_table.current(path, source(folder, config, lines)), len(lines)
-    if table is None or manifest_of(path.parent).missing:
+    if table is None or manifest_of(path.parent).missing or _touched(folder):
         whole(folder, damaged=True)
         found = RunRecords(folder, config)
         table, count = found.seeds(), len(found.journal.entries)
     return Ended(table, count - table.select(pl.len()).collect().item())
+
+
+def _touched(folder: Path) -> bool:
+    """Was a file of the journal written after the run's last result? Then its lines are read, since where they stand
+    says nothing of damage."""
+    counted = (folder / "result.json").stat().st_mtime_ns if (folder / "result.json").exists() else 0
+    return any(path.stat().st_mtime_ns > counted for path in folder.glob("journal/*.jsonl"))
 
 
 def _scanned(folder: Path) -> Offsets:

@@ -19,9 +19,10 @@ from pipeline.config import RunConfig
 from pipeline.errors import DigsiteError, StoreError
 from pipeline.run import publish
 from pipeline.store.amendments import joined
+from pipeline.store.arrow import parquet_writer, table
 from pipeline.store.offsets import Offsets
 from pipeline.store.scratch import Scratch
-from pipeline.store.tables import parquet_writer, scan_parquet, table
+from pipeline.store.tables import scan_parquet
 from pipeline.types import Record
 
 logger = logging.getLogger(__name__)

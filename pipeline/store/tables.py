@@ -1,59 +1,10 @@
-"""Tables as Arrow and Parquet hold them: schemas from Python types, rows into tables, files into frames."""
+"""Tables that are read from files by their very names: to polars a path with `*`, `?` or `[` in it is a pattern."""
 
 from collections.abc import Mapping, Sequence
 from glob import escape
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, get_args, get_origin
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-
-def columns(**kinds: Any) -> pa.Schema:
-    """A schema of these columns; see `arrow` for their types."""
-    return pa.schema(list(arrow(kinds)))
-
-
-def arrow(kind: Any, whole: pa.DataType = pa.int32()) -> pa.DataType:  # noqa: B008 - Arrow's types are constants
-    """The Arrow type of `str`, `bool`, `int` (as `whole`), `float`, `[kind]` for a list, `{name: kind}` for a struct,
-    an Arrow type itself, or the annotation of a field, where a class of `types` is a struct and an enum a text."""
-    if isinstance(kind, pa.DataType):
-        return kind
-    if isinstance(kind, list) or get_origin(kind) is tuple:
-        return pa.list_(arrow(kind[0] if isinstance(kind, list) else get_args(kind)[0], whole))
-    if get_origin(kind) is UnionType:
-        return arrow(next(part for part in get_args(kind) if part is not NoneType), whole)
-    if fields := getattr(kind, "__pydantic_fields__", None):
-        kind = {name: field.annotation for name, field in fields.items()}
-    if isinstance(kind, dict):
-        return pa.struct([(name, arrow(part, whole)) for name, part in kind.items()])
-    return {bool: pa.bool_(), int: whole, float: pa.float64()}.get(kind, pa.string())
-
-
-def table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
-    """The rows under the schema; JSON comes as text."""
-    # As one struct, which Arrow reads row by row without a list for each column; it builds no extension types.
-    storage = plain(schema)
-    made = pa.Table.from_struct_array(pa.array(rows, type=pa.struct(storage)))
-    return made if storage == schema else made.cast(schema)
-
-
-def plain(schema: pa.Schema) -> pa.Schema:
-    """With text in place of Arrow's JSON type."""
-    return pa.schema([field.with_type(_storage(field.type)) for field in schema])
-
-
-def _storage(kind: pa.DataType) -> pa.DataType:
-    if isinstance(kind, pa.BaseExtensionType):
-        return kind.storage_type
-    return pa.list_(_storage(kind.value_type)) if pa.types.is_list(kind) else kind
-
-
-def parquet_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    """Writes a file whose final place is somebody else's to give."""
-    return pq.ParquetWriter(path, schema, compression="zstd")
 
 
 def scan_parquet(*paths: Path) -> pl.LazyFrame:

@@ -10,7 +10,7 @@ import pytest
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig, build
 from pipeline.exports.views import base
-from pipeline.store.tables import table
+from pipeline.store.arrow import table
 from tests.forks import branched
 from tests.hostile import HOSTILE
 from tests.records import batch, below_target, hostile

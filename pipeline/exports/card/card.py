@@ -28,7 +28,7 @@ from pipeline.exports.views import base
 from pipeline.gates.benchmarks import checked as benchmarks
 from pipeline.gates.licence import share_alike
 from pipeline.loop import solve_rates as band
-from pipeline.store.tables import plain
+from pipeline.store.arrow import plain
 from pipeline.text.redact import clean
 from pipeline.types import Data, Draft
 

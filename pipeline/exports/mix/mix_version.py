@@ -14,8 +14,9 @@ from pipeline.analysis import seed_table
 from pipeline.errors import UsageError
 from pipeline.exports.mix.quota_sample import QuotaResult
 from pipeline.exports.shards import ShardFile
+from pipeline.store.arrow import parquet_writer
 from pipeline.store.files import atomic_write, take_over, write_json
-from pipeline.store.tables import parquet_writer, scan_parquet
+from pipeline.store.tables import scan_parquet
 from pipeline.types import Data, Lineage, sha256
 
 MIX, CHANGES, IDS = "mix.json", "CHANGES.md", "changes.parquet"

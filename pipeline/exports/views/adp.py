@@ -16,7 +16,7 @@ from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.selection import examples, said
 from pipeline.exports.views.base import Rows, ViewOptions, provenance, shown
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
 VERSION = "1.5.0"

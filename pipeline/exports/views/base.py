@@ -10,7 +10,7 @@ from pipeline import registry
 from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.reward import standalone
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Message, PolicyMeasurement, Record, Status, curriculum
 from pipeline.types.twin_record import twin_of
 

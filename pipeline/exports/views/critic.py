@@ -15,7 +15,7 @@ from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.checklist import checklist
 from pipeline.exports.trajectories.cleaning import correct
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 STEP = {"step": int, "tool": str, "argument": str, "passage_ids": [str], "hops": [int]}

@@ -10,7 +10,7 @@ from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import demonstrations
 from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, ViewOptions, preference, shown
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
 SCHEMA = columns(**PREFERENCE, **PROVENANCE)

@@ -12,7 +12,7 @@ from pipeline.exports.branching.base import by_sample
 from pipeline.exports.branching.cso import pairs
 from pipeline.exports.trajectories import chat
 from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, ViewOptions, preference, shown
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 COUNTS = ("chosen_solved", "chosen_tried", "rejected_solved", "rejected_tried")

@@ -8,7 +8,7 @@ without its evidence is neither and makes no row.
 from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.views.base import COMPLETION, PROVENANCE, Rows, ViewOptions, completion, shown
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(**COMPLETION, label=bool, **PROVENANCE)

@@ -9,7 +9,7 @@ depends on is no part of one. A question without an answer has no plan that lead
 from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories.checklist import step
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.exports.views.base import Rows, ViewOptions, projection
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import AnswerType, Assessment, OneSearch, Record, correct
 from pipeline.types.curriculum import COLUMNS, curriculum
 from pipeline.types.twin_record import twin_of

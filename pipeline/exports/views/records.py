@@ -13,7 +13,7 @@ import pyarrow as pa
 from pipeline.agents.environment import Environment
 from pipeline.analysis.rollout_metrics import RolloutMetrics, measured, process
 from pipeline.exports.views.base import Rows, ViewOptions
-from pipeline.store.tables import arrow
+from pipeline.store.arrow import arrow
 from pipeline.types import Record, seeker
 
 _SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")

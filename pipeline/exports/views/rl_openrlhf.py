@@ -11,7 +11,7 @@ import orjson
 from pipeline.agents.environment import Environment
 from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded, task
 from pipeline.exports.views.rl_trl import scorable
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 TASK = (

@@ -18,7 +18,7 @@ from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories.cleaning import correct
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded, task
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 # `data_source` picks the reward; other names than those of its seven benchmarks raise. All seven share this one.

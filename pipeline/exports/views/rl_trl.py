@@ -10,7 +10,7 @@ from pipeline.exports.trajectories.cleaning import correct
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded
 from pipeline.reward import reward
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(prompt=PROMPT, golden_answers=[str], **RL)

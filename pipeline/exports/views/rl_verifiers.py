@@ -11,7 +11,7 @@ from pipeline.agents.environment import Environment
 from pipeline.exports.views.base import REWARDED, Rows, rewarded
 from pipeline.exports.views.rl_trl import scorable
 from pipeline.reward import standalone
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(question=str, answer=str, info=str)

@@ -13,7 +13,7 @@ from pipeline.agents.environment import Environment
 from pipeline.exports.views import rl_trl
 from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded, task
 from pipeline.exports.views.rl_search_r1 import STOCK, TARGET, asked, index, scorable
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 DATA_SOURCE = "searchR1_nq"

@@ -10,7 +10,7 @@ The teacher's rollouts are taken, and the solver's over the overlay.
 from pipeline.agents.environment import Environment
 from pipeline.distractors.encounters import contrasts
 from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, ViewOptions, preference, shown, with_system_prompt
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(**PREFERENCE, distractor=str, step=int, **PROVENANCE)

@@ -18,7 +18,7 @@ from pipeline.exports.trajectories.cleaning import weight
 from pipeline.exports.trajectories.selection import examples, said
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, conversations, provenance, with_system_prompt
 from pipeline.reward import standalone
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(

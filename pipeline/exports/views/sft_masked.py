@@ -16,7 +16,7 @@ from pipeline.exports.branching.base import turns
 from pipeline.exports.branching.eef import spliced
 from pipeline.exports.trajectories.selection import TrainingExample, examples, said
 from pipeline.exports.views.base import COMPLETION, PROVENANCE, Rows, ViewOptions, completion, shown, with_system_prompt
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
 SCHEMA = columns(**COMPLETION, agent=str, label=str, solved=int, tried=int, source=int, **PROVENANCE)

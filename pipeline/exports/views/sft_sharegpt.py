@@ -17,7 +17,7 @@ from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.selection import TrainingExample, examples, said
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, conversations, provenance
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
 TURN = {"from": str, "value": str}

@@ -15,7 +15,7 @@ from pipeline.exports.branching.pivot import best, brought, profiles
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import demonstrations
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance, shown
-from pipeline.store.tables import columns
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(

@@ -10,7 +10,7 @@ from pipeline.config import RunConfig
 from pipeline.exports.trajectories import chat
 from pipeline.llm import chat_body
 from pipeline.llm.base import Request
-from pipeline.store.tables import table
+from pipeline.store.arrow import table
 from pipeline.types import Message, ToolCall
 
 
