@@ -13,7 +13,7 @@ import orjson
 from pipeline import prompts
 from pipeline.demo.author import shown
 from pipeline.demo.passage_facts import Fact, Seen, description, facts, key, seen
-from pipeline.demo.questions import Described, Named, Phrase, RelationOf, read_question
+from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf, read_question
 from pipeline.demo.relations import Relation, kind_of
 from pipeline.llm.base import Request
 from pipeline.text import contains, words

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 from pipeline.demo.passage_facts import Fact, Seen, description, facts, key
-from pipeline.demo.questions import Described, Named, Phrase, RelationOf, read_question
+from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf, read_question
 from pipeline.demo.relations import kind_of
 from pipeline.text import contains, untagged
 from pipeline.types import sha256

@@ -10,8 +10,8 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from pipeline.agents.ability_probe import ProbeFinding, probe
 from pipeline.agents.judge_accuracy import score
-from pipeline.agents.model_probe import ProbeFinding, probe
 from pipeline.config import RunConfig
 from pipeline.config.models import LEAST_CONTEXT, ModelConfig
 from pipeline.corpus import jvm, manifest, readers

@@ -241,7 +241,7 @@ PROMISES = (
     _promise("S12", "No text acts on the terminal", "text/test_redact.py"),
     _promise(
         "S13",
-        "A server listens on the loopback alone, or wants a token; large requests keep nobody out; connections are limited",
+        "A server listens on the loopback alone, or wants a token; large requests keep nobody out",
         "serve/test_http_server.py",
         "serve/test_connections.py",
     ),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.agents.ability_probe import probe
 from pipeline.agents.judge import VERDICT, VerdictOutput
-from pipeline.agents.model_probe import probe
 from pipeline.agents.structured import TRIES, structured
 from pipeline.config import RunConfig, build
 from pipeline.config.models import Limits, ModelConfig

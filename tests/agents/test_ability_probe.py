@@ -5,7 +5,7 @@ from typing import Literal
 import orjson
 import pytest
 
-from pipeline.agents.model_probe import ProbeFinding, probe
+from pipeline.agents.ability_probe import ProbeFinding, probe
 from pipeline.agents.probe_run import long_prompt, nested_call
 from pipeline.agents.tools import PROPOSE
 from pipeline.config.models import ModelConfig

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.demo.questions import Described, Named, Phrase, RelationOf, read_question
+from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf, read_question
 from pipeline.demo.relations import TABLE, Relation
 
 ROWS = {relation.name: relation for relation in TABLE}
