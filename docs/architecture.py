@@ -75,7 +75,7 @@ def picture() -> str:
         text.append(
             f'<circle cx="{LEFT}" cy="{y - 5}" r="4"/><text class="name" x="{LEFT + 14}" y="{y}">{one.name}</text>'
         )
-        said = shorten(one.purpose.replace("`", ""), 88, placeholder=" …")
+        said = shorten(one.purpose.replace("`", ""), 76, placeholder=" …")
         text.append(f'<text x="{LEFT + 130}" y="{y}">{escape(said)}</text>')
         for other in one.imports:
             if not any(other in reached(middle, imports) for middle in one.imports if middle != other):
