@@ -1,6 +1,7 @@
 """What the pages are made from: runs, of which each gives a table of its seeds and single records."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -27,7 +28,7 @@ class Table(NamedTuple):
     """What is still being read, in words; empty where all is there."""
 
 
-class Source:
+class Source(ABC):
     """One run, or what is left of one: what stands here is of one that came without the file and folder of its run."""
 
     slug: str
@@ -41,8 +42,9 @@ class Source:
     reviewable = False
     """Can people mark its pairs here?"""
 
+    @abstractmethod
     def seeds(self) -> Table:
-        raise NotImplementedError
+        """The rows as far as they are read."""
 
     def whole(self) -> Table:
         """All of it, however long that takes. Raises StoreError where it cannot be made."""
