@@ -31,15 +31,15 @@ def prepare(given: argparse.Namespace) -> None:
     """Write arms.json, the triplets of each arm, and held.json, the documents and questions to rank."""
     import pyarrow.parquet as pq
 
-    def rows(dataset: Path) -> dict[str, list[dict]]:
+    def rows(*datasets: Path) -> dict[str, list[dict]]:
         """By pair, in an order of chance."""
         made = defaultdict(list)
-        for shard in sorted((dataset / "retriever_triplets").glob("train-*.parquet")):
+        for shard in sorted(path for one in datasets for path in (one / "retriever_triplets").glob("train-*.parquet")):
             for row in pq.read_table(shard, columns=["id", "anchor", "positive", "negative", "kind"]).to_pylist():
                 made[row["id"]].append(row)
         return made
 
-    own, single = rows(given.data), [row for found in rows(given.single).values() for row in found]
+    own, single = rows(*given.data), [row for found in rows(given.single).values() for row in found]
     arms = {}
     for size in SIZES:
         for seed in SEEDS:
@@ -66,7 +66,6 @@ def prepare(given: argparse.Namespace) -> None:
         "documents": [[key, documents[key]] for key in keys],
         "questions": [[one["question"], one["supporting_ids"], one["dataset"], one["hops"]] for one in questions],
     }
-    held["bm25"] = _bm25([text for _, text in held["documents"]], [text for text, *_ in held["questions"]])
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "arms.json").write_text(json.dumps(arms), encoding="utf-8")
     (given.out / "held.json").write_text(json.dumps(held), encoding="utf-8")
@@ -102,7 +101,7 @@ def _words(text: str) -> list[str]:
 def run(given: argparse.Namespace) -> None:
     """Train and rank every arm, several at once; a finished one is kept."""
     arms = json.loads((given.folder / "arms.json").read_text(encoding="utf-8"))
-    jobs = [("untrained 0 0", given), *((name, given) for name in arms)]
+    jobs = [("bm25 0 0", given), ("untrained 0 0", given), *((name, given) for name in arms)]
     multiprocessing.set_start_method("spawn")
     with multiprocessing.Pool(given.workers, maxtasksperchild=None) as pool:
         for name in pool.imap_unordered(_job, jobs):
@@ -115,6 +114,12 @@ def _job(job: tuple[str, argparse.Namespace]) -> str:
     path = given.folder / "ranks" / f"{name.replace(' ', '-')}.json"
     if path.exists():
         return f"{name}: kept"
+    path.parent.mkdir(exist_ok=True)
+    held = json.loads((given.folder / "held.json").read_text(encoding="utf-8"))
+    documents, questions = [text for _, text in held["documents"]], [text for text, *_ in held["questions"]]
+    if name.startswith("bm25"):
+        path.write_text(json.dumps(_bm25(documents, questions)), encoding="utf-8")
+        return f"{name}: done"
     import torch
     from datasets import Dataset
     from sentence_transformers import SentenceTransformer
@@ -133,11 +138,7 @@ def _job(job: tuple[str, argparse.Namespace]) -> str:
         model.max_seq_length = 128
         fine_tune(model, Dataset.from_dict(columns), epochs=given.epochs, seed=seed, bf16=cuda)
     model.max_seq_length = 256
-    held = json.loads((given.folder / "held.json").read_text(encoding="utf-8"))
-    documents, questions = [text for _, text in held["documents"]], [text for text, *_ in held["questions"]]
-    ranks = _ranked(model, documents, questions, cuda)
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(ranks), encoding="utf-8")
+    path.write_text(json.dumps(_ranked(model, documents, questions, cuda)), encoding="utf-8")
     if given.corpus and name.rpartition(" ")[0] in ("untrained 0", f"digsite {max(SIZES)}"):
         ranks = _ranked(model, list(_documents(given.corpus).values()), questions, cuda)
         (path.parent / f"whole-{path.name}").write_text(json.dumps(ranks), encoding="utf-8")
@@ -182,12 +183,11 @@ def _tabulate(folder: Path, held: dict, keys: list[str], kind: str) -> None:
     print("| arm | pairs | seeds | all-gold@10 | " + " | ".join(sorted(set(sets))) + " | over untrained |")
     print("|---|---|---|---|" + "---|" * len(set(sets)) + "---|")
     rows = {"untrained-0": [before], **arms}
-    if not kind:
-        rows["bm25-0"] = [hits(held["bm25"])]
-        rows["hybrid, untrained-0"] = [hits(_fused(held["bm25"], ranks["untrained-0-0"]))]
-        for size in SIZES:
-            found = [ranks[f"digsite-{size}-{seed}"] for seed in SEEDS]
-            rows[f"hybrid, digsite-{size}"] = [hits(_fused(held["bm25"], one)) for one in found]
+    if lexical := ranks.get("bm25-0-0"):
+        rows["hybrid, untrained-0"] = [hits(_fused(lexical, ranks["untrained-0-0"]))]
+        for stem in [stem for stem in arms if stem.startswith("digsite")]:
+            found = [ranks[one] for one in ranks if one.rpartition("-")[0] == stem]
+            rows[f"hybrid, {stem}"] = [hits(_fused(lexical, one)) for one in found]
     for stem, found in rows.items():
         name, _, size = stem.rpartition("-")
         low, high = _interval(np.array(found) - before)
@@ -222,7 +222,8 @@ def main() -> None:
     asked = argparse.ArgumentParser()
     stages = asked.add_subparsers(dest="stage", required=True)
     first = stages.add_parser("prepare")
-    for name in ("data", "single", "gold", "corpus", "out"):
+    first.add_argument("--data", type=Path, nargs="+", required=True)
+    for name in ("single", "gold", "corpus", "out"):
         first.add_argument(f"--{name}", type=Path, required=True)
     second = stages.add_parser("run")
     second.add_argument("--folder", type=Path, required=True)
