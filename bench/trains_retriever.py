@@ -48,23 +48,24 @@ def prepare(given: argparse.Namespace) -> None:
             mine = [row for key in ids for row in own[key]]
             chosen = {"digsite": mine, "inverse_cloze": [_cloze(row, chance) for row in mine]}
             chosen["one_passage"] = chance.sample(single, min(len(mine), len(single)))
-            for kind in ("question", "sub_question", "search"):
-                chosen[f"only_{kind}"] = [row for row in mine if row["kind"] == kind]
+            if size == max(SIZES):
+                chosen |= _parts(mine)
             for arm, found in chosen.items():
-                arms[f"{arm} {len(ids)} {seed}"] = [
-                    [row[name] for name in ("anchor", "positive", "negative")] for row in found
+                arms[f"{arm} {size} {seed}"] = [
+                    [row[name] for name in ("anchor", "positive", "negative") if name in row] for row in found
                 ]
     questions = [
         json.loads(line) for path in sorted(given.gold.glob("*.jsonl")) for line in path.open(encoding="utf-8")
     ]
     questions = [one for one in questions if one["covered"]]
-    needed = {key for one in questions for key in one["supporting_ids"]}
     documents = _documents(given.corpus)
+    needed = {key for one in questions for key in one["supporting_ids"]}
     others = random.Random(0).sample(sorted(documents.keys() - needed), max(0, DOCUMENTS - len(needed)))
     keys = sorted({*needed, *others})
     held = {
         "documents": [[key, documents[key]] for key in keys],
-        "questions": [[one["question"], one["supporting_ids"], one["dataset"], one["hops"]] for one in questions],
+        "questions": [[one["question"], one["supporting_ids"], one["dataset"]] for one in questions],
+        "sub_questions": [asked for one in questions for asked in _sub_questions(one, documents)],
     }
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "arms.json").write_text(json.dumps(arms), encoding="utf-8")
@@ -73,9 +74,36 @@ def prepare(given: argparse.Namespace) -> None:
         print(name, len(found))
 
 
+def _parts(rows: list[dict]) -> dict[str, list[dict]]:
+    """Each kind of query alone; whole questions with the first passage of their evidence alone, since no single search
+    is to find the others; and both without hard negatives."""
+    first = {row["anchor"]: row for row in reversed(rows) if row["kind"] == "question"}
+    found = {
+        f"only_{kind}": [row for row in rows if row["kind"] == kind] for kind in ("question", "sub_question", "search")
+    }
+    found["first_evidence"] = [row for row in rows if first.get(row["anchor"], row) is row]
+    for arm, full in (("digsite", rows), ("first_evidence", found["first_evidence"])):
+        found[f"{arm}, in-batch"] = [{name: row[name] for name in ("anchor", "positive")} for row in full]
+    return found
+
+
 def _documents(corpus: Path) -> dict[str, str]:
     with lzma.open(corpus, "rt", encoding="utf-8") as lines:
         return {one["id"]: f"{one['title']}\n{one['text']}" for one in map(json.loads, lines)}
+
+
+def _sub_questions(question: dict, documents: dict[str, str]) -> list[list]:
+    """What people asked for each hop, with the document that answers it."""
+    made, steps = [], question.get("decomposition", [])
+    for number, step in enumerate(steps):
+        text = re.sub(r"#(\d+)", lambda found: steps[int(found[1]) - 1]["answer"], step["question"])
+        key = step.get("support_id")
+        if not key and len(question.get("evidences", ())) == len(steps):
+            about = question["evidences"][number][0]
+            known = [one for one in question["supporting_ids"] if documents[one].startswith(about)]
+            key = known[0] if len(known) == 1 else None
+        made += [[text, [key], question["dataset"]]] if key else []
+    return made
 
 
 def _cloze(row: dict, chance: random.Random) -> dict:
@@ -116,7 +144,8 @@ def _job(job: tuple[str, argparse.Namespace]) -> str:
         return f"{name}: kept"
     path.parent.mkdir(exist_ok=True)
     held = json.loads((given.folder / "held.json").read_text(encoding="utf-8"))
-    documents, questions = [text for _, text in held["documents"]], [text for text, *_ in held["questions"]]
+    documents = [text for _, text in held["documents"]]
+    questions = [text for text, *_ in held["questions"] + held["sub_questions"]]
     if name.startswith("bm25"):
         path.write_text(json.dumps(_bm25(documents, questions)), encoding="utf-8")
         return f"{name}: done"
@@ -134,7 +163,7 @@ def _job(job: tuple[str, argparse.Namespace]) -> str:
     seed = int(name.rpartition(" ")[2])
     if not name.startswith("untrained"):
         triplets = json.loads((given.folder / "arms.json").read_text(encoding="utf-8"))[name]
-        columns = dict(zip(("anchor", "positive", "negative"), map(list, zip(*triplets, strict=True)), strict=True))
+        columns = dict(zip(("anchor", "positive", "negative"), map(list, zip(*triplets, strict=True)), strict=False))
         model.max_seq_length = 128
         fine_tune(model, Dataset.from_dict(columns), epochs=given.epochs, seed=seed, bf16=cuda)
     model.max_seq_length = 256
@@ -165,35 +194,52 @@ def table(given: argparse.Namespace) -> None:
 
 def _tabulate(folder: Path, held: dict, keys: list[str], kind: str) -> None:
     place = {key: at for at, key in enumerate(keys)}
-    gold = [{place[key] for key in keys} for _, keys, *_ in held["questions"]]
-    sets = np.array([name for _, _, name, _ in held["questions"]])
+    asked = held["questions"] + held["sub_questions"]
+    gold, whole = [{place[key] for key in keys} for _, keys, _ in asked], len(held["questions"])
+    sets = np.array([name for _, _, name in held["questions"]])
+    depth = [K] * whole + [1] * len(held["sub_questions"])
 
     def hits(ranks: list[list[int]]) -> np.ndarray:
-        return np.array([wanted <= set(found[:K]) for wanted, found in zip(gold, ranks, strict=True)], float)
+        """Of each question whether all evidence is among the first ten, of each sub-question whether it is the first."""
+        return np.array([one <= set(found[:k]) for one, found, k in zip(gold, ranks, depth, strict=True)], float)
 
     ranks = {
         path.stem.removeprefix("whole-"): json.loads(path.read_text(encoding="utf-8"))
         for path in sorted((folder / "ranks").glob("*.json"))
         if path.stem.startswith("whole-") == bool(kind)
     }
-    arms = defaultdict(list)
+    rows = defaultdict(list)
     for stem, found in ranks.items():
-        arms[stem.rpartition("-")[0]].append(hits(found))
-    before = arms.pop("untrained-0")[0]
-    print("| arm | pairs | seeds | all-gold@10 | " + " | ".join(sorted(set(sets))) + " | over untrained |")
-    print("|---|---|---|---|" + "---|" * len(set(sets)) + "---|")
-    rows = {"untrained-0": [before], **arms}
-    if lexical := ranks.get("bm25-0-0"):
-        rows["hybrid, untrained-0"] = [hits(_fused(lexical, ranks["untrained-0-0"]))]
-        for stem in [stem for stem in arms if stem.startswith("digsite")]:
-            found = [ranks[one] for one in ranks if one.rpartition("-")[0] == stem]
-            rows[f"hybrid, {stem}"] = [hits(_fused(lexical, one)) for one in found]
+        rows[stem.rpartition("-")[0]].append(hits(found))
+        if kind == "" and stem.startswith(("untrained", "digsite-")):
+            rows[f"hybrid, {stem.rpartition('-')[0]}"].append(hits(_fused(ranks["bm25-0-0"], found)))
+    names = sorted(set(sets))
+    heads = ["arm", "pairs", "seeds", "all-gold@10", *names, "over untrained", "sub-questions @1", "over untrained"]
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    before = rows["untrained-0"][0]
     for stem, found in rows.items():
-        name, _, size = stem.rpartition("-")
-        low, high = _interval(np.array(found) - before)
-        by_set = " | ".join(f"{np.array(found)[:, sets == one].mean():.1%}" for one in sorted(set(sets)))
-        gain = f"{(np.array(found) - before).mean() * 100:+.1f} [{low:.1f}, {high:.1f}]"
-        print(f"| {name} | {size} | {len(found)} | {np.array(found).mean():.1%} | {by_set} | {gain} |")
+        (name, _, size), made = stem.rpartition("-"), np.array(found)
+        by_set = [f"{made[:, :whole][:, sets == one].mean():.1%}" for one in names]
+        cells = [
+            name,
+            size,
+            str(len(found)),
+            f"{made[:, :whole].mean():.1%}",
+            *by_set,
+            _gain((made - before)[:, :whole]),
+        ]
+        print(f"| {' | '.join([*cells, f'{made[:, whole:].mean():.1%}', _gain((made - before)[:, whole:])])} |")
+
+
+def _gain(differences: np.ndarray) -> str:
+    """The mean in points with its 95 % interval: questions and seeds resampled 2,000 times."""
+    chance, (seeds, questions) = np.random.default_rng(0), differences.shape
+    means = [
+        differences[np.ix_(chance.integers(seeds, size=seeds), chance.integers(questions, size=questions))].mean()
+        for _ in range(2_000)
+    ]
+    low, high = np.quantile(means, (0.025, 0.975)) * 100
+    return f"{differences.mean() * 100:+.1f} [{low:.1f}, {high:.1f}]"
 
 
 def _fused(*rankings: list[list[int]]) -> list[list[int]]:
@@ -206,16 +252,6 @@ def _fused(*rankings: list[list[int]]) -> list[list[int]]:
                 score[place] += 1 / (60 + rank)
         fused.append(sorted(score, key=lambda one: (-score[one], one)))
     return fused
-
-
-def _interval(differences: np.ndarray) -> tuple[float, float]:
-    """95 % of the mean, in points: questions and seeds resampled 2,000 times."""
-    chance, (seeds, questions) = np.random.default_rng(0), differences.shape
-    means = [
-        differences[np.ix_(chance.integers(seeds, size=seeds), chance.integers(questions, size=questions))].mean()
-        for _ in range(2_000)
-    ]
-    return tuple(np.quantile(means, (0.025, 0.975)) * 100)
 
 
 def main() -> None:

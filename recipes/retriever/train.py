@@ -29,8 +29,8 @@ def fine_tune(
     seed: int = 0,
     bf16: bool = False,
 ) -> SentenceTransformer:
-    """The model after `epochs` over the columns anchor, positive and negative: each anchor is to be nearer to its
-    positive than to all other texts of the batch."""
+    """The model after `epochs` over the columns anchor, positive and, if there is one, negative: each anchor is to be
+    nearer to its positive than to all other texts of the batch."""
     arguments = SentenceTransformerTrainingArguments(
         output_dir="trainer",
         num_train_epochs=epochs,
@@ -48,7 +48,10 @@ def fine_tune(
     )
     loss = MultipleNegativesRankingLoss(model)
     SentenceTransformerTrainer(
-        model=model, args=arguments, train_dataset=triplets.select_columns(TEXTS), loss=loss
+        model=model,
+        args=arguments,
+        train_dataset=triplets.select_columns([name for name in TEXTS if name in triplets.column_names]),
+        loss=loss,
     ).train()
     return model
 
