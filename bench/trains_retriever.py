@@ -200,7 +200,7 @@ def _tabulate(folder: Path, held: dict, keys: list[str], kind: str) -> None:
     depth = [K] * whole + [1] * len(held["sub_questions"])
 
     def hits(ranks: list[list[int]]) -> np.ndarray:
-        """Of each question whether all evidence is among the first ten, of each sub-question whether it is the first."""
+        """Is all evidence of a question among its first ten, and that of a sub-question the first?"""
         return np.array([one <= set(found[:k]) for one, found, k in zip(gold, ranks, depth, strict=True)], float)
 
     ranks = {
