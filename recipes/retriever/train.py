@@ -3,7 +3,7 @@
     pip install "sentence-transformers[train]"
     python recipes/retriever/train.py outputs/wiki/latest/dataset --model sentence-transformers/all-MiniLM-L6-v2
 
-Then `digsite generate CORPUS --retriever dense --set retrieval.dense.model=encoder` searches with it.
+docs/howto/train-retriever.md says what the rows are.
 """
 
 import argparse
@@ -61,11 +61,15 @@ def main() -> None:
     asked.add_argument("dataset", help="folder or Hub name of a data set")
     asked.add_argument("--model", default="sentence-transformers/all-MiniLM-L6-v2")
     asked.add_argument("--kinds", default="question,sub_question,search", help="which queries to learn from")
+    asked.add_argument("--demo", action="store_true", help="take rows of the demo model too, to try it out")
     asked.add_argument("--epochs", type=float, default=2)
     asked.add_argument("--out", default="encoder")
     given = asked.parse_args()
     kinds = given.kinds.split(",")
-    rows = load_dataset(given.dataset, "retriever_triplets", split="train").filter(lambda row: row["kind"] in kinds)
+    rows = load_dataset(given.dataset, "retriever_triplets", split="train")
+    rows = rows.filter(lambda row: row["kind"] in kinds and (given.demo or row["trainable"]))
+    if not len(rows):
+        asked.error("the data set has no such rows to train on; rows of the demo model need --demo")
     model = fine_tune(SentenceTransformer(given.model), rows, epochs=given.epochs)
     model.save_pretrained(given.out)
 
