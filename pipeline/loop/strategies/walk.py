@@ -11,7 +11,6 @@ from typing import Any
 
 import orjson
 
-from pipeline import prompts
 from pipeline.agents.calls import AgentState, LinksOf
 from pipeline.agents.loop import Agent
 from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
@@ -22,7 +21,7 @@ from pipeline.llm.base import Tool
 from pipeline.llm.token_estimate import tokens
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.loop.strategies.base import Proposal
 from pipeline.text import contains, sentences
 from pipeline.types import Draft, Passage, Round, Seed, Stop, Trajectory, sha256
 
@@ -41,19 +40,9 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         if _unlinked(seed, context):
             return await sage.propose(seed, context)
         return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.NO_WALK), draft=None)
-    author = _author(seed, context, WALK_TOOLS, _reader(seed))
+    author = _author(seed, context, WALK_TOOLS)
     walks = _fitting(_told(found, seed), _WALKS)
-    messages = context.prompt(
-        "generator/walk",
-        passage=shown(seed.passage),
-        walks=walks,
-        answer_types=sage.answer_types(seed, context),
-        target_steps=target,
-        search_budget=author.limits.searches,
-        check_budget=author.checks,
-        calls_per_turn=author.limits.calls_per_turn,
-    )
-    messages = prompts.noted(messages, sage.notes(seed))
+    inputs = {"passage": shown(seed.passage), "walks": walks} | sage.wanted(seed, context, target)
     passages = _passages(found)
     told = {one["id"]: one["text"] for walk in walks for one in walk["passages"]}
     whole = {i for i, text in told.items() if text == shown(passages[i])["text"]}
@@ -61,7 +50,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         passages={i: passages[i] for i in told} | {seed.passage.shown_id: seed.passage},
         given=frozenset(whole | {seed.passage.shown_id}),
     )
-    return await sage.run(author, messages, state, seed.draw)
+    return await sage.run(author, "generator/walk", inputs, seed, context, state)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
@@ -71,24 +60,19 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
         return await sage.revise(seed, context, rounds)
     found = _unused(found, rounds)
     links = await _beside(last.draft, last.feedback.hops, seed, context)
-    reviser = _author(seed, context, WALK_REFINER_TOOLS, sage.another(_reader(seed), rounds))
-    made = await sage.revision(seed, context, rounds, reviser)
-    messages = context.prompt(
-        "refiner/walk",
-        drafts=made.drafts,
-        start=seed.passage.shown_id,
-        walks=_fitting(_told(found, seed), _OTHERS),
-        links=_fitting(listed(links), _LINKS),
-        answer_types=sage.answer_types(seed, context),
-        target_steps=aim(seed, context.config, rounds),
-        seen=made.seen,
-        search_budget=reviser.limits.searches,
-        check_budget=reviser.checks,
-        calls_per_turn=reviser.limits.calls_per_turn,
-    )
+    reviser = _author(seed, context, WALK_REFINER_TOOLS, sage.another(rounds))
+    drafts, seen, state = await sage.revision(seed, context, rounds, reviser)
+    inputs = {
+        "drafts": drafts,
+        "start": seed.passage.shown_id,
+        "walks": _fitting(_told(found, seed), _OTHERS),
+        "links": _fitting(listed(links), _LINKS),
+        **sage.wanted(seed, context, aim(seed, context.config, rounds)),
+        "seen": seen,
+    }
     passages = (*_passages(found).values(), *(passage for one in links for passage in one.passages))
-    made.state.passages.update({passage.shown_id: passage for passage in passages})
-    return await sage.run(reviser, prompts.noted(messages, sage.notes(seed)), made.state, seed.draw)
+    state.passages.update({passage.shown_id: passage for passage in passages})
+    return await sage.run(reviser, "refiner/walk", inputs, seed, context, state)
 
 
 async def _offered(seed: Seed, context: RunContext, hops: int) -> list[Offer]:
@@ -105,22 +89,16 @@ def _unlinked(seed: Seed, context: RunContext) -> bool:
     return int(sha256(f"unlinked:{seed.key}")[:8], 16) < context.config.links.unlinked * 2**32
 
 
-def _author(seed: Seed, context: RunContext, tools: Sequence[Tool], accept: sage.Accept) -> Agent:
-    searches = min(SEARCHES, context.config.generator.searches)
-    return sage.agent(seed, context, tools, searches, accept, _links(seed, context))
-
-
-def _reader(seed: Seed) -> sage.Accept:
+def _author(seed: Seed, context: RunContext, tools: Sequence[Tool], *rules: sage.Rule) -> Agent:
     """A seed gives questions of its own passage: all others have seeds that give theirs."""
+    own = f"{seed.passage.document_id}#"
 
-    def read(arguments: str, state: AgentState) -> Draft | None:
-        draft = to_draft(arguments, state)
-        own = f"{seed.passage.document_id}#"
-        if draft and not any(hop.passage_id.startswith(own) for hop in draft.hops):
+    def rests_on_it(draft: Draft) -> None:
+        if not any(hop.passage_id.startswith(own) for hop in draft.hops):
             raise FormatError(f"One of the hops must rest on the given passage, {seed.passage.shown_id}.")
-        return draft
 
-    return read
+    searches = min(SEARCHES, context.config.generator.searches)
+    return sage.agent(seed, context, tools, searches, rests_on_it, *rules, links=_links(seed, context))
 
 
 def _links(seed: Seed, context: RunContext) -> LinksOf:
