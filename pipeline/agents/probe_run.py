@@ -1,12 +1,14 @@
 """What a run asks of a model and a short conversation does not: a call with lists of objects, and a long prompt."""
 
+from collections.abc import Awaitable, Callable
+
 import orjson
 
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import PROPOSE, ProposeArguments
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
-from pipeline.llm.base import LLM, Completion, Finish, Request
+from pipeline.llm.base import Completion, Finish
 from pipeline.llm.endpoint import longer_context, prompt_cut
 from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import Message
@@ -25,33 +27,29 @@ _FIRST, _KEEPER = "The keeper of the lighthouse is called Ada Brannick.", "Brann
 _ASKED = "What is the keeper of the lighthouse called? The first sentence says it. Answer with the name alone."
 _LINE = "Day {}: the lamp was lit at dusk and put out at dawn, {} ships went by, and the wind came from the {}."
 _WINDS = ("north", "east", "south", "west")
-Found = tuple[bool, str, str]
-"""Is it well, what was found, and the remedy."""
+Found = tuple[str, str]
+"""What was found, and the remedy; none where all is well."""
+Ask = Callable[..., Awaitable[Completion]]
+"""Asks the model that is tried, with these fields of a `Request`."""
 
 
-async def nested_call(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]:
+async def nested_call(model: ModelConfig, ask: Ask) -> Found:
     """What a generator ends with. Some parsers give the lists in it as text, or lose them."""
-    messages = (Message(role="user", content=_NESTED),)
-    request = Request(model=model.model, messages=messages, tools=(PROPOSE,), sampling=model.sampling)
-    completion = await llm.complete(request)
+    completion = await ask(messages=(Message(role="user", content=_NESTED),), tools=(PROPOSE,))
     if not completion.message.tool_calls:
         cut = ", cut off at the token limit" if completion.finish is Finish.LENGTH else ""
-        return (False, f"it did not call `{PROPOSE.name}`{cut}: a run would give no question", f"try {PARSER}"), [
-            completion
-        ]
+        return f"it did not call `{PROPOSE.name}`{cut}: a run would give no question", f"try {PARSER}"
     call = completion.message.tool_calls[0]
     try:
         hops = parse(ProposeArguments, call.arguments).hops
     except FormatError as error:
         shape = "as text" if _as_text(call.arguments) else "in another form"
         said = f"lists and objects come {shape}, which cannot be read ({error}): a run would give no question"
-        return (False, said, f"try {PARSER}, or a bigger model"), [completion]
+        return said, f"try {PARSER}, or a bigger model"
     if len(hops) != 2:
-        return (False, f"{len(hops)} of two hops came", f"try {PARSER}, or a bigger model"), [completion]
-    detail = "lists and objects come as they should"
-    if call.repaired:
-        detail = "lists and objects come in another form: read, and marked as repaired"
-    return (True, detail, ""), [completion]
+        return f"{len(hops)} of two hops came", f"try {PARSER}, or a bigger model"
+    how = "in another form: read, and marked as repaired" if call.repaired else "as they should"
+    return f"lists and objects come {how}", ""
 
 
 def _as_text(arguments: str) -> bool:
@@ -62,27 +60,25 @@ def _as_text(arguments: str) -> bool:
     return isinstance(tree, str) or (isinstance(tree, dict) and isinstance(tree.get("hops"), str))
 
 
-async def long_prompt(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]:
+async def long_prompt(model: ModelConfig, ask: Ask) -> Found:
     """A prompt as long as those of a run become, whose beginning is asked for."""
     room = min(LONG, model.room or LONG) - 500
-    days, lines, left = 0, [_FIRST], room - tokens(_FIRST + _ASKED)
+    lines, left = [_FIRST], room - tokens(_FIRST + _ASKED)
     while left > 0:
-        days += 1
-        lines.append(_LINE.format(days, days * 7 % 41, _WINDS[days % 4]))
+        day = len(lines)
+        lines.append(_LINE.format(day, day * 7 % 41, _WINDS[day % 4]))
         left -= tokens(lines[-1]) + 1
     messages = (Message(role="user", content="\n".join([*lines, _ASKED])),)
-    completion = await llm.complete(Request(model=model.model, messages=messages, sampling=model.sampling))
+    completion = await ask(messages=messages)
     sent, read = size(messages), completion.usage.prompt_tokens
     remedy = f"give the server a context of {model.context:,} ({longer_context(model.context)}), or lower context"
     if completion.finish is Finish.CONTEXT:
-        return (False, f"a prompt of about {sent:,} tokens does not fit", remedy), [completion]
+        return f"a prompt of about {sent:,} tokens does not fit", remedy
     if prompt_cut(sent, read):
-        return (False, f"the server cuts prompts: it has read {read:,} of about {sent:,} tokens", remedy), [completion]
-    known = _KEEPER.lower() in completion.message.content.lower()
-    if read == sent and not known:
-        detail = (
-            f"of about {sent:,} tokens the beginning was not known: the server may cut prompts, and reports no usage"
-        )
-        return (False, detail, remedy), [completion]
-    detail = f"about {sent:,} tokens are read" + ("" if known else ", though what stood at the beginning was not found")
-    return (True, detail, ""), [completion]
+        return f"the server cuts prompts: it has read {read:,} of about {sent:,} tokens", remedy
+    if _KEEPER.lower() in completion.message.content.lower():
+        return f"about {sent:,} tokens are read", ""
+    if read == sent:
+        unknown = "tokens the beginning was not known: the server may cut prompts, and reports no usage"
+        return f"of about {sent:,} {unknown}", remedy
+    return f"about {sent:,} tokens are read, though what stood at the beginning was not found", ""
