@@ -5,6 +5,7 @@ Every seed ends as one record: accepted, rejected(reason) or failed(reason).
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from pipeline.agents import grading
@@ -23,20 +24,8 @@ from pipeline.loop.retrievers import with_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import missing_twin, unanswerable_twin
 from pipeline.registry import load
-from pipeline.types import (
-    Cause,
-    Draft,
-    Feedback,
-    GradedRollout,
-    Label,
-    Record,
-    Round,
-    Seed,
-    Status,
-    Stop,
-    known_to,
-    naturalness,
-)
+from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Record, Round, Seed, Status, Stop
+from pipeline.types.model_probe import known_to, naturalness
 from pipeline.types.twin_record import as_record
 
 NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
@@ -46,9 +35,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
     """Run one seed to its end. Raises ProviderError or RetrievalError for a fault outside: the seed is still owed."""
     strategy = cast(Strategy, load("strategies", context.config.strategy))
     context = replace(context, memory=SeedMemory())
-    rounds: list[Round] = []
-    confirmed: list[GradedRollout] = []
-    measured: list[GradedRollout] = []
+    rounds, confirmed, measured = list[Round](), list[GradedRollout](), list[GradedRollout]()
     try:
         ledger.enter("round 0")
         proposal, context = await _in_time(strategy.propose, seed, context)
@@ -86,10 +73,10 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
 
 async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext) -> Round:
     """Check and try one draft. The round's feedback is None for a candidate."""
-    draft, trace, tree = proposal.draft, proposal.trajectory, proposal.tree
+    draft = proposal.draft
+    made_round = partial(Round, index=index, agent=proposal.trajectory, tree=proposal.tree)
     if draft is None:
-        own = proposal.checked
-        return Round(index=index, agent=trace, draft=None, tree=tree, checked=own, feedback=NOTHING_ASKED)
+        return made_round(draft=None, checked=proposal.checked, feedback=NOTHING_ASKED)
     read = await examine(draft, band.least_steps(seed, context.config), context)
     made = await tries.rollouts(draft, read, index, seed, context)
     other = await alternatives(draft, [*made.counted, *made.policy], made.feedback, context)
@@ -98,11 +85,8 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
         feedback = assess.feedback_from_audit(draft, other.findings)
     elif other.probes and feedback and feedback.cause not in (Cause.ABOVE_BAND, Cause.BELOW_BAND):
         feedback = tries.solver_feedback(draft, made.counted, read, seed, context, refuted=True)
-    return Round(
-        index=index,
-        agent=trace,
+    return made_round(
         draft=draft,
-        tree=tree,
         findings=(*read.findings, *other.findings),
         probes=(*read.probes, *other.probes),
         checked=tuple(probe for probe in proposal.checked if not any(probe is one for one in read.probes)),
@@ -177,7 +161,10 @@ async def enrich(record: Record, context: RunContext) -> Record:
     measured = await policy_measurements(record, context)
     twin = await unanswerable_twin(record.draft, record.key, context, record.twin)
     more = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
-    record = await _twin_measured(record.model_copy(update=more), context)
+    record = record.model_copy(update=more)
+    if twin and (own := as_record(record)):
+        twin = twin.model_copy(update={"measurements": await policy_measurements(own, context)})
+        record = record.model_copy(update={"twin": twin})
     own = as_record(record)
     owed = {
         "distractors": missing_pairs(distractor_eval, context),
@@ -186,14 +173,6 @@ async def enrich(record: Record, context: RunContext) -> Record:
         "unanswerable": missing_twin(record.key, twin, context),
     }
     return record.model_copy(update={"missing": tuple(stage for stage, lacking in owed.items() if lacking)})
-
-
-async def _twin_measured(record: Record, context: RunContext) -> Record:
-    """With what the models to be trained make of its twin, where it has one."""
-    if record.twin is None or (own := as_record(record)) is None:
-        return record
-    measured = await policy_measurements(own, context)
-    return record.model_copy(update={"twin": record.twin.model_copy(update={"measurements": measured})})
 
 
 def _assessed(record: Record, context: RunContext) -> Record:
@@ -206,11 +185,10 @@ def _assessed(record: Record, context: RunContext) -> Record:
     went = (grading.skipped(draft, r, v.found_at) for r, v in record.graded if v.correct)
     solves = context.config.models.of("solver").model
     closed = next((p for p in last.probes if (p.check, p.model) == ("closed_book", solves)), None)
-    own = (assess.assessment(record.measured, context, closed),) if record.measured else ()
     policies = map(GradedRollout, last.policy_rollouts, last.policy_verdicts)
     voters = () if draft.answer_items else agreed([*record.graded, *policies])
     more = {
-        "assessments": own,
+        "assessments": (assess.assessment(record.measured, context, closed),) if record.measured else (),
         "skippable_hops": tuple(sorted({hop for hops in (*attacked, *went) for hop in hops})),
         "known_to": known_to(last.probes),
         "naturalness": naturalness(last.probes),

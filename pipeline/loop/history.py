@@ -97,7 +97,7 @@ def _tried(past: Round, draft: Draft, pairs: Sequence[GradedRollout], known: Rea
     return {
         **tree,
         "checks": _checks(past, draft, known, searches=searches),
-        "rollouts": [_rollout(pair, draft, known, searches=searches) | _whose(pair, past) for pair in pairs],
+        "rollouts": [_rollout(pair, past, draft, known, searches=searches) for pair in pairs],
         "feedback": _feedback(past, known),
     }
 
@@ -107,8 +107,8 @@ def _shown_id(passage_id: str, known: Read) -> str:
 
 
 def _feedback(past: Round, known: Read) -> dict[str, Any]:
-    back = past.feedback.model_dump(mode="json") if past.feedback else {}
-    return back | ({"message": _clean(back["message"], known)} if back else {})
+    back = past.feedback
+    return back.model_dump(mode="json") | {"message": _clean(back.message, known)} if back else {}
 
 
 def _checks(past: Round, draft: Draft, known: Read, *, searches: bool) -> list[dict[str, Any]]:
@@ -130,7 +130,7 @@ def _row(
     check: str, said: str, hops: Sequence[int], ran: Iterable[Searched], draft: Draft, known: Read
 ) -> dict[str, Any]:
     searches = [
-        {"query": search.query, "found": _found(search, draft, known)}
+        {"query": search.query, "found": _found(search.passage_ids, draft, known)}
         | ({"retriever": search.retriever} if search.retriever else {})
         for search in ran
     ]
@@ -154,34 +154,33 @@ def _answered(probe: Probe) -> str:
 _BY_HEART = "right, by heart, which alone sends no draft back"
 
 
-def _rollout(pair: GradedRollout, draft: Draft, known: Read, *, searches: bool) -> dict[str, Any]:
+def _rollout(pair: GradedRollout, past: Round, draft: Draft, known: Read, *, searches: bool) -> dict[str, Any]:
     rollout, verdict = pair
-    told = {
+    told: dict[str, Any] = {
         "answer": rollout.answer,
         "stop": rollout.trajectory.stop.value,
         "right": verdict.right,
         "supported": verdict.supported,
         "steps": verdict.steps,
     }
-    calls = [
-        ({"query": call.argument} if call.tool == "search" else {"tool": call.tool})
-        | {"found": _found(Searched(query="", passage_ids=call.passage_ids), draft, known)}
-        for call in rollout.trajectory.calls
-    ]
-    return told | ({"calls": calls} if searches else {})
+    if searches:
+        told["calls"] = [
+            ({"query": call.argument} if call.tool == "search" else {"tool": call.tool})
+            | {"found": _found(call.passage_ids, draft, known)}
+            for call in rollout.trajectory.calls
+        ]
+    if any(rollout is made for made in past.policy_rollouts):
+        told["policy"] = True
+    return told
 
 
-def _whose(pair: GradedRollout, past: Round) -> dict[str, Any]:
-    return {"policy": True} if any(pair.rollout is made for made in past.policy_rollouts) else {}
-
-
-def _found(search: Searched, draft: Draft, known: Read) -> str:
+def _found(found: Sequence[str], draft: Draft, known: Read) -> str:
     """Which cited passages a search found, with their ranks, and the first other titles. Those of the other side are
     left out."""
     cited = {hop.passage_id for hop in draft.hops}
-    titles = dict.fromkeys(known.own[i].title for i in search.passage_ids if i in known.own and i not in cited)
+    titles = dict.fromkeys(known.own[i].title for i in found if i in known.own and i not in cited)
     named = [f"'{title}'" for title in [*titles][:_OTHERS]]
-    return "; ".join(filter(None, (places(search, draft), ", ".join(named)))) or "nothing cited"
+    return "; ".join(filter(None, (places(found, draft), ", ".join(named)))) or "nothing cited"
 
 
 def _clean(text: str, known: Read) -> str:

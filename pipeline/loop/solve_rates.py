@@ -58,12 +58,9 @@ def feedback(draft: Draft, tried: Sequence[GradedRollout], config: RunConfig) ->
     """Why the draft is too easy or too hard for the model, from the traces of its tries alone; None where neither."""
     count = f"{_right(tried)} of {len(tried)} tries"
     solved = f"the model to be trained solved it in {count}, and the target is {config.band}"
-    match _label(tried, config):
-        case Label.TOO_EASY:
-            return _above(draft, tried, solved)
-        case Label.UNSOLVED:
-            return _below(draft, tried, solved)
-    return None
+    if not missed(tried, config):
+        return None
+    return _above(draft, tried, solved) if _label(tried, config) is Label.TOO_EASY else _below(draft, tried, solved)
 
 
 def _above(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedback:
@@ -80,7 +77,7 @@ def _below(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedbac
     """By the hops at which most of its wrong tries came to an end."""
     wrong = [pair for pair in tried if not pair[1].correct]
     lost = Counter(next((n for n, at in enumerate(v.found_at) if at is None), None) for _, v in wrong)
-    ends = [f"{_tries(count)} {_where(draft, number)}" for number, count in lost.most_common()]
+    ends = [f"{count} {'try' if count == 1 else 'tries'} {_where(draft, n)}" for n, count in lost.most_common()]
     given = Counter(rollout.answer for rollout, v in wrong if rollout.answered and not v.right)
     said = ", ".join(f"'{answer}'" for answer in given) or "nothing"
     most = lost.most_common(1)[0][0]
@@ -89,10 +86,6 @@ def _below(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedbac
     change += " Or leave out a step." if hops else ""
     message = f"{solved}: {', '.join(ends)}; the wrong answers were {said}. {change}"
     return Feedback(label=Label.UNSOLVED, cause=Cause.BELOW_BAND, message=message, hops=hops)
-
-
-def _tries(count: int) -> str:
-    return "1 try" if count == 1 else f"{count} tries"
 
 
 def _where(draft: Draft, number: int | None) -> str:

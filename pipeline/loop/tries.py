@@ -37,8 +37,7 @@ async def rollouts(draft: Draft, read: CheckResult, index: int, seed: Seed, cont
     fatal = any(finding.fatal for finding in read.findings)
     feedback = assess.feedback_from_audit(draft, read.findings) if fatal else None
     drawn = is_control(seed, index, loop.control_share)
-    own: list[GradedRollout] = []
-    counted = own
+    own = counted = list[GradedRollout]()
     if config.steps_required and (drawn or not fatal):
         target = band.least_steps(seed, config)
         own = await attempts(draft, context, target=target, whole=drawn)
@@ -83,7 +82,7 @@ async def attempts(draft: Draft, context: RunContext, *, target: int, whole: boo
     return tried
 
 
-def _decided(tried: list[GradedRollout], target: int, config: RunConfig) -> int | None:
+def _decided(tried: Sequence[GradedRollout], target: int, config: RunConfig) -> int | None:
     verdicts = [verdict for _, verdict in tried]
     return assess.decided(verdicts, target, rollouts=config.loop.rollouts, screen=config.screened())
 
