@@ -7,7 +7,7 @@ from pipeline.loop.assess import feedback_from_audit, what_to_change
 from pipeline.loop.checks.another_answer import saying
 from pipeline.loop.examine import examine
 from pipeline.text import sentences
-from pipeline.types import Draft, Finding, Label, Passage, Probe, Searched
+from pipeline.types import Draft, Finding, Label, Passage, Probe
 
 
 async def check_draft(
@@ -37,15 +37,12 @@ def _lines(finding: Finding, draft: Draft) -> list[str]:
     about = f" ({', '.join(f'hops[{n}]' for n in finding.hops)})" if finding.hops else ""
     said = finding.detail.rstrip(".")
     mend = f". {what_to_change(draft, finding)}" if finding.fatal else "; by itself it would leave enough hops."
-    searches = [
-        f"  searched '{s.query}'{_over(s)}: {places(s.passage_ids, draft) or 'no cited passage'}"
-        for s in finding.searches
-    ]
-    return [f"- {finding.check}{about}: {said}{mend}", *searches]
-
-
-def _over(search: Searched) -> str:
-    return f" over {search.retriever}" if search.retriever else ""
+    lines = [f"- {finding.check}{about}: {said}{mend}"]
+    for search in finding.searches:
+        over = f" over {search.retriever}" if search.retriever else ""
+        found = places(search.passage_ids, draft) or "no cited passage"
+        lines.append(f"  searched '{search.query}'{over}: {found}")
+    return lines
 
 
 def places(found: Sequence[str], draft: Draft) -> str:
