@@ -5,6 +5,7 @@ It is shown what the corpus holds on the last step, not the list; each item is t
 
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from pydantic import Field
 
@@ -81,11 +82,8 @@ def _queries(draft: Draft) -> list[str]:
 
 def _in_turn(cited: Sequence[Passage], found: Sequence[Sequence[Hit]]) -> list[Passage]:
     """The cited passages, then the best hits of each search, the second best, and so on."""
-    ranked = sorted(
-        ((rank, place, hit.passage) for place, hits in enumerate(found) for rank, hit in enumerate(hits)),
-        key=lambda hit: hit[:2],
-    )
-    passages = {passage.id: passage for passage in (*cited, *(passage for *_, passage in ranked))}
+    ranked = (hit.passage for rank in zip_longest(*found) for hit in rank if hit)
+    passages = {passage.id: passage for passage in (*cited, *ranked)}
     return list(passages.values())[: max(MOST_PASSAGES, len(cited))]
 
 
@@ -102,12 +100,9 @@ def _compared(
 
     A longer or shorter form stands for an item that is not found under one of its own names.
     """
-    missed = list(items)
-    more: list[tuple[str, Passage]] = []
-    for name, passage in stated:
-        same = [item for item in items if _same(name, item)]
-        missed = [item for item in missed if item not in same]
-        more += [] if same else [(name, passage)]
+    known = {name: [item for item in items if _same(name, item)] for name, _ in stated}
+    missed = [item for item in items if not any(item in same for same in known.values())]
+    more = [(name, passage) for name, passage in stated if not known[name]]
     for item in list(missed):
         forms = [pair for pair in more if any(contains(pair[0], s) or contains(s, pair[0]) for s in item.spellings)]
         if forms:
@@ -126,8 +121,7 @@ FURTHER = {
         f"Add them, or a clue that leaves them out, or ask for a list that is closed. {ALL_STAY}",
     ),
     "unproven_item": Meaning(
-        "A reader finds an item of a list in no passage.",
-        "Leave these items out, or quote a passage that states them.",
+        "A reader finds an item of a list in no passage.", "Leave these items out, or quote a passage that states them."
     ),
 }
 CHECK = DraftCheck(Stage.READ, 2, Cause.AMBIGUOUS, ask=complete_list, at_once=complete_list, further=FURTHER)

@@ -37,7 +37,10 @@ async def seeker(draft: Draft, target: int, context: RunContext) -> CheckResult:
     probes: list[Probe] = []
     with ledger.within(ledger.SEEKER):
         for sample, (searches, way) in enumerate(_tries(target, context.config.checks.seeker_tries), FIRST):
-            tried = await _graded(draft, target, searches, way, sample, context)
+            start = partial(_played, draft, target, searches, way, sample, context)
+            made = await with_timeouts(start, context.config.how.rollout_seconds)
+            graded = await grade(draft, made.answer, context, ask=grading.supported(draft, made))
+            tried = GradedRollout(made, grading.verdict(draft, made, graded))
             probes.append(_probe(draft, tried, context))
             if probes[-1].shortcut:
                 return CheckResult(probes=tuple(probes), findings=(_finding(draft, target, tried, probes[-1]),))
@@ -51,15 +54,6 @@ def _tries(target: int, tries: int) -> Iterator[tuple[int, str]]:
     if target > FAR:
         yield target // 2, WAYS[0]
     yield from zip([target - 1] * tries, cycle(WAYS), strict=False)
-
-
-async def _graded(
-    draft: Draft, target: int, searches: int, way: str, sample: int, context: RunContext
-) -> GradedRollout:
-    start = partial(_played, draft, target, searches, way, sample, context)
-    made = await with_timeouts(start, context.config.how.rollout_seconds)
-    ask = grading.supported(draft, made)
-    return GradedRollout(made, grading.verdict(draft, made, await grade(draft, made.answer, context, ask=ask)))
 
 
 async def _played(draft: Draft, target: int, searches: int, way: str, sample: int, context: RunContext) -> Rollout:
