@@ -28,7 +28,9 @@ _ASKED = AgentLimits(searches=0, turns=3)
 
 async def grow(seed: Seed, context: RunContext) -> Tree:
     """The whole tree, its best paths chosen; a root alone where nothing could be reached."""
-    growth = _Growth(seed, context)
+    home = seed.passage
+    root = Node(parent=None, tool="", argument="", intent="", passage_ids=(home.id,), reached=(home.title,))
+    growth = _Growth(seed, context, [root], {home.id: home})
     await growth.expand(0, context.config.tree.depth)
     tree = growth.tree
     # The deeper path first where two hold as much, then the earlier one.
@@ -42,18 +44,11 @@ class _Growth:
 
     seed: Seed
     context: RunContext
-    nodes: list[Node] = field(default_factory=list)
-    passages: dict[str, Passage] = field(default_factory=dict)
-    tried: dict[tuple[str, str], dict[str, object]] = field(default_factory=dict)
+    nodes: list[Node]
+    passages: dict[str, Passage]
+    tried: dict[tuple[str, str], dict[str, Sequence[str]]] = field(default_factory=dict)
     refused: int = 0
     usage: Usage = field(default_factory=Usage)
-
-    def __post_init__(self) -> None:
-        home = self.seed.passage
-        self.passages[home.id] = home
-        self.nodes += [
-            Node(parent=None, tool="", argument="", intent="", passage_ids=(home.id,), reached=(home.title,))
-        ]
 
     @property
     def tree(self) -> Tree:
@@ -87,23 +82,11 @@ class _Growth:
             call = state.calls[0]
             reached = new_titles(call, passages, held)
             found = list(dict.fromkeys(passage.title for passage in passages))
-            action: dict[str, object] = {
-                "tool": asked.tool,
-                "argument": asked.argument,
-                "found": found,
-                "new": list(reached),
-            }
+            action = {"tool": asked.tool, "argument": asked.argument, "found": found, "new": list(reached)}
             self.tried[identity(asked.tool, asked.argument, state)] = action
             if reached:
-                node = Node(
-                    parent=parent,
-                    tool=call.tool,
-                    argument=call.argument,
-                    intent=asked.intent,
-                    passage_ids=call.passage_ids,
-                    reached=reached,
-                )
-                self.nodes.append(node)
+                act = {"tool": call.tool, "argument": call.argument, "intent": asked.intent}
+                self.nodes.append(Node(parent=parent, passage_ids=call.passage_ids, reached=reached, **act))
                 self.passages |= {passage.id: passage for passage in passages}
                 return len(self.nodes) - 1
             self.refused += 1

@@ -51,10 +51,8 @@ def near_misses() -> tuple[NearMissCase, ...]:
     for line in FILE.read_text(encoding="utf-8").splitlines():
         row = _Row.model_validate_json(line)
         given = row.model_dump(include=set(NearMiss.model_fields))
-        for right, responses in ((True, row.right), (False, row.wrong)):
-            found += [
-                NearMissCase(NearMiss.model_validate({**given, "response": response}), right) for response in responses
-            ]
+        responses = [*((right, True) for right in row.right), *((wrong, False) for wrong in row.wrong)]
+        found += [NearMissCase(NearMiss(response=response, **given), right) for response, right in responses]
     return tuple(found)
 
 

@@ -20,7 +20,7 @@ from pipeline.errors import FormatError
 from pipeline.retrieval.overlay import Overlay
 from pipeline.text import dates, numbers, untagged, words
 from pipeline.text.names import contains
-from pipeline.types import Distractor, DistractorCheck, Draft, Passage, Usage
+from pipeline.types import Distractor, DistractorCheck, Draft, Usage
 
 TRUTH_DEPTH = 50
 """Passages in which a claim is looked for."""
@@ -83,7 +83,8 @@ async def marked(d: Distractor, case: DistractorChecks) -> str:
         return "the mark is not in title or text, letter by letter"
     if contains(d.claim, d.mark):
         return f"'{d.mark}' is the claim itself and does not limit it"
-    return f"the passage that it stands against says '{d.mark}' too" if contains(_full(source), d.mark) else ""
+    too = contains(f"{source.title} {source.text}", d.mark)
+    return f"the passage that it stands against says '{d.mark}' too" if too else ""
 
 
 async def contradicts(d: Distractor, case: DistractorChecks) -> str:
@@ -177,11 +178,8 @@ async def reachable(d: Distractor, case: DistractorChecks) -> str:
 async def untrue(d: Distractor, case: DistractorChecks) -> str:
     """No passage of the corpus may support the claim: none near it names both the claim and what it is about."""
     asked = query(case.draft, d.target)
-    about = (
-        subject(case.draft, d.target),
-        untagged(case.draft.hops[d.target].title),
-        untagged(case.draft.hops[d.hop].title),
-    )
+    titles = (untagged(case.draft.hops[hop].title) for hop in (d.target, d.hop))
+    about = (subject(case.draft, d.target), *titles)
     for hit in await case.context.retriever.search(f"{asked} {d.claim}", TRUTH_DEPTH):
         text = f"{hit.passage.title}\n{hit.passage.text}"
         if contains(text, d.claim) and any(contains(text, name) for name in about):
@@ -218,17 +216,6 @@ async def blind(d: Distractor, case: DistractorChecks) -> str:
     )
 
 
-def _full(passage: Passage) -> str:
-    return f"{passage.title} {passage.text}"
-
-
 CHECKS: dict[str, Callable[[Distractor, DistractorChecks], Awaitable[str]]] = {
-    "marked": marked,
-    "contradicts": contradicts,
-    "no_living_person": no_living_person,
-    "new": new,
-    "reachable": reachable,
-    "untrue": untrue,
-    "readable": readable,
-    "blind": blind,
+    check.__name__: check for check in (marked, contradicts, no_living_person, new, reachable, untrue, readable, blind)
 }

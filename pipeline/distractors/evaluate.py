@@ -150,16 +150,13 @@ class _Writing:
             self.unwritten.append(kind)
             return ()
         self.usage += usage
-        if not distractors:
+        made = [await self.checks.check(distractor, last=last) for distractor in distractors[:wanted]]
+        if len(made) < wanted:
             self.unwritten.append(kind)
-            return None
-        checked = [await self.checks.check(distractor, last=last) for distractor in distractors[:wanted]]
-        if len(checked) < wanted:
-            self.unwritten.append(kind)
-        complete = len(checked) == wanted and all(distractor.used for distractor in checked)
-        made = checked if complete else list(map(_incomplete, checked))
+        if len(made) < wanted or not all(distractor.used for distractor in made):
+            made = list(map(_incomplete, made))
         self.written += made
-        return made
+        return made or None
 
 
 def _incomplete(distractor: Distractor) -> Distractor:
