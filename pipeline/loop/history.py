@@ -71,9 +71,11 @@ def whole(draft: Draft, known: Read, *, limited: bool, opens: bool) -> list[Pass
 def drafts(rounds: Sequence[Round], pairs: Sequence[GradedRollout], known: Read) -> list[dict[str, Any]]:
     """Every draft so far, the last one last: that one with its searches, unless they are too long."""
     *earlier, (last, draft) = [(past, past.draft) for past in rounds if past.draft]
-    told = _tried(last, draft, pairs, known, searches=True)
+    told = _tried(last, draft, pairs, known)
     if tokens(orjson.dumps(told).decode()) > _LAST:
-        told = _tried(last, draft, pairs, known, searches=False)
+        for row in (*told["checks"], *told["rollouts"]):
+            row.pop("searches", None)
+            row.pop("calls", None)
     return [*(_failed(past, draft, known) for past, draft in earlier), told]
 
 
@@ -89,15 +91,15 @@ def _failed(past: Round, draft: Draft, known: Read) -> dict[str, Any]:
     return {"question": draft.question, "hops": hops, "feedback": _feedback(past, known)}
 
 
-def _tried(past: Round, draft: Draft, pairs: Sequence[GradedRollout], known: Read, *, searches: bool) -> dict[str, Any]:
+def _tried(past: Round, draft: Draft, pairs: Sequence[GradedRollout], known: Read) -> dict[str, Any]:
     tree = draft.model_dump(mode="json", exclude={"negative_aspect", "family"})
     for hop in tree["hops"]:
         del hop["passage_sha256"], hop["title"]
         hop["passage_id"] = _shown_id(hop["passage_id"], known)
     return {
         **tree,
-        "checks": _checks(past, draft, known, searches=searches),
-        "rollouts": [_rollout(pair, past, draft, known, searches=searches) for pair in pairs],
+        "checks": _checks(past, draft, known),
+        "rollouts": [_rollout(pair, past, draft, known) for pair in pairs],
         "feedback": _feedback(past, known),
     }
 
@@ -111,7 +113,7 @@ def _feedback(past: Round, known: Read) -> dict[str, Any]:
     return back.model_dump(mode="json") | {"message": _clean(back.message, known)} if back else {}
 
 
-def _checks(past: Round, draft: Draft, known: Read, *, searches: bool) -> list[dict[str, Any]]:
+def _checks(past: Round, draft: Draft, known: Read) -> list[dict[str, Any]]:
     """What each check said, once: what it found or, where it found nothing, what its reader answered."""
     found = {finding.check for finding in past.findings}
     told = [_row(f.check, _clean(f.detail, known), f.hops, f.searches, draft, known) for f in past.findings]
@@ -123,7 +125,7 @@ def _checks(past: Round, draft: Draft, known: Read, *, searches: bool) -> list[d
         said = "; ".join(dict.fromkeys(map(_answered, probes)))
         ran = dict.fromkeys(search for probe in probes for search in probe.searches)
         told.append(_row(check, said, (), tuple(ran), draft, known))
-    return told if searches else [{key: row[key] for key in row if key != "searches"} for row in told]
+    return told
 
 
 def _row(
@@ -154,24 +156,22 @@ def _answered(probe: Probe) -> str:
 _BY_HEART = "right, by heart, which alone sends no draft back"
 
 
-def _rollout(pair: GradedRollout, past: Round, draft: Draft, known: Read, *, searches: bool) -> dict[str, Any]:
+def _rollout(pair: GradedRollout, past: Round, draft: Draft, known: Read) -> dict[str, Any]:
     rollout, verdict = pair
-    told: dict[str, Any] = {
+    calls = [
+        ({"query": call.argument} if call.tool == "search" else {"tool": call.tool})
+        | {"found": _found(call.passage_ids, draft, known)}
+        for call in rollout.trajectory.calls
+    ]
+    return {
         "answer": rollout.answer,
         "stop": rollout.trajectory.stop.value,
         "right": verdict.right,
         "supported": verdict.supported,
         "steps": verdict.steps,
+        "calls": calls,
+        **({"policy": True} if any(rollout is made for made in past.policy_rollouts) else {}),
     }
-    if searches:
-        told["calls"] = [
-            ({"query": call.argument} if call.tool == "search" else {"tool": call.tool})
-            | {"found": _found(call.passage_ids, draft, known)}
-            for call in rollout.trajectory.calls
-        ]
-    if any(rollout is made for made in past.policy_rollouts):
-        told["policy"] = True
-    return told
 
 
 def _found(found: Sequence[str], draft: Draft, known: Read) -> str:

@@ -75,8 +75,8 @@ async def _played(draft: Draft, target: int, searches: int, way: str, sample: in
 
 def _probe(draft: Draft, tried: GradedRollout, context: RunContext) -> Probe:
     made, found = tried
-    steps = [call for call in made.trajectory.calls if not call.repeat]
-    queries = [call.argument if call.tool == "search" else f"{call.tool} {call.argument}" for call in steps]
+    steps = (call for call in made.trajectory.calls if not call.repeat)
+    ran = [(call.argument if call.tool == "search" else f"{call.tool} {call.argument}", call) for call in steps]
     return Probe(
         check="seeker",
         model=context.config.models.of("reader").model,
@@ -84,7 +84,7 @@ def _probe(draft: Draft, tried: GradedRollout, context: RunContext) -> Probe:
         right=int(found.right),
         hops=grading.by_heart(draft, made),
         evidence=found.supported,
-        searches=tuple(Searched(query=q, passage_ids=c.passage_ids) for q, c in zip(queries, steps, strict=True)),
+        searches=tuple(Searched(query=query, passage_ids=call.passage_ids) for query, call in ran),
         usage=made.trajectory.usage,
         judged=found.usage,
         second=found.second,
