@@ -4,16 +4,26 @@ Field trouble is nearly always of these kinds: calls that the server does not pa
 reasoning, structured output that it ignores, a context that is too short.
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Any
+
+import orjson
 
 from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, judge_prompt
 from pipeline.agents.parse import parse
-from pipeline.agents.probe_run import PARSER, Ask, Found, long_prompt, nested_call
-from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, SearchArguments
+from pipeline.agents.tools import (
+    PROPOSE,
+    SOLVER_TOOLS,
+    AnswerArguments,
+    OpenArguments,
+    ProposeArguments,
+    SearchArguments,
+)
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request
-from pipeline.llm.token_estimate import size
+from pipeline.llm.endpoint import longer_context, prompt_cut
+from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import AnswerType, Data, Message, ToolCall
 
 _SYSTEM = "You answer questions by searching a small corpus. Call `search` first, then `answer` with a short answer."
@@ -25,6 +35,24 @@ _LONG_THOUGHT = " ".join(["The question names a lighthouse, so that I look for i
 _BOUNDARY = "0123456789abcdef"
 _SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArguments, "answer": AnswerArguments}
 _TURNS = 3
+PARSER = "the tool parser of the model's family (vLLM: --enable-auto-tool-choice --tool-call-parser ...)"
+_NESTED = f"""Call `{PROPOSE.name}` once, with exactly this and nothing else:
+- question: In which year was the lighthouse first lit that stands in the town where Ada Brannick was born?
+- answer: 1874, answer_aliases: "in 1874" and "the year 1874", answer_type: number
+- two hops: the first asks "Where was Ada Brannick born?", with the answer "Ostrava Point", the passage_id p0123456789ab
+  and the quote "Ada Brannick was born at Ostrava Point."; the second asks "When was the lighthouse of Ostrava Point
+  lit?", with the answer "1874", the passage_id pba9876543210 and the quote "The lighthouse was lit in 1874."
+"""
+LONG = 12_000
+"""Tokens of the long prompt, where the model's context takes them."""
+_FIRST, _KEEPER = "The keeper of the lighthouse is called Ada Brannick.", "Brannick"
+_ASKED = "What is the keeper of the lighthouse called? The first sentence says it. Answer with the name alone."
+_LINE = "Day {}: the lamp was lit at dusk and put out at dawn, {} ships went by, and the wind came from the {}."
+_WINDS = ("north", "east", "south", "west")
+Found = tuple[str, str]
+"""What was found, and the remedy; none where all is well."""
+Ask = Callable[..., Awaitable[Completion]]
+"""Asks the model that is tried, with these fields of a `Request`."""
 _BIG = f"a bigger model, or {PARSER}"
 
 
@@ -89,7 +117,7 @@ async def _tools(model: ModelConfig, ask: Ask) -> Found:
     """Search, read, answer: with a turn that is forced in the end."""
     messages: tuple[Message, ...] = _BEGUN
     called: list[str] = []
-    tokens = cached = 0
+    sent = cached = 0
     repaired = False
     for turn in range(_TURNS):
         choice, thoughts = "answer" if turn == _TURNS - 1 else "auto", model.keeps_thoughts and turn > 0
@@ -98,14 +126,14 @@ async def _tools(model: ModelConfig, ask: Ask) -> Found:
             return f"turn {turn + 1}: {problem}", f"try {_BIG}"
         call = completion.message.tool_calls[0].model_copy(update={"id": f"call{turn:05d}"})
         called.append(call.name)
-        tokens, cached = tokens + completion.usage.prompt_tokens, cached + completion.usage.cached_tokens
+        sent, cached = sent + completion.usage.prompt_tokens, cached + completion.usage.cached_tokens
         repaired = repaired or any(call.repaired for call in completion.message.tool_calls)
         if call.name == "answer":
             break
         messages += _observed(completion.message, call)
     said = parse(AnswerArguments, call.arguments).answer if call.name == "answer" else ""
     right = "the right answer" if "1874" in said else "a wrong answer" if said else "no answer"
-    detail = f"{' → '.join(called)}, {right}; {cached} of {tokens} prompt tokens were cached"
+    detail = f"{' → '.join(called)}, {right}; {cached} of {sent} prompt tokens were cached"
     if repaired:
         detail += "; a strict parser would not read them all: they are read, and marked as repaired"
     return detail, "" if said else f"it never answered, though the call was forced; try {_BIG}"
@@ -144,6 +172,57 @@ async def _structured(model: ModelConfig, ask: Ask) -> Found:
         remedy = "name another model for [models.judge], or a server that honours response_format"
         return f"what it answered does not fit the schema ({error})", remedy
     return "fits the schema" + ("" if said.correct else ", though the verdict on an easy case is wrong"), ""
+
+
+async def nested_call(model: ModelConfig, ask: Ask) -> Found:
+    """What a generator ends with. Some parsers give the lists in it as text, or lose them."""
+    completion = await ask(messages=(Message(role="user", content=_NESTED),), tools=(PROPOSE,))
+    if not completion.message.tool_calls:
+        cut = ", cut off at the token limit" if completion.finish is Finish.LENGTH else ""
+        return f"it did not call `{PROPOSE.name}`{cut}: a run would give no question", f"try {PARSER}"
+    call = completion.message.tool_calls[0]
+    try:
+        hops = parse(ProposeArguments, call.arguments).hops
+    except FormatError as error:
+        shape = "as text" if _as_text(call.arguments) else "in another form"
+        said = f"lists and objects come {shape}, which cannot be read ({error}): a run would give no question"
+        return said, f"try {PARSER}, or a bigger model"
+    if len(hops) != 2:
+        return f"{len(hops)} of two hops came", f"try {PARSER}, or a bigger model"
+    how = "in another form: read, and marked as repaired" if call.repaired else "as they should"
+    return f"lists and objects come {how}", ""
+
+
+def _as_text(arguments: str) -> bool:
+    try:
+        tree = orjson.loads(arguments)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(tree, str) or (isinstance(tree, dict) and isinstance(tree.get("hops"), str))
+
+
+async def long_prompt(model: ModelConfig, ask: Ask) -> Found:
+    """A prompt as long as those of a run become, whose beginning is asked for."""
+    room = min(LONG, model.room or LONG) - 500
+    lines, left = [_FIRST], room - tokens(_FIRST + _ASKED)
+    while left > 0:
+        day = len(lines)
+        lines.append(_LINE.format(day, day * 7 % 41, _WINDS[day % 4]))
+        left -= tokens(lines[-1]) + 1
+    messages = (Message(role="user", content="\n".join([*lines, _ASKED])),)
+    completion = await ask(messages=messages)
+    sent, read = size(messages), completion.usage.prompt_tokens
+    remedy = f"give the server a context of {model.context:,} ({longer_context(model.context)}), or lower context"
+    if completion.finish is Finish.CONTEXT:
+        return f"a prompt of about {sent:,} tokens does not fit", remedy
+    if prompt_cut(sent, read):
+        return f"the server cuts prompts: it has read {read:,} of about {sent:,} tokens", remedy
+    if _KEEPER.lower() in completion.message.content.lower():
+        return f"about {sent:,} tokens are read", ""
+    if read == sent:
+        unknown = "tokens the beginning was not known: the server may cut prompts, and reports no usage"
+        return f"of about {sent:,} {unknown}", remedy
+    return f"about {sent:,} tokens are read, though what stood at the beginning was not found", ""
 
 
 _TRIES = {

@@ -141,7 +141,15 @@ def same_number(case: NearMiss) -> bool | None:
 
 def judge_prompt(case: NearMiss, boundary: str) -> tuple[Message, ...]:
     """The judge's prompt."""
-    return load("judge/verdict").render(boundary, **case.model_dump(mode="json"))
+    return load("judge/verdict").render(
+        boundary,
+        question=case.question,
+        answer=case.answer,
+        answer_aliases=case.answer_aliases,
+        answer_type=case.answer_type.value,
+        answer_precision=case.answer_precision,
+        response=case.response,
+    )
 
 
 async def ask_judges(case: NearMiss, judges: tuple[ModelConfig, ...], llm: LLM, boundary: str) -> Grade:

@@ -17,6 +17,7 @@ from pipeline.text import untagged
 from pipeline.text.names import normalise
 from pipeline.types import Assessment, Cause, Draft, Feedback, Finding, Label, Probe, Rollout, Share, Verdict
 
+Tried = Sequence[tuple[Rollout, Verdict]]
 UNSOUND = (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS, Cause.UNNATURAL, Cause.UNDATED)
 """Causes that make a draft unusable, and not merely too easy."""
 
@@ -88,13 +89,7 @@ def what_to_change(draft: Draft, finding: Finding) -> str:
 
 
 def feedback(
-    draft: Draft,
-    tried: Sequence[tuple[Rollout, Verdict]],
-    *,
-    target: int,
-    skips: bool = False,
-    refuted: bool = False,
-    linked: Collection[int] = (),
+    draft: Draft, tried: Tried, *, target: int, skips: bool = False, refuted: bool = False, linked: Collection[int] = ()
 ) -> Feedback | None:
     """Name why a draft was too easy or unsolved, from the traces alone; none for a candidate.
 
@@ -112,7 +107,7 @@ def feedback(
     return _back(draft, found, cause, hops, f"solved in {shortest.steps} steps: {why}")
 
 
-def skipping(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], target: int) -> Feedback | None:
+def skipping(draft: Draft, tried: Tried, target: int) -> Feedback | None:
     """The first correct rollout that went without so many hops that fewer than the target remain; none where all took
     enough of them."""
     for rollout, verdict in tried:
@@ -219,9 +214,7 @@ def _title(block: str) -> str:
     return block.partition("\n")[0].partition("] ")[2]
 
 
-def _unsolved(
-    draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], refuted: bool, linked: Collection[int]
-) -> Feedback:
+def _unsolved(draft: Draft, tried: Tried, refuted: bool, linked: Collection[int]) -> Feedback:
     """What went wrong in most rollouts: a broken chain, nothing found, a rival answer, or the solver itself."""
     missed = tuple(i for i in range(len(draft.hops)) if all(v.found_at[i] is None for _, v in tried))
     voters = agreed(tried)

@@ -29,6 +29,7 @@ from pipeline.types.model_probe import known_to, naturalness
 from pipeline.types.twin_record import as_record
 
 NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
+Tried = Sequence[GradedRollout]
 
 
 async def run_seed(seed: Seed, context: RunContext) -> Record:
@@ -108,11 +109,7 @@ async def contested(last: Round, draft: Draft, confirmed: list[GradedRollout], c
 
 
 def outcome(
-    rounds: Sequence[Round],
-    confirmed: Sequence[GradedRollout],
-    measured: Sequence[GradedRollout],
-    seed: Seed,
-    context: RunContext,
+    rounds: Sequence[Round], confirmed: Tried, measured: Tried, seed: Seed, context: RunContext
 ) -> tuple[Status, str]:
     """How the seed ends, from its last draft, its confirmation, and that by the model that the pairs are for."""
     target = band.least_steps(seed, context.config)

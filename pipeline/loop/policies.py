@@ -56,15 +56,7 @@ async def policy_measurements(record: Record, context: RunContext) -> tuple[Poli
     A rollout without a verdict is left out (`unmeasured`), and a policy without any.
     """
     ledger.enter(ledger.POLICIES)
-    policies = context.config.models.policies
-    before = [_before(record, policy) for policy in policies]
-    closed = [_answered_in_audit(record, model, context) for model in policies.values()]
-    made = await asyncio.gather(
-        *(
-            measured(record, policy, context, graded_rollout, before=earlier, closed=known)
-            for policy, earlier, known in zip(policies, before, closed, strict=True)
-        )
-    )
+    made = await asyncio.gather(*(measured(record, policy, context) for policy in context.config.models.policies))
     return (*(one for one in made if one), *(one for one in record.measurements if one.order))
 
 
@@ -81,24 +73,19 @@ def unmeasured(record: Record, context: RunContext) -> bool:
 
 
 async def measured(
-    record: Record,
-    policy: str,
-    context: RunContext,
-    attempt: Attempt,
-    *,
-    before: PolicyMeasurement | None = None,
-    closed: Probe | None = None,
+    record: Record, policy: str, context: RunContext, attempt: Attempt | None = None
 ) -> PolicyMeasurement | None:
-    """All rollouts of the policy that have a verdict; None where there is none. Of what was made `before` and was
-    answered without any passage (`closed`) nothing is asked again."""
+    """All rollouts of the policy that have a verdict; None where there is none. What the run has of them, and what was
+    answered in the audit without any passage, is not asked again, but for an `attempt` of the caller's own."""
     draft = record.draft
     assert draft is not None  # noqa: S101 - nothing else is measured
-    model = context.config.models.policies[policy]
-    closed = closed or (before.closed_book if before else None)
+    model, make = context.config.models.policies[policy], attempt or graded_rollout
+    before = None if attempt else _before(record, policy)
+    closed = None if attempt else _answered_in_audit(record, model, context) or (before and before.closed_book)
     asked = [] if closed or not _recallable(record) else [recalled(draft, context, model)]
     known = zip(before.rollouts, before.verdicts, strict=True) if before else ()
     answered, pairs = await asyncio.gather(
-        with_verdict(asked), completed(known, _samples(context), lambda sample: attempt(draft, sample, context, model))
+        with_verdict(asked), completed(known, _samples(context), lambda sample: make(draft, sample, context, model))
     )
     return measurement(record.key, policy, pairs, closed or next(iter(answered), None), context) if pairs else None
 

@@ -54,13 +54,7 @@ async def rollouts(draft: Draft, read: CheckResult, index: int, seed: Seed, cont
 
 
 def solver_feedback(
-    draft: Draft,
-    counted: Sequence[GradedRollout],
-    read: CheckResult,
-    seed: Seed,
-    context: RunContext,
-    *,
-    refuted: bool = False,
+    draft: Draft, counted: assess.Tried, read: CheckResult, seed: Seed, context: RunContext, *, refuted: bool = False
 ) -> Feedback | None:
     """Why the solver's rollouts send the draft back."""
     linked, target = linked_by_reader(read.probes), band.least_steps(seed, context.config)

@@ -5,8 +5,7 @@ from typing import Any, Literal
 import orjson
 import pytest
 
-from pipeline.agents.ability_probe import ProbeFinding, probe
-from pipeline.agents.probe_run import Ask, long_prompt, nested_call
+from pipeline.agents.ability_probe import Ask, ProbeFinding, long_prompt, nested_call, probe
 from pipeline.agents.tools import PROPOSE
 from pipeline.config.models import ModelConfig
 from pipeline.config.sampling import Sampling

@@ -53,12 +53,21 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
     rule = partial(keeps_to_the_rules, least_hops=settings.hops)
     composer = sage.agent(seed, context, tools, settings.composer_searches, rule, form=ComposeArguments)
     path = steps(tree.path(leaf), passages, limited=composer.room is not None)
-    inputs = {"passage": shown(seed.passage), "path": path, "least_hops": settings.hops}
-    inputs |= sage.wanted(seed, context, max(seed.target_steps, settings.hops))
+    messages = context.prompt(
+        "composer/compose",
+        passage=shown(seed.passage),
+        path=path,
+        least_hops=settings.hops,
+        answer_types=sage.answer_types(seed, context),
+        target_steps=max(seed.target_steps, settings.hops),
+        search_budget=composer.limits.searches,
+        check_budget=composer.checks,
+        calls_per_turn=composer.limits.calls_per_turn,
+    )
     given = [seed.passage.shown_id, *(p["id"] for step in path for p in step["passages"])]
     state = AgentState(passages={passage.shown_id: passage for passage in passages.values()}, given=frozenset(given))
     async with deadline(context.config.how.rollout_seconds):
-        made = await sage.run(composer, "composer/compose", inputs, seed, context, state)
+        made = await sage.run(composer, messages, state, seed)
     return made.model_copy(update={"tree": tree.model_copy(update={"composed": leaf if made.draft else None})})
 
 

@@ -18,7 +18,7 @@ from pipeline.loop.draft_check import check_draft
 from pipeline.loop.solve_rates import aim, least_steps
 from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.text import normalise
-from pipeline.types import Draft, GradedRollout, Round, Seed
+from pipeline.types import Draft, GradedRollout, Message, Round, Seed
 
 Rule = Callable[[Draft], None]
 """What a strategy asks of every draft. Raises FormatError, written for the author."""
@@ -26,17 +26,33 @@ Rule = Callable[[Draft], None]
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
     proposer = agent(seed, context, GENERATOR_TOOLS, context.config.generator.searches)
-    inputs = {"passage": shown(seed.passage)} | wanted(seed, context, aim(seed, context.config, ()))
+    messages = context.prompt(
+        "generator/propose",
+        passage=shown(seed.passage),
+        answer_types=answer_types(seed, context),
+        target_steps=aim(seed, context.config, ()),
+        search_budget=proposer.limits.searches,
+        check_budget=proposer.checks,
+        calls_per_turn=proposer.limits.calls_per_turn,
+    )
     given = {seed.passage.shown_id: seed.passage}
-    state = AgentState(passages=given, given=frozenset(given))
-    return await run(proposer, "generator/propose", inputs, seed, context, state)
+    return await run(proposer, messages, AgentState(passages=given, given=frozenset(given)), seed)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
     reviser = agent(seed, context, REFINER_TOOLS, context.config.generator.searches, another(rounds))
     drafts, seen, state = await revision(seed, context, rounds, reviser)
-    inputs = {"drafts": drafts, "seen": seen} | wanted(seed, context, aim(seed, context.config, rounds))
-    return await run(reviser, "refiner/revise", inputs, seed, context, state)
+    messages = context.prompt(
+        "refiner/revise",
+        drafts=drafts,
+        seen=seen,
+        answer_types=answer_types(seed, context),
+        target_steps=aim(seed, context.config, rounds),
+        search_budget=reviser.limits.searches,
+        check_budget=reviser.checks,
+        calls_per_turn=reviser.limits.calls_per_turn,
+    )
+    return await run(reviser, messages, state, seed)
 
 
 async def revision(
@@ -116,28 +132,14 @@ def agent(
     )
 
 
-def wanted(seed: Seed, context: RunContext, target: int) -> dict[str, Any]:
-    """What every author is told of the question that is wanted."""
-    return {"answer_types": answer_types(seed, context), "target_steps": target}
-
-
 def answer_types(seed: Seed, context: RunContext) -> list[str]:
     """Those that an answer may have, the wanted one first. One with rules of its own is only had where it is wanted."""
     others = [kind for kind in context.config.answer_types if kind.plain]
     return [kind.value for kind in dict.fromkeys([seed.answer_type, *others])]
 
 
-async def run(
-    author: Agent, prompt: str, inputs: dict[str, Any], seed: Seed, context: RunContext, state: AgentState
-) -> Proposal:
-    """The author's conversation, from its prompt to its draft. The prompt ends with what it may spend."""
-    messages = context.prompt(
-        prompt,
-        **inputs,
-        search_budget=author.limits.searches,
-        check_budget=author.checks,
-        calls_per_turn=author.limits.calls_per_turn,
-    )
+async def run(author: Agent, messages: tuple[Message, ...], state: AgentState, seed: Seed) -> Proposal:
+    """The author's conversation, from its prompt to its draft."""
     if not seed.answer_type.plain:
         messages = prompts.noted(messages, [f"{seed.answer_type.value}/_write"])
     trajectory = await converse(author, messages, sample=seed.draw, state=state)

@@ -42,7 +42,16 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.NO_WALK), draft=None)
     author = _author(seed, context, WALK_TOOLS)
     walks = _fitting(_told(found, seed), _WALKS)
-    inputs = {"passage": shown(seed.passage), "walks": walks} | sage.wanted(seed, context, target)
+    messages = context.prompt(
+        "generator/walk",
+        passage=shown(seed.passage),
+        walks=walks,
+        answer_types=sage.answer_types(seed, context),
+        target_steps=target,
+        search_budget=author.limits.searches,
+        check_budget=author.checks,
+        calls_per_turn=author.limits.calls_per_turn,
+    )
     passages = _passages(found)
     told = {one["id"]: one["text"] for walk in walks for one in walk["passages"]}
     whole = {i for i, text in told.items() if text == shown(passages[i])["text"]}
@@ -50,7 +59,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         passages={i: passages[i] for i in told} | {seed.passage.shown_id: seed.passage},
         given=frozenset(whole | {seed.passage.shown_id}),
     )
-    return await sage.run(author, "generator/walk", inputs, seed, context, state)
+    return await sage.run(author, messages, state, seed)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
@@ -62,17 +71,22 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     links = await _beside(last.draft, last.feedback.hops, seed, context)
     reviser = _author(seed, context, WALK_REFINER_TOOLS, sage.another(rounds))
     drafts, seen, state = await sage.revision(seed, context, rounds, reviser)
-    inputs = {
-        "drafts": drafts,
-        "start": seed.passage.shown_id,
-        "walks": _fitting(_told(found, seed), _OTHERS),
-        "links": _fitting(listed(links), _LINKS),
-        **sage.wanted(seed, context, aim(seed, context.config, rounds)),
-        "seen": seen,
-    }
+    messages = context.prompt(
+        "refiner/walk",
+        drafts=drafts,
+        start=seed.passage.shown_id,
+        walks=_fitting(_told(found, seed), _OTHERS),
+        links=_fitting(listed(links), _LINKS),
+        answer_types=sage.answer_types(seed, context),
+        target_steps=aim(seed, context.config, rounds),
+        seen=seen,
+        search_budget=reviser.limits.searches,
+        check_budget=reviser.checks,
+        calls_per_turn=reviser.limits.calls_per_turn,
+    )
     passages = (*_passages(found).values(), *(passage for one in links for passage in one.passages))
     state.passages.update({passage.shown_id: passage for passage in passages})
-    return await sage.run(reviser, "refiner/walk", inputs, seed, context, state)
+    return await sage.run(reviser, messages, state, seed)
 
 
 async def _offered(seed: Seed, context: RunContext, hops: int) -> list[Offer]:
