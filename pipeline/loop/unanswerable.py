@@ -135,10 +135,8 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
 def unfit(draft: Draft, tried: ChangedPremise) -> tuple[str, str]:
     """Why it is not the question with one premise changed, as a code and in words; empty where it is."""
     old, new = tried.changed_from, tried.changed_to
-    for field, phrase, where, whole in (
-        ("changed_from", old, "the question", draft.question),
-        ("changed_to", new, "the new question", tried.question),
-    ):
+    said = ("changed_from", old, "the question", draft.question)
+    for field, phrase, where, whole in (said, ("changed_to", new, "the new question", tried.question)):
         times = whole.count(phrase) if phrase else 0
         if times == 0:
             return "unchanged", f"`{field}` does not stand in {where} letter by letter: '{phrase}'"
