@@ -102,9 +102,14 @@ def feedback(
         return skipping(draft, tried, target) if skips else None
     if found is Label.UNSOLVED:
         return _unsolved(draft, tried, refuted, linked)
-    rollout, shortest = min((pair for pair in tried if pair[1].correct), key=lambda p: (p[1].steps, p[1].sample))
-    cause, hops, why = shortcut(draft, rollout, shortest)
-    return _back(draft, found, cause, hops, f"solved in {shortest.steps} steps: {why}")
+    rollout, verdict = shortest(tried)
+    cause, hops, why = shortcut(draft, rollout, verdict)
+    return _back(draft, found, cause, hops, f"solved in {verdict.steps} steps: {why}")
+
+
+def shortest(tried: Tried) -> tuple[Rollout, Verdict]:
+    """The correct try that took the fewest steps. There is one."""
+    return min((pair for pair in tried if pair[1].correct), key=lambda pair: (pair[1].steps, pair[1].sample))
 
 
 def skipping(draft: Draft, tried: Tried, target: int) -> Feedback | None:

@@ -10,7 +10,7 @@ from pipeline.agents.solver import graded_rollout
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.llm import ledger
-from pipeline.loop.assess import advice, answers, shortcut
+from pipeline.loop.assess import advice, answers, shortcut, shortest
 from pipeline.loop.policies import FIRST
 from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Round, Seed
 
@@ -65,7 +65,7 @@ def feedback(draft: Draft, tried: Sequence[GradedRollout], config: RunConfig) ->
 
 def _above(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedback:
     """By its shortest correct try."""
-    rollout, verdict = min((pair for pair in tried if pair[1].correct), key=lambda p: (p[1].steps, p[1].sample))
+    rollout, verdict = shortest(tried)
     cause, hops, why = shortcut(draft, rollout, verdict)
     if cause is Cause.SUPERFICIAL and not hops:
         cause, why = Cause.ABOVE_BAND, "it found the passages of all hops"
@@ -75,14 +75,14 @@ def _above(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedbac
 
 def _below(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedback:
     """By the hops at which most of its wrong tries came to an end."""
-    wrong = [pair for pair in tried if not pair[1].correct]
+    wrong = [pair for pair in tried if not pair.verdict.correct]
     lost = Counter(next((n for n, at in enumerate(v.found_at) if at is None), None) for _, v in wrong)
     ends = [f"{count} {'try' if count == 1 else 'tries'} {_where(draft, n)}" for n, count in lost.most_common()]
     given = Counter(rollout.answer for rollout, v in wrong if rollout.answered and not v.right)
     said = ", ".join(f"'{answer}'" for answer in given) or "nothing"
     most = lost.most_common(1)[0][0]
     hops = () if most is None else (most,)
-    change = advice(draft, "", Cause.BELOW_BAND if most is None else Cause.RETRIEVAL_MISS, hops)
+    change = advice(draft, "", Cause.RETRIEVAL_MISS if hops else Cause.BELOW_BAND, hops)
     change += " Or leave out a step." if hops else ""
     message = f"{solved}: {', '.join(ends)}; the wrong answers were {said}. {change}"
     return Feedback(label=Label.UNSOLVED, cause=Cause.BELOW_BAND, message=message, hops=hops)

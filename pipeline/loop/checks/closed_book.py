@@ -16,10 +16,9 @@ async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckRe
     """Known without any passage, in most of the tries: fatal where it is so of every model to be trained, so that
     nobody would learn from it. What the solver knows says nothing of the question, and is kept as `Record.known_to`;
     where it remembers another answer, that one is looked at (`contested`)."""
-    solver, policies = context.config.models.of("solver"), trained(context.config)
+    solver, known = context.config.models.of("solver"), list[Probe]()
     probes = [await recalled(draft, context, solver)]
-    known: list[Probe] = []
-    for model in policies:
+    for model in trained(context.config):
         same = model.digested() == solver.digested()
         probes += [] if same else [await recalled(draft, context, model)]
         known.append(probes[0] if same else probes[-1])

@@ -152,6 +152,6 @@ def _traces(last: Round, which: str) -> list[GradedRollout]:
     pairs = history.graded(last)
     if which == "all" or not pairs:
         return pairs
-    correct = [pair for pair in pairs if pair[1].correct]
-    answered = [pair for pair in pairs if pair[0].answer]
-    return [min(correct, key=lambda pair: pair[1].steps) if correct else (answered or pairs)[0]]
+    correct = sorted((pair for pair in pairs if pair.verdict.correct), key=lambda pair: pair.verdict.steps)
+    answered = [pair for pair in pairs if pair.rollout.answer]
+    return (correct or answered or pairs)[:1]

@@ -52,13 +52,11 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         check_budget=author.checks,
         calls_per_turn=author.limits.calls_per_turn,
     )
-    passages = _passages(found)
+    own, passages = seed.passage.shown_id, _passages(found)
     told = {one["id"]: one["text"] for walk in walks for one in walk["passages"]}
     whole = {i for i, text in told.items() if text == shown(passages[i])["text"]}
-    state = AgentState(
-        passages={i: passages[i] for i in told} | {seed.passage.shown_id: seed.passage},
-        given=frozenset(whole | {seed.passage.shown_id}),
-    )
+    given = {i: passages[i] for i in told} | {own: seed.passage}
+    state = AgentState(passages=given, given=frozenset(whole | {own}))
     return await sage.run(author, messages, state, seed)
 
 
@@ -90,12 +88,9 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
 
 
 async def _offered(seed: Seed, context: RunContext, hops: int) -> list[Offer]:
-    walks = context.walks[seed.side]
+    walks, retrievers = context.walks[seed.side], list(context.searched.values())
     start = walks.links.corpus.place(seed.passage.id)
-    if start is None:
-        return []
-    retrievers = list(context.searched.values())
-    return await offers(walks, start, max(hops, 2), retrievers, context.config.retrieval.k)
+    return [] if start is None else await offers(walks, start, max(hops, 2), retrievers, context.config.retrieval.k)
 
 
 def _unlinked(seed: Seed, context: RunContext) -> bool:
