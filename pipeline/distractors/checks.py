@@ -68,11 +68,6 @@ class DistractorChecks:
                 break
         return distractor.model_copy(update={"checks": tuple(made), "blind": self.named.get(distractor.id, ())})
 
-    def answers(self, index: int) -> tuple[str, ...]:
-        """The right answers of a hop."""
-        draft = self.draft
-        return (draft.hops[index].answer, *(draft.answer_aliases if index == len(draft.hops) - 1 else ()))
-
 
 async def marked(d: Distractor, case: DistractorChecks) -> str:
     """It is written against a passage of the corpus, and says in words that this does not have what limits its claim.
@@ -96,7 +91,9 @@ async def contradicts(d: Distractor, case: DistractorChecks) -> str:
     """It states the claim, and the claim is another answer than the right one, not a part or a wording of it."""
     if not contains(d.text, d.claim):
         return "the claim is not in the text, letter by letter"
-    agreeing = next((answer for answer in case.answers(d.target) if not differs(d.claim, answer)), None)
+    draft, target = case.draft, d.target
+    right = (draft.hops[target].answer, *(draft.answer_aliases if target == len(draft.hops) - 1 else ()))
+    agreeing = next((answer for answer in right if not differs(d.claim, answer)), None)
     return f"'{d.claim}' contradicts nothing: the answer is '{agreeing}'" if agreeing else ""
 
 
