@@ -56,19 +56,14 @@ class _Growth:
 
     async def expand(self, parent: int, left: int) -> None:
         """Depth first: the whole branch below the first child is grown before the second child."""
-        for _ in range(self._children(parent, left)):
+        settings = self.context.config.tree
+        drawn = random.Random(sha256(f"{self.seed.key}:branch:{parent}")).random()
+        branches = left > settings.depth - settings.branching_depth and drawn < settings.branching
+        for _ in range(1 + branches if left else 0):
             child = await self._child(parent, left)
             if child is None:
                 return
             await self.expand(child, left - 1)
-
-    def _children(self, parent: int, left: int) -> int:
-        settings = self.context.config.tree
-        if not left:
-            return 0
-        drawn = random.Random(sha256(f"{self.seed.key}:branch:{parent}")).random()
-        branches = left > settings.depth - settings.branching_depth and drawn < settings.branching
-        return 2 if branches else 1
 
     async def _child(self, parent: int, left: int) -> int | None:
         """The index of a new node, or None where the curator leaves or keeps reaching nothing new."""

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from pipeline.context import RunContext
 from pipeline.distractors.entities import asked_nouns, first_sentence, head_nouns, is_dated, is_person, may_live
 from pipeline.distractors.kinds import base
-from pipeline.distractors.kinds.base import WritingTask
 from pipeline.retrieval.base import Retriever
 from pipeline.text import dates, numbers, untagged
 from pipeline.text.names import contains, normalise
@@ -32,7 +31,7 @@ def is_name(answer: str) -> bool:
     return not (dates(answer) or numbers(answer))
 
 
-async def writing_task(draft: Draft, kind: str, target: int, context: RunContext) -> WritingTask | None:
+async def writing_task(draft: Draft, kind: str, target: int, context: RunContext) -> base.WritingTask | None:
     """The task for a distractor of that kind that gets the answer of hop `target` wrong.
 
     None where the hop's passage is not in the corpus, or may be about someone who is alive, as far as rules can tell; a
@@ -44,7 +43,7 @@ async def writing_task(draft: Draft, kind: str, target: int, context: RunContext
     understands = context.config.models.of("reader").capabilities.understands
     if source is None or (not understands and await living((stated.passage_id, claimed.passage_id), retriever)):
         return None
-    return WritingTask(
+    return base.WritingTask(
         hop=hop,
         query=query(draft, hop),
         source=source,

@@ -15,8 +15,7 @@ from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
-from pipeline.loop import assess, tries
-from pipeline.loop import solve_rates as band
+from pipeline.loop import assess, solve_rates, tries
 from pipeline.loop.checks.alternatives import agreed, alternatives
 from pipeline.loop.examine import examine
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
@@ -48,8 +47,8 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
             ledger.enter(f"round {len(rounds)}")
             proposal, context = await _in_time(lambda to, own: strategy.revise(to, own, rounds), seed, context)
         if feedback is None and proposal.draft and context.config.loop.confirm:
-            measured = await band.confirm(proposal.draft, context)
-            if not band.missed(measured, context.config):
+            measured = await solve_rates.confirm(proposal.draft, context)
+            if not solve_rates.missed(measured, context.config):
                 confirmed = await tries.confirm(proposal.draft, context)
                 rounds[-1] = await contested(rounds[-1], proposal.draft, [*confirmed, *measured], context)
         status, reason = outcome(rounds, confirmed, measured, seed, context)
@@ -78,7 +77,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     made_round = partial(Round, index=index, agent=proposal.trajectory, tree=proposal.tree)
     if draft is None:
         return made_round(draft=None, checked=proposal.checked, feedback=NOTHING_ASKED)
-    read = await examine(draft, band.least_steps(seed, context.config), context)
+    read = await examine(draft, solve_rates.least_steps(seed, context.config), context)
     made = await tries.rollouts(draft, read, index, seed, context)
     other = await alternatives(draft, [*made.counted, *made.policy], made.feedback, context)
     feedback = made.feedback
@@ -112,7 +111,7 @@ def outcome(
     rounds: Sequence[Round], confirmed: Tried, measured: Tried, seed: Seed, context: RunContext
 ) -> tuple[Status, str]:
     """How the seed ends, from its last draft, its confirmation, and that by the model that the pairs are for."""
-    target = band.least_steps(seed, context.config)
+    target = solve_rates.least_steps(seed, context.config)
     last = next((past for past in reversed(rounds) if past.draft), None)
     if last is None:
         return Status.REJECTED, no_draft(rounds[-1].agent.stop)
@@ -127,7 +126,7 @@ def outcome(
         return Status.ACCEPTED, ""
     if against := [finding for finding in last.findings if finding.fatal]:
         return Status.REJECTED, against[0].cause.value
-    if band.missed(measured or confirmed, context.config):
+    if solve_rates.missed(measured or confirmed, context.config):
         return Status.REJECTED, "outside_band"
     steps = [verdict.steps for _, verdict in confirmed if verdict.correct]
     if not steps:

@@ -1,7 +1,6 @@
 """The answer is given from memory, without any passage."""
 
 from pipeline.agents import readers
-from pipeline.agents.readers import Reading
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
@@ -43,13 +42,13 @@ async def recalled(draft: Draft, context: RunContext, model: ModelConfig) -> Pro
     cannot be read is a wrong one: a checkpoint need not speak JSON."""
     policy = any(model.digested() == one.digested() for one in context.config.models.policies.values())
 
-    async def answer(sample: int) -> Reading:
+    async def answer(sample: int) -> readers.Reading:
         try:
             return await readers.closed_book(draft.question, context, model, sample)
         except FormatError:
             if not policy:
                 raise
-            return Reading(answer="", model=model.model, usage=Usage())
+            return readers.Reading(answer="", model=model.model, usage=Usage())
 
     tries = context.config.checks.tries
     return await ask_reader("closed_book", draft, context, answer, max(KNOWN_TRIES, tries) if policy else tries)

@@ -16,7 +16,7 @@ from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Found, 
 from pipeline.reward.equality import equal
 from pipeline.text import untagged
 from pipeline.text.names import contains, normalise
-from pipeline.types import AnswerItem, Cause, Data, Draft, Hit, Passage, Probe
+from pipeline.types import AnswerItem, Cause, Data, Draft, Passage, Probe
 
 DEPTH, ITEM_DEPTH = 20, 5
 """Hits of a search for the whole list, and of one for an item."""
@@ -42,7 +42,10 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
     queries = _queries(draft)
     found = await context.retriever.search_many(queries[:2], DEPTH)
     found += await context.retriever.search_many(queries[2:], ITEM_DEPTH)
-    passages = _in_turn(await evidence.passages(draft, context.retriever), found)
+    cited = await evidence.passages(draft, context.retriever)
+    # The best hits of each search, the second best, and so on.
+    ranked = (hit.passage for rank in zip_longest(*found) for hit in rank if hit)
+    passages = list({passage.id: passage for passage in (*cited, *ranked)}.values())[: max(MOST_PASSAGES, len(cited))]
     hop, about = draft.hops[last], evidence.subject(draft, last)
     question = hop.sub_question if contains(hop.sub_question, about) else f"{hop.sub_question} ({about})"
     asked = context.prompt("list/complete", question=question, passages=list(map(shown, passages)))
@@ -78,13 +81,6 @@ def _queries(draft: Draft) -> list[str]:
         rest if contains(rest, about) else f"{about} {rest}",
         *(f"{item.answer} {about}" for item in draft.answer_items),
     ]
-
-
-def _in_turn(cited: Sequence[Passage], found: Sequence[Sequence[Hit]]) -> list[Passage]:
-    """The cited passages, then the best hits of each search, the second best, and so on."""
-    ranked = (hit.passage for rank in zip_longest(*found) for hit in rank if hit)
-    passages = {passage.id: passage for passage in (*cited, *ranked)}
-    return list(passages.values())[: max(MOST_PASSAGES, len(cited))]
 
 
 def _stating(output: ItemOutput, passages: Sequence[Passage]) -> Passage | None:

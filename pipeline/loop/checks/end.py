@@ -10,9 +10,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from pipeline.agents import evidence, readers
-from pipeline.agents.evidence import start
 from pipeline.agents.grading import shows
-from pipeline.agents.readers import Reading
 from pipeline.agents.tools import render, shown
 from pipeline.context import RunContext
 from pipeline.loop.asking import ask_reader
@@ -48,7 +46,7 @@ class CommitOutput(Data):
     answer: readers.Given = ""
 
 
-class Committed(Reading):
+class Committed(readers.Reading):
     """What a reader would answer that does not know what a question leads over; with corpus ids."""
 
     passages: tuple[str, ...] = ()
@@ -63,7 +61,7 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
 
     The hops before it are skipped if that reader would answer from it, or gives its answer where too few others fit.
     """
-    ends = [number for number in evidence.ends(draft) if start(draft, number) < number]
+    ends = [number for number in evidence.ends(draft) if evidence.start(draft, number) < number]
     if target < 2 or not ends:
         return CheckResult()
     parts = [opened(draft, number) for number in ends]
@@ -79,7 +77,7 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
     brought = _brought(homes, searches)
     if not brought:
         return CheckResult(probes=(probe,))
-    skipped = tuple(sorted({hop for number in ends for hop in range(start(draft, number), number)}))
+    skipped = tuple(sorted({hop for number in ends for hop in range(evidence.start(draft, number), number)}))
     passages = _shown(draft, homes, skipped, results)
     said = await commit(draft.question, passages, context)
 
@@ -117,7 +115,7 @@ async def search_end(question: str, parts: Sequence[str], context: RunContext) -
 
 def opened(draft: Draft, number: int) -> str:
     """A hop's own question with their kind, or a gap, for the names that only the hops before it give."""
-    first = start(draft, number)
+    first = evidence.start(draft, number)
     kinds: dict[str, str] = {}
     for hop, after in zip(draft.hops[first:number], draft.hops[first + 1 : number + 1], strict=True):
         # A title is mostly a longer form of what leads there.

@@ -37,7 +37,8 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     target = aim(seed, context.config, ())
     found = await _offered(seed, context, target)
     if not found:
-        if _unlinked(seed, context):
+        # Drawn by hash, not by chance.
+        if int(sha256(f"unlinked:{seed.key}")[:8], 16) < context.config.links.unlinked * 2**32:
             return await sage.propose(seed, context)
         return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.NO_WALK), draft=None)
     author = _author(seed, context, WALK_TOOLS)
@@ -65,7 +66,9 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     last = rounds[-1]
     if not found or last.draft is None or last.feedback is None:
         return await sage.revise(seed, context, rounds)
-    found = _unused(found, rounds)
+    # Not those that a draft has gone along from one end to the other.
+    gone = [{hop.passage_id for hop in past.draft.hops} for past in rounds if past.draft]
+    found = [one for one in found if not any(cited.issuperset(p.id for p in one.passages) for cited in gone)]
     links = await _beside(last.draft, last.feedback.hops, seed, context)
     reviser = _author(seed, context, WALK_REFINER_TOOLS, sage.another(rounds))
     drafts, seen, state = await sage.revision(seed, context, rounds, reviser)
@@ -91,11 +94,6 @@ async def _offered(seed: Seed, context: RunContext, hops: int) -> list[Offer]:
     walks, retrievers = context.walks[seed.side], list(context.searched.values())
     start = walks.links.corpus.place(seed.passage.id)
     return [] if start is None else await offers(walks, start, max(hops, 2), retrievers, context.config.retrieval.k)
-
-
-def _unlinked(seed: Seed, context: RunContext) -> bool:
-    """Does this seed without a walk go `sage`'s way? Drawn by hash, not by chance."""
-    return int(sha256(f"unlinked:{seed.key}")[:8], 16) < context.config.links.unlinked * 2**32
 
 
 def _author(seed: Seed, context: RunContext, tools: Sequence[Tool], *rules: sage.Rule) -> Agent:
@@ -125,12 +123,6 @@ async def _beside(draft: Draft, failed: Sequence[int], seed: Seed, context: RunC
     hop = draft.hops[max(0, min(failed, default=len(draft.hops) - 1) - 1)]
     passage = await context.side(seed.side).get(hop.passage_id)
     return _links(seed, context)(passage) if passage else ()
-
-
-def _unused(found: Sequence[Offer], rounds: Sequence[Round]) -> list[Offer]:
-    """Those that no draft so far has gone along from one end to the other."""
-    gone = [{hop.passage_id for hop in past.draft.hops} for past in rounds if past.draft]
-    return [one for one in found if not any(cited.issuperset(p.id for p in one.passages) for cited in gone)]
 
 
 def _passages(found: Iterable[Offer]) -> dict[str, Passage]:
