@@ -58,8 +58,8 @@ async def _teacher_rollout(
     async def start() -> Rollout:
         passages = [distractor.passage for distractor in among.used]
         navigation = Navigation(context.retriever, passages, settings, key)
-        alike = solver(context.config, context.llm, navigation)
-        teacher = replace(alike, model=context.config.models.of("teacher"), tools=TEACHER_TOOLS)
+        alike = solver(context.config, context.llm, navigation, context.config.models.of("teacher"))
+        teacher = replace(alike, tools=TEACHER_TOOLS)
         messages = prompts.load("teacher/answer").render("", question=draft.question, searches=teacher.limits.searches)
         return await rollout(teacher, prompts.noted(messages, teacher.notes), sample, AgentState())
 

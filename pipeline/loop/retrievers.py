@@ -9,9 +9,7 @@ from pipeline.types import Draft, Finding, OneSearch, Record, Status
 
 
 def by(retriever: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings as those of the retriever of that name; without a name, of the run's own."""
-    if not retriever:
-        return tuple(findings)
+    """The findings as those of the retriever of that name."""
     theirs = []
     for finding in findings:
         searches = tuple(search.model_copy(update={"retriever": retriever}) for search in finding.searches)
