@@ -7,6 +7,7 @@ matter it stands in ASCII-only quoted scalars, in the body in fences longer than
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,16 +87,10 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         contents=contents,
         config=config,
         target=band.explained(config),
-        what=json.dumps(config.shown(), indent=2),
         gates=gates.described(config.gates),
         benchmarks=benchmarks.coverage(config.gates),
-        sft_settings=json.dumps(config.sft.model_dump(mode="json"), indent=2),
-        gate_settings=json.dumps(config.gates.shown(), indent=2),
-        prompts=config.digested()["prompts"],
-        lineage=figures.lineage,
         lineages=list({lineage.attribution: lineage for lineage in figures.lineages}.values()) or [None],
         corpora=_corpora(figures, config),
-        shared=config.models.shared(),
         share_alike=[lineage.licence for lineage in figures.lineages if share_alike(lineage.licence)],
     )
 
@@ -179,13 +174,5 @@ def _ascii(text: str) -> str:
     )
 
 
-_JINJA.filters |= {
-    "fence": fence,
-    "bar": bar,
-    "code": code,
-    "gloss": gloss,
-    "twin_gloss": TWINS.__getitem__,
-    "short": short,
-    "percent": percent,
-    "number": "{:,}".format,
-}
+_JINJA.filters |= {function.__name__: function for function in (fence, bar, code, gloss, short, percent)}
+_JINJA.filters |= {"twin_gloss": TWINS.__getitem__, "number": "{:,}".format, "json": partial(json.dumps, indent=2)}
