@@ -24,7 +24,6 @@ from pipeline.config import RunConfig
 from pipeline.exports.card.features import features
 from pipeline.exports.card.glossary import TWINS, gloss
 from pipeline.exports.mix.mix_version import Mix
-from pipeline.exports.trajectories.selection import SelectionCounts
 from pipeline.exports.views import base
 from pipeline.gates.benchmarks import checked as benchmarks
 from pipeline.gates.licence import share_alike
@@ -66,7 +65,7 @@ class Contents(Data):
     """How much of the corpus may be passed on, as its manifest says."""
     language_detected: bool = False
     examples: tuple[Draft, ...] = ()
-    selected: dict[str, SelectionCounts] = Field(default_factory=dict)
+    selected: dict[str, dict[str, int]] = Field(default_factory=dict)
     """By agent, what became of its rollouts on their way into `sft`."""
     mix: Mix | None = None
     """What was mixed, where it is of several runs."""

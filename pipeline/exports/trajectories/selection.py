@@ -1,5 +1,6 @@
 """Rejection sampling: which of the rollouts of a pair that were paid for are worth imitating, and in what order."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,7 +11,7 @@ from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import demonstrations, is_trainable
-from pipeline.types import Data, Draft, PolicyMeasurement, Record, Rollout, Verdict, sha256
+from pipeline.types import Draft, PolicyMeasurement, Record, Rollout, Verdict, correct, sha256
 
 AGENTS = ("solver", "teacher", "policy")
 T = TypeVar("T")
@@ -26,21 +27,6 @@ class TrainingExample(NamedTuple):
     """Did a teacher resist every distractor that it met? None where it met none, and for the others."""
     measured: PolicyMeasurement | None = None
     """What a policy's rollout is part of."""
-
-
-class SelectionCounts(Data):
-    """Of one agent's rollouts of the pairs: how many were made, and how many each condition left."""
-
-    made: int = 0
-    correct: int = 0
-    fit: int = 0
-    """Correct, and of a form worth imitating; of the teacher those that the run keeps."""
-    passed: int = 0
-    """Those that passed the filters of `[sft]` too."""
-    kept: int = 0
-
-    def __add__(self, other: "SelectionCounts") -> "SelectionCounts":
-        return SelectionCounts(**{name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields})
 
 
 def ready(config: RunConfig) -> None:
@@ -72,22 +58,24 @@ def examples(
                 yield example, text
 
 
-def counts(record: Record, environment: Environment) -> dict[str, SelectionCounts]:
-    """By agent, of those that made rollouts of the question and are asked for."""
-    kept = [example.agent for example, _ in examples(record, environment, said)]
+def counts(record: Record, environment: Environment) -> dict[str, Counter[str]]:
+    """By agent, of those that made rollouts of the question and are asked for: how many were `made`, and how many each
+    condition left. `fit` are correct, and of a form worth imitating, of the teacher those that the run keeps; `passed`
+    passed the filters of `[sft]` too."""
+    kept = Counter(example.agent for example, _ in examples(record, environment, said))
     measured = _measured(record, environment)
     made = {
         "solver": [verdict for _, verdict in record.graded],
         "teacher": [made.verdict for made in record.teacher_rollouts],
-        "policy": list(measured.verdicts) if measured else [],
+        "policy": measured.verdicts if measured else (),
     }
     return {
-        agent: SelectionCounts(
+        agent: Counter(
             made=len(made[agent]),
-            correct=sum(verdict.correct for verdict in made[agent]),
+            correct=len(correct(made[agent])),
             fit=len(_fit(record, agent, environment)),
             passed=len(_passing(record, agent, environment)),
-            kept=kept.count(agent),
+            kept=kept[agent],
         )
         for agent in environment.sft.source
         if made[agent]
