@@ -8,7 +8,8 @@ import re
 from pipeline.config.gates import GateConfig
 from pipeline.gates.base import GateResult
 from pipeline.text import dates
-from pipeline.types import Draft, Record, undated
+from pipeline.types import Draft, Record
+from pipeline.types.model_probe import undated
 
 _PRESENT = re.compile(
     r"\b(?:current(?:ly)?|incumbent|nowadays|today|at present|right now|latest|most recent(?:ly)?|is the population|"

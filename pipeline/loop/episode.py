@@ -23,20 +23,8 @@ from pipeline.loop.retrievers import with_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import missing_twin, unanswerable_twin
 from pipeline.registry import load
-from pipeline.types import (
-    Cause,
-    Draft,
-    Feedback,
-    GradedRollout,
-    Label,
-    Record,
-    Round,
-    Seed,
-    Status,
-    Stop,
-    known_to,
-    naturalness,
-)
+from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Record, Round, Seed, Status, Stop
+from pipeline.types.model_probe import known_to, naturalness
 from pipeline.types.twin_record import as_record
 
 NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")

@@ -2,7 +2,8 @@
 
 from pipeline.analysis.estimates import Count
 from pipeline.config import RunConfig
-from pipeline.types import Kind, Node, Tree
+from pipeline.types import Node, Tree
+from pipeline.types.distractor import Kind
 from tests.records import batch
 from tests.tables import figures, page
 from tests.teacher_rollouts import blindly_read, taught
