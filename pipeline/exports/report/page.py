@@ -85,7 +85,6 @@ def page(
         "target": band.explained(config),
         "benchmarks": coverage(config.gates),
         "settings": escape(json.dumps({**config.shown(), "gates": config.gates.shown()}, indent=2)),
-        "prompts": config.digested()["prompts"],
         "grown": next((tree for one in accepted if (tree := grown(one.record))), None),
         "unread": in_words(outside.unread),
     }
