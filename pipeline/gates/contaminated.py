@@ -13,7 +13,6 @@ from pathlib import Path
 
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
-from pipeline.gates.base import GateResult
 from pipeline.gates.benchmarks import question_list, question_rows
 from pipeline.gates.benchmarks.fingerprints import Fingerprint, Index, fingerprint, parsed
 from pipeline.store.shipped_folders import folder
@@ -23,10 +22,10 @@ SHIPPED = folder("corpora") / "benchmarks"
 KINDS = (".hashes", *question_list.KINDS)
 
 
-def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     index, names = lists(settings.against)
     place = index.find(draft)
-    return [] if place is None else [GateResult(drop=f"it is too like a question of {names[place]}")]
+    return "" if place is None else f"it is too like a question of {names[place]}"
 
 
 @lru_cache(maxsize=4)
