@@ -22,7 +22,8 @@ from pipeline.distractors.writing_task import writing_task
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.retrieval.overlay import Overlay
-from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Kind, Rollout, Usage, Verdict, sha256
+from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Rollout, Usage, Verdict, sha256
+from pipeline.types.distractor import Kind
 
 EARLIER_HOPS = 4
 """Before the last hop a kind has this many times fewer tries."""

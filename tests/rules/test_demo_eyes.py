@@ -36,7 +36,8 @@ from pipeline.loop.checks.oracle import trace
 from pipeline.prompts import unfence
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
-from pipeline.types import AnswerType, Draft, Kind, Lineage, Message, Seed, sha256
+from pipeline.types import AnswerType, Draft, Lineage, Message, Seed, sha256
+from pipeline.types.distractor import Kind
 
 ROLES = (
     "propose",
