@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pipeline.errors import StoreError
 from pipeline.store.cache import Cache
+from pipeline.store.checked_lines import line_at
 from pipeline.store.files import atomic_file, clear_errors
 from pipeline.store.journal import Entry, Head, Journal, RunIdentity, record_at
 from pipeline.store.lock import locked
@@ -47,9 +48,7 @@ def join_journals(
         with atomic_file(path) as file:
             file.writelines(_whole_lines(path))
             for entry in new:
-                with entry.path.open("rb") as lines:
-                    lines.seek(entry.offset)
-                    file.write(lines.readline())
+                file.write(line_at(entry.path, entry.offset))
     return counts
 
 
