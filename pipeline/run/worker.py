@@ -25,7 +25,7 @@ from pydantic import Field
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.errors import DigsiteError, ProviderError, UsageError, WorkerError
+from pipeline.errors import DigsiteError, UsageError, WorkerError
 from pipeline.llm.base import LLM
 from pipeline.llm.ledger import Spent
 from pipeline.llm.routed import Routed
@@ -69,8 +69,7 @@ class Failure(Data):
     kind: str
     """The name of the error."""
     line: str
-    then: Literal["", "pause", "requeue", "stop"] = ""
-    """Of a ProviderError."""
+    then: Literal["pause", "requeue", "stop"]
 
 
 class BatchOutcome(Data):
@@ -171,10 +170,9 @@ async def _tried(
 
 
 def _failure(error: Exception, worker: str) -> Failure:
-    known = isinstance(error, DigsiteError)
-    line = str(error) if known else f"{type(error).__name__}: {error}"
-    then = error.then if isinstance(error, ProviderError) else ""
-    return Failure(kind=type(error).__name__, line=f"{line} (worker {worker})", then=then)
+    kind, known = type(error).__name__, isinstance(error, DigsiteError)
+    line = f"{error if known else f'{kind}: {error}'} (worker {worker})"
+    return Failure(kind=kind, line=line, then=getattr(error, "then", "stop"))
 
 
 def _opened_for(batch: Batch) -> _Opened:

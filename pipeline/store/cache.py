@@ -72,11 +72,6 @@ class Cache:
             finally:
                 self._db.execute("DETACH DATABASE other")
 
-    def flush(self) -> None:
-        """Let the file itself hold all answers, as far as other processes let it, for who cannot read the `-wal`."""
-        with self._errors():
-            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-
     def close(self) -> None:
         """Done at the end of the process too, for whoever has not: the file alone then holds every answer."""
         with self._lock:

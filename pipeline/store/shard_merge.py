@@ -3,7 +3,7 @@
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,9 +80,8 @@ def take_answers(shard: Path, name: str, target: Path) -> bool:
     try:
         with locked(shard):
             if (shard / name).exists():
-                cache = Cache(target)
-                cache.take(shard / name)
-                cache.close()
+                with closing(Cache(target)) as cache:
+                    cache.take(shard / name)
             return True
     except StoreError:
         return False
@@ -96,26 +95,21 @@ def answers_folder(run: Path, name: str) -> Path:
     return folder
 
 
-def take_batch(folder: Path, batch: str, cache: Cache) -> None:
-    """Move the answers of the workers that have had the batch, the killed ones too, into the run's cache."""
-    for path in sorted(folder.glob(f"{batch}-*.sqlite")):
-        try:
-            cache.take(path)
-        except StoreError as error:
-            logger.warning("answers of a worker are lost: %s", error)
-        for end in ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                path.with_name(path.name + end).unlink()
-    cache.flush()
+def take_batch(folder: Path, batch: str, target: Path) -> None:
+    """Move the answers of the workers that have had the batch, the killed ones too, into the run's cache `target`."""
+    if found := sorted(folder.glob(f"{batch}-*.sqlite")):
+        with closing(Cache(target)) as cache:
+            for path in found:
+                try:
+                    cache.take(path)
+                except StoreError as error:
+                    logger.warning("answers of a worker are lost: %s", error)
+                for end in ("", "-wal", "-shm"):
+                    path.with_name(path.name + end).unlink(missing_ok=True)
 
 
 def take_left(run: Path, target: Path) -> None:
     """As `take_batch`, of every batch that commands on the run have left: they were killed. Hold the run's lock."""
-    if not (run / ANSWERS).exists():
-        return
-    if any((run / ANSWERS).glob("*/*.sqlite")):
-        cache = Cache(target)
-        for folder in (run / ANSWERS).iterdir():
-            take_batch(folder, "*", cache)
-        cache.close()
+    for folder in (run / ANSWERS).glob("*"):
+        take_batch(folder, "*", target)
     shutil.rmtree(run / ANSWERS, ignore_errors=True)
