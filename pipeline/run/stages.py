@@ -18,7 +18,7 @@ from pipeline.corpus.language import english
 from pipeline.corpus.unread import in_words
 from pipeline.errors import BudgetExceeded
 from pipeline.loop.episode import run_seed
-from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, targets
+from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, targets
 from pipeline.run.batches import Batches, Submit
 from pipeline.run.plan import askable
 from pipeline.run.resume import unchanged
@@ -140,8 +140,6 @@ async def run_seeds(run: Run, context: RunContext, watch: RunCallbacks, engine: 
 
 def export_run(run: Run, watch: RunCallbacks) -> None:
     """Write the data set and the report of what there is."""
-    from pipeline.run import publish
-
     run.begin(watch)  # where no seed was owed
     watch.stage("exporting")
     # What could not be run again, as where the budget is used up, is logged and holds back nothing that is there.
