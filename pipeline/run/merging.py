@@ -59,8 +59,8 @@ def merge(shards: Sequence[Path], out: Path | None, watch: RunCallbacks) -> Merg
             stages.export_run(run, watch)
             return Merged(
                 run=run.result(),
-                lines={name: one.good for name, one in found.items()},
-                damaged={name: one.damaged for name, one in found.items() if one.damaged},
+                lines={name: good for name, (good, _) in found.items()},
+                damaged={name: damaged for name, (_, damaged) in found.items() if damaged},
                 absent=absent(shards),
                 owed=run.owed(),
                 at_work=tuple(at_work),

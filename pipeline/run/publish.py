@@ -194,10 +194,9 @@ def whole(folder: Path, *, damaged: bool = False, journal: Journal | None = None
 
 def _lost(folder: Path, journal: Journal) -> int:
     """Damaged lines, but for those that a run has replaced, or the lines that are gone altogether."""
-    before = last_result(folder)
+    lost, before = journal.lost, last_result(folder)
     if before is None:
-        return journal.lost
-    lost = journal.lost
+        return lost
     if before.complete:
         # What had been lost by then has been run again, whether or not its key can still be seen.
         lost = min(lost, max(0, journal.damaged + journal.torn - before.damaged))

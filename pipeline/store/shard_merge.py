@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 from pipeline.errors import StoreError
 from pipeline.store.cache import Cache
@@ -19,22 +18,15 @@ ANSWERS = "answers"
 """The folder, in that of a run, in which workers keep what they have paid for until it is taken over."""
 
 
-class JoinedLines(NamedTuple):
-    """How many lines of a shard's journal are good, and how many were left out."""
-
-    good: int
-    damaged: int
-
-
 def join_journals(
     folder: Path, shards: Sequence[Path], run: RunIdentity | None, planned: Callable[[Head], bool]
-) -> list[JoinedLines]:
-    """Add to the journal in `folder` the lines of seeds that it lacks; what each shard's journal has. A line that is
-    not `planned`, or whose record cannot be read, is damaged.
+) -> list[tuple[int, int]]:
+    """Add to the journal in `folder` the lines of seeds that it lacks; how many lines of each shard's journal are good,
+    and how many are left out: they are damaged or not `planned`, or their record cannot be read.
 
     It stays one file, as that of a run without shards. A process may be adding to a shard's journal meanwhile.
     """
-    joined, counts, new = Journal(folder, run=run), list[JoinedLines](), list[Entry]()
+    joined, counts, new = Journal(folder, run=run), list[tuple[int, int]](), list[Entry]()
     for shard in shards:
         journal = Journal(shard, run=run)
         added = {key: entry for key, entry in journal.entries.items() if not joined.stands(entry.head)}
@@ -42,7 +34,7 @@ def join_journals(
         new += good.values()
         joined.entries |= good
         left_out = len(added) - len(good)
-        counts.append(JoinedLines(len(journal.entries) - left_out, journal.damaged + left_out))
+        counts.append((len(journal.entries) - left_out, journal.damaged + left_out))
     path = folder / "main.jsonl"
     if new:
         with atomic_file(path) as file:
