@@ -8,7 +8,7 @@ import asyncio
 import shlex
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import ExitStack, suppress
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -47,14 +47,9 @@ class Run:
     """An open run: locked, checked, its journal read. A context manager; one per folder at a time."""
 
     def __init__(
-        self,
-        config: RunConfig,
-        corpus: PassageSource,
-        *,
-        folder: Path | None = None,
-        lock: AbstractContextManager[object] | None = None,
+        self, config: RunConfig, corpus: PassageSource, *, folder: Path | None = None, locks: bool = True
     ) -> None:
-        """`lock` is entered in place of the folder's own."""
+        """Unless it `locks` the folder, the caller has done so."""
         self.config = config
         self.folder = folder or config.folder()
         self.pauses: tuple[float, ...] = PAUSES
@@ -63,13 +58,14 @@ class Run:
         self._at_work = config.seeds_at_work()
         self._running: dict[asyncio.Task[_Ended], int] = {}
         self._corpus = corpus
-        self._lock, self._stack = lock, ExitStack()
+        self._locks, self._stack = locks, ExitStack()
         self._begun = False
 
     def __enter__(self) -> Self:
         askable(self._corpus)
         with ExitStack() as stack:
-            stack.enter_context(self._lock or locked(self.folder))
+            if self._locks:
+                stack.enter_context(locked(self.folder))
             sweep(self.folder)
             resume.begin(self.folder, self.config, self._corpus.fingerprint)
             self.journal = Journal(self.folder / "journal", run=resume.read(self.folder).identity)

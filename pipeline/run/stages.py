@@ -6,7 +6,7 @@ run gives the same bytes with one and without.
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -91,16 +91,11 @@ def opened(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Itera
             stack.close()
             stack.enter_context(locked(at_work))
         facts.keep(at_work, corpus)
-        yield stack.enter_context(Run(context.config, corpus, folder=at_work, lock=nullcontext())), context
+        yield stack.enter_context(Run(context.config, corpus, folder=at_work, locks=False)), context
 
 
 async def generate(
-    config: RunConfig,
-    folder: Path | None,
-    watch: RunCallbacks,
-    *,
-    engine: Engine | None = None,
-    export: bool = True,
+    config: RunConfig, folder: Path | None, watch: RunCallbacks, *, engine: Engine | None = None, export: bool = True
 ) -> RunResult:
     """All stages, for a run that begins or, in `folder`, goes on; its seeds run in this process, unless an `engine` is
     given. Raises BudgetExceeded, as all that ends the work on seeds, but only once what there is was exported.

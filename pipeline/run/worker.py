@@ -6,7 +6,6 @@ share one event loop, and so the limits of its endpoints.
 """
 
 import asyncio
-import hashlib
 import os
 import platform
 import secrets
@@ -34,10 +33,11 @@ from pipeline.run import prepare
 from pipeline.run.attempts import Attempt, attempted
 from pipeline.run.plan import Order, Planned
 from pipeline.store.cache import BatchCache, Cache
+from pipeline.store.files import checksum
 from pipeline.store.journal import encode, headed
 from pipeline.store.scratch import Scratch
 from pipeline.store.shipped_folders import folder
-from pipeline.types import Data, Record, Seed
+from pipeline.types import Data, Record, Seed, sha256
 
 _opening = threading.Lock()
 _scratch = cache(Scratch)
@@ -224,9 +224,7 @@ def machine() -> str:
 @cache
 def code() -> str:
     """The version of the package, with a digest of its files and prompts: a checkout changes without its version."""
-    digest = hashlib.sha256()
-    here = Path(__file__).parents[1]
-    for root, pattern in ((here, "**/*.py"), (here, "**/*.toml"), (folder("prompts"), "**/*.md")):
-        for path in sorted(root.glob(pattern)):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\n" + path.read_bytes())
-    return f"{version('digsite')}+{digest.hexdigest()[:12]}"
+    here, prompts = Path(__file__).parents[1], folder("prompts")
+    paths = [*sorted(here.rglob("*.py")), *sorted(here.rglob("*.toml")), *sorted(prompts.rglob("*.md"))]
+    digest = sha256("\n".join(f"{path.name} {checksum(path)}" for path in paths))
+    return f"{version('digsite')}+{digest[:12]}"
