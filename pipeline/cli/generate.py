@@ -96,7 +96,7 @@ class Preview(options.PairOptions):
         with PreviewProgress(pairs=PREVIEWED) as progress:
             tried = api.preview(config, pairs=PREVIEWED, watch=progress)
         found = [record for record in tried if record.status is Status.ACCEPTED][:PREVIEWED]
-        pilot = costs.pilot(progress.attempts, tried, config.models)
+        pilot = costs.pilot(progress.attempts, tried)
         expected = forecast(pilot, config.models, throughput.kept(config.how.out), Runtime().pairs)
         console.result(
             [record.model_dump(mode="json") for record in found],

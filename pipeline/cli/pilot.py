@@ -50,7 +50,7 @@ class Pilot(options.RunOptions):
 
         found = publish.RunRecords(folder, config)
         made = figures(found.seeds(), publish.outside(folder), config.gates.policy)
-        pilot = costs.pilot(attempts.read(folder), found, config.models)
+        pilot = costs.pilot(attempts.read(folder), found)
         expected = forecast(pilot, config.models, throughput.kept(config.how.out), self.wanted)
         accepted = Share(part=made.accepted, whole=made.planned)
         shares = {"yield": accepted, "candidates that fresh rollouts confirmed": made.confirmed}
