@@ -8,10 +8,8 @@ are found (`mentions`), and those that few documents hold are kept (`collecting`
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -51,41 +49,14 @@ def build(corpus: Corpus, folder: Path, most: int) -> None:
 
 
 def serve() -> None:
-    """What another process does: the steps and parts that it is sent, a line each."""
-    corpus, folder, sections, passages = sys.argv[1:]
+    """What another process does: a step for some of the parts, and a line for each. It ends with the one that reads
+    them."""
+    corpus, folder, sections, passages, step, first, apart = sys.argv[1:]
     builder = _Builder(Path(corpus), Path(folder), sections=sections == "True", passages=int(passages))
-    for line in sys.stdin:
-        builder.do(*line.split())
-        sys.stdout.write(line)
+    for number in range(int(first), builder.count, int(apart)):
+        builder.do(step, number)
+        sys.stdout.write("done\n")
         sys.stdout.flush()
-
-
-class _Child:
-    """Another process. It ends with this one, whose end of its pipe closes."""
-
-    def __init__(self, *arguments: object) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-c", _CHILD, *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            text=True,
-        )
-
-    def do(self, step: str, number: int) -> bool:
-        """Was it done? Not if the process could not do it, or is no more."""
-        asked = f"{step} {number}\n"
-        try:
-            self._process.stdin.write(asked)  # type: ignore[union-attr]
-            self._process.stdin.flush()  # type: ignore[union-attr]
-            return self._process.stdout.readline() == asked  # type: ignore[union-attr]
-        except OSError:
-            return False
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.communicate()
 
 
 class _Builder:
@@ -107,37 +78,35 @@ class _Builder:
     def known(self) -> Knowledge:
         return learning.knowledge(self._folder)
 
-    def do(self, step: str, number: str | int) -> None:
-        {"survey": self.survey, "find": self.find}[step](int(number))
+    def do(self, step: str, number: int) -> None:
+        {"survey": self.survey, "find": self.find}[step](number)
 
     def each(self, step: str, what: str) -> None:
         """Do it for all parts, in other processes where there are several. What one of them fails at is done here, so
         that its error is this process's."""
         progress = LoggedProgress(what)
         count = min(_PROCESSES, os.cpu_count() or 1, self.count)
-        given = self._corpus, self._folder, self._sections, self._passages
-        children = [_Child(*given) for _ in range(count)] if count > 1 else []
-        free = SimpleQueue[_Child]()
-        for child in children:
-            free.put(child)
+        others = [self._other(step, first, count) for first in range(count)] if count > 1 else []
+        try:
+            for number in range(self.count):
+                if others:
+                    others[number % count].stdout.readline()  # type: ignore[union-attr]
+                self.do(step, number)
+                progress.at(number + 1, self.count)
+        finally:
+            for other in others:
+                other.kill()
+                other.communicate()
 
-        def away(number: int) -> bool:
-            child = free.get()
-            try:
-                return child.do(step, number)
-            finally:
-                free.put(child)
-
-        with ThreadPoolExecutor(max(count, 1)) as pool:
-            try:
-                done = pool.map(away, range(self.count)) if children else [False] * self.count
-                for number, there in enumerate(done):
-                    if not there:
-                        self.do(step, number)
-                    progress.at(number + 1, self.count)
-            finally:
-                for child in children:
-                    child.end()
+    def _other(self, step: str, first: int, apart: int) -> "subprocess.Popen[bytes]":
+        given = self._corpus, self._folder, self._sections, self._passages, step, first, apart
+        return subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-c", _CHILD, *map(str, given)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
     def _mapped(self, number: int) -> pa.Table:
         return parts.mapped(self._corpus / parts.part(number))
