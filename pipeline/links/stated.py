@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.corpus import parts
-from pipeline.corpus.seen import hashed, places
+from pipeline.corpus.hashes import hashed, places
 from pipeline.links.mentions import STATED, Knowledge
 from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import FEWEST

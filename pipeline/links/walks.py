@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.corpus.seen import hashed
+from pipeline.corpus.hashes import hashed
 from pipeline.corpus.split import Side, side
 from pipeline.links.ends import End, ends
 from pipeline.links.stored import StoredLinks

@@ -8,14 +8,12 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from pipeline import corpus
 from pipeline.corpus import Corpus, Manifest, cutting, readers, row_blocks
 from pipeline.corpus.passages import passages, spans
 from pipeline.corpus.readers.base import Row
-from pipeline.corpus.seen import SeenHashes, hashed
 from pipeline.errors import CorpusError
 from pipeline.types import Document
 from tests.conftest import Figures
@@ -192,18 +190,6 @@ def test_a_corpus_that_cannot_be_used_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(CorpusError):
         corpus.load(corpus.resolve(str(path)), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_hashes_are_found_in_memory_and_on_disk(tmp_path: Path) -> None:
-    hashes = np.array([hashed(str(n)) for n in range(5000)], dtype=np.uint64)
-    hashes[4000] = hashes[17]  # of two texts, by chance
-    kept = SeenHashes(tmp_path, "some")
-    for start in range(0, 5000, 100):
-        kept.add(hashes[start : start + 100], np.arange(start, start + 100, dtype=np.uint32))
-    assert len(list(tmp_path.iterdir())) == 6
-    asked = [4999, 17, 0, 1599]
-    assert kept.find(hashes[asked]) == {0: [4999], 1: [17, 4000], 2: [0], 3: [1599]}
-    assert kept.find(np.array([hashed("x")], dtype=np.uint64)) == {}
 
 
 PREPARE = """
