@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from pipeline.links.sorted_tables import Columns, find, heads
+from pipeline.links.sorted_tables import Columns, find
 from pipeline.links.tokens import LONGEST, U64, Words, phrases, sums, words
 from pipeline.text import untagged
 
@@ -67,28 +68,26 @@ class Titles:
 
     @classmethod
     def of(cls, table: Columns) -> "Titles":
-        """From the rows of all names, sorted by hash."""
-        at = heads(table["hash"])
-        if not len(at):
-            return cls(table["hash"], table["words"], table["capitals"], table["hash"], table["hash"])
-        unclear = _differ(table["whole"], at) & _differ(table["row"], at)
-        hashes = table["hash"][at]
-        needed = np.maximum.reduceat(_needed(table), at)
-        good = (hashes != NONE) & ~unclear
-        begins = np.unique(table["begins"][at][good & (table["words"][at] > 1)])
-        return cls(hashes[good], table["words"][at][good], needed[good], begins, hashes[unclear])
+        """From the rows of all names."""
+        several = pl.col("whole", "row").n_unique() > 1
+        rows = (
+            pl.DataFrame(table)
+            .with_columns(needed=_needed())
+            .group_by("hash")
+            .agg(pl.first("words", "begins"), pl.max("needed"), unclear=pl.all_horizontal(several))
+            .sort("hash")
+        )
+        good = rows.filter((pl.col("hash") != NONE) & ~pl.col("unclear"))
+        begins = good.filter(pl.col("words") > 1)["begins"].unique().sort()
+        columns = (*good.select("hash", "words", "needed"), begins, rows.filter("unclear")["hash"])
+        return cls(*(column.to_numpy() for column in columns))
 
 
-def _differ(values: Any, at: Any) -> Any:
-    return np.minimum.reduceat(values, at) != np.maximum.reduceat(values, at)
-
-
-def _needed(table: Columns) -> Any:
+def _needed() -> pl.Expr:
     """Capital letters of a title's first word alone say nothing, unless it is a name: one that its own text never
     writes small, or that brackets tell from others of its name."""
-    capitals, one = table["capitals"], table["words"] == 1
-    name = (one & (table["small"] == 0)) | (table["tagged"] > 0)
-    return np.where((capitals > 1) | name, capitals, 0)
+    name = ((pl.col("words") == 1) & (pl.col("small") == 0)) | (pl.col("tagged") > 0)
+    return pl.when((pl.col("capitals") > 1) | name).then("capitals").otherwise(0)
 
 
 class KnownTitles:
