@@ -9,10 +9,11 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from pipeline.corpus import parts, readers
 from pipeline.corpus.cutting import Cutter
@@ -22,7 +23,7 @@ from pipeline.corpus.passages import PLAIN
 from pipeline.corpus.prepared import MANIFEST, Prepared, described, finished, keep, stored_sha256, titles
 from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.corpus.row_blocks import Block, blocks
-from pipeline.corpus.tally import Tally, TallyState
+from pipeline.corpus.tally import Tally
 from pipeline.errors import StoreError
 from pipeline.store.files import emptied
 from pipeline.types import Data
@@ -38,7 +39,7 @@ class _Progress(Data):
     signature: str
     parts: int = 0
     rules: int = PLAIN
-    tally: TallyState = TallyState()
+    tally: dict[str, Any] = Field(default_factory=dict)
 
 
 def build(manifest: Manifest, folder: Path, signature: str) -> Prepared:
