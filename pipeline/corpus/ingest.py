@@ -51,8 +51,11 @@ def build(manifest: Manifest, folder: Path, signature: str) -> Prepared:
     try:
         with closing(KeptDocuments(folder / _KEPT)) as kept:
             return _built(_Builder(manifest, folder, signature, kept))
-    except sqlite3.Error as error:
+    except sqlite3.OperationalError as error:
         raise StoreError(f"cannot write {folder / _KEPT}: {error}; is the disk full?") from error
+    except sqlite3.DatabaseError as error:
+        emptied(folder)
+        raise StoreError(f"{folder / _KEPT} is damaged; repeat the command, which prepares the corpus anew") from error
 
 
 def _built(builder: "_Builder") -> Prepared:

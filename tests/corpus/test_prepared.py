@@ -14,7 +14,7 @@ from pipeline import corpus
 from pipeline.corpus import Corpus, Manifest, cutting, readers, row_blocks
 from pipeline.corpus.passages import passages, spans
 from pipeline.corpus.readers.base import Row
-from pipeline.errors import CorpusError
+from pipeline.errors import CorpusError, StoreError
 from pipeline.types import Document
 from tests.conftest import Figures
 
@@ -130,6 +130,31 @@ def test_what_was_read_before_an_interruption_is_not_read_again(
     assert seen(corpus.load(mills, tmp_path)) == whole
     assert cut() == SIZE + 25 - after // 8 * 8  # 25 documents more are not kept
     assert [name.partition("-")[0] for name in of(tmp_path)] == ["mills"]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: b"junk", lambda data: data[:9000], lambda data: data[:8192] + b"x" * 8192]
+)
+def test_of_what_was_kept_and_is_damaged_nothing_is_read(
+    damage: Callable[[bytes], bytes],
+    mills: Manifest,
+    whole: tuple[object, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(row_blocks, "PART_ROWS", 8)
+    with monkeypatch.context() as patched:
+        broken_off(patched, 64)
+        with pytest.raises(KeyboardInterrupt):
+            corpus.load(mills, tmp_path)
+    (kept,) = (tmp_path / "corpora").glob("*/kept.sqlite")
+    kept.write_bytes(damage(kept.read_bytes()))
+    try:
+        loaded = corpus.load(mills, tmp_path)
+    except StoreError as error:
+        assert str(error) == f"{kept} is damaged; repeat the command, which prepares the corpus anew"  # noqa: PT017
+        loaded = corpus.load(mills, tmp_path)
+    assert seen(loaded) == whole
 
 
 def test_it_is_read_once_and_again_where_a_file_was_changed_or_to_verify_it(
