@@ -28,11 +28,11 @@ PASSAGES = pa.schema([("place", pa.uint32()), ("phrase", pa.uint32())])
 
 
 class Collector:
-    def __init__(self, folder: Path, ahead: Any, several: U64, group: Any, most: int) -> None:
+    def __init__(self, folder: Path, ahead: Any, several: KnownTitles, group: Any, most: int) -> None:
         self._folder = folder
         self._ahead, self._group = ahead, group
         """Of each document the passages before it and the first of its versions."""
-        self._several, self._most = KnownTitles(several), most
+        self._several, self._most = several, most
         self._titles = runs.read(folder / "titles.arrow")
 
     def collect(self, found: Sequence[Path]) -> None:
