@@ -16,6 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer import Option
 
 from pipeline.cli import (
     branches,
@@ -101,9 +102,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _digsite(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks. May stand anywhere on the line.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show tracebacks. May stand anywhere on the line.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Generate multi-hop search QA data sets from a text corpus and verify their difficulty with a solver agent."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from pipeline.cli import console, options
 from pipeline.config import RunConfig
@@ -84,8 +85,8 @@ class CorpusPassages(options.CorpusOptions):
 class Search(options.CorpusOptions):
     """Show the passages that a solver would see for QUERY."""
 
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="The words to search for.")]
-    k: Annotated[int, typer.Option("-k", min=1, max=100, help="Passages shown.")] = 5
+    query: Annotated[str, Argument(metavar="QUERY", help="The words to search for.")]
+    k: Annotated[int, Option("-k", min=1, max=100, help="Passages shown.")] = 5
     retriever: options.Engine = None
     config: options.Config = None
     sets: options.Sets = None
@@ -117,18 +118,18 @@ class Measure(options.ModelOptions, options.CorpusOptions):
 
     file: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="FILE",
             help="A file or folder of questions with answers, as a benchmark or --view qa lays it out: .jsonl, .json, "
             ".parquet, .csv, .tsv.",
         ),
     ]
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask the first questions only.")] = None
-    rollouts: Annotated[int | None, typer.Option(min=1, help="Rollouts of each question.  [4]")] = None
-    concurrency: Annotated[int | None, typer.Option(min=1, help="Rollouts in progress at once.")] = None
+    limit: Annotated[int | None, Option(min=1, help="Ask the first questions only.")] = None
+    rollouts: Annotated[int | None, Option(min=1, help="Rollouts of each question.  [4]")] = None
+    concurrency: Annotated[int | None, Option(min=1, help="Rollouts in progress at once.")] = None
     retriever: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="Repeatable: compares what one search of each finds, without a solver. lucene, bm25, dense, hybrid, "
             "or http://host/retrieve#NAME.  [lucene]"
         ),
@@ -193,14 +194,14 @@ class Measure(options.ModelOptions, options.CorpusOptions):
 
 
 def doctor(  # noqa: PLR0913, PLR0917 - options of the user
-    model: Annotated[str | None, typer.Option(metavar=options.MODELS, help="Test what a model can do.")] = None,
+    model: Annotated[str | None, Option(metavar=options.MODELS, help="Test what a model can do.")] = None,
     base_url: options.BaseUrl = None,
     config: options.Config = None,
     sets: options.Sets = None,
     out: options.Out = None,
-    judge: Annotated[bool, typer.Option(help="Test how well the model judges 200 near misses, too.")] = True,
+    judge: Annotated[bool, Option(help="Test how well the model judges 200 near misses, too.")] = True,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Measure tokens a second under full load, which is paid, for 'pilot'.")
+        bool, Option("--measure", help="Measure tokens a second under full load, which is paid, for 'pilot'.")
     ] = False,
     json: options.Json = False,
 ) -> int:

@@ -4,7 +4,7 @@ keeps the gates that it is given."""
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from pipeline.cli import console, options
 from pipeline.config.gates import GateConfig
@@ -12,46 +12,40 @@ from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder
 
-Run = Annotated[str | None, typer.Argument(metavar="RUN", help="As for 'inspect'; not needed with --list.")]
 View = Annotated[
-    list[str] | None, typer.Option("--view", metavar="A,B", help="Views, such as qa,sft; --list names them.  [all]")
+    list[str] | None, Option("--view", metavar="A,B", help="Views, such as qa,sft; --list names them.  [all]")
 ]
-Include = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--include",
-        metavar="A,B",
-        help="below_target, beyond_solver (solved in `remeasure`), or always_solved (in rl_* too).",
-    ),
-]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="GATES.B=C", help="Another limit of a gate, kept for the run. Repeatable."),
-]
-Plain = Annotated[
-    bool,
-    typer.Option(
-        "--plain",
-        help="Messages and tools as plain text: datasets before 4.7 and polars 1.20 fail on Arrow's JSON type.",
-    ),
-]
-Damaged = Annotated[
-    bool,
-    typer.Option("--allow-damaged", help="Export although lines of the journal are damaged; their pairs are missing."),
-]
-List = Annotated[bool, typer.Option("--list", help="The names of all views, and nothing else.")]
 
 
 def export(  # noqa: PLR0913, PLR0917 - options of the user
-    run: Run = None,
+    run: Annotated[str | None, Argument(metavar="RUN", help="As for 'inspect'; not needed with --list.")] = None,
     view: View = None,
-    include: Include = None,
+    include: Annotated[
+        list[str] | None,
+        Option(
+            "--include",
+            metavar="A,B",
+            help="below_target, beyond_solver (solved in `remeasure`), or always_solved (in rl_* too).",
+        ),
+    ] = None,
     policy: options.For = None,
     against: options.Against = None,
-    sets: Sets = None,
-    plain: Plain = False,
-    damaged: Damaged = False,
-    every: List = False,
+    sets: Annotated[
+        list[str] | None,
+        Option("--set", metavar="GATES.B=C", help="Another limit of a gate, kept for the run. Repeatable."),
+    ] = None,
+    plain: Annotated[
+        bool,
+        Option(
+            "--plain",
+            help="Messages and tools as plain text: datasets before 4.7 and polars 1.20 fail on Arrow's JSON type.",
+        ),
+    ] = False,
+    damaged: Annotated[
+        bool,
+        Option("--allow-damaged", help="Export although lines of the journal are damaged; their pairs are missing."),
+    ] = False,
+    every: Annotated[bool, Option("--list", help="The names of all views, and nothing else.")] = False,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from pipeline.cli import console, options, terminal
 from pipeline.cli.progress import Progress
@@ -29,13 +30,11 @@ class Generate(options.RunOptions):
     """Generate pairs from CORPUS until --pairs are accepted. The same command again continues the run."""
 
     ctx: typer.Context
-    pairs: Annotated[int | None, typer.Option(min=1, help="Accepted pairs wanted.  [30]")] = None
-    seeds: Annotated[
-        int | None, typer.Option(min=1, help="Run exactly this many seeds, however many are accepted.")
-    ] = None
+    pairs: Annotated[int | None, Option(min=1, help="Accepted pairs wanted.  [30]")] = None
+    seeds: Annotated[int | None, Option(min=1, help="Run exactly this many seeds, however many are accepted.")] = None
     shard: Annotated[
         str | None,
-        typer.Option(metavar="I/N", help="The I-th of N parts of the run alone, in a folder of its own; see 'merge'."),
+        Option(metavar="I/N", help="The I-th of N parts of the run alone, in a folder of its own; see 'merge'."),
     ] = None
     engine: options.Seeder = None
     address: options.Address = None
@@ -117,11 +116,7 @@ class Preview(options.PairOptions):
 
 
 def _run(
-    command: "Callable[..., RunResult]",
-    config: RunConfig,
-    runner: "Callable[..., RunResult] | None",
-    *,
-    as_json: bool,
+    command: "Callable[..., RunResult]", config: RunConfig, runner: "Callable[..., RunResult] | None", *, as_json: bool
 ) -> int:
     """Call the command with progress on stderr, in this process unless there is a runner, and print its result."""
     say_target(config)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Annotated, Any
 
 import polars as pl
-import typer
 from rich.table import Table
+from typer import Option
 
 from pipeline.cli import console, options, terminal
 from pipeline.errors import unknown
@@ -24,30 +24,22 @@ _KEY = 12
 _LINES, _NARROWEST = 3, 20
 """Of a question in the table: the most lines, and their least width."""
 
-Item = Annotated[
-    str | None,
-    typer.Option(metavar="KEY", help="One seed with all its traces; the first digits of its key are enough."),
-]
-StatusOption = Annotated[list[str] | None, typer.Option("--status", metavar="A,B", help="accepted, rejected, failed.")]
-Reason = Annotated[
-    list[str] | None, typer.Option(metavar="A,B", help="Seeds with these reasons, such as below_target or gate:leak.")
-]
-Target = Annotated[list[int] | None, typer.Option(help="Seeds with this target. Repeatable.")]
-Search = Annotated[
-    str | None,
-    typer.Option(metavar="WORDS", help='Seeds whose question, answer or titles hold all words, or a "phrase".'),
-]
-Limit = Annotated[int | None, typer.Option(min=1, help=f"Most seeds listed.  [{LIMIT}; with --json all]")]
-
 
 def inspect(  # noqa: PLR0913, PLR0917 - options of the user
     run: options.Run,
-    item: Item = None,
-    status: StatusOption = None,
-    reason: Reason = None,
-    target: Target = None,
-    search: Search = None,
-    limit: Limit = None,
+    item: Annotated[
+        str | None, Option(metavar="KEY", help="One seed with all its traces; the first digits of its key are enough.")
+    ] = None,
+    status: Annotated[list[str] | None, Option("--status", metavar="A,B", help="accepted, rejected, failed.")] = None,
+    reason: Annotated[
+        list[str] | None, Option(metavar="A,B", help="Seeds with these reasons, such as below_target or gate:leak.")
+    ] = None,
+    target: Annotated[list[int] | None, Option(help="Seeds with this target. Repeatable.")] = None,
+    search: Annotated[
+        str | None,
+        Option(metavar="WORDS", help='Seeds whose question, answer or titles hold all words, or a "phrase".'),
+    ] = None,
+    limit: Annotated[int | None, Option(min=1, help=f"Most seeds listed.  [{LIMIT}; with --json all]")] = None,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:

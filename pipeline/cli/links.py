@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from pipeline.cli import console, options
 from pipeline.errors import UsageError
@@ -20,9 +20,9 @@ class Links(options.CorpusOptions):
 
     what: Annotated[
         str | None,
-        typer.Argument(metavar="[PHRASE|ID]", help="A phrase, or the id of a document or passage; else some phrases."),
+        Argument(metavar="[PHRASE|ID]", help="A phrase, or the id of a document or passage; else some phrases."),
     ] = None
-    limit: Annotated[int, typer.Option(min=1, help="Phrases shown.")] = _SHOWN
+    limit: Annotated[int, Option(min=1, help="Phrases shown.")] = _SHOWN
     config: options.Config = None
     sets: options.Sets = None
     out: options.Out = None

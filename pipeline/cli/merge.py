@@ -3,19 +3,21 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from pipeline.cli import console, options
 from pipeline.cli.generate import SHORT, close, summary
 from pipeline.cli.progress import Progress
 from pipeline.run.locate import shard_folders, spelled
 
-Shards = Annotated[
-    list[str], typer.Argument(metavar="RUN...", help="Folders of shards, or the name that all of them begin with.")
-]
 
-
-def merge(runs: Shards, out: options.Out = None, json: options.Json = False) -> int:
+def merge(
+    runs: Annotated[
+        list[str], Argument(metavar="RUN...", help="Folders of shards, or the name that all of them begin with.")
+    ],
+    out: options.Out = None,
+    json: options.Json = False,
+) -> int:
     """Join the shards of a run (generate --shard) into the run: gates judge once over all, then export and report."""
     from pipeline.run import api, read
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from pipeline.cli import console, options, terminal
 from pipeline.cli.generate import SHORT, say_target
@@ -22,8 +22,8 @@ PILOT_PAIRS, FORECAST_PAIRS = 50, 1000
 class Pilot(options.RunOptions):
     """Make a few pairs of CORPUS and estimate what many would take. 'generate' with the same settings continues."""
 
-    pairs: Annotated[int, typer.Option(min=1, help="Accepted pairs to make first.")] = PILOT_PAIRS
-    wanted: Annotated[int, typer.Option("--forecast", min=1, help="Pairs that the forecast is for.")] = FORECAST_PAIRS
+    pairs: Annotated[int, Option(min=1, help="Accepted pairs to make first.")] = PILOT_PAIRS
+    wanted: Annotated[int, Option("--forecast", min=1, help="Pairs that the forecast is for.")] = FORECAST_PAIRS
     json: options.Json = False
 
     def __call__(self) -> int:

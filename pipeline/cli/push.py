@@ -6,21 +6,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from pipeline.cli import console, options
 from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder
 
-Repo = Annotated[str, typer.Option(metavar="ORG/NAME", help="A data set's repository; created if it does not exist.")]
-Public = Annotated[bool, typer.Option("--public", help="Create the repository as public.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Send without asking.")]
-
 
 def push(
     run: options.Run,
-    repo: Repo,
-    public: Public = False,
-    yes: Yes = False,
+    repo: Annotated[str, Option(metavar="ORG/NAME", help="A data set's repository; created if it does not exist.")],
+    public: Annotated[bool, Option("--public", help="Create the repository as public.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Send without asking.")] = False,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:

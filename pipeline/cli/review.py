@@ -4,23 +4,19 @@ same in a browser."""
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from pipeline.cli import console, options
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError, reason
 from pipeline.run.locate import run_folder
 
-Read = Annotated[Path | None, typer.Option(metavar="FILE", help="A marked sheet; its precision goes on the card.")]
-By = Annotated[str | None, typer.Option(metavar="NAME", help="Who marked the sheet.  [your login name]")]
-Items = Annotated[int, typer.Option(min=1, help="Pairs on the sheet.")]
-
 
 def review(
     run: options.Run,
-    read: Read = None,
-    by: By = None,
-    items: Items = 100,
+    read: Annotated[Path | None, Option(metavar="FILE", help="A marked sheet; its precision goes on the card.")] = None,
+    by: Annotated[str | None, Option(metavar="NAME", help="Who marked the sheet.  [your login name]")] = None,
+    items: Annotated[int, Option(min=1, help="Pairs on the sheet.")] = 100,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
