@@ -59,29 +59,11 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 something broke, 2 usage error, 3 fewer pairs than wanted, 130 interrupted.",
 )
 _COMMANDS: tuple[Callable[..., object], ...] = (
-    generate.Generate,
-    generate.resume,
-    generate.Preview,
-    pilot.Pilot,
-    inspect.inspect,
-    export.export,
-    export.report,
-    view.view,
-    compare.compare,
-    merge.merge,
-    mix.mix,
-    branches.branch,
-    complete.complete,
-    remeasure.remeasure,
-    review.review,
-    push.push,
-    corpora.Search,
-    links.Links,
-    corpora.Measure,
-    serve.Serve,
-    serve.serve_model,
-    corpora.doctor,
-)
+    generate.Generate, generate.resume, generate.Preview, pilot.Pilot,
+    inspect.inspect, export.export, export.report, view.view, compare.compare, merge.merge, mix.mix,
+    branches.branch, complete.complete, remeasure.remeasure, review.review, push.push,
+    corpora.Search, links.Links, corpora.Measure, serve.Serve, serve.serve_model, corpora.doctor,
+)  # fmt: skip
 for _command in _COMMANDS:
     app.command()(_command)
 app.add_typer(corpora.corpus, name="corpus")

@@ -10,11 +10,10 @@ from pipeline.cli import console, options
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
+from pipeline.run import read
 from pipeline.run.locate import run_folder
 
-View = Annotated[
-    list[str] | None, Option("--view", metavar="A,B", help="Views, such as qa,sft; --list names them.  [all]")
-]
+View = Annotated[list[str] | None, Option(metavar="A,B", help="Views, such as qa,sft; --list names them.  [all]")]
 
 
 def export(  # noqa: PLR0913, PLR0917 - options of the user
@@ -23,9 +22,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     include: Annotated[
         list[str] | None,
         Option(
-            "--include",
-            metavar="A,B",
-            help="below_target, beyond_solver (solved in `remeasure`), or always_solved (in rl_* too).",
+            metavar="A,B", help="below_target, beyond_solver (solved in `remeasure`), or always_solved (in rl_* too)."
         ),
     ] = None,
     policy: options.For = None,
@@ -71,19 +68,15 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
         plain=plain,
         allow_damaged=damaged,
     )
-    if json:
-        console.json(manifest.model_dump(mode="json"))
-        return
-    console.show(console.rows_of_views(manifest.rows()), console.text(folder / "dataset"))
-    if empty := [name for name in options.parts(view) if name not in manifest.rows()]:
+    rows, tree = manifest.rows(), manifest.model_dump(mode="json")
+    console.result(tree, console.rows_of_views(rows), console.text(folder / "dataset"), as_json=json)
+    if not json and (empty := [name for name in options.parts(view) if name not in rows]):
         console.message(f"without a row, so not written: {', '.join(empty)}")
 
 
 def _chosen(folder: Path, against: list[Path], sets: list[str]) -> tuple[GateConfig | None, SftConfig | None]:
     """The run's gates and its selection of rollouts with what is asked for; none where they stay. From now on they are
     the run's, or the next `review` would write what was just dropped back into the data set."""
-    from pipeline.run import read
-
     if not against and not sets:
         return None, None
     before = read(folder).config.model_dump(mode="json", include={"gates", "sft"})
@@ -97,4 +90,4 @@ def report(run: options.Run, out: options.Out = None, json: options.Json = False
     from pipeline.run import api
 
     path = api.report(run, out=out)
-    console.json({"report": str(path)}) if json else console.show(console.text(path))
+    console.result({"report": str(path)}, console.text(path), as_json=json)

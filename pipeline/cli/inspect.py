@@ -1,18 +1,21 @@
 """The command `inspect`: how the seeds of a run ended, which of them, and one of them in full."""
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Any
 
 import polars as pl
-from rich.table import Table
 from typer import Option
 
+from pipeline.analysis.estimates import counted
 from pipeline.cli import console, options, terminal
 from pipeline.errors import unknown
+from pipeline.exports.card.glossary import gloss
+from pipeline.run import read
+from pipeline.run.attempts import spent
 from pipeline.run.locate import run_folder, spelled
 from pipeline.types import Status
+from pipeline.view.query import ItemQuery, selected
 
 LIMIT = 20
 ITEM = (
@@ -30,7 +33,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
     item: Annotated[
         str | None, Option(metavar="KEY", help="One seed with all its traces; the first digits of its key are enough.")
     ] = None,
-    status: Annotated[list[str] | None, Option("--status", metavar="A,B", help="accepted, rejected, failed.")] = None,
+    status: Annotated[list[str] | None, Option(metavar="A,B", help="accepted, rejected, failed.")] = None,
     reason: Annotated[
         list[str] | None, Option(metavar="A,B", help="Seeds with these reasons, such as below_target or gate:leak.")
     ] = None,
@@ -45,9 +48,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
 ) -> None:
     """Show how the seeds of a run ended and what it cost, list them, or show one in full."""
     from pipeline.analysis import money
-    from pipeline.run import publish, read
-    from pipeline.run.attempts import spent
-    from pipeline.view.query import ItemQuery, selected
+    from pipeline.run import publish
 
     folder = run_folder(run, out)
     config = read(folder).config
@@ -70,7 +71,9 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
         console.json({"run": str(folder), "counts": counts, "spent": tree, "matching": matching, "items": items})
         return
     if not query.filtered:
-        console.show(console.text(f"{folder}: {sum(counts.values()):,} seeds", style="bold"), _outcomes(counts), "")
+        rows = [(name, n, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, n in counts.items()]
+        console.show(console.text(f"{folder}: {sum(counts.values()):,} seeds", style="bold"))
+        console.show(console.table("outcome", "seeds", "meaning", rows=rows), "")
         console.show(console.table(*money.HEADS, rows=money.rows(spent(folder), pairs)), "")
         console.demo_note(config.models.names())
         _missing(seeds, spelled(run, out))
@@ -85,30 +88,21 @@ def _check(chosen: dict[str, tuple[str, ...]], seeds: pl.LazyFrame) -> None:
             there = seeds.select(pl.col(column).unique().sort().cast(pl.String)).collect()[column]
             known[name] = [value for value in there if value]
     for name, values in chosen.items():
-        for value in values:
-            if value not in known[name]:
-                raise unknown(f"seed with --{name}", value, known[name])
+        if odd := [value for value in values if value not in known[name]]:
+            raise unknown(f"seed with --{name}", odd[0], known[name])
 
 
 def _counts(seeds: pl.LazyFrame) -> dict[str, int]:
     """Of each status, with its reason: how many, the largest first."""
-    found = seeds.group_by("status", "reason").len().collect().rows()
-    counts = Counter({f"{status} ({reason})" if reason else status: count for status, reason, count in found})
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
-
-
-def _outcomes(counts: dict[str, int]) -> Table:
-    from pipeline.exports.card.glossary import gloss
-
-    rows = [(name, count, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, count in counts.items()]
-    return console.table("outcome", "seeds", "meaning", rows=rows)
+    reason = pl.when(pl.col("reason").fill_null("") != "").then(pl.format(" ({})", "reason")).otherwise(pl.lit(""))
+    return {one.name: one.count for one in counted(seeds.select(outcome=pl.col("status") + reason), "outcome")}
 
 
 def _missing(seeds: pl.LazyFrame, run: str) -> None:
     """Say which accepted pairs lack an optional stage."""
-    stages = seeds.filter(pl.col("status") == Status.ACCEPTED).select(pl.col("missing").explode().drop_nulls())
-    for stage, count in sorted(Counter(stages.collect()["missing"]).items()):
-        console.show(console.text(f"accepted pairs without all {stage} rollouts: {count:,}"))
+    accepted = seeds.filter(pl.col("status") == Status.ACCEPTED)
+    for stage in counted(accepted.explode("missing").drop_nulls("missing"), "missing"):
+        console.show(console.text(f"accepted pairs without all {stage.name} rollouts: {stage.count:,}"))
         console.message(f"to run them: digsite complete {run}")
 
 

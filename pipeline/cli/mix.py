@@ -9,6 +9,7 @@ from pipeline.cli import console, options
 from pipeline.cli.export import View
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft_settings import SftConfig
+from pipeline.run import read
 from pipeline.run.locate import run_folder
 
 
@@ -17,7 +18,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
     into: Annotated[Path, Option("-o", "--into", file_okay=False, help="The folder of the mix, or of an earlier one.")],
     quota: Annotated[
         list[str] | None,
-        Option("--quota", metavar="TRAIT:VALUE=SHARE", help="Share of the pairs, such as band:hard=0.3. Repeatable."),
+        Option(metavar="TRAIT:VALUE=SHARE", help="Share of the pairs, such as band:hard=0.3. Repeatable."),
     ] = None,
     pairs: Annotated[
         int | None, Option(min=1, help="Most pairs.  [as many as there are with every quota exact]")
@@ -68,7 +69,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
 
 def _chosen(folders: list[Path], sets: list[str], policy: str | None) -> tuple[GateConfig | None, SftConfig | None]:
     """Gates and selection of the mix; none where what the runs share is not changed."""
-    from pipeline.run import mixing, read
+    from pipeline.run import mixing
 
     if not sets and policy is None:
         return None, None

@@ -42,7 +42,7 @@ BudgetMoney = Annotated[
     float | None, Option(help="Stop (exit 3) when this much is spent; needs models.default.prices.")
 ]
 BudgetSeconds = Annotated[float | None, Option(help="Stop (exit 3) after this many seconds.")]
-Config = Annotated[Path | None, Option("--config", help="A TOML file of settings.")]
+Config = Annotated[Path | None, Option(help="A TOML file of settings.")]
 Sets = Annotated[list[str] | None, Option("--set", metavar="A.B=C", help="Any setting. Repeatable.")]
 Out = Annotated[Path | None, Option(file_okay=False, help="The folder of all runs.  [outputs]")]
 Against = Annotated[

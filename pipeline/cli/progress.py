@@ -9,12 +9,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import rich.progress
 from rich.console import RenderableType
 
+from pipeline.analysis.estimates import compact
 from pipeline.cli.console import PlainConsole, text
 from pipeline.types import Record, Seed, Status
 
@@ -61,9 +61,7 @@ class Progress(rich.progress.Progress):
         )
         self._bar = self.add_task("", total=pairs if seeds is None else seeds)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: Any, *_: object) -> None:
         self._stage = self._stage if kind else "done"
         with suppress(OSError):
             if not self.disable:
@@ -127,7 +125,7 @@ class Progress(rich.progress.Progress):
         return f"{self.done:,} seeds, {min(self.accepted, self.pairs):,}/{self.pairs:,}{surplus} accepted ({rate})"
 
     def _tokens_and_cost(self) -> str:
-        return f"{short(self._tokens)} tokens, cost {'–' if self._cost is None else f'{self._cost:,.2f}'}"
+        return f"{compact(self._tokens)} tokens, cost {'–' if self._cost is None else f'{self._cost:,.2f}'}"
 
     def _clock(self) -> str:
         return f"elapsed {duration(self.tasks[0].elapsed)}, ETA {self._eta()}"
@@ -146,8 +144,8 @@ class Progress(rich.progress.Progress):
         yield line
 
     def stage(self, name: str) -> None:
-        changed, self._stage = name != self._stage, name
-        if changed:
+        if name != self._stage:
+            self._stage = name
             self._print_line()
 
     def started(self, run: "Run") -> None:
@@ -205,14 +203,6 @@ class Progress(rich.progress.Progress):
         if self.disable:
             with suppress(OSError):
                 self.console.print(text(self.line()), soft_wrap=True)
-
-
-def short(number: int) -> str:
-    """`950`, `12.3k` or `1.2M`."""
-    for size, letter in ((1_000_000, "M"), (1_000, "k")):
-        if number >= size:
-            return f"{number / size:,.1f}{letter}"
-    return str(number)
 
 
 def duration(seconds: float | None) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Option
 
+from pipeline.analysis.estimates import percent
 from pipeline.cli import console, options
 from pipeline.config import build, toml
 from pipeline.config.models import ModelConfig, inherited
@@ -30,7 +31,6 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> None:
     """Try the questions of a run, unsolved ones included, with a model to be trained, such as its latest checkpoint."""
-    from pipeline.analysis.estimates import percent
     from pipeline.run import api
     from pipeline.run.policy_measuring import Budgets
 

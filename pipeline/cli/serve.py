@@ -31,9 +31,9 @@ class Serve(options.CorpusOptions):
     host: Host = LOOPBACK
     port: Port = 8000
     token_env: TokenEnv = TOKEN_ENV
-    environment: Annotated[
-        Path | None, Option("--environment", metavar="FILE", help="A data set's environment.json, for a CORPUS.")
-    ] = None
+    environment: Annotated[Path | None, Option(metavar="FILE", help="A data set's environment.json, for a CORPUS.")] = (
+        None
+    )
     retriever: options.Engine = None
     config: options.Config = None
     sets: options.Sets = None

@@ -7,6 +7,7 @@ from typer import Argument, Option
 
 from pipeline.cli import console, options
 from pipeline.cli.serve import LOOPBACK, Port
+from pipeline.config.runtime import Runtime
 
 
 def view(
@@ -19,7 +20,6 @@ def view(
     browser: Annotated[bool, Option("--open", help="Open the page in the browser of this machine.")] = False,
 ) -> None:
     """Show every item of runs in a browser, until Ctrl-C: questions, evidence, rollouts, figures."""
-    from pipeline.config.runtime import Runtime
     from pipeline.run.browsing import Runs
     from pipeline.serve.browser import create
     from pipeline.serve.http_server import ServerConfig, serve, url

@@ -2,7 +2,7 @@
 `token` that every form holds.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 import polars as pl
@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from pipeline.analysis import comparison
-from pipeline.analysis.pairing import GROUPS
+from pipeline.analysis.pairing import GROUPS, joined
 from pipeline.analysis.run_source import Library, Source, Table, compared
 from pipeline.text.redact import escaped
-from pipeline.view import layout, pairs
+from pipeline.view import layout
 from pipeline.view.item import sheet
 from pipeline.view.overview import overview
 from pipeline.view.page_cache import PageCache
@@ -31,6 +31,9 @@ from pipeline.view.query import (
 )
 
 router = APIRouter()
+_PAIRED = 25
+"""Seeds on a page of those that two runs both tried."""
+_OF_A_SEED = ("key", "status", "reason", "question", "target_steps", "difficulty", "solve_rate")
 
 
 def opened(request: Request, slug: str) -> Source:
@@ -159,10 +162,16 @@ def compare(request: Request, source: Opened) -> Response:
         pending=first.pending or (second.pending and f"B: {second.pending}"),
         group=group,
         groups={name: title for name, (title, _) in GROUPS.items()},
-        rows=pairs.rows(first.frame, second.frame, group, page) if found.paired else [],
+        rows=_both(first.frame, second.frame, group, page) if found.paired else [],
         at=page,
-        page_rows=pairs.PAGE,
+        page_rows=_PAIRED,
     )
+
+
+def _both(first: pl.LazyFrame, second: pl.LazyFrame, group: str, page: int) -> list[dict[str, Any]]:
+    """The seeds of one page that both runs tried; what the second run has ends in `_right`."""
+    tables = (table.select("corpus_fingerprint", "passage_id", "draw", *_OF_A_SEED) for table in (first, second))
+    return joined(*tables).filter(GROUPS[group][1]).slice((page - 1) * _PAIRED, _PAIRED).collect().to_dicts()
 
 
 def asked_of(request: Request, source: Source, table: Table) -> ItemQuery:
