@@ -120,7 +120,7 @@ def _list(items: list[dict[str, Any]], matching: int, run: str) -> None:
 def _rows(items: list[dict[str, Any]]) -> Iterable[tuple[object, ...]]:
     outcomes = [item["reason"] or item["status"] for item in items]
     taken = _KEY + max(map(len, ("outcome", *outcomes))) + len("target") + len("steps") + 4 * 2
-    width = max(_NARROWEST, console.width() - taken)
+    width = max(_NARROWEST, console.PlainConsole(error=False).width - taken)
     for item, outcome in zip(items, outcomes, strict=True):
         steps = "–" if item["difficulty"] is None else item["difficulty"]
         lines = textwrap.wrap(item["question"] or "–", width, max_lines=_LINES, placeholder=" …")

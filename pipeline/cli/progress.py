@@ -106,15 +106,11 @@ class Progress(rich.progress.Progress):
 
     def live_line(self, width: int) -> str:
         """As much of it as fits on a screen of that width, and why seeds were not accepted where there is room."""
-        tail = f"{self._tokens_and_cost()}, {self._clock()}"
         why = ", ".join(f"{reason} {count:,}" for reason, count in self._reasons.most_common(3) if count)
-        lines = [
-            *([f"{self.line()}; not accepted: {why}"] if why else []),
-            self.line(),
-            f"{self._stage}: {self._yield()}, {tail}",
-            f"{self._yield()}, {tail}".replace(" seeds", "").replace("cost ", "").replace("elapsed ", ""),
-        ]
-        return next((line for line in lines if len(line) < width), lines[-1])
+        short = f"{self._yield()}, {self._tokens_and_cost()}, {self._clock()}"
+        lines = [self.line() + (f"; not accepted: {why}" if why else ""), self.line(), f"{self._stage}: {short}"]
+        shortest = short.replace(" seeds", "").replace("cost ", "").replace("elapsed ", "")
+        return next((line for line in lines if len(line) < width), shortest)
 
     def _yield(self) -> str:
         rate = f"{self.accepted / self.done:.0%}" if self.done else "–"
@@ -128,13 +124,9 @@ class Progress(rich.progress.Progress):
         return f"{compact(self._tokens)} tokens, cost {'–' if self._cost is None else f'{self._cost:,.2f}'}"
 
     def _clock(self) -> str:
-        return f"elapsed {duration(self.tasks[0].elapsed)}, ETA {self._eta()}"
-
-    def _eta(self) -> str:
-        if (found := self.range_left()) is None:
-            return "–"
-        low, high = map(duration, found)
-        return low if low == high else f"{low} to {high}"
+        low, high = map(duration, self.range_left() or (None, None))
+        left = low if low == high else f"{low} to {high}"
+        return f"elapsed {duration(self.tasks[0].elapsed)}, ETA {left}"
 
     def get_renderables(self) -> Iterator[RenderableType]:
         if not self.tasks:  # while it is being made

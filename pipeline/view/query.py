@@ -188,10 +188,8 @@ def neighbours(keys: pl.Series, key: str) -> tuple[int, str, str]:
 def facets(seeds: pl.LazyFrame, query: ItemQuery) -> dict[str, list[Count]]:
     """For each choice its values with the number of rows that it would give; those that are chosen stand there even
     where it would give none. A choice with one value and none chosen is left out."""
-    counts = []
-    for choice in CHOICES:
-        value = _values(selected(seeds, query, leave_out=choice.name), choice)
-        counts.append(value.group_by("name").agg(pl.len().alias("count")))
+    others = [selected(seeds, query, leave_out=choice.name) for choice in CHOICES]
+    counts = [_values(rows, choice).group_by("name").len() for rows, choice in zip(others, CHOICES, strict=True)]
     found = {}
     for choice, frame in zip(CHOICES, pl.collect_all(counts), strict=True):
         number = dict(frame.rows())

@@ -70,8 +70,7 @@ def run(slug: str) -> Response:
 def items(request: Request, source: Opened) -> Response:
     """The table, by the filters, order and page of the address."""
     table = source.seeds()
-    query = asked_of(request, source, table)
-    keys = _order(request, source, table, query)
+    query, keys = _asked(request, source, table)
     last = max(1, -(-len(keys) // PAGE))
     query = query._replace(page=min(query.page, last))
     first = (query.page - 1) * PAGE
@@ -95,8 +94,7 @@ def items(request: Request, source: Opened) -> Response:
 def item(request: Request, source: Opened, key: str) -> Response:
     """One record, and what comes before and after it by the filters and order of the address."""
     table = source.seeds()
-    query = asked_of(request, source, table)
-    keys = _order(request, source, table, query)
+    query, keys = _asked(request, source, table)
     place, before, after = neighbours(keys, key)
     record, counted = source.read(key), row(table.frame, key)
     if record is None and counted is None:
@@ -174,12 +172,10 @@ def _both(first: pl.LazyFrame, second: pl.LazyFrame, group: str, page: int) -> l
     return joined(*tables).filter(GROUPS[group][1]).slice((page - 1) * _PAIRED, _PAIRED).collect().to_dicts()
 
 
-def asked_of(request: Request, source: Source, table: Table) -> ItemQuery:
-    """What the address asks of a table."""
+def _asked(request: Request, source: Source, table: Table) -> tuple[ItemQuery, pl.Series]:
+    """What the address asks of a table, and the keys that its filters let through in order; these are kept for the
+    next page, and for what is next to an item."""
     known = kept(request).get(("values", source.slug, table.version), lambda: known_values(table.frame))
-    return parsed(request.query_params.multi_items(), known)
-
-
-def _order(request: Request, source: Source, table: Table, query: ItemQuery) -> pl.Series:
-    """The keys that the filters let through, kept for the next page, and for what is next to an item."""
-    return kept(request).get(("order", source.slug, table.version, query.url()), lambda: ordered(table.frame, query))
+    query = parsed(request.query_params.multi_items(), known)
+    name = ("order", source.slug, table.version, query.url())
+    return query, kept(request).get(name, lambda: ordered(table.frame, query))
