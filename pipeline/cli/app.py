@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer import Option
@@ -39,9 +39,7 @@ from pipeline.cli import (
     view,
 )
 from pipeline.errors import DigsiteError
-
-if TYPE_CHECKING:
-    from pipeline.run import RunResult
+from pipeline.run import RunResult
 
 
 def _call(result: Any, **_: Any) -> Any:
@@ -92,7 +90,7 @@ def _digsite(
     """Generate multi-hop search QA data sets from a text corpus and verify their difficulty with a solver agent."""
 
 
-def main(arguments: list[str] | None = None, *, runner: "Callable[..., RunResult] | None" = None) -> NoReturn:
+def main(arguments: list[str] | None = None, *, runner: Callable[..., RunResult] | None = None) -> NoReturn:
     """Run one command and exit. `runner(job, debug=...)` carries out `generate` and `resume`, if it is given."""
     arguments = sys.argv[1:] if arguments is None else arguments
     plain = [argument for argument in arguments if argument != "--debug"]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Option
@@ -16,11 +16,9 @@ from pipeline.config.runtime import Runtime
 from pipeline.corpus.seed_passages import explained
 from pipeline.errors import UsageError
 from pipeline.llm import throughput
+from pipeline.run import Attempt, RunResult
 from pipeline.run.locate import reopened, spelled
 from pipeline.types import Status, Stop
-
-if TYPE_CHECKING:
-    from pipeline.run import Attempt, RunResult
 
 PREVIEWED = 3
 SHORT = 3
@@ -76,7 +74,7 @@ class PreviewProgress(Progress):
         super().__init__(pairs=pairs)
         self.attempts: list[Attempt] = []
 
-    def attempt(self, attempt: "Attempt") -> None:
+    def attempt(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
         super().attempt(attempt)
 
@@ -116,7 +114,7 @@ class Preview(options.PairOptions):
 
 
 def _run(
-    command: "Callable[..., RunResult]", config: RunConfig, runner: "Callable[..., RunResult] | None", *, as_json: bool
+    command: Callable[..., RunResult], config: RunConfig, runner: Callable[..., RunResult] | None, *, as_json: bool
 ) -> int:
     """Call the command with progress on stderr, in this process unless there is a runner, and print its result."""
     say_target(config)
@@ -137,7 +135,7 @@ def say_target(config: RunConfig) -> None:
         console.message(message + ("; raise loop.rollouts to measure rates within it" if few else ""))
 
 
-def show(result: "RunResult", config: RunConfig, *, as_json: bool, **more: Any) -> None:
+def show(result: RunResult, config: RunConfig, *, as_json: bool, **more: Any) -> None:
     """Show a run that has ended to a person, or to a script with `more` of it."""
     from pipeline.run import publish
 
@@ -172,7 +170,7 @@ def show(result: "RunResult", config: RunConfig, *, as_json: bool, **more: Any) 
     console.show(console.text(f"next      digsite inspect {run}"))
 
 
-def _for_more(result: "RunResult", config: RunConfig) -> str:
+def _for_more(result: RunResult, config: RunConfig) -> str:
     """Advice by why most seeds failed: no question at all, or no chain that is long enough."""
     if 2 * result.reasons.get(Stop.NO_WALK, 0) > result.planned:
         return "most passages have no walk that long: try fewer --steps, --strategy sage, or more --max-seeds"

@@ -9,20 +9,19 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich.progress
 from rich.console import RenderableType
 
 from pipeline.analysis.estimates import compact
 from pipeline.cli.console import PlainConsole, text
+from pipeline.gates import Drop
+from pipeline.llm.ledger import Spent
+from pipeline.run import Attempt, Run
+from pipeline.run.attempts import spent
+from pipeline.store.journal import Head
 from pipeline.types import Record, Seed, Status
-
-if TYPE_CHECKING:
-    from pipeline.gates import Drop
-    from pipeline.llm.ledger import Spent
-    from pipeline.run import Attempt, Run
-    from pipeline.store.journal import Head
 
 PLAIN_EVERY, PLAIN_SHARE = 5.0, 0.02
 """Seconds between two plain lines at least, and as a share of those that have gone by: a night's log stays short."""
@@ -140,10 +139,8 @@ class Progress(rich.progress.Progress):
             self._stage = name
             self._print_line()
 
-    def started(self, run: "Run") -> None:
+    def started(self, run: Run) -> None:
         """Called again for every batch; what earlier commands did counts once, and says nothing of this one's speed."""
-        from pipeline.run.attempts import spent
-
         if not self.done:
             self._pay(spent(run.folder).total)
             for record in run.kept():
@@ -158,10 +155,10 @@ class Progress(rich.progress.Progress):
         if time.monotonic() - self._printed >= max(PLAIN_EVERY, PLAIN_SHARE * (self.tasks[0].elapsed or 0)):
             self._print_line()
 
-    def attempt(self, attempt: "Attempt") -> None:
+    def attempt(self, attempt: Attempt) -> None:
         self._pay(attempt.spent.total)
 
-    def gated(self, head: "Head", drop: "Drop") -> None:
+    def gated(self, head: Head, drop: Drop) -> None:
         """An accepted seed turned out to be no pair. Those of earlier commands were counted as the gates see them."""
         if head.key not in self._earlier:
             self._by_status.update({Status.ACCEPTED: -1, Status.REJECTED: 1})
@@ -185,10 +182,10 @@ class Progress(rich.progress.Progress):
         self._accepted_by_target[record.seed.target_steps] += accepted
         self._reasons[record.reason] += not accepted
 
-    def _pay(self, spent: "Spent") -> None:
+    def _pay(self, took: Spent) -> None:
         """Its money is None where no price is known; the demo model costs nothing."""
-        self._tokens += spent.paid.total_tokens
-        self._cost = None if self._cost is None or spent.money is None else self._cost + spent.money
+        self._tokens += took.paid.total_tokens
+        self._cost = None if self._cost is None or took.money is None else self._cost + took.money
 
     def _print_line(self) -> None:
         self._printed = time.monotonic()
