@@ -20,10 +20,14 @@ import re
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 SIZES, SEEDS, K, DOCUMENTS = (200, 700), (0, 1, 2), 10, 12_000
+Row = dict[str, str]
+Asked = tuple[str, list[str], str]
+"""A question, the ids of the documents of its evidence, and the set that it is of."""
 _SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
 
 
@@ -31,7 +35,7 @@ def prepare(given: argparse.Namespace) -> None:
     """Write arms.json, the triplets of each arm, and held.json, the documents and questions to rank."""
     import pyarrow.parquet as pq
 
-    def rows(*datasets: Path) -> dict[str, list[dict]]:
+    def rows(*datasets: Path) -> dict[str, list[Row]]:
         """By pair, in an order of chance."""
         made = defaultdict(list)
         for shard in sorted(path for one in datasets for path in (one / "retriever_triplets").glob("train-*.parquet")):
@@ -74,7 +78,7 @@ def prepare(given: argparse.Namespace) -> None:
         print(name, len(found))
 
 
-def _parts(rows: list[dict]) -> dict[str, list[dict]]:
+def _parts(rows: list[Row]) -> dict[str, list[Row]]:
     """Each kind of query alone; whole questions with the first passage of their evidence alone, since no single search
     is to find the others; and both without hard negatives."""
     first = {row["anchor"]: row for row in reversed(rows) if row["kind"] == "question"}
@@ -92,9 +96,9 @@ def _documents(corpus: Path) -> dict[str, str]:
         return {one["id"]: f"{one['title']}\n{one['text']}" for one in map(json.loads, lines)}
 
 
-def _sub_questions(question: dict, documents: dict[str, str]) -> list[list]:
+def _sub_questions(question: dict[str, Any], documents: dict[str, str]) -> list[Asked]:
     """What people asked for each hop, with the document that answers it."""
-    made, steps = [], question.get("decomposition", [])
+    made, steps = list[Asked](), question.get("decomposition", [])
     for number, step in enumerate(steps):
         text = re.sub(r"#(\d+)", lambda found: steps[int(found[1]) - 1]["answer"], step["question"])
         key = step.get("support_id")
@@ -102,11 +106,11 @@ def _sub_questions(question: dict, documents: dict[str, str]) -> list[list]:
             about = question["evidences"][number][0]
             known = [one for one in question["supporting_ids"] if documents[one].startswith(about)]
             key = known[0] if len(known) == 1 else None
-        made += [[text, [key], question["dataset"]]] if key else []
+        made += [(text, [key], question["dataset"])] if key else []
     return made
 
 
-def _cloze(row: dict, chance: random.Random) -> dict:
+def _cloze(row: Row, chance: random.Random) -> Row:
     title, _, text = row["positive"].partition("\n")
     parts = _SENTENCE.split(text)
     at = chance.randrange(len(parts))
@@ -174,13 +178,14 @@ def _job(job: tuple[str, argparse.Namespace]) -> str:
     return f"{name}: done"
 
 
-def _ranked(model, documents: list[str], questions: list[str], cuda: bool) -> list[list[int]]:
+def _ranked(model: Any, documents: list[str], questions: list[str], cuda: bool) -> list[list[int]]:
     import torch
 
     with torch.autocast("cuda", torch.bfloat16, enabled=cuda):
         said = {"convert_to_tensor": True, "normalize_embeddings": True, "batch_size": 256 if cuda else 32}
         found, asked = model.encode(documents, **said).float(), model.encode(questions, **said).float()
-    return (asked @ found.T).topk(100).indices.tolist()
+    ranks: list[list[int]] = (asked @ found.T).topk(100).indices.tolist()
+    return ranks
 
 
 def table(given: argparse.Namespace) -> None:
@@ -192,7 +197,7 @@ def table(given: argparse.Namespace) -> None:
         _tabulate(given.folder, held, list(_documents(given.corpus)), "whole-")
 
 
-def _tabulate(folder: Path, held: dict, keys: list[str], kind: str) -> None:
+def _tabulate(folder: Path, held: dict[str, Any], keys: list[str], kind: str) -> None:
     place = {key: at for at, key in enumerate(keys)}
     asked = held["questions"] + held["sub_questions"]
     gold, whole = [{place[key] for key in keys} for _, keys, _ in asked], len(held["questions"])
@@ -246,7 +251,7 @@ def _fused(*rankings: list[list[int]]) -> list[list[int]]:
     """Reciprocal rank fusion with 60, as the product's hybrid retriever."""
     fused = []
     for lists in zip(*rankings, strict=True):
-        score = defaultdict(float)
+        score = defaultdict[int, float](float)
         for found in lists:
             for rank, place in enumerate(found, 1):
                 score[place] += 1 / (60 + rank)

@@ -34,7 +34,7 @@ SCRIPTS = {
     "verifiers": ("verifiers", "with_verifiers.py"),
     "OpenRLHF": ("openrlhf", "with_openrlhf.py"),
     "sentence-transformers": ("retrievers", "with_sentence_transformers.py"),
-    "FlagEmbedding and Tevatron": ("flagembedding", "with_flagembedding.py"),
+    "FlagEmbedding": ("flagembedding", "with_flagembedding.py"),
 }
 SPECIAL: list[Callable[..., Record]] = [listed, decided, twinned]
 CONFIG = build(

@@ -1,11 +1,8 @@
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "recipes" / "retriever"))
-import forms
+from recipes.retriever import forms
 
 PASSAGES = [
     {"docid": f"d{n}#0", "title": f"Crossing {n}", "text": f"Built in {1850 + n}.\nStill open."} for n in range(3)
