@@ -47,10 +47,8 @@ def read(config: RunConfig, watch: RunCallbacks) -> Corpus:
         logger.warning(
             "the demo model makes no questions without an answer: choose a --model for questions.unanswerable"
         )
-    for note in corpus.counts.noted:
+    for note in filter(None, [*corpus.counts.noted, in_words(corpus.counts.skipped)]):
         logger.warning("%s: %s", name, note)
-    if files := in_words(corpus.counts.skipped):
-        logger.warning("%s: %s", name, files)
     return corpus
 
 

@@ -2,7 +2,6 @@
 
 import fcntl
 import getpass
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -99,10 +98,6 @@ def read(folder: Path) -> dict[tuple[str, str], Mark]:
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Wait for other writers: opening the file would cut off a line that one of them is in the middle of."""
-    with clear_errors(path):
-        handle = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
+    with clear_errors(path), path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
