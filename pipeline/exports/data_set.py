@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 from pipeline.agents.environment import Environment, environment
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
-from pipeline.analysis.figures import Figures, Outside, figures
+from pipeline.analysis.figures import Outside, figures
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError, unknown
 from pipeline.exports.card.card import Contents, card
@@ -177,9 +177,21 @@ def export(
             shards=tuple(sorted((*kept_shards, *shards.close()), key=lambda shard: shard.path)),
         )
         if chosen.mix:
-            mix = mix_version.write(building, before, chosen.mix, manifest.shards)
-            chosen = chosen.model_copy(update={"mix": mix})
-        return _describe(building, manifest, source, made, [draft for _, draft in examples], selected, chosen)
+            chosen = chosen.model_copy(update={"mix": mix_version.write(building, before, chosen.mix, manifest.shards)})
+        rows, how_made = manifest.rows(), manifest.views
+        contents = Contents(
+            rows=rows,
+            included={reason: [name for name in rows if reason in how_made[name].include] for reason in base.INCLUDES},
+            plain=[name for name in rows if how_made[name].plain],
+            missing=manifest.missing,
+            older=[name for name in rows if how_made[name].source != source],
+            examples=[draft for _, draft in examples],
+            selected=selected,
+            redistribute=chosen.redistribute,
+            language_detected=chosen.language_detected,
+            mix=chosen.mix,
+        )
+        return _described(building, manifest, card(made, contents, chosen.config), chosen)
 
 
 def _add_rows(
@@ -250,37 +262,14 @@ def _views(chosen: Selection) -> dict[str, base.View]:
     return {name: view for name, view in views.items() if name not in withheld}
 
 
-def _describe(  # noqa: PLR0913, PLR0917 - all that a card tells
-    building: Path,
-    manifest: DatasetManifest,
-    source: str,
-    made: Figures,
-    examples: list[Draft],
-    selected: dict[str, Counter[str]],
-    chosen: Selection,
-) -> DatasetManifest:
-    """Code, environment and card, then the manifest with all of them."""
-    rows = manifest.rows()
-    beside = {file: text for name in rows for file, text in base.load(name).OPTIONS.extra_files.items()}
-    for file, text in beside.items():
-        atomic_write(building / CODE / file, text.encode())
-    contents = Contents(
-        rows=rows,
-        included={
-            reason: [name for name in rows if reason in manifest.views[name].include] for reason in base.INCLUDES
-        },
-        plain=[name for name in rows if manifest.views[name].plain],
-        missing=manifest.missing,
-        older=[name for name in rows if manifest.views[name].source != source],
-        examples=tuple(examples),
-        selected=selected,
-        redistribute=chosen.redistribute,
-        language_detected=chosen.language_detected,
-        mix=chosen.mix,
-    )
-    text = card(made, contents, chosen.config)
-    atomic_write(building / "README.md", text.encode())
-    names = ["README.md", *(f"{CODE}/{file}" for file in sorted(beside)), seed_table.NAME]
+def _described(building: Path, manifest: DatasetManifest, page: str, chosen: Selection) -> DatasetManifest:
+    """With all that stands beside the shards: the card's page, code and environment; written last."""
+    texts = {"README.md": page}
+    for view in manifest.rows():
+        texts |= {f"{CODE}/{file}": text for file, text in base.load(view).OPTIONS.extra_files.items()}
+    for file, text in texts.items():
+        atomic_write(building / file, text.encode())
+    names = [*texts, seed_table.NAME]
     if not (chosen.mix and chosen.mix.left_out):
         write_json(building / ENVIRONMENT, environment(chosen.config).model_dump(mode="json"))
         names.append(ENVIRONMENT)

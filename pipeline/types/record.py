@@ -213,7 +213,8 @@ class Record(Data):
         used["teacher"] += [made.rollout.trajectory.usage for made in self.teacher_rollouts]
         used["solver"] += [rollout.trajectory.usage for rollout in rollouts]
         used["judge"] += [verdict.usage for verdict in (*verdicts, *(made.verdict for made in self.teacher_rollouts))]
-        stages = (self.distractor_eval, self.twin, *self.measurements)
+        twins = self.twin.measurements if self.twin else ()
+        stages = (self.distractor_eval, self.twin, *self.measurements, *twins)
         for usages in (stage.usages for stage in stages if stage):
             for role, took in usages.items():
                 used[role] += took

@@ -21,7 +21,6 @@ from pipeline.analysis import money
 from pipeline.analysis.estimates import percent, short
 from pipeline.analysis.figures import Figures
 from pipeline.config import RunConfig
-from pipeline.exports.card.features import features
 from pipeline.exports.card.glossary import TWINS, gloss
 from pipeline.exports.mix.mix_version import Mix
 from pipeline.exports.views import base
@@ -159,6 +158,24 @@ def bar(part: int, whole: int) -> str:
 def _config(view: str, splits: Mapping[str, int]) -> dict[str, Any]:
     files = [{"split": split, "path": f"{view}/{split}-*.parquet"} for split in splits]
     return {"config_name": view, "data_files": files} | ({"default": True} if view == "qa" else {})
+
+
+def features(schema: pa.Schema) -> list[dict[str, Any]] | None:
+    """The columns of a view as the Hub declares them, so that it need not guess their types; `datasets` would give the
+    same, and an export need not import it. None where a column holds JSON: readers of before `datasets` 4.7 know no
+    such type, and would refuse the card."""
+    if any("json" in str(field.type) for field in schema):
+        return None
+    return [{"name": field.name, **_feature(field.type)} for field in schema]
+
+
+def _feature(kind: pa.DataType) -> dict[str, Any]:
+    if pa.types.is_struct(kind):
+        return {"struct": [{"name": field.name, **_feature(field.type)} for field in kind]}
+    if pa.types.is_list(kind):
+        inner = _feature(kind.value_type)
+        return {"list": inner.get("struct") or inner.get("dtype") or inner}
+    return {"dtype": {"double": "float64", "float": "float32"}.get(str(kind), str(kind))}
 
 
 def _size(rows: int) -> str:

@@ -92,7 +92,8 @@ def _made(record: Record, agent: str, environment: Environment) -> list[tuple[Tr
     measured, graded = None, record.graded
     if agent == "policy":
         measured = record.measurement(environment.policy) if environment.policy else None
-        graded = list(map(GradedRollout, measured.rollouts, measured.verdicts)) if measured else []
+        pairs = zip(measured.rollouts, measured.verdicts, strict=True) if measured else ()
+        graded = [GradedRollout(*pair) for pair in pairs]
     return [(TrainingExample(agent, *one, measured=measured), one.verdict.correct) for one in graded]
 
 

@@ -168,15 +168,11 @@ def preference(record: Record, texts: list[str], tools: str) -> dict[str, Any]:
     return {**turns, "tools": tools, **provenance(record, [*texts, tools])}
 
 
-class Conversation(NamedTuple):
-    """What one row holds of a trajectory, and which of its messages are learnt."""
-
-    messages: tuple[Message, ...]
-    learnt: tuple[bool, ...]
-
-
-def conversations(messages: Sequence[Message], environment: Environment, agent: str) -> list[Conversation]:
-    """The rows that a trajectory is for a trainer that learns assistant turns within one conversation.
+def conversations(
+    messages: Sequence[Message], environment: Environment, agent: str
+) -> list[tuple[tuple[Message, ...], list[bool]]]:
+    """The rows that a trajectory is for a trainer that learns assistant turns within one conversation: the messages of
+    each, and which of them are learnt.
 
     It is one row, but for thoughts that are all to be learnt and were not sent back: none of them was in the context of
     a later turn, so that every turn is a row of its own.
@@ -184,11 +180,8 @@ def conversations(messages: Sequence[Message], environment: Environment, agent: 
     turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
     apart = environment.sft.thinking == "all" and not environment.keeps_thoughts(agent)
     if apart and any(messages[place].reasoning for place in turns[:-1]):
-        return [
-            Conversation(shown(messages[: place + 1], 1, environment, agent), (*[False] * place, True))
-            for place in turns
-        ]
-    return [Conversation(shown(messages, 1, environment, agent), tuple(m.role == "assistant" for m in messages))]
+        return [(shown(messages[: place + 1], 1, environment, agent), [*[False] * place, True]) for place in turns]
+    return [(shown(messages, 1, environment, agent), [message.role == "assistant" for message in messages])]
 
 
 def shown(messages: Sequence[Message], targets: int, environment: Environment, agent: str) -> tuple[Message, ...]:

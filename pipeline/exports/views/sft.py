@@ -39,8 +39,8 @@ OPTIONS = base.ViewOptions(extra_files={"verl_sft.py": standalone("verl_sft.py")
 def rows(record: Record, environment: Environment) -> base.Rows:
     tools = environment.offered
     for example, _ in examples(record, environment, said):
-        for row in base.conversations(example.rollout.trajectory.messages, environment, example.agent):
-            texts = base.with_system_prompt(environment, row.messages) or []
+        for messages, loss in base.conversations(example.rollout.trajectory.messages, environment, example.agent):
+            texts = base.with_system_prompt(environment, messages) or []
             provenance = base.provenance(record, [*texts, tools], measured=example.measured)
-            learnt = {"messages": texts, "tools": tools, "loss": list(row.learnt)}
+            learnt = {"messages": texts, "tools": tools, "loss": loss}
             yield learnt | of_rollout(example) | provenance
