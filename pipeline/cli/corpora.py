@@ -162,11 +162,11 @@ class Measure(options.ModelOptions, options.CorpusOptions):
         )
         console.result(found.model_dump(mode="json"), table, as_json=self.json, model=found.model)
 
-    def _say(self, heads: str, located: int, questions: "Sequence[GoldQuestion]") -> None:
+    def _say(self, meaning: str, located: int, questions: "Sequence[GoldQuestion]") -> None:
         """Tell a person what the figures are, and where recall is of some of the questions only."""
         if self.json:
             return
-        console.message(heads)
+        console.message(meaning)
         named = sum(bool(one.supporting_ids or one.supporting_titles) for one in questions)
         if located < named:
             where = "recall is measured where the corpus has all supporting titles"
@@ -181,8 +181,8 @@ class Measure(options.ModelOptions, options.CorpusOptions):
             for f in found
         ]
         heads = "group", "questions", "retriever", *(f"@{k}" for k in retriever_recall.DEPTHS)
-        heads_mean = "the share of questions of which one search finds all supporting documents, by its passages"
-        self._say(heads_mean, found[0].questions, questions)
+        meaning = "the share of questions of which one search finds all supporting documents, by its passages"
+        self._say(meaning, found[0].questions, questions)
         console.result([one.model_dump() for one in found], console.table(*heads, rows=rows), as_json=self.json)
 
 

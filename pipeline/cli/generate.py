@@ -13,7 +13,7 @@ from pipeline.cli import console, options, terminal
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
-from pipeline.corpus.seed_passages import explained
+from pipeline.corpus import seed_passages
 from pipeline.errors import UsageError
 from pipeline.llm import throughput
 from pipeline.run import Attempt, RunResult
@@ -162,7 +162,7 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool, **more: Any) ->
         gave = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.how.share().pairs:,} pairs"
         console.message(f"{gave}; {_for_more(result, config)}")
     if sum(result.dropped.values()) > result.planned:
-        console.message(f"digsite: most passages cannot start a question. {explained(result.dropped)}")
+        console.message(f"digsite: most passages cannot start a question. {seed_passages.explained(result.dropped)}")
     if result.missing:
         lacking = ", ".join(f"{stage} {count:,}" for stage, count in result.missing.items())
         remedy = f"to run them: digsite complete {run}"

@@ -14,7 +14,6 @@ from pipeline.analysis.run_source import Library
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.serve.http_server import Guard
 from pipeline.view import layout, reviewing, routes
-from pipeline.view.page_cache import PageCache
 
 _HEADERS = {
     "content-security-policy": (
@@ -31,7 +30,7 @@ _HEADERS = {
 
 def create(library: Library) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.library, app.state.kept = library, PageCache()
+    app.state.library, app.state.kept = library, {}
     app.state.token = secrets.token_urlsafe()
     app.mount("/static", StaticFiles(directory=layout.STATIC))
     app.include_router(routes.router)

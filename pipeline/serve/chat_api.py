@@ -120,16 +120,12 @@ def chat_completion(completion: Completion, model: str) -> dict[str, Any]:
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in completion.message.tool_calls
         ]
-    usage = completion.usage
+    counts = ("prompt_tokens", "completion_tokens", "total_tokens")
     return {
         "id": "chatcmpl-0",
         "object": "chat.completion",
         "created": 0,
         "model": model,
         "choices": [{"index": 0, "message": message, "finish_reason": completion.finish.value, "logprobs": None}],
-        "usage": {
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "total_tokens": usage.total_tokens,
-        },
+        "usage": {name: getattr(completion.usage, name) for name in counts},
     }

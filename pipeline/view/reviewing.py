@@ -117,7 +117,7 @@ def _order(request: Request, source: Source) -> list[str]:
     def drawn() -> list[str]:
         return sample(table.frame.filter(ACCEPTED & pl.col("question").is_not_null()).select("key").collect()["key"])
 
-    return kept(request).get(("review", source.slug, table.version), drawn) if source.reviewable else []
+    return kept(request, ("review", source.slug, table.version), drawn) if source.reviewable else []
 
 
 def _place(order: list[str], key: str) -> int | None:

@@ -2,7 +2,8 @@
 `token` that every form holds.
 """
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import orjson
 import polars as pl
@@ -16,7 +17,6 @@ from pipeline.text.redact import escaped
 from pipeline.view import layout
 from pipeline.view.item import sheet
 from pipeline.view.overview import overview
-from pipeline.view.page_cache import PageCache
 from pipeline.view.query import (
     PAGE,
     ItemQuery,
@@ -31,6 +31,8 @@ from pipeline.view.query import (
 )
 
 router = APIRouter()
+T = TypeVar("T")
+_MOST_KEPT = 24
 _PAIRED = 25
 """Seeds on a page of those that two runs both tried."""
 _OF_A_SEED = ("key", "status", "reason", "question", "target_steps", "difficulty", "solve_rate")
@@ -46,8 +48,15 @@ Opened = Annotated[Source, Depends(opened)]
 """The run that the address names."""
 
 
-def kept(request: Request) -> PageCache:
-    found: PageCache = request.app.state.kept
+def kept(request: Request, name: tuple[str, ...], make: Callable[[], T]) -> T:
+    """What was made for a page and will be asked for again soon, made if it is not there. The name holds the version
+    of what it is made from; the latest are kept."""
+    made: dict[tuple[str, ...], Any] = request.app.state.kept
+    if name not in made:
+        made[name] = make()
+        for old in list(made)[:-_MOST_KEPT]:
+            made.pop(old, None)
+    found: T = made[name]
     return found
 
 
@@ -132,7 +141,7 @@ def raw(source: Opened, key: str) -> Response:
 def figures(request: Request, source: Opened) -> Response:
     """The figures and plots of the run."""
     table = source.seeds()
-    made = kept(request).get(("overview", source.slug, table.version), lambda: overview(table.frame, source))
+    made = kept(request, ("overview", source.slug, table.version), lambda: overview(table.frame, source))
     return layout.of_run(request, "overview.html.j2", source, "overview", it=made, config=source.config)
 
 
@@ -144,7 +153,8 @@ def compare(request: Request, source: Opened) -> Response:
         return layout.of_run(request, "choose.html.j2", source, "compare")
     other = opened(request, other_slug)
     first, second = source.seeds(), other.seeds()
-    found = kept(request).get(
+    found = kept(
+        request,
         ("compare", source.slug, first.version, other.slug, second.version),
         lambda: comparison.compare(compared(source, first), compared(other, second)),
     )
@@ -175,7 +185,7 @@ def _both(first: pl.LazyFrame, second: pl.LazyFrame, group: str, page: int) -> l
 def _asked(request: Request, source: Source, table: Table) -> tuple[ItemQuery, pl.Series]:
     """What the address asks of a table, and the keys that its filters let through in order; these are kept for the
     next page, and for what is next to an item."""
-    known = kept(request).get(("values", source.slug, table.version), lambda: known_values(table.frame))
+    known = kept(request, ("values", source.slug, table.version), lambda: known_values(table.frame))
     query = parsed(request.query_params.multi_items(), known)
     name = ("order", source.slug, table.version, query.url())
-    return query, kept(request).get(name, lambda: ordered(table.frame, query))
+    return query, kept(request, name, lambda: ordered(table.frame, query))
