@@ -126,8 +126,7 @@ class _Writing:
     async def fill(self, kind: str, target: int) -> None:
         """Try until the passages of one try can all be used."""
         draft, context = self.checks.draft, self.checks.context
-        task = await writing_task(draft, kind, target, context) if target in base.targets(draft, kind) else None
-        if task is None:
+        if (task := await writing_task(draft, kind, target, context)) is None:
             return
         tries, refused = context.config.distractors.tries, list[Distractor]()
         tries = tries if target == len(draft.hops) - 1 else ceil(tries / EARLIER_HOPS)

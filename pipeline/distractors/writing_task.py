@@ -34,10 +34,12 @@ def is_name(answer: str) -> bool:
 async def writing_task(draft: Draft, kind: str, target: int, context: RunContext) -> base.WritingTask | None:
     """The task for a distractor of that kind that gets the answer of hop `target` wrong.
 
-    None where the hop's passage is not in the corpus, or may be about someone who is alive, as far as rules can tell; a
-    reader that understands is asked of what was written instead (`no_living_person`).
+    None where that kind leaps over more hops than there are before it, and where the hop's passage is not in the
+    corpus, or may be about someone who is alive, as far as rules can tell; a reader that understands is asked of what
+    was written instead (`no_living_person`).
     """
-    hop = target - base.load(kind).SKIPPED_HOPS
+    if (hop := target - base.load(kind).SKIPPED_HOPS) < 0:
+        return None
     retriever, stated, claimed = context.retriever, draft.hops[hop], draft.hops[target]
     source = await retriever.get(stated.passage_id)
     understands = context.config.models.of("reader").capabilities.understands

@@ -200,11 +200,8 @@ async def _check_reading(draft: Draft, tried: ChangedPremise, context: RunContex
 async def _check_rollouts(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """K rollouts of the solver, as many of them as have a verdict; one must find out that there is no answer."""
     twin, whole = twin_draft(draft, tried), context.config.loop.rollouts
-    pairs = await completed(
-        zip(tried.rollouts, tried.verdicts, strict=True),
-        range(whole),
-        lambda sample: graded_rollout(twin, sample, context),
-    )
+    known = zip(tried.rollouts, tried.verdicts, strict=True)
+    pairs = await completed(known, range(whole), lambda sample: graded_rollout(twin, sample, context))
     rollouts, verdicts = zip(*pairs, strict=True) if pairs else ((), ())
     tried = tried.model_copy(update={"rollouts": rollouts, "verdicts": verdicts})
     if len(pairs) < whole or any(verdict.correct for verdict in verdicts):
