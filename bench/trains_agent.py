@@ -126,7 +126,7 @@ def table(asked: argparse.Namespace) -> None:
             tree.setdefault(group, {})[arm] = {
                 **found,
                 "wholly_valid": len(good),
-                "exact_of_these": _mean(good, "exact"),
+                "exact_of_these": _mean(good, "exact") if good else None,
             }
             said = [_said(name, one) for name, one in found.items()]
             lines.append(f"| {group} ({len(numbers)}) | {arm} | {' | '.join(said)} | {right} |")

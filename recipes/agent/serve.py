@@ -13,7 +13,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty, Queue
 from typing import Any
 
-import torch
 from train import tokenizer, weights
 
 GATHER = 0.03
@@ -22,11 +21,12 @@ GATHER = 0.03
 
 @dataclass
 class Asked:
-    """A prompt that waits; `done` is set when `answer` is there."""
+    """A prompt that waits; `done` is set when `answer` is there, or `error`."""
 
     ids: list[int]
     tokens: int
     answer: list[int] = field(default_factory=list)
+    error: str = ""
     done: threading.Event = field(default_factory=threading.Event)
 
 
@@ -49,6 +49,8 @@ class Batches:
     """One thread that generates; whoever asks waits for it."""
 
     def __init__(self, model: str, most: int) -> None:
+        import torch
+
         self.words = tokenizer(model)
         gpu = torch.cuda.is_available()
         self._model = weights(model).to("cuda" if gpu else "cpu", torch.bfloat16 if gpu else torch.float32).eval()
@@ -64,6 +66,8 @@ class Batches:
             raise ValueError(f"maximum context length is {self._context} tokens, {len(one.ids)} were given")
         self._queue.put(one)
         one.done.wait()
+        if one.error:
+            raise RuntimeError(one.error)
         finish = "stop" if self.words.eos_token_id in one.answer else "length"
         said = begun + self.words.decode(one.answer, skip_special_tokens=True)
         usage = {"prompt_tokens": len(one.ids), "completion_tokens": len(one.answer)}
@@ -79,22 +83,31 @@ class Batches:
                     waiting.append(self._queue.get(timeout=max(0.0, until - time.monotonic())))
                 except Empty:
                     break
-            for one, answer in zip(waiting, self._generated(waiting), strict=True):
-                one.answer = answer
+            try:
+                for one, answer in zip(waiting, self._generated(waiting), strict=True):
+                    one.answer = answer
+            except RuntimeError as error:  # out of memory, above all: who asked tries again
+                for one in waiting:
+                    one.error = str(error)
+            for one in waiting:
                 one.done.set()
 
-    @torch.inference_mode()
     def _generated(self, waiting: list[Asked]) -> list[list[int]]:
+        import torch
+
         longest, end = max(len(one.ids) for one in waiting), self.words.eos_token_id
         pads = [longest - len(one.ids) for one in waiting]
         ids = torch.tensor([[end] * pad + one.ids for pad, one in zip(pads, waiting, strict=True)])
         mask = torch.tensor([[0] * pad + [1] * (longest - pad) for pad in pads])
-        most = max(one.tokens for one in waiting)
         device = self._model.device
         found = self._model.generate(
-            input_ids=ids.to(device), attention_mask=mask.to(device), max_new_tokens=most, do_sample=False,
-            eos_token_id=end, pad_token_id=end,
-        )  # fmt: skip
+            input_ids=ids.to(device),
+            attention_mask=mask.to(device),
+            max_new_tokens=max(one.tokens for one in waiting),
+            do_sample=False,
+            eos_token_id=end,
+            pad_token_id=end,
+        )
         answers = [row[: one.tokens] for row, one in zip(found[:, longest:].tolist(), waiting, strict=True)]
         return [row[: row.index(end) + 1] if end in row else row for row in answers]
 
@@ -112,6 +125,8 @@ def handler(batches: Batches) -> type[BaseHTTPRequestHandler]:
                 self._send(200, batches.ask(body))
             except (ValueError, KeyError, TypeError) as error:
                 self._send(400, {"error": {"message": str(error)}})
+            except RuntimeError as error:
+                self._send(503, {"error": {"message": str(error)}})
 
         def _send(self, status: int, tree: Any) -> None:
             raw = json.dumps(tree).encode()
