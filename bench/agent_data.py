@@ -100,19 +100,20 @@ def _row(row: dict[str, Any], messages: Sequence[dict[str, Any]]) -> dict[str, A
 
 
 def write(asked: argparse.Namespace) -> None:
-    """Held-out pairs and people's questions share no document with what is trained on: the held-out give way."""
+    """What is asked and what is trained on share no document: a pair to train on gives way to the held-out ones, and a
+    question of people to the pairs that are left."""
     folder = asked.folder / "data"
+    held = [_asked(pair) for run in asked.held for pair in view(run, "qa") if pair["answerable"]]
+    kept = {title for one in held for title in one["titles"]}
     found = list(examples(asked.run, asked.longest))
-    made = arms(found, asked.most, asked.seed)
+    made = arms([one for one in found if one.titles.isdisjoint(kept)], asked.most, asked.seed)
     for name, rows in made.items():
         (folder / name / "sft").mkdir(parents=True, exist_ok=True)
         pq.write_table(table(rows, SCHEMA), folder / name / "sft" / "train.parquet")
     drawn = {row["id"] for row in made["ours"]}
-    taught = set().union(*(one.titles for one in found if one.pair["id"] in drawn))
-    own = [pair for run in asked.held for pair in view(run, "qa") if pair["answerable"]]
-    people = [json.loads(line) for file in sorted(asked.gold.glob("*.jsonl")) for line in lines(file)]
-    held = [one for one in map(_asked, own) if taught.isdisjoint(one["titles"])]
-    gold = [one for one in map(_asked, people) if taught.isdisjoint(one["titles"])]
+    taught = {title for one in found if one.pair["id"] in drawn for title in one.titles}
+    people = [_asked(json.loads(line)) for file in sorted(asked.gold.glob("*.jsonl")) for line in lines(file)]
+    gold = [one for one in people if taught.isdisjoint(one["titles"])]
     texts = {one["title"]: one for path in asked.texts for one in map(json.loads, lines(path))}
     covered = [one for one in held + gold if set(one["titles"]) <= texts.keys()]
     questions = random.Random(asked.seed).sample(covered, min(len(covered), asked.questions or len(covered)))
@@ -125,8 +126,8 @@ def write(asked: argparse.Namespace) -> None:
     _write(folder / "corpus.jsonl", shown)
     named = [{**one, "supporting_ids": [ids[title] for title in one["titles"]]} for one in questions]
     _write(folder / "questions.jsonl", named)
-    print(f"{len(drawn)} trajectories an arm; {len(held)} of {len(own)} own and {len(gold)} of {len(people)} gold")
-    print(f"questions share no document with them; {len(questions)} asked over {len(documents)} documents")
+    print(f"{len(drawn)} trajectories an arm, of {len(found)}; no document shared with {len(held)} held-out pairs")
+    print(f"and {len(gold)} of {len(people)} questions of people; {len(questions)} asked, {len(documents)} documents")
 
 
 def _asked(row: dict[str, Any]) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the interpreter that has TRL and PEFT")
     parser.add_argument("--training", default="--max-length 4096", help="more options of recipes/agent/train.py")
     parser.add_argument("--most", type=int, default=700, help="trajectories of an arm")
-    parser.add_argument("--longest", type=int, default=3600, help="estimated tokens of a trajectory (column `tokens`)")
+    parser.add_argument("--longest", type=int, default=4500, help="estimated tokens of a trajectory (column `tokens`)")
     parser.add_argument("--questions", type=int, help="ask the first so many")
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--concurrency", type=int, default=96)

@@ -90,13 +90,12 @@ def run(folder: Path, *numbers: int) -> Path:
 
 
 def test_what_is_asked_shares_no_document_with_what_is_taught(tmp_path: Path) -> None:
-    taught = run(tmp_path / "one", 1)
-    held = run(tmp_path / "two", 1, 2)
-    pairs = agent_data.view(held, "qa")
+    taught, held = run(tmp_path / "one", 1, 2, 3), run(tmp_path / "two", 2)
+    pairs = agent_data.view(taught, "qa")
     gold = tmp_path / "gold"
     gold.mkdir()
     rows = [
-        {"question": "Who?", "answer": "I", "answer_aliases": [], "hops": 2, "dataset": "people_train1"}
+        {"question": f"Who is of {title}?", "answer": "I", "answer_aliases": [], "hops": 2, "dataset": "people_train1"}
         | {"supporting_titles": ["Far", title]}
         for title in ("Away", pairs[0]["hops"][0]["title"], "Nowhere")
     ]
@@ -109,14 +108,16 @@ def test_what_is_asked_shares_no_document_with_what_is_taught(tmp_path: Path) ->
         questions=None, documents=len(titles),
     )  # fmt: skip
     agent_data.write(asked)
-    made = list(map(json.loads, agent_data.lines(tmp_path / "out" / "data" / "questions.jsonl")))
-    # Not asked: the held-out pair that is taught too, people's question that rests on one of its documents, and the one
-    # whose document is not there.
-    assert sorted((one["dataset"], one["question"]) for one in made) == [
+    data = tmp_path / "out" / "data"
+    trained = pq.read_table(data / "ours" / "sft" / "train.parquet").to_pylist()
+    assert {row["id"] for row in trained} == {pairs[0]["id"], pairs[2]["id"]}, "the pair that is held out is not taught"
+    made = list(map(json.loads, agent_data.lines(data / "questions.jsonl")))
+    # Not asked: people's question that rests on a document of a pair that is taught, and the one without its document.
+    assert {(one["dataset"], one["question"]) for one in made} == {
         ("ours", pairs[1]["question"]),
-        ("people", "Who?"),
-    ]
-    corpus = {one["id"]: one["title"] for one in map(json.loads, agent_data.lines(tmp_path / "out/data/corpus.jsonl"))}
+        ("people", "Who is of Away?"),
+    }
+    corpus = {one["id"]: one["title"] for one in map(json.loads, agent_data.lines(data / "corpus.jsonl"))}
     for one in made:
         assert [corpus[key] for key in one["supporting_ids"]] == one["titles"]
 
