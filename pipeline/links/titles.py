@@ -90,12 +90,12 @@ class Titles:
     @classmethod
     def of(cls, table: Columns) -> "Titles":
         """From the rows of all names."""
-        several = pl.col("whole", "row").n_unique() > 1
+        differ = pl.col("whole", "row").n_unique() > 1
         rows = (
             pl.DataFrame(table)
             .with_columns(needed=_needed())
             .group_by("hash")
-            .agg(pl.first("words", "begins"), pl.max("needed"), unclear=pl.all_horizontal(several))
+            .agg(pl.first("words", "begins"), pl.max("needed"), unclear=pl.all_horizontal(differ))
             .sort("hash")
         )
         good = rows.filter((pl.col("hash") != NONE) & ~pl.col("unclear"))
