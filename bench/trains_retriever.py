@@ -44,7 +44,7 @@ def prepare(given: argparse.Namespace) -> None:
         return made
 
     own, single = rows(*given.data), [row for found in rows(given.single).values() for row in found]
-    arms = {}
+    arms = dict[str, list[list[str]]]()
     for size in SIZES:
         for seed in SEEDS:
             chance = random.Random(f"{size} {seed}")
@@ -54,9 +54,9 @@ def prepare(given: argparse.Namespace) -> None:
             chosen["one_passage"] = chance.sample(single, min(len(mine), len(single)))
             if size == max(SIZES):
                 chosen |= _parts(mine)
-            for arm, found in chosen.items():
+            for arm, kept in chosen.items():
                 arms[f"{arm} {size} {seed}"] = [
-                    [row[name] for name in ("anchor", "positive", "negative") if name in row] for row in found
+                    [row[name] for name in ("anchor", "positive", "negative") if name in row] for row in kept
                 ]
     questions = [
         json.loads(line) for path in sorted(given.gold.glob("*.jsonl")) for line in path.open(encoding="utf-8")
@@ -74,8 +74,8 @@ def prepare(given: argparse.Namespace) -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "arms.json").write_text(json.dumps(arms), encoding="utf-8")
     (given.out / "held.json").write_text(json.dumps(held), encoding="utf-8")
-    for name, found in arms.items():
-        print(name, len(found))
+    for name, triplets in arms.items():
+        print(name, len(triplets))
 
 
 def _parts(rows: list[Row]) -> dict[str, list[Row]]:

@@ -22,7 +22,7 @@ _RANK = 60
 """Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): a hit counts 1 / (60 + its rank)."""
 
 
-class Passage(NamedTuple):
+class FoundPassage(NamedTuple):
     """A passage as agents were shown it, by its id in the corpus."""
 
     docid: str
@@ -42,13 +42,13 @@ class Query(NamedTuple):
     kind: str
     text: str
     hops: tuple[int, ...]
-    positives: list[Passage]
-    negatives: list[Passage]
+    positives: list[FoundPassage]
+    negatives: list[FoundPassage]
 
 
 class _Search(NamedTuple):
     text: str
-    found: list[Passage]
+    found: list[FoundPassage]
     hops: tuple[int, ...]
     """The hops whose evidence was among what it found."""
 
@@ -60,7 +60,7 @@ def queries(record: Record) -> Iterator[Query]:
         return
     shown = all_shown([past.agent for past in record.rounds] + [one.rollout.trajectory for one in record.graded])
     texts = {hop.passage_id: shown.get(shown_id(hop.passage_id)) for hop in draft.hops}
-    cited = {key: Passage(key, found.title, found.text) for key, found in texts.items() if found}
+    cited = {key: FoundPassage(key, found.title, found.text) for key, found in texts.items() if found}
     searches = list(_searches(record, draft))
     asked = [("question", draft.question, tuple(range(len(draft.hops))))]
     asked += [("sub_question", hop.sub_question, (number,)) for number, hop in enumerate(draft.hops)]
@@ -85,16 +85,18 @@ def _searches(record: Record, draft: Draft) -> Iterator[_Search]:
             if call.tool == "search" and call.argument not in done:
                 done.add(call.argument)
                 shown = shown_passages(texts[call.id])
-                found = [Passage(key, one.title, one.text) for one, key in zip(shown, call.passage_ids, strict=False)]
+                found = [
+                    FoundPassage(key, one.title, one.text) for one, key in zip(shown, call.passage_ids, strict=False)
+                ]
                 hops = [number for number, hop in enumerate(draft.hops) if hop.passage_id in call.passage_ids]
                 yield _Search(call.argument, found, tuple(hops))
 
 
-def _negatives(draft: Draft, hops: Iterable[int], searches: Iterable[_Search]) -> list[Passage]:
+def _negatives(draft: Draft, hops: Iterable[int], searches: Iterable[_Search]) -> list[FoundPassage]:
     names = list(chain.from_iterable(_names(draft, hop) for hop in hops))
     evidence = [hop.passage_id for hop in draft.hops] + [item.passage_id for item in draft.answer_items]
     cited = {_document(passage_id) for passage_id in evidence}
-    score, found = defaultdict[str, float](float), dict[str, Passage]()
+    score, found = defaultdict[str, float](float), dict[str, FoundPassage]()
     for search in searches:
         for rank, passage in enumerate(search.found, 1):
             score[passage.docid] += 1 / (_RANK + rank)
@@ -108,7 +110,7 @@ def _document(passage_id: str) -> str:
     return passage_id.rpartition("#")[0]
 
 
-def _names_one(passage: Passage, names: Iterable[str]) -> bool:
+def _names_one(passage: FoundPassage, names: Iterable[str]) -> bool:
     return any(holds(passage.contents, name) for name in names)
 
 

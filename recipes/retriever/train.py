@@ -60,7 +60,7 @@ def main() -> None:
     asked = argparse.ArgumentParser()
     asked.add_argument("dataset", help="folder or Hub name of a data set")
     asked.add_argument("--model", default="sentence-transformers/all-MiniLM-L6-v2")
-    asked.add_argument("--kinds", default="question,sub_question,search", help="which queries to learn from")
+    asked.add_argument("--kinds", default="sub_question", help="of question,sub_question,search; see docs/trains.md")
     asked.add_argument("--demo", action="store_true", help="take rows of the demo model too, to try it out")
     asked.add_argument("--epochs", type=float, default=2)
     asked.add_argument("--out", default="encoder")
