@@ -71,6 +71,3 @@ def test_mistakes_are_one_line(tmp_path: Path, digsite: Digsite) -> None:
         said = digsite("merge", *arguments, "--out", tmp_path)
         assert (said.code, said.err.count("\n")) == (2, 1)
         assert told in said.err
-    wrong = digsite("generate", "tiny", "--shard", "3/2", "--out", tmp_path)
-    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
-    assert "takes I/N" in wrong.err
