@@ -1,4 +1,4 @@
-"""What a terminal shows of a user's mistakes: `frozen/terminal/mistakes.txt` has each command with its answer.
+"""What a terminal shows of a user's mistakes: the files of `frozen/terminal/` have each command with its answer.
 
 A command is added by its line alone, `$ digsite ...`; `python -m tests.golden.freeze terminal` writes the answer.
 """
@@ -8,33 +8,44 @@ import io
 from pathlib import Path
 
 from pipeline.cli import main
+from tests.cli.conftest import SMALL
 from tests.golden import frozen
 
-FILE = "mistakes.txt"
+NOTHING, A_RUN = "mistakes.txt", "mistakes-over-a-run.txt"
+"""In a folder with nothing in it, and in one whose `outputs` hold a finished run of `tiny`."""
 PROMPT = "$ digsite "
 
 
-def mistakes() -> dict[str, str]:
+def mistakes(file: str) -> dict[str, str]:
     """What was said to each command, by its words."""
-    blocks = frozen.kept("terminal")[FILE].removeprefix(PROMPT).split(f"\n{PROMPT}")
+    blocks = frozen.kept("terminal")[file].removeprefix(PROMPT).split(f"\n{PROMPT}")
     return {command: said for command, _, said in (block.partition("\n") for block in blocks)}
 
 
 def said(command: str) -> str:
-    """What a command in this process says, in a folder that has nothing in it; its exit code must be 2."""
+    """What a command in this process says to standard error, the run's folder as RUN; its exit code must be 2."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main(command.split())
-            code: object = 0
-        except SystemExit as ended:
-            code = ended.code
-    assert code == 2, command
-    assert out.getvalue() == ""
-    return err.getvalue().replace(str(Path.cwd()), "FOLDER")
+        code = _ended(command.split())
+    assert (code, out.getvalue()) == (2, ""), command
+    return err.getvalue().replace(str(Path("outputs/tiny/latest").resolve()), "RUN")
+
+
+def _ended(words: list[str]) -> object:
+    try:
+        main(words)
+    except SystemExit as ended:
+        return ended.code
+    return None
 
 
 def texts(out: Path) -> frozen.Texts:
     """All of them anew."""
     with contextlib.chdir(out):
-        return {FILE: "\n".join(f"{PROMPT}{command}\n{said(command)}" for command in mistakes())}
+        made = {NOTHING: _answered(NOTHING)}
+        assert _ended(["generate", "tiny", *SMALL, "--seeds", "8", "--json"]) == 0
+        return made | {A_RUN: _answered(A_RUN)}
+
+
+def _answered(file: str) -> str:
+    return "\n".join(f"{PROMPT}{command}\n{said(command)}" for command in mistakes(file))
