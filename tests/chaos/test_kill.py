@@ -69,7 +69,7 @@ def straight_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], St
 
 @pytest.mark.parametrize(
     ("size", "chance"),
-    [((2, 64), 0), *(pytest.param((50, 500), chance, marks=pytest.mark.chaos) for chance in (1, 2, 3, 4))],
+    [((2, 16), 0), *(pytest.param((50, 500), chance, marks=pytest.mark.chaos) for chance in (1, 2, 3, 4))],
 )
 def test_kills_at_random_moments(
     tmp_path: Path,

@@ -26,6 +26,13 @@ class Said(NamedTuple):
 Digsite = Callable[..., Said]
 
 
+def ended_well(*arguments: str | Path) -> None:
+    """Runs one command in this process, for what is made once for several tests."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    assert ended.value.code == 0
+
+
 @pytest.fixture
 def digsite(capsys: pytest.CaptureFixture[str]) -> Digsite:
     """Runs one command in this process."""

@@ -31,9 +31,3 @@ def test_a_small_budget_says_that_there_is_more(digsite: Digsite, run: Path) -> 
     assert said.code == 0
     assert "more --calls" in said.err
     assert "these figures describe the pipeline, not the quality of the data" in said.err
-
-
-def test_an_unknown_method_is_a_mistake_and_names_the_known_ones(digsite: Digsite, run: Path) -> None:
-    said = digsite("branch", "tiny", "--method", "guess", "--out", run)
-    assert said.code == 2
-    assert "cso, eef, pivot" in said.err

@@ -154,43 +154,19 @@ def test_resume_works_from_another_working_directory(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_inspect_of_an_unknown_item_says_how_to_find_one(digsite: Digsite, out: Path) -> None:
-    said = digsite("inspect", "latest", "--out", out, "--item", "nosuch")
-    assert (said.code, said.out) == (2, "")
-    assert "lists the keys" in said.err
-
-
 def test_export_writes_the_views_asked_for(digsite: Digsite, out: Path, tmp_path: Path) -> None:
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    shutil.rmtree(tmp_path / "out/tiny/latest/dataset")
-    said = digsite("export", "latest", "--view", "qa", "--out", tmp_path / "out", "--json")
-    assert list(said.json["views"]) == ["qa"]
-    assert {path.parent.name for path in (tmp_path / "out/tiny/latest/dataset").glob("*/*.parquet")} == {"qa"}
-
-
-def test_views_may_stand_in_one_option(digsite: Digsite, out: Path, tmp_path: Path) -> None:
     shutil.copytree(out, tmp_path / "out", symlinks=True)
     shutil.rmtree(tmp_path / "out/tiny/latest/dataset")
     said = digsite("export", "latest", "--view", "qa,sft", "--out", tmp_path / "out", "--json")
     assert list(said.json["views"]) == ["qa", "sft"]
+    made = (tmp_path / "out/tiny/latest/dataset").glob("*/*.parquet")
+    assert {path.parent.name for path in made} == {"qa", "sft"}
 
 
 def test_the_names_of_the_views_are_listed_without_a_run(digsite: Digsite, tmp_path: Path) -> None:
     said = digsite("export", "--list", "--json", "--out", tmp_path)
     assert said.json == base.names()
     assert digsite("export", "--list").out.split() == base.names()
-    assert digsite("export").code == 2
-
-
-@pytest.mark.parametrize(
-    ("option", "known"), [("--view", "known: adp, critic, dpo"), ("--include", "known: below_target")]
-)
-def test_export_of_an_unknown_name_lists_the_known_ones(digsite: Digsite, out: Path, option: str, known: str) -> None:
-    before = files(out / "tiny/latest/dataset")
-    said = digsite("export", "latest", option, "nosuch", "--out", out)
-    assert (said.code, said.out) == (2, "")
-    assert known in said.err
-    assert files(out / "tiny/latest/dataset") == before
 
 
 def test_report_writes_the_page(digsite: Digsite, out: Path) -> None:

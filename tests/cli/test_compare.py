@@ -31,10 +31,3 @@ def test_a_data_set_and_a_journal_without_their_runs_will_do(digsite: Digsite, t
     assert (found.first.planned, found.second.planned) == (24, 40)
     assert found.paired
     assert found.paired.seeds == 24
-
-
-def test_a_run_is_not_compared_with_itself(digsite: Digsite, tmp_path: Path) -> None:
-    folder, _ = begun(tmp_path, batch(8))
-    said = digsite("compare", folder, folder)
-    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
-    assert "the same run" in said.err

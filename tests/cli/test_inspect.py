@@ -61,20 +61,6 @@ def test_the_table_fits_80_columns_and_shows_questions_and_measured_steps(
     assert row[4:6] == pair["question"].split()[:2]
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--status", "acepted"), "did you mean 'accepted'?"),
-        (("--reason", "nosuch"), "no seed with --reason 'nosuch'; known: "),
-        (("--target", "9"), "no seed with --target '9'; known: 1"),
-    ],
-)
-def test_what_no_seed_has_is_a_mistake(digsite: Digsite, out: Path, options: tuple[str, str], said: str) -> None:
-    found = digsite("inspect", "tiny", "--out", out, *options)
-    assert (found.code, found.out) == (2, "")
-    assert said in found.err
-
-
 def test_nothing_found_is_said(digsite: Digsite, out: Path) -> None:
     said = digsite("inspect", "tiny", "--out", out, "--search", "nosuchword")
     assert (said.code, said.out, said.err) == (0, "", "no seeds match\n")

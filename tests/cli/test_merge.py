@@ -30,14 +30,12 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("how", [("--seeds", "10"), ("--pairs", "8")])
-def test_four_shards_merged_are_the_bytes_of_one_process(
-    tmp_path: Path, digsite: Digsite, how: tuple[str, str]
-) -> None:
+def test_shards_merged_are_the_bytes_of_one_process(tmp_path: Path, digsite: Digsite, how: tuple[str, str]) -> None:
     single, shared = tmp_path / "single", tmp_path / "shared"
     assert digsite("generate", "tiny", *SMALL, "--out", single, *how).code == 0
-    processes = [shard(shared, f"{n}/4", *how) for n in (1, 2, 3, 4)]
+    processes = [shard(shared, f"{n}/2", *how) for n in (1, 2)]
     ended = [process.communicate()[1].decode() for process in processes]
-    assert [process.returncode for process in processes] == [0] * 4, ended
+    assert [process.returncode for process in processes] == [0] * 2, ended
     merged = digsite("merge", "tiny", "--out", shared, "--json").json
     assert merged["absent"] == []
     if not merged["complete"]:
@@ -71,6 +69,3 @@ def test_mistakes_are_one_line(tmp_path: Path, digsite: Digsite) -> None:
         said = digsite("merge", *arguments, "--out", tmp_path)
         assert (said.code, said.err.count("\n")) == (2, 1)
         assert told in said.err
-    wrong = digsite("generate", "tiny", "--shard", "3/2", "--out", tmp_path)
-    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
-    assert "takes I/N" in wrong.err

@@ -29,22 +29,3 @@ def test_runs_become_one_data_set_with_a_version(digsite: Digsite, runs: Path, t
     assert "demo model" in again.err
     refused = digsite("push", tmp_path / "mix", "--repo", "org/name", "--yes")
     assert (refused.code, "demo model" in refused.err) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (("--quota", "band:harsh=0.5"), "no 'harsh'; known: unsolved, hard"),
-        (("--set", "loop.rounds=1"), "mix can set gates and sft alone"),
-        (("--set", "gates.answer=1"), "did you mean 'gates.answers'?"),
-        (("--view", "no_such"), "no_such"),
-        (("--for", "nobody"), "measured for policy 'nobody'"),
-    ],
-)
-def test_mistakes_are_one_line(
-    digsite: Digsite, out: Path, tmp_path: Path, options: tuple[str, ...], told: str
-) -> None:
-    said = digsite("mix", "tiny", "--out", out, "-o", tmp_path / "mix", *options)
-    assert (said.code, said.err.count("\n")) == (2, 1)
-    assert told in said.err
-    assert not (tmp_path / "mix").exists()

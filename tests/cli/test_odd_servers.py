@@ -4,38 +4,27 @@
 """
 
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pipeline.store.journal import Journal
+from tests.cli.conftest import ended_well
 from tests.odd_server import QUIRKS, odd
-from tests.served import COMMAND, serving
+from tests.served import serving
 
-ROOT = Path(__file__).parents[2]
 TINY = "tiny --retriever bm25 --seeds 6 --no-flow --steps 1-3 --seed 2"
 WIKI = "wiki --retriever bm25 --seeds 8 --no-flow"
 
 
 def pairs(out: Path, settings: str, url: str) -> tuple[dict[str, tuple[str, str, str]], int]:
     """How each seed ended and with which question and answer, and how many of the calls were repaired."""
-    command = [*COMMAND, "generate", *settings.split(), "--out", str(out), "--model", "openai:embedded"]
-    done = subprocess.run(
-        [*command, "--base-url", url], cwd=ROOT, capture_output=True, text=True, check=False, timeout=900
-    )
-    assert done.returncode == 0, done.stderr
+    ended_well("generate", *settings.split(), "--out", out, "--model", "openai:embedded", "--base-url", url)
     journal = Journal(out / settings.split()[0] / "latest" / "journal")
     records = {key: journal.read(key) for key in journal.entries}
-    ended = {
-        key: (
-            record.status.value,
-            record.draft.question if record.draft else "",
-            record.draft.answer if record.draft else "",
-        )
-        for key, record in records.items()
-    }
+    drafts = {key: (one.draft.question, one.draft.answer) if one.draft else ("", "") for key, one in records.items()}
+    ended = {key: (record.status.value, *drafts[key]) for key, record in records.items()}
     return ended, sum(len(re.findall(r'"repaired":true', record.model_dump_json())) for record in records.values())
 
 

@@ -1,11 +1,10 @@
-"""Every flag becomes its key, and every mistake one line that says what to do."""
+"""Every flag becomes its key."""
 
 from pathlib import Path
 
 import pytest
 
 from pipeline.cli import options
-from pipeline.errors import UsageError
 
 
 def test_flags_that_are_not_given_leave_file_and_preset_alone(tmp_path: Path) -> None:
@@ -52,12 +51,6 @@ def test_the_demo_model_has_two_strengths(name: str) -> None:
     assert options.settings({"model": name}).models.default.provider == "embedded"
 
 
-@pytest.mark.parametrize("text", ["0", "2-0", "5-2", "", "x", "-3", "2-", "1-21", "2.5", "2-3-4"])
-def test_steps_that_cannot_be_are_refused_with_an_example(text: str) -> None:
-    with pytest.raises(UsageError, match="steps: takes .* such as 3 or 2-4"):
-        options.settings({"steps": text})
-
-
 @pytest.mark.parametrize(("text", "steps"), [("3", (3, 3)), ("2-5", (2, 5)), ("20", (20, 20))])
 def test_steps(text: str, steps: tuple[int, int]) -> None:
     assert options.settings({"steps": text}).steps == steps
@@ -70,24 +63,3 @@ def test_a_model_at_an_address() -> None:
     assert (default.provider, default.model, default.base_url) == (
         "openai", "Qwen/Qwen3:8b", "http://localhost:8000/v1",
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("text", ["gpt-5", "openai:", "embedded:x", "anthropic:x", ""])
-def test_a_model_that_is_not_known_names_those_that_are(text: str) -> None:
-    with pytest.raises(UsageError, match="known: embedded, openai:NAME with --base-url URL, or gguf:FILE"):
-        options.model(text)
-
-
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("loop.rouns=1", "rounds"),
-        ("lop.rounds=1", "loop"),
-        ("loop.rounds", "name=value"),
-        ("loop.rounds=many", "loop.rounds"),
-        ("retrieval.k=0", "retrieval.k"),
-    ],
-)
-def test_a_bad_set_names_the_key_or_the_known_ones(setting: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        options.settings({}, sets=[setting])

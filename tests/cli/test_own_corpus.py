@@ -122,7 +122,7 @@ def test_one_corpus_in_four_formats_is_one_data_set(formats: list[str], digsite:
     assert len({digsite("corpus", "stats", name, "--json").json["fingerprint"] for name in formats}) == 1
     found = []
     for number, name in enumerate(formats):
-        made = digsite("generate", name, *SMALL, "--seeds", "8", "--out", tmp_path / str(number), "--json", *SAID).json
+        made = digsite("generate", name, *SMALL, "--seeds", "3", "--out", tmp_path / str(number), "--json", *SAID).json
         run = Path(made["run"])
         # Not the report: it says how many seconds the calls took.
         files = [path for path in sorted((run / "dataset").rglob("*")) if path.is_file()]

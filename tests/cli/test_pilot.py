@@ -86,9 +86,3 @@ def test_a_measured_speed_gives_the_gpu_hours(
     assert "m: tokens a second" in checked.out
     assert "tokens a second that doctor measured (m on " in made["basis"]["GPU-hours"]
     assert made["amounts"]["GPU-hours"]["value"] > 0
-
-
-def test_only_a_server_can_be_measured(digsite: Digsite, tmp_path: Path) -> None:
-    said = digsite("doctor", "--measure", "--out", tmp_path)
-    assert said.code == 2
-    assert "there is no server to measure" in said.err

@@ -43,23 +43,3 @@ def test_a_run_for_a_policy_takes_a_later_checkpoint_and_is_exported_for_either(
     assert digsite(*export, "--set", 'sft.source=["policy"]').code == 0
     assert {row["solve_rate"] for row in rows(run, "rl_trl")} == {1.0}
     assert {row["agent"] for row in rows(run, "sft")} == {"policy"}
-
-
-def test_a_policy_that_nobody_measured_is_a_mistake_and_changes_nothing(digsite: Digsite, tmp_path: Path) -> None:
-    made = digsite("generate", "tiny", *SMALL, "--pairs", "2", "--no-flow", "--out", tmp_path, "--json").json
-    kept = (Path(made["run"]) / "run.json").read_bytes()
-    for wrong, said in (
-        (("--for", "mine"), "no policy 'mine' was measured"),
-        (("--set", "gates.policy=mine"), "no policy 'mine' was measured"),
-        (("--set", 'sft.source=["policy"]'), "--for NAME"),
-    ):
-        ended = digsite("export", "tiny", "--out", tmp_path, *wrong)
-        assert (ended.code, ended.err.count("\n")) == (2, 1)
-        assert said in ended.err
-        assert (Path(made["run"]) / "run.json").read_bytes() == kept
-    remeasure = ("remeasure", "tiny", "--out", tmp_path)
-    assert "which policy? Say --policy NAME" in digsite(*remeasure).err
-    assert "with --model" in digsite(*remeasure, "--policy", "mine").err
-    asked = digsite("generate", "tiny", "--set", 'sft.source=["policy"]', "--out", tmp_path / "other")
-    assert (asked.code, (tmp_path / "other").exists()) == (2, False)
-    assert "known: none" in digsite("generate", "tiny", "--for", "mine", "--out", tmp_path).err

@@ -34,20 +34,7 @@ except SystemExit as ended:
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.splitlines()[-1] == "0 []"
-    for command in (
-        "generate",
-        "resume",
-        "preview",
-        "measure",
-        "inspect",
-        "export",
-        "report",
-        "corpus",
-        "search",
-        "serve",
-        "serve-model",
-        "doctor",
-    ):
+    for command in "generate resume preview measure inspect export report corpus search serve doctor".split():
         assert f"  {command} " in said.stdout
 
 
@@ -84,7 +71,7 @@ def test_a_reader_that_goes_away_early_gets_no_traceback(out: Path) -> None:
         assert "BrokenPipe" not in said
 
 
-@pytest.mark.parametrize("command", ["--help", "export --list", "corpus passages tiny"])
+@pytest.mark.parametrize("command", ["--help", "corpus passages tiny"])
 def test_head_ends_a_command_quietly_with_the_code_of_a_closed_pipe(command: str) -> None:
     process = subprocess.Popen(
         [*DIGSITE, *command.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BUFFERED
@@ -152,8 +139,7 @@ main()
     assert (said.returncode, said.stderr) == (-signal.SIGINT, "")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_it_in_time_and_resume_goes_on(tmp_path: Path, number: signal.Signals, code: int) -> None:
+def test_a_signal_ends_it_in_time_and_resume_goes_on(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*DIGSITE, "generate", "tiny", *SMALL, "--seeds", "400", "--concurrency", "2", "--out", tmp_path],
         stdout=subprocess.PIPE,
@@ -164,11 +150,11 @@ def test_a_signal_ends_it_in_time_and_resume_goes_on(tmp_path: Path, number: sig
     until = time.monotonic() + 60
     while not (journal.exists() and journal.stat().st_size) and time.monotonic() < until:
         time.sleep(0.02)
-    process.send_signal(number)
+    process.terminate()
     sent = time.monotonic()
     _, said = process.communicate(timeout=30)
     assert time.monotonic() - sent < 5
-    assert process.returncode == code
+    assert process.returncode == 128 + signal.SIGTERM
     assert "digsite resume" in said
     assert "Traceback" not in said
     lines = journal.read_bytes().splitlines()
@@ -176,10 +162,7 @@ def test_a_signal_ends_it_in_time_and_resume_goes_on(tmp_path: Path, number: sig
     assert all(orjson.loads(line) for line in lines)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_before_the_first_seed_says_so_and_leaves_nothing(
-    tmp_path: Path, number: signal.Signals, code: int
-) -> None:
+def test_a_signal_before_the_first_seed_says_so_and_leaves_nothing(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*DIGSITE, "generate", "wiki", "--retriever", "bm25", "--out", tmp_path / "out"],
         stdout=subprocess.PIPE,
@@ -188,9 +171,9 @@ def test_a_signal_before_the_first_seed_says_so_and_leaves_nothing(
     )
     assert process.stderr is not None
     assert process.stderr.readline().startswith("reading the corpus")
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
-    assert process.returncode == code
+    assert process.returncode == 128 + signal.SIGINT
     assert said == "digsite: interrupted; finished work is kept, and the same command continues from there\n"
     assert list(tmp_path.iterdir()) == []
 

@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from pipeline.cli import remeasure
 from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
-from pipeline.errors import UsageError
 
 TINY = Path(__file__).parents[1] / "llm" / "tiny-tool-caller.gguf"
 
@@ -26,11 +23,3 @@ def test_another_solver_has_a_name_weights_and_prices_of_its_own() -> None:
     assert (same.model, same.base_url, same.prices) == ("m", "http://two/v1", before.prices)
     assert remeasure._model(models, "mine", None, None) is None
     assert remeasure._model(models, "other", "openai:n", None).prices is None
-
-
-def test_which_policy_is_asked_where_it_is_not_clear() -> None:
-    assert remeasure._only(Models.model_validate({"policies": {"mine": {}}})) == "mine"
-    with pytest.raises(UsageError, match="--policy NAME: one of a, b"):
-        remeasure._only(Models.model_validate({"policies": {"a": {}, "b": {}}}))
-    with pytest.raises(UsageError, match="any name, with its --model"):
-        remeasure._only(Models())

@@ -7,7 +7,6 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.cli.conftest import Digsite
 from tests.served import serving
 
 
@@ -39,8 +38,3 @@ def test_the_embedded_model_is_served() -> None:
         assert httpx2.get(f"{url}/models").json()["data"][0]["id"] == "embedded"
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
-
-
-def test_a_run_takes_no_options_of_a_corpus(digsite: Digsite, out: Path) -> None:
-    answer = digsite("serve", "tiny/latest", "--out", out, "--retriever", "bm25", "--port", "0")
-    assert (answer.code, "a run has its own" in answer.err) == (2, True)

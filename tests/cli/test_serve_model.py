@@ -3,25 +3,22 @@
 `pytest -m slow tests/cli/test_serve_model.py` does it for another run seed too.
 """
 
-import subprocess
 from pathlib import Path
 
 import orjson
 import pytest
 
 from pipeline.store.journal import Journal, encode
-from tests.served import COMMAND, serving
+from tests.cli.conftest import ended_well
+from tests.served import serving
 
-ROOT = Path(__file__).parents[2]
 SETTINGS = "tiny --retriever bm25 --seeds 6 --no-flow --steps 1-3".split()
 
 
 def made(out: Path, *more: str) -> dict[str, bytes]:
     """The journal's lines by key, and every file of the data set but the card, which says what was paid, and the card's
     hash in the manifest."""
-    command = [*COMMAND, "generate", *SETTINGS, "--out", str(out), *more]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
+    ended_well("generate", *SETTINGS, "--out", out, *more)
     folder = (out / "tiny" / "latest").resolve()
     journal = Journal(folder / "journal")
     lines = {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}

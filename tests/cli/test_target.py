@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import polars as pl
-import pytest
 
 from tests.cli.conftest import Digsite
 
@@ -26,22 +25,6 @@ def test_pairs_are_made_that_the_model_solves_now_and_then(digsite: Digsite, tmp
     assert "of 4 tries of small correct" in (run / "dataset" / "README.md").read_text()
     page = digsite("inspect", "latest", "--out", tmp_path, "--item", pairs["id"][0]).out
     assert "tries of the model that the pairs are for" in page
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--solve-rate", "0.3-0.4"), "no share of 4 tries lies within 0.3-0.4: set loop.rollouts=3"),
-        (("--solve-rate", "2-3"), "takes A-B between 0 and 1"),
-        (("--solve-rate", "0.2-0.8", "--for", "large"), "no policy 'large'"),
-    ],
-)
-def test_a_target_that_cannot_be_is_one_line(
-    digsite: Digsite, tmp_path: Path, options: tuple[str, ...], said: str
-) -> None:
-    found = digsite("generate", "tiny", *QUICK, *options, "--out", tmp_path)
-    assert found.code == 2
-    assert said in " ".join(found.err.split())
 
 
 def test_two_tries_say_little_of_a_wide_band(digsite: Digsite, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.golden import cases, frozen, outcomes, recording, runs, strong
+from tests.golden import cases, frozen, outcomes, recording, runs, strong, terminal
 
 
 def recorded(name: str, out: Path) -> frozen.Texts:
@@ -25,4 +25,5 @@ GOLDENS: dict[str, Callable[[Path], frozen.Texts]] = {
     **{name: partial(recorded, name) for name in runs.RUNS},
     **{name: partial(scripted, name) for name in cases.RUNS},
     "strong-model": strong_model,
+    "terminal": terminal.texts,
 }

@@ -51,7 +51,7 @@ async def test_an_end_that_its_own_words_find_is_not_offered(
 
 async def test_offers_of_all_kinds_rest_on_key_and_start_alone(wiki: StoredLinks, tmp_path: Path) -> None:
     retriever = open_retriever("bm25", wiki.corpus, tmp_path)
-    starts, kinds = range(0, len(wiki.corpus.passages), 97), set[str]()
+    starts, kinds = range(0, len(wiki.corpus.passages), 291), set[str]()
     for hops in HOPS:
         first = [await offers(Walks(wiki, "key"), start, hops, [retriever], 5) for start in starts]
         again = Walks(wiki, "key")

@@ -78,6 +78,12 @@ def batch(asked: RunConfig, answers: Path, **changed: object) -> Batch:
     return Batch.model_validate({**with_places, **changed})
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    """The run of one process."""
+    return asyncio.run(made(config(tmp_path_factory.mktemp("whole")), None))
+
+
 async def test_a_batch_gives_the_lines_of_one_process_and_again_the_same(tmp_path: Path) -> None:
     whole = lines(await made(config(tmp_path / "whole", seeds=60), None))
     one = batch(config(tmp_path / "batch"), tmp_path / "answers")
@@ -116,9 +122,9 @@ async def test_a_refusal_ends_the_run_at_once(tmp_path: Path, monkeypatch: pytes
     [here, failing(2, WorkerError("it died"))],
     ids=["calm", "dying"],
 )
-async def test_batches_make_the_records_of_one_process(tmp_path: Path, submit: Submit) -> None:
+async def test_batches_make_the_records_of_one_process(tmp_path: Path, submit: Submit, whole: RunResult) -> None:
     """All seeds once, in whatever order their batches end."""
-    whole, result = await made(config(tmp_path / "whole"), None), await made(config(tmp_path / "batches"), submit)
+    result = await made(config(tmp_path), submit)
     assert lines(result) == lines(whole)
     assert result.complete
     rows = list(attempts.read(result.folder))
@@ -137,11 +143,13 @@ async def test_pairs_end_with_the_same_plan(tmp_path: Path) -> None:
     assert {key: lines(result)[key] for key in both} == {key: lines(whole)[key] for key in both}
 
 
-async def test_workers_that_die_again_and_again_stop_the_run_and_it_goes_on_later(tmp_path: Path) -> None:
-    asked = config(tmp_path / "batches")
+async def test_workers_that_die_again_and_again_stop_the_run_and_it_goes_on_later(
+    tmp_path: Path, whole: RunResult
+) -> None:
+    asked = config(tmp_path)
     with pytest.raises(WorkerError, match="it died; finished seeds are kept"):
         await made(asked, failing(1000, WorkerError("it died")))
-    assert lines(await made(asked)) == lines(await made(config(tmp_path / "whole"), None))
+    assert lines(await made(asked)) == lines(whole)
 
 
 def counted(server: FaultyServer) -> list[str]:
@@ -207,9 +215,9 @@ async def test_a_resumed_run_takes_what_killed_workers_have_paid_for(tmp_path: P
         assert not left.exists()
 
 
-@pytest.mark.parametrize("workers", [1, 4])
-async def test_a_budget_holds_over_all_workers(tmp_path: Path, workers: int) -> None:
+async def test_a_budget_holds_over_all_workers(tmp_path: Path) -> None:
     """It is overshot by the calls in flight, and a higher one goes on."""
+    workers = 4
     async with FaultyServer() as server:
         whole = await made(config(tmp_path / "whole", server.url, workers=workers))
         paid = attempts.spent(whole.folder).total.paid
@@ -240,10 +248,9 @@ def test_each_worker_has_its_part_of_every_limit() -> None:
     assert part.digest() == build(values={"models": models}).digest()
 
 
-async def test_two_processes_of_dask_make_the_bytes_of_one(tmp_path: Path) -> None:
+async def test_two_processes_of_dask_make_the_bytes_of_one(tmp_path: Path, whole: RunResult) -> None:
     """Without Prefect, whose start takes longer than all of this."""
     distributed = pytest.importorskip("distributed")
-    whole = await made(config(tmp_path / "whole"), None)
     cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=2, dashboard_address=None, asynchronous=True, host="127.0.0.1"
     )

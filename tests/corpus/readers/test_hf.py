@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,12 +20,14 @@ LOAD = """
 import sys
 from pipeline import corpus
 from pipeline.errors import DigsiteError
-try:
-    loaded = corpus.load(corpus.resolve(sys.argv[1]))
-    print(loaded.manifest.name, *(f"{d.id}={d.text}" for d in loaded.documents), sep="|")
-except DigsiteError as error:
-    print(error)
+for address in sys.stdin:
+    try:
+        loaded = corpus.load(corpus.resolve(address.strip()))
+        print(loaded.manifest.name, *(f"{d.id}={d.text}" for d in loaded.documents), sep="|", flush=True)
+    except DigsiteError as error:
+        print(error, flush=True)
 """
+"""A process that says what each address on its standard input holds, since the cache's place is read at an import."""
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -103,35 +106,29 @@ def test_what_is_no_address_is_one_line(address: str, says: str) -> None:
         corpus.resolve(address)
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    return {**os.environ, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": "hf_sham"}
-
-
-def load(address: str, environment: dict[str, str]) -> str:
-    command = [sys.executable, "-c", LOAD, address]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=True)
-    return done.stdout.strip()
-
-
-def test_a_data_set_of_the_hub_is_fetched_once(environment: dict[str, str]) -> None:
+def test_a_data_set_of_the_hub_is_fetched_once(tmp_path: Path) -> None:
     files = {"README.md": "# Mills\n", "data/train.jsonl": line("a"), "data/test.jsonl": line("b")}
     with hub_server.hub() as hub:
         hub.files["org/mills"] = {name: text.encode() for name, text in files.items()}
-        environment |= {"HF_ENDPOINT": hub.url}
-        first = load("hf:org/mills@main", environment)
+        hf = {"HF_HOME": str(tmp_path / "cache"), "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": "hf_sham"}
+        how: dict[str, Any] = {"env": {**os.environ, **hf, "HF_ENDPOINT": hub.url}, "text": True}
+        command, addresses = [sys.executable, "-c", LOAD], "hf:org/mills@main\nhf:org/nothing\n"
+        done = subprocess.run(command, input=addresses, capture_output=True, timeout=100, check=True, **how)
+        first, missing = done.stdout.splitlines()
+        assert missing.startswith("hf:org/nothing: ")
         assert first == "mills|a=The mill of a was built in 1702.|b=The mill of b was built in 1702."
         fetched = [path for path in hub.gets if path.endswith(".jsonl")]
         assert {path.rpartition("/")[2] for path in fetched} == {"train.jsonl", "test.jsonl"}
         hub.gets.clear()
-        assert load("hf:org/mills@main", environment) == first
+        again = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **how)
+        assert again.stdin
+        assert again.stdout
+        again.stdin.write("hf:org/mills@main\n")
+        again.stdin.flush()
+        assert again.stdout.readline().strip() == first
         assert not [path for path in hub.gets if path.endswith(".jsonl")]
-        missing = load("hf:org/nothing", environment)
-        assert missing.startswith("hf:org/nothing: ")
-        assert "\n" not in missing
-    gone = load("hf:org/weirs", environment)
+    (gone,) = again.communicate("hf:org/weirs\n", timeout=100)[0].splitlines()
     assert gone.startswith("hf:org/weirs: ")
-    assert "\n" not in gone
 
 
 def test_who_made_it_is_said_in_the_folder(tmp_path: Path) -> None:

@@ -1,0 +1,51 @@
+"""What a terminal shows of a user's mistakes: the files of `frozen/terminal/` have each command with its answer.
+
+A command is added by its line alone, `$ digsite ...`; `python -m tests.golden.freeze terminal` writes the answer.
+"""
+
+import contextlib
+import io
+from pathlib import Path
+
+from pipeline.cli import main
+from tests.cli.conftest import SMALL
+from tests.golden import frozen
+
+NOTHING, A_RUN = "mistakes.txt", "mistakes-over-a-run.txt"
+"""In a folder with nothing in it, and in one whose `outputs` hold a finished run of `tiny`."""
+PROMPT = "$ digsite "
+
+
+def mistakes(file: str) -> dict[str, str]:
+    """What was said to each command, by its words."""
+    blocks = frozen.kept("terminal")[file].removeprefix(PROMPT).split(f"\n{PROMPT}")
+    return {command: said for command, _, said in (block.partition("\n") for block in blocks)}
+
+
+def said(command: str) -> str:
+    """What a command in this process says to standard error, the run's folder as RUN; its exit code must be 2."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = _ended(command.split())
+    assert (code, out.getvalue()) == (2, ""), command
+    return err.getvalue().replace(str(Path("outputs/tiny/latest").resolve()), "RUN")
+
+
+def _ended(words: list[str]) -> object:
+    try:
+        main(words)
+    except SystemExit as ended:
+        return ended.code
+    return None
+
+
+def texts(out: Path) -> frozen.Texts:
+    """All of them anew."""
+    with contextlib.chdir(out):
+        made = {NOTHING: _answered(NOTHING)}
+        assert _ended(["generate", "tiny", *SMALL, "--seeds", "8", "--json"]) == 0
+        return made | {A_RUN: _answered(A_RUN)}
+
+
+def _answered(file: str) -> str:
+    return "\n".join(f"{PROMPT}{command}\n{said(command)}" for command in mistakes(file))
