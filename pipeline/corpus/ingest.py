@@ -5,7 +5,6 @@ of all documents in the order of their ids.
 """
 
 import hashlib
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -25,6 +24,7 @@ from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.corpus.row_blocks import Block, blocks
 from pipeline.corpus.tally import Tally
 from pipeline.errors import StoreError
+from pipeline.store import databases
 from pipeline.store.files import emptied
 from pipeline.types import Data
 
@@ -51,9 +51,9 @@ def build(manifest: Manifest, folder: Path, signature: str) -> Prepared:
     try:
         with closing(KeptDocuments(folder / _KEPT)) as kept:
             return _built(_Builder(manifest, folder, signature, kept))
-    except sqlite3.OperationalError as error:
+    except databases.Unwritable as error:
         raise StoreError(f"cannot write {folder / _KEPT}: {error}; is the disk full?") from error
-    except sqlite3.DatabaseError as error:
+    except databases.Damaged as error:
         emptied(folder)
         raise StoreError(f"{folder / _KEPT} is damaged; repeat the command, which prepares the corpus anew") from error
 

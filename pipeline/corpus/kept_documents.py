@@ -2,7 +2,6 @@
 what is needed once all are there, in any order, in bounded memory.
 """
 
-import sqlite3
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.corpus import parts
+from pipeline.store import databases
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS documents (row INTEGER PRIMARY KEY, id TEXT UNIQUE, digest TEXT UNIQUE, sha256 TEXT,
@@ -31,10 +31,8 @@ class KeptDocuments:
         self.path = path
 
     @cached_property
-    def database(self) -> sqlite3.Connection:
-        opened = sqlite3.connect(self.path, check_same_thread=False)
-        opened.executescript(_TABLES)
-        return opened
+    def database(self) -> databases.Connection:
+        return databases.opened(self.path, _TABLES)
 
     def close(self) -> None:
         if opened := self.__dict__.pop("database", None):
@@ -44,7 +42,7 @@ class KeptDocuments:
         """As it was saved last; empty where nothing is kept that can be read."""
         try:
             found = self.database.execute("SELECT state FROM progress").fetchone() if self.path.exists() else None
-        except sqlite3.DatabaseError:
+        except databases.Damaged:
             self.close()
             return b""
         return bytes(found[0]) if found else b""

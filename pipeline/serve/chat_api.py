@@ -5,15 +5,15 @@ Fields that are not declared here are ignored: clients send much that a model wi
 
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from pipeline.config.sampling import Sampling
 from pipeline.llm.base import Completion, Request, Schema, Tool
 from pipeline.types import Data, Message, ToolCall
 
 
-class _Sent(Data):
-    model_config = ConfigDict(extra="ignore")
+class _Sent(Data, extra="ignore"):
+    """What a client sends."""
 
 
 class _Called(_Sent):
