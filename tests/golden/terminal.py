@@ -36,7 +36,6 @@ def _ended(words: list[str]) -> object:
         main(words)
     except SystemExit as ended:
         return ended.code
-    return None
 
 
 def texts(out: Path) -> frozen.Texts:
