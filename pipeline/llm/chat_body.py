@@ -24,6 +24,8 @@ def wire_seed(run_seed: int, sample: int) -> int:
 
 def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dict[str, Any]:
     """The JSON of the call. Parameters in `without` are left out, or put into the prompt where needed."""
+    if request.tools and (request.calls != "native" or "tools" in without):
+        request = text_tools.without_tools(request, constrained="response_format" not in without)
     sampling = request.sampling
     tree: dict[str, Any] = {
         "model": request.model,
@@ -34,7 +36,7 @@ def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dic
         "seed": wire_seed(run_seed if sampling.seed is None else sampling.seed, request.sample),
     }
     tree |= sampling.model_dump(include={"top_k", "min_p"})
-    if request.tools and "tools" not in without:
+    if request.tools:
         tree["tools"] = [_tool(tool, strict="strict" not in without) for tool in request.tools]
         tree["tool_choice"] = _choice(request.tool_choice)
         if not request.parallel_calls or request.tool_choice not in ("auto", "none"):
@@ -49,8 +51,6 @@ def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dic
 
 def _messages(request: Request, without: Dialect) -> list[dict[str, Any]]:
     messages = list(request.messages)
-    if request.tools and "tools" in without:
-        messages = text_tools.as_text(messages, request.tools, request.tool_choice)
     if request.output and "response_format" in without:
         schema = orjson.dumps(inlined(request.output.body)).decode()
         last = messages[-1]
