@@ -4,23 +4,26 @@ Field trouble is nearly always of these kinds: calls that the server does not pa
 reasoning, structured output that it ignores, a context that is too short.
 """
 
+from collections.abc import Sequence
+from functools import partial
+
+from pydantic import Field
+
 from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, judge_prompt
 from pipeline.agents.parse import parse
 from pipeline.agents.probe_run import PARSER, Found, long_prompt, nested_call
-from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, SearchArguments
-from pipeline.config.models import ModelConfig
+from pipeline.agents.tool_mode import OPENING, QUESTION, ModeFinding, Try, choose, problem
+from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
+from pipeline.config.models import ModelConfig, ToolMode
 from pipeline.errors import FormatError, ProviderError
-from pipeline.llm.base import LLM, Completion, Finish, Request
+from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.token_estimate import size
 from pipeline.types import AnswerType, Data, Message, ToolCall
 
-_SYSTEM = "You answer questions by searching a small corpus. Call `search` first, then `answer` with a short answer."
-_QUESTION = "In which year was the lighthouse of Ostrava Point first lit?"
 _FOUND = "Doc 1 [p0123456789ab] Ostrava Point\nThe lighthouse of Ostrava Point was first lit in 1874 by Ada Brannick."
-_CASE = NearMiss(question=_QUESTION, answer="1874", answer_type=AnswerType.NUMBER, response="in 1874")
+_CASE = NearMiss(question=QUESTION, answer="1874", answer_type=AnswerType.NUMBER, response="in 1874")
 _LONG_THOUGHT = " ".join(["The question names a lighthouse, so that I look for its page."] * 20)
 _BOUNDARY = "0123456789abcdef"
-_SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArguments, "answer": AnswerArguments}
 _TURNS = 3
 _BIG = f"a bigger model, or {PARSER}"
 
@@ -32,13 +35,20 @@ class ProbeFinding(Data):
     ok: bool
     detail: str
     remedy: str = ""
+    found: ModeFinding | None = Field(None, exclude=True)
+    """How the model is to be asked for calls, of the check of that."""
 
 
 async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
-    """At most nine calls, one with a long prompt. What the endpoint refuses for good ends it; nothing is raised but for
-    bugs. One that goes by rules is not asked for what only others fail at."""
-    findings: list[ProbeFinding] = []
-    thought = False
+    """At most nine calls, one with a long prompt, and six more of a model whose calls its server cannot read. What the
+    endpoint refuses for good ends it; nothing is raised but for bugs. One that goes by rules is not asked for what only
+    others fail at."""
+    try:
+        calls, completions = await _calls(model, llm)
+    except ProviderError as error:
+        return [ProbeFinding(name="tool calls", ok=False, detail=str(error), remedy="fix the error above")]
+    findings, thought = [calls], any(completion.message.reasoning for completion in completions)
+    model = model.model_copy(update={"tools": calls.found.mode if calls.found else model.tools})
     for name, tried in (_TRIES if model.capabilities.understands else _TRIES_OF_RULES).items():
         try:
             (ok, detail, remedy), completions = await tried(model, llm)
@@ -59,12 +69,13 @@ async def _reasoning(model: ModelConfig, llm: LLM, where: str) -> ProbeFinding:
     sent back: by the prompt tokens of one conversation without and with a long one."""
     call = ToolCall(id="call00000", name="search", arguments='{"query":"Ostrava Point lighthouse"}')
     said = Message(role="assistant", reasoning=_LONG_THOUGHT, tool_calls=(call,))
-    messages = [Message(role="system", content=_SYSTEM), Message(role="user", content=_QUESTION)]
+    messages = [*OPENING]
     messages += [said, Message(role="tool", content=_FOUND, tool_call_id=call.id, name=call.name)]
     request = Request(
         model=model.model,
         messages=tuple(messages),
         tools=SOLVER_TOOLS,
+        calls=model.calls,
         sampling=model.sampling.model_copy(update={"max_tokens": 16}),
     )
     without, sent = [
@@ -85,9 +96,17 @@ async def _reasoning(model: ModelConfig, llm: LLM, where: str) -> ProbeFinding:
     return ProbeFinding(name="reasoning", ok=False, detail=detail, remedy=remedy)
 
 
-async def _tools(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]:
+async def _calls(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, Sequence[Completion]]:
+    """How it calls tools, in the mode that it gets."""
+    found, tried = await choose(model, partial(_tools, model, llm))
+    detail = f"{found.mode}, since {found.why}: {tried.detail}" if tried.ok else tried.detail
+    finding = ProbeFinding(name="tool calls", ok=tried.ok, detail=detail, remedy=tried.remedy, found=found)
+    return finding, tried.completions
+
+
+async def _tools(model: ModelConfig, llm: LLM, mode: ToolMode) -> Try:
     """Search, read, answer: with a turn that is forced in the end."""
-    messages = [Message(role="system", content=_SYSTEM), Message(role="user", content=_QUESTION)]
+    messages = [*OPENING]
     made: list[Completion] = []
     called: list[str] = []
     for turn in range(_TURNS):
@@ -95,15 +114,14 @@ async def _tools(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]
             model=model.model,
             messages=tuple(messages),
             tools=SOLVER_TOOLS,
+            calls=mode,
             tool_choice="answer" if turn == _TURNS - 1 else "auto",
             sampling=model.sampling,
             thoughts=model.keeps_thoughts and turn > 0,
         )
         made.append(completion := await llm.complete(request))
-        problem = _problem(completion)
-        if problem:
-            detail = f"turn {turn + 1}: {problem}"
-            return (False, detail, f"try {_BIG}"), made
+        if wrong := problem(completion):
+            return Try(ok=False, detail=f"turn {turn + 1}: {wrong}", completions=made, remedy=f"try {_BIG}")
         call = completion.message.tool_calls[0].model_copy(update={"id": f"call{turn:05d}"})
         called.append(call.name)
         if call.name == "answer":
@@ -114,34 +132,16 @@ async def _tools(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]
     tokens = sum(completion.usage.prompt_tokens for completion in made)
     cached = sum(completion.usage.cached_tokens for completion in made)
     detail = f"{' → '.join(called)}, {right}; {cached} of {tokens} prompt tokens were cached"
-    if any(call.repaired for completion in made for call in completion.message.tool_calls):
-        detail += "; a strict parser would not read them all: they are read, and marked as repaired"
     remedy = "" if said else f"it never answered, though the call was forced; try {_BIG}"
-    return (bool(said), detail, remedy), made
+    found = Try(ok=bool(said), detail=detail, completions=made, remedy=remedy)
+    if found.repaired:
+        detail += "; a strict parser would not read them all: they are read, and marked as repaired"
+    return found._replace(detail=detail)
 
 
 def _observed(completion: Completion, call: ToolCall) -> list[Message]:
     said = completion.message.model_copy(update={"tool_calls": (call,)})
     return [said, Message(role="tool", content=_FOUND, tool_call_id=call.id, name=call.name)]
-
-
-def _problem(completion: Completion) -> str:
-    """What is wrong with a turn that should hold a call, in words; nothing where all is well."""
-    if completion.finish is Finish.EMPTY:
-        return "it thought, and then said nothing; the server may file calls under the reasoning"
-    if completion.finish is Finish.CONTEXT:
-        return "even this short conversation does not fit its context together with max_tokens"
-    if not completion.message.tool_calls:
-        cut = ", cut off at the token limit" if completion.finish is Finish.LENGTH else ""
-        return f"it called no tool{cut}"
-    call = completion.message.tool_calls[0]
-    if call.name not in _SHAPES:
-        return f"it called '{call.name[:40]}', which was not offered"
-    try:
-        parse(_SHAPES[call.name], call.arguments)
-    except FormatError as error:
-        return f"the arguments of '{call.name}' cannot be read ({error})"
-    return ""
 
 
 async def _structured(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]:
@@ -160,9 +160,8 @@ async def _structured(model: ModelConfig, llm: LLM) -> tuple[Found, list[Complet
     return (True, detail, ""), [completion]
 
 
-_TRIES_OF_RULES = {"tool calls": _tools, "structured output": _structured}
+_TRIES_OF_RULES = {"structured output": _structured}
 _TRIES = {
-    "tool calls": _tools,
     "nested calls": nested_call,
     "structured output": _structured,
     "long prompt": long_prompt,

@@ -13,6 +13,7 @@ from pipeline import prompts
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import RunConfig
 from pipeline.config.limits import AgentLimits
+from pipeline.config.models import ToolMode
 from pipeline.config.sft_settings import SftConfig
 from pipeline.llm.base import Tool
 from pipeline.types import Data, Record, sha256
@@ -39,6 +40,8 @@ class Environment(Data):
     """Where the answer is to be read."""
     reasoning: Literal["keep", "strip"] = "strip"
     """Whether the solver was sent its thoughts of earlier turns again."""
+    calls: ToolMode = Field("native", exclude_if=lambda mode: mode == "native")
+    """How the solver was told of the tools and wrote its calls: see `models.<role>.tools`."""
     teacher_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy: str = Field("", exclude=True)
@@ -86,6 +89,7 @@ def environment(config: RunConfig) -> Environment:
         limits=config.solver,
         final_answer="the argument `answer` of the call of the tool `answer`",
         reasoning=config.models.of("solver").reasoning,
+        calls=config.models.of("solver").calls,
         teacher_reasoning=config.models.of("teacher").reasoning,
         unanswerable=config.questions.twins(config.models) > 0,
         policy=config.gates.policy,

@@ -32,7 +32,9 @@ Found = tuple[bool, str, str]
 async def nested_call(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]:
     """What a generator ends with. Some parsers give the lists in it as text, or lose them."""
     messages = (Message(role="user", content=_NESTED),)
-    request = Request(model=model.model, messages=messages, tools=(PROPOSE,), sampling=model.sampling)
+    request = Request(
+        model=model.model, messages=messages, tools=(PROPOSE,), calls=model.calls, sampling=model.sampling
+    )
     completion = await llm.complete(request)
     if not completion.message.tool_calls:
         cut = ", cut off at the token limit" if completion.finish is Finish.LENGTH else ""

@@ -20,7 +20,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.config.runtime import Runtime
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
-from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, read, stages
+from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, read, stages, tool_modes
 from pipeline.run.locate import each, reopened, run_folder, shard_folders
 from pipeline.run.resume import regate
 from pipeline.types import Record
@@ -91,7 +91,8 @@ def merge(
 def _generate(config: RunConfig, folder: Path | None, watch: RunCallbacks | None, runner: Runner) -> RunResult:
     prepare.reach(config)
     # `resume` may be called from another folder than this command was.
-    return runner(prepare.absolute_paths(config), folder, watch or LogCallbacks())
+    config = prepare.absolute_paths(config)
+    return runner(config if folder else tool_modes.resolved(config), folder, watch or LogCallbacks())
 
 
 def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = None) -> list[Record]:
@@ -101,7 +102,7 @@ def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = N
 
     config = config.with_how(pairs=pairs, seeds=None)
     prepare.reach(config)
-    return _wait(previewing.preview(config, watch or LogCallbacks()))
+    return _wait(previewing.preview(tool_modes.resolved(config), watch or LogCallbacks()))
 
 
 def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = None) -> Iterator[Record]:
@@ -184,6 +185,7 @@ def measure(
 
     known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
     prepare.reach(config)
+    config = tool_modes.resolved(config, ("solver",))
     corpus = prepare.corpus(config)
     known = measuring.located(known[:limit], corpus)
     context = prepare.context(config, corpus)
