@@ -91,8 +91,7 @@ def merge(
 def _generate(config: RunConfig, folder: Path | None, watch: RunCallbacks | None, runner: Runner) -> RunResult:
     prepare.reach(config)
     # `resume` may be called from another folder than this command was.
-    config = prepare.absolute_paths(config)
-    return runner(config if folder else tool_modes.resolved(config), folder, watch or LogCallbacks())
+    return runner(prepare.absolute_paths(config), folder, watch or LogCallbacks())
 
 
 def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = None) -> list[Record]:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +20,10 @@ from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig, ToolMode
 from pipeline.config.roles import Models
 from pipeline.corpus import progress_log
+from pipeline.llm.base import LLM
+from pipeline.llm.ledger import Ledger, counting
 from pipeline.run import prepare
+from pipeline.run.attempts import MODES, Attempt, AttemptLog
 from pipeline.run.resume import NAME as RUN
 from pipeline.store.files import write_json
 
@@ -35,30 +39,64 @@ def resolved(config: RunConfig, roles: Sequence[str] = CALLERS, known: Models | 
 
     A run that was begun says itself how its models are asked.
     """
+    return found(config, roles, known)[0]
+
+
+def found(
+    config: RunConfig, roles: Sequence[str] = CALLERS, known: Models | None = None
+) -> tuple[RunConfig, Ledger | None]:
+    """As `resolved`, with what was paid for it, if anything was."""
     if (config.folder() / RUN).exists():
-        return config
+        return config, None
     before = {one.model for one in known.all()} if known else set()
     playing = [*map(config.models.of, roles), *config.models.policies.values()]
-    unknown = {
-        one.model: one
-        for one in playing
-        if one.tools == "auto" and not one.capabilities.calls_tools and one.model not in before
-    }
-    kept = _kept(config.how.out)
-    found = {name: finding for name, finding in kept.items() if name in unknown}
-    if left := [one for name, one in unknown.items() if name not in found]:
+    open_ones = {one.model: one for one in playing if one.tools == "auto" and not one.capabilities.calls_tools}
+    unknown = {name: one for name, one in open_ones.items() if name not in before}
+    findings = {name: finding for name, finding in _kept(config.how.out).items() if name in unknown}
+    paid = None
+    if left := [one for name, one in unknown.items() if name not in findings]:
         with ThreadPoolExecutor(1, thread_name_prefix="digsite") as pool:
-            asked = pool.submit(lambda: asyncio.run(_asked(config, left))).result()
+            asked, ledger = pool.submit(lambda: asyncio.run(_asked(config, left))).result()
         for name, finding in asked.items():
             _say(name, finding.mode, finding.why)
-        found |= asked
-    modes = {name: finding.mode for name, finding in found.items() if finding.mode != "native"}
-    return config.model_copy(update={"models": _with(config.models, modes)}) if modes else config
+        findings |= asked
+        paid = ledger if ledger.spending.total.paid.calls else None
+    modes = {name: finding.mode for name, finding in findings.items() if finding.mode != "native"}
+    return config.model_copy(update={"models": _with(config.models, modes)}) if modes else config, paid
 
 
-async def _asked(config: RunConfig, models: Sequence[ModelConfig]) -> dict[str, ModeFinding]:
-    llm = prepare.model(config)
-    return {one.model: await find(one, llm) for one in models}
+async def _asked(config: RunConfig, models: Sequence[ModelConfig]) -> tuple[dict[str, ModeFinding], Ledger]:
+    from pipeline.llm.llama import LlamaModel
+
+    clients: list[LLM] = []
+
+    def connected(one: ModelConfig) -> LLM:
+        clients.append(prepare.connect(config, one))
+        return clients[-1]
+
+    llm = prepare.model(config, connected=connected)
+    try:
+        with counting() as ledger:
+            return {one.model: await find(one, llm) for one in models}, ledger
+    finally:
+        # The run loads weights of its own.
+        for client in clients:
+            if isinstance(client, LlamaModel):
+                client.close()
+
+
+def note(folder: Path, ledger: Ledger) -> None:
+    """Add what was paid to the attempts of the run in `folder`, whose lock the caller holds."""
+    row = Attempt(
+        key="",
+        ended=MODES,
+        reason="",
+        began=ledger.began.isoformat(timespec="milliseconds"),
+        seconds=ledger.seconds,
+        spent=ledger.spending,
+    )
+    with closing(AttemptLog(folder)) as notes:
+        notes.add(row)
 
 
 @cache
