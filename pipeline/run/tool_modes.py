@@ -45,7 +45,7 @@ def resolved(config: RunConfig, roles: Sequence[str] = CALLERS, known: Models | 
 def found(
     config: RunConfig, roles: Sequence[str] = CALLERS, known: Models | None = None
 ) -> tuple[RunConfig, Ledger | None]:
-    """As `resolved`, with what was paid for it, if anything was."""
+    """As `resolved`, with what it took, if any model was asked."""
     if (config.folder() / RUN).exists():
         return config, None
     before = {one.model for one in known.all()} if known else set()
@@ -53,16 +53,15 @@ def found(
     open_ones = {one.model: one for one in playing if one.tools == "auto" and not one.capabilities.calls_tools}
     unknown = {name: one for name, one in open_ones.items() if name not in before}
     findings = {name: finding for name, finding in _kept(config.how.out).items() if name in unknown}
-    paid = None
+    taken = None
     if left := [one for name, one in unknown.items() if name not in findings]:
         with ThreadPoolExecutor(1, thread_name_prefix="digsite") as pool:
-            asked, ledger = pool.submit(lambda: asyncio.run(_asked(config, left))).result()
+            asked, taken = pool.submit(lambda: asyncio.run(_asked(config, left))).result()
         for name, finding in asked.items():
             _say(name, finding.mode, finding.why)
         findings |= asked
-        paid = ledger if ledger.spending.total.paid.calls else None
     modes = {name: finding.mode for name, finding in findings.items() if finding.mode != "native"}
-    return config.model_copy(update={"models": _with(config.models, modes)}) if modes else config, paid
+    return config.model_copy(update={"models": _with(config.models, modes)}) if modes else config, taken
 
 
 async def _asked(config: RunConfig, models: Sequence[ModelConfig]) -> tuple[dict[str, ModeFinding], Ledger]:
@@ -86,7 +85,7 @@ async def _asked(config: RunConfig, models: Sequence[ModelConfig]) -> tuple[dict
 
 
 def note(folder: Path, ledger: Ledger) -> None:
-    """Add what was paid to the attempts of the run in `folder`, whose lock the caller holds."""
+    """Add what it took to the attempts of the run in `folder`, whose lock the caller holds."""
     row = Attempt(
         key="",
         ended=MODES,
