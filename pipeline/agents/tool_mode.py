@@ -4,7 +4,7 @@ The server's own comes first: it is what models are trained for. A model whose c
 constrained to one, if the server can do that; only else is it asked in words.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from pipeline.agents.parse import parse
@@ -26,13 +26,9 @@ class Try(NamedTuple):
 
     ok: bool
     detail: str
-    completions: Sequence[Completion]
+    repaired: bool = False
+    """Had a call to be looked for in the text, or to be mended?"""
     remedy: str = ""
-
-    @property
-    def repaired(self) -> bool:
-        """Had a call to be looked for in the text, or to be mended?"""
-        return any(call.repaired for one in self.completions for call in one.message.tool_calls)
 
 
 class ModeFinding(Data):
@@ -68,7 +64,8 @@ async def find(model: ModelConfig, llm: LLM) -> ModeFinding:
         request = Request(model=model.model, messages=OPENING, tools=SOLVER_TOOLS, calls=mode, sampling=model.sampling)
         completion = await llm.complete(request)
         detail = problem(completion)
-        return Try(ok=not detail, detail=detail, completions=[completion])
+        repaired = any(call.repaired for call in completion.message.tool_calls)
+        return Try(ok=not detail, detail=detail, repaired=repaired)
 
     return (await choose(model, tried))[0]
 

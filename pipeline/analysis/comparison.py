@@ -1,6 +1,7 @@
 """Two runs beside each other, as plain data that a page and a command show: second minus first, with 95 % intervals."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -223,14 +224,10 @@ def _ends(side: _Side) -> dict[str, int]:
 
 def _steps(first: _Side, second: _Side) -> Iterator[dict[str, int]]:
     """Of each, with the numbers of steps that only the other has."""
-    found = [
-        dict(side.rows["pair_steps"].drop_nulls().cast(pl.Int64).value_counts().rows()) for side in (first, second)
-    ]
+    found = [Counter(side.rows["pair_steps"].drop_nulls().cast(pl.Int64)) for side in (first, second)]
     for counts in found:
-        yield {
-            f"{steps} {'step' if steps == 1 else 'steps'}": counts.get(steps, 0)
-            for steps in sorted({*found[0], *found[1]})
-        }
+        steps = sorted(found[0] | found[1])
+        yield {f"{step} {'step' if step == 1 else 'steps'}": counts[step] for step in steps}
 
 
 def _rates(side: _Side) -> dict[str, int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 _YAML = re.compile(r"\A---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\A\+\+\+[ \t]*\n(.{0,65536}?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_DEEPEST = 64
+_PLAIN = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")}
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
@@ -31,31 +31,28 @@ def yaml(source: str, *, strict: bool = False) -> Any:
     tags. Raises ValueError where it is no YAML, or nested too deep."""
     import yaml as library  # noqa: TID251 - no settings
 
-    stack: list[list[Any]] = [[]]
+    seen = set[int]()
+
+    def value(node: Any) -> Any:
+        again = id(node) in seen
+        if strict and (again or node.tag not in _PLAIN):
+            raise ValueError("YAML with aliases or tags")
+        seen.add(id(node))
+        if again:
+            return ""
+        if isinstance(node, library.ScalarNode):
+            return "" if node.style is None and node.value in _NULLS else node.value
+        if isinstance(node, library.SequenceNode):
+            return list(map(value, node.value))
+        pairs = [(value(key), value(item)) for key, item in node.value]
+        if strict and any(key == "<<" for key, _ in pairs):
+            raise ValueError("YAML with merges")
+        return {key: item for key, item in pairs if isinstance(key, str)}
+
     try:
-        for event in library.parse(source, Loader=library.BaseLoader):
-            if strict and (isinstance(event, library.AliasEvent) or getattr(event, "tag", None)):
-                raise ValueError("YAML with aliases or tags")
-            if isinstance(event, library.CollectionStartEvent):
-                stack.append([])
-                if len(stack) > _DEEPEST:
-                    raise ValueError("YAML that is nested too deep")
-            elif isinstance(event, library.ScalarEvent):
-                stack[-1].append("" if event.style is None and event.value in _NULLS else event.value)
-            elif isinstance(event, library.AliasEvent):
-                stack[-1].append("")
-            elif isinstance(event, library.CollectionEndEvent):
-                items = stack.pop()
-                stack[-1].append(
-                    _mapping(items, strict=strict) if isinstance(event, library.MappingEndEvent) else items
-                )
+        node = library.compose(source, Loader=library.BaseLoader)
+        return None if node is None else value(node)
+    except RecursionError as error:
+        raise ValueError("YAML that is nested too deep") from error
     except (library.YAMLError, OverflowError) as error:
         raise ValueError(str(error).splitlines()[0]) from error
-    return stack[0][0] if len(stack[0]) == 1 else None
-
-
-def _mapping(items: list[Any], *, strict: bool) -> dict[str, Any]:
-    mapping = {key: value for key, value in zip(items[::2], items[1::2], strict=True) if isinstance(key, str)}
-    if strict and "<<" in mapping:
-        raise ValueError("YAML with merges")
-    return mapping

@@ -59,10 +59,6 @@ class Mark(Data):
     """When, in ISO 8601."""
 
     @property
-    def said(self) -> tuple[bool | None, bool | None, bool | None, str]:
-        return self.right, self.unique, self.natural, self.note
-
-    @property
     def answered(self) -> bool:
         """Did the person answer anything that is asked?"""
         return any(getattr(self, name) is not None for name in ASKED)
@@ -84,7 +80,7 @@ def add(folder: Path, marks: Iterable[Mark]) -> None:
         with closing(Appender(path)) as lines:
             for mark in marks:
                 known = before.get((mark.key, mark.reviewer), Mark(key=mark.key, reviewer=mark.reviewer, at=""))
-                if known.said != mark.said:
+                if mark.model_copy(update={"at": known.at}) != known:
                     lines.append(mark.model_dump_json().encode())
 
 

@@ -16,7 +16,8 @@ from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.text import contains
-from pipeline.types import AnswerType, Distractor, Draft, Hop, Kind, Message, Usage
+from pipeline.types import AnswerType, Distractor, Draft, Hop, Message, Usage
+from pipeline.types.distractor import Kind
 from tests.hostile import HOSTILE
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM

@@ -7,6 +7,7 @@ matter it stands in ASCII-only quoted scalars, in the body in fences longer than
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,6 @@ from pipeline.config import RunConfig
 from pipeline.exports.card.features import features
 from pipeline.exports.card.glossary import TWINS, gloss
 from pipeline.exports.mix.mix_version import Mix
-from pipeline.exports.trajectories.selection import SelectionCounts
 from pipeline.exports.views import base
 from pipeline.gates.benchmarks import checked as benchmarks
 from pipeline.gates.licence import share_alike
@@ -65,7 +65,7 @@ class Contents(Data):
     """How much of the corpus may be passed on, as its manifest says."""
     language_detected: bool = False
     examples: tuple[Draft, ...] = ()
-    selected: dict[str, SelectionCounts] = Field(default_factory=dict)
+    selected: dict[str, dict[str, int]] = Field(default_factory=dict)
     """By agent, what became of its rollouts on their way into `sft`."""
     mix: Mix | None = None
     """What was mixed, where it is of several runs."""
@@ -86,16 +86,10 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         contents=contents,
         config=config,
         target=band.explained(config),
-        what=json.dumps(config.shown(), indent=2),
         gates=gates.described(config.gates),
         benchmarks=benchmarks.coverage(config.gates),
-        sft_settings=json.dumps(config.sft.model_dump(mode="json"), indent=2),
-        gate_settings=json.dumps(config.gates.shown(), indent=2),
-        prompts=config.digested()["prompts"],
-        lineage=figures.lineage,
         lineages=list({lineage.attribution: lineage for lineage in figures.lineages}.values()) or [None],
         corpora=_corpora(figures, config),
-        shared=config.models.shared(),
         share_alike=[lineage.licence for lineage in figures.lineages if share_alike(lineage.licence)],
     )
 
@@ -179,13 +173,5 @@ def _ascii(text: str) -> str:
     )
 
 
-_JINJA.filters |= {
-    "fence": fence,
-    "bar": bar,
-    "code": code,
-    "gloss": gloss,
-    "twin_gloss": TWINS.__getitem__,
-    "short": short,
-    "percent": percent,
-    "number": "{:,}".format,
-}
+_JINJA.filters |= {function.__name__: function for function in (fence, bar, code, gloss, short, percent)}
+_JINJA.filters |= {"twin_gloss": TWINS.__getitem__, "number": "{:,}".format, "json": partial(json.dumps, indent=2)}

@@ -10,7 +10,6 @@ from pipeline import registry
 from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.reward import standalone
-from pipeline.store.arrow import columns
 from pipeline.types import Message, PolicyMeasurement, Record, Status, curriculum
 from pipeline.types.twin_record import twin_of
 
@@ -70,13 +69,13 @@ class View(Protocol):
         ...
 
 
-def projection(**table: tuple[Any, Callable[..., Any]]) -> tuple[pa.Schema, Callable[..., dict[str, Any]]]:
-    """A schema and a function that makes a row, from each column's type and how it is read."""
+def projection(**table: tuple[Any, Callable[..., Any]]) -> tuple[dict[str, Any], Callable[..., dict[str, Any]]]:
+    """The columns and a function that makes a row, from each column's type and how it is read."""
 
     def row(*values: Any) -> dict[str, Any]:
         return {name: read(*values) for name, (_, read) in table.items()}
 
-    return columns(**{name: kind for name, (kind, _) in table.items()}), row
+    return {name: kind for name, (kind, _) in table.items()}, row
 
 
 def names() -> list[str]:
