@@ -79,8 +79,8 @@ async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
     name = _CALLS
     try:
         mode, tool_calls = await choose(model, partial(_tools, model, ask))
-        why = f"{mode.mode}, since {mode.why}: " if tool_calls.ok else ""
-        found[name] = (why + tool_calls.detail, tool_calls.remedy)
+        said = f"{mode.mode}, since {mode.why}: {tool_calls.detail}"
+        found[name] = (said if tool_calls.ok else f"{tool_calls.detail}; {mode.why}", tool_calls.remedy)
         model = model.model_copy(update={"tools": mode.mode})
         for name, tried in (_TRIES if model.capabilities.understands else _TRIES_OF_RULES).items():
             found[name] = await tried(model, ask)

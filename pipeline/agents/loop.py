@@ -120,8 +120,10 @@ async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -
     if not calls:
         why = _UNUSABLE.get(completion.finish, "called no tool")
         names = ", ".join(tool.name for tool in agent.tools)
-        shown = "" if agent.model.calls == "native" else f", such as {example(agent.tools[-1 if forced else 0])}"
-        _error(state, Message(role="user", content=f"Your last message {why}. Call one of: {names}{shown}."))
+        if (mode := agent.model.calls) != "native":
+            names += f", for example\n{example(agent.tools[-1 if forced else 0], tagged=mode == 'text')}"
+        end = "" if mode != "native" else "."
+        _error(state, Message(role="user", content=f"Your last message {why}. Call one of: {names}{end}"))
     checks = state.checks
     for place, call in enumerate(calls):
         content, good = await carry_out(agent, state, call, place)

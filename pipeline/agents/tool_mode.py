@@ -54,7 +54,7 @@ async def choose(model: ModelConfig, tried: Callable[[ToolMode], Awaitable[Try]]
     text = await tried("text")
     if text.ok:
         return ModeFinding(mode="text", why=f"{lacks}, and by structured output too ({schema.detail})"), text
-    return ModeFinding(mode="native", why="it calls no tool in any mode"), native
+    return ModeFinding(mode="native", why="so in no mode that was tried"), native
 
 
 async def find(model: ModelConfig, llm: LLM) -> ModeFinding:

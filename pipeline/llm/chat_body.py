@@ -4,6 +4,7 @@ System prompt and tools come first and never change within a conversation, and m
 can cache the prefix. Parameters that a server refuses are left out: its `Dialect`.
 """
 
+from collections.abc import Container
 from typing import Any
 
 import orjson
@@ -109,25 +110,27 @@ def _choice(choice: str) -> str | dict[str, Any]:
 
 
 def _format(output: Schema) -> dict[str, Any]:
-    schema = {"name": output.name, "schema": strictly(inlined(output.body)), "strict": True}
+    # A call's texts are read leniently, and must end.
+    kept = ("maxLength",) if output.name == text_tools.CALL else ()
+    schema = {"name": output.name, "schema": strictly(inlined(output.body), kept), "strict": True}
     return {"type": "json_schema", "json_schema": schema}
 
 
-def strictly(schema: Any) -> Any:
-    """The schema for strict mode: closed objects, all properties required, no defaults and no lengths.
+def strictly(schema: Any, kept: Container[str] = ()) -> Any:
+    """The schema for strict mode: closed objects, all properties required, no defaults, no lengths but those `kept`.
 
     With a length xgrammar allows control characters in strings.
     """
     if isinstance(schema, list):
-        return [strictly(item) for item in schema]
+        return [strictly(item, kept) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    properties = schema.get("properties")
-    tree = {
-        key: {name: strictly(item) for name, item in value.items()} if key == "properties" else strictly(value)
-        for key, value in schema.items()
-        if key not in _UNSTRICT
-    }
-    if isinstance(properties, dict):
+    tree: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            tree[key] = {name: strictly(item, kept) for name, item in value.items()}
+        elif key in kept or key not in _UNSTRICT:
+            tree[key] = strictly(value, kept)
+    if isinstance(properties := schema.get("properties"), dict):
         tree |= {"required": list(properties), "additionalProperties": False}
     return tree

@@ -18,6 +18,8 @@ from pipeline.types import Message, ToolCall
 
 CALL = "call"
 """The name of the schema of a call."""
+LONGEST = 300
+"""Letters of a query, an id or an answer that is asked for by schema."""
 _TEXT = """You have these tools:
 {tools}
 
@@ -42,17 +44,27 @@ def without_tools(request: Request, *, constrained: bool) -> Request:
 
 
 def call_schema(tools: Iterable[Tool]) -> Schema:
-    """The schema of a call of one of these tools: a union, which the name tells apart."""
+    """The schema of a call of one of these tools: a union, which the name tells apart. A small model that is let write
+    nothing but a text writes on and on: those that stand by themselves end somewhere."""
     kinds: list[dict[str, Any]] = [
         {
             "type": "object",
-            "properties": {"name": {"type": "string", "const": tool.name}, "arguments": inlined(tool.parameters)},
+            "properties": {"name": {"type": "string", "const": tool.name}, "arguments": _bounded(tool)},
             "required": ["name", "arguments"],
             "additionalProperties": False,
         }
         for tool in tools
     ]
     return Schema(name=CALL, body=kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
+
+
+def _bounded(tool: Tool) -> dict[str, Any]:
+    schema = inlined(tool.parameters)
+    parts = schema.get("properties", {})
+    if any(part.get("type") != "string" for part in parts.values()):
+        return dict(schema)
+    bounded = {name: part if "enum" in part else {**part, "maxLength": LONGEST} for name, part in parts.items()}
+    return {**schema, "properties": bounded}
 
 
 def sole_call(text: str, offered: Offered) -> ToolCall | None:
@@ -64,9 +76,10 @@ def sole_call(text: str, offered: Offered) -> ToolCall | None:
     return ToolCall(id="text0", name=name, arguments=written(given)) if offered.fits(name, given) else None
 
 
-def example(tool: Tool) -> str:
-    """A right call of the tool, with dots for what the model must say."""
-    return f'{{"name": "{tool.name}", "arguments": {right(tool)}}}'
+def example(tool: Tool, *, tagged: bool = False) -> str:
+    """A right call of the tool, with dots for what the model must say; `tagged` as in the mode `text`."""
+    call = f'{{"name": "{tool.name}", "arguments": {right(tool)}}}'
+    return f"<tool_call>{call}</tool_call>" if tagged else call
 
 
 def right(tool: Tool) -> str:

@@ -84,8 +84,14 @@ def test_a_model_is_asked_in_its_mode_and_shown_a_call_where_it_made_none(
 ) -> None:
     done, llm = run(["In Vessby.", ANSWER], model=ModelConfig(provider="openai", model="m", tools=mode))
     assert {request.calls for request in llm.requests} == {mode}
-    shown = "" if mode == "native" else ', such as {"name": "search", "arguments": {"query":"..."}}'
-    assert done.messages[2].content == f"Your last message called no tool. Call one of: search, open, answer{shown}."
+    right = '{"name": "search", "arguments": {"query":"..."}}'
+    shown = {
+        "native": ".",
+        "schema": f", for example\n{right}",
+        "text": f", for example\n<tool_call>{right}</tool_call>",
+    }
+    said = "Your last message called no tool. Call one of: search, open, answer"
+    assert done.messages[2].content == said + shown[mode]
 
 
 def test_searches_are_answered_until_the_model_answers() -> None:
