@@ -14,7 +14,7 @@ from pipeline.llm import reply
 from pipeline.llm.base import Request
 from pipeline.llm.chat_body import body
 from pipeline.types import Message, Record
-from tests.records import accepted, confirmed, draft, round_, world
+from tests.records import Style, accepted, confirmed, draft, round_, world
 
 MODES: tuple[ToolMode, ...] = ("schema", "text")
 
@@ -24,7 +24,7 @@ def told(mode: ToolMode) -> Environment:
     return environment(build(values={"models": {"default": model}}))
 
 
-def record(*styles: str) -> Record:
+def record(*styles: Style) -> Record:
     w = world(1)
     made = accepted(1).model_copy(update={"rounds": (round_(w, draft(w), 0, styles),)})
     return confirmed(made, w, styles)
