@@ -166,7 +166,8 @@ async def nested_call(model: ModelConfig, ask: Ask) -> Found:
     completion = await ask(messages=(Message(role="user", content=_NESTED),), tools=(PROPOSE,))
     if not completion.message.tool_calls:
         cut = ", cut off at the token limit" if completion.finish is Finish.LENGTH else ""
-        return f"it did not call `{PROPOSE.name}`{cut}: a run would give no question", f"try {PARSER}"
+        longer = "raise sampling.max_tokens, or " if cut else ""
+        return f"it did not call `{PROPOSE.name}`{cut}: a run would give no question", f"{longer}try {PARSER}"
     call = completion.message.tool_calls[0]
     try:
         hops = parse(ProposeArguments, call.arguments).hops

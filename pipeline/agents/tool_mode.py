@@ -30,6 +30,11 @@ class Try(NamedTuple):
     """Had a call to be looked for in the text, or to be mended?"""
     remedy: str = ""
 
+    @property
+    def failure(self) -> str:
+        """In what it failed, without the particulars."""
+        return self.detail.partition(";")[0]
+
 
 class ModeFinding(Data):
     """The mode that a model gets."""
@@ -45,15 +50,15 @@ async def choose(model: ModelConfig, tried: Callable[[ToolMode], Awaitable[Try]]
     native = await tried("native")
     if model.capabilities.calls_tools or (native.ok and not native.repaired):
         return ModeFinding(mode="native", why="the server gives its calls"), native
-    lacks = _UNREAD if native.ok else f"by the server's own calls it fails ({native.detail})"
+    lacks = _UNREAD if native.ok else f"by the server's own calls it fails ({native.failure})"
     schema = await tried("schema")
     if schema.ok:
         return ModeFinding(mode="schema", why=lacks), schema
     if native.ok:
-        return ModeFinding(mode="native", why=f"{_UNREAD}, and structured output fails ({schema.detail})"), native
+        return ModeFinding(mode="native", why=f"{_UNREAD}, and structured output fails ({schema.failure})"), native
     text = await tried("text")
     if text.ok:
-        return ModeFinding(mode="text", why=f"{lacks}, and by structured output too ({schema.detail})"), text
+        return ModeFinding(mode="text", why=f"{lacks}, and by structured output too ({schema.failure})"), text
     return ModeFinding(mode="native", why="so in no mode that was tried"), native
 
 
