@@ -5,36 +5,29 @@ reasoning, structured output that it ignores, a context that is too short.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import orjson
+from pydantic import Field
 
 from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, judge_prompt
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import (
-    PROPOSE,
-    SOLVER_TOOLS,
-    AnswerArguments,
-    OpenArguments,
-    ProposeArguments,
-    SearchArguments,
-)
-from pipeline.config.models import ModelConfig
+from pipeline.agents.tool_mode import OPENING, QUESTION, ModeFinding, Try, choose, problem
+from pipeline.agents.tools import PROPOSE, SOLVER_TOOLS, AnswerArguments, ProposeArguments
+from pipeline.config.models import ModelConfig, ToolMode
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request
 from pipeline.llm.endpoint import longer_context, prompt_cut
 from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import AnswerType, Data, Message, ToolCall
 
-_SYSTEM = "You answer questions by searching a small corpus. Call `search` first, then `answer` with a short answer."
-_QUESTION = "In which year was the lighthouse of Ostrava Point first lit?"
-_BEGUN = (Message(role="system", content=_SYSTEM), Message(role="user", content=_QUESTION))
 _FOUND = "Doc 1 [p0123456789ab] Ostrava Point\nThe lighthouse of Ostrava Point was first lit in 1874 by Ada Brannick."
-_CASE = NearMiss(question=_QUESTION, answer="1874", answer_type=AnswerType.NUMBER, response="in 1874")
+_CASE = NearMiss(question=QUESTION, answer="1874", answer_type=AnswerType.NUMBER, response="in 1874")
 _LONG_THOUGHT = " ".join(["The question names a lighthouse, so that I look for its page."] * 20)
 _BOUNDARY = "0123456789abcdef"
-_SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArguments, "answer": AnswerArguments}
 _TURNS = 3
+_CALLS = "tool calls"
 PARSER = "the tool parser of the model's family (vLLM: --enable-auto-tool-choice --tool-call-parser ...)"
 _NESTED = f"""Call `{PROPOSE.name}` once, with exactly this and nothing else:
 - question: In which year was the lighthouse first lit that stands in the town where Ada Brannick was born?
@@ -63,22 +56,32 @@ class ProbeFinding(Data):
     ok: bool
     detail: str
     remedy: str = ""
+    found: ModeFinding | None = Field(None, exclude=True)
+    """How the model is to be asked for calls, of the check of that."""
 
 
 async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
-    """At most nine calls, one with a long prompt. What the endpoint refuses for good ends it; nothing is raised but for
-    bugs. One that goes by rules is not asked for what only others fail at."""
+    """At most nine calls, one with a long prompt, and six more of a model whose calls its server cannot read. What the
+    endpoint refuses for good ends it; nothing is raised but for bugs. One that goes by rules is not asked for what only
+    others fail at."""
     found: dict[str, Found] = {}
+    mode: ModeFinding | None = None
     thought = False
 
     async def ask(**fields: Any) -> Completion:
         nonlocal thought
-        completion = await llm.complete(Request(**{"model": model.model, "sampling": model.sampling, **fields}))
+        completion = await llm.complete(
+            Request(**{"model": model.model, "sampling": model.sampling, "calls": model.calls, **fields})
+        )
         thought = thought or bool(completion.message.reasoning)
         return completion
 
-    name = ""
+    name = _CALLS
     try:
+        mode, tool_calls = await choose(model, partial(_tools, model, ask))
+        said = f"{mode.mode}, since {mode.why}: {tool_calls.detail}"
+        found[name] = (said if tool_calls.ok else f"{tool_calls.detail}; {mode.why}", tool_calls.remedy)
+        model = model.model_copy(update={"tools": mode.mode})
         for name, tried in (_TRIES if model.capabilities.understands else _TRIES_OF_RULES).items():
             found[name] = await tried(model, ask)
         name = "reasoning"
@@ -87,7 +90,8 @@ async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
             found[name] = await _reasoning(model, ask, "separate from the answer" if thought else "none so far")
     except ProviderError as error:
         found[name] = (str(error), "fix the error above")
-    return [ProbeFinding(name=name, ok=not mend, detail=said, remedy=mend) for name, (said, mend) in found.items()]
+    findings = [ProbeFinding(name=name, ok=not mend, detail=said, remedy=mend) for name, (said, mend) in found.items()]
+    return [findings[0].model_copy(update={"found": mode}), *findings[1:]]
 
 
 async def _reasoning(model: ModelConfig, ask: Ask, where: str) -> Found:
@@ -95,7 +99,7 @@ async def _reasoning(model: ModelConfig, ask: Ask, where: str) -> Found:
     sent back: by the prompt tokens of one conversation without and with a long one."""
     call = ToolCall(id="call00000", name="search", arguments='{"query":"Ostrava Point lighthouse"}')
     said = Message(role="assistant", reasoning=_LONG_THOUGHT)
-    messages, short = (*_BEGUN, *_observed(said, call)), model.sampling.model_copy(update={"max_tokens": 16})
+    messages, short = (*OPENING, *_observed(said, call)), model.sampling.model_copy(update={"max_tokens": 16})
     without, sent = [
         (await ask(messages=messages, tools=SOLVER_TOOLS, sampling=short, thoughts=thoughts)).usage.prompt_tokens
         for thoughts in (False, True)
@@ -113,17 +117,18 @@ async def _reasoning(model: ModelConfig, ask: Ask, where: str) -> Found:
     return detail, "" if shown or not model.keeps_thoughts else remedy
 
 
-async def _tools(model: ModelConfig, ask: Ask) -> Found:
+async def _tools(model: ModelConfig, ask: Ask, mode: ToolMode) -> Try:
     """Search, read, answer: with a turn that is forced in the end."""
-    messages: tuple[Message, ...] = _BEGUN
+    messages: tuple[Message, ...] = OPENING
     called: list[str] = []
     sent = cached = 0
     repaired = False
     for turn in range(_TURNS):
         choice, thoughts = "answer" if turn == _TURNS - 1 else "auto", model.keeps_thoughts and turn > 0
-        completion = await ask(messages=messages, tools=SOLVER_TOOLS, tool_choice=choice, thoughts=thoughts)
-        if problem := _problem(completion):
-            return f"turn {turn + 1}: {problem}", f"try {_BIG}"
+        asked = {"tools": SOLVER_TOOLS, "calls": mode, "tool_choice": choice, "thoughts": thoughts}
+        completion = await ask(messages=messages, **asked)
+        if wrong := problem(completion):
+            return Try(ok=False, detail=f"turn {turn + 1}: {wrong}", remedy=f"try {_BIG}")
         call = completion.message.tool_calls[0].model_copy(update={"id": f"call{turn:05d}"})
         called.append(call.name)
         sent, cached = sent + completion.usage.prompt_tokens, cached + completion.usage.cached_tokens
@@ -136,31 +141,13 @@ async def _tools(model: ModelConfig, ask: Ask) -> Found:
     detail = f"{' → '.join(called)}, {right}; {cached} of {sent} prompt tokens were cached"
     if repaired:
         detail += "; a strict parser would not read them all: they are read, and marked as repaired"
-    return detail, "" if said else f"it never answered, though the call was forced; try {_BIG}"
+    remedy = "" if said else f"it never answered, though the call was forced; try {_BIG}"
+    return Try(ok=bool(said), detail=detail, repaired=repaired, remedy=remedy)
 
 
 def _observed(message: Message, call: ToolCall) -> tuple[Message, ...]:
     said = message.model_copy(update={"tool_calls": (call,)})
     return said, Message(role="tool", content=_FOUND, tool_call_id=call.id, name=call.name)
-
-
-def _problem(completion: Completion) -> str:
-    """What is wrong with a turn that should hold a call, in words; nothing where all is well."""
-    if completion.finish is Finish.EMPTY:
-        return "it thought, and then said nothing; the server may file calls under the reasoning"
-    if completion.finish is Finish.CONTEXT:
-        return "even this short conversation does not fit its context together with max_tokens"
-    if not completion.message.tool_calls:
-        cut = ", cut off at the token limit" if completion.finish is Finish.LENGTH else ""
-        return f"it called no tool{cut}"
-    call = completion.message.tool_calls[0]
-    if call.name not in _SHAPES:
-        return f"it called '{call.name[:40]}', which was not offered"
-    try:
-        parse(_SHAPES[call.name], call.arguments)
-    except FormatError as error:
-        return f"the arguments of '{call.name}' cannot be read ({error})"
-    return ""
 
 
 async def _structured(model: ModelConfig, ask: Ask) -> Found:
@@ -179,7 +166,8 @@ async def nested_call(model: ModelConfig, ask: Ask) -> Found:
     completion = await ask(messages=(Message(role="user", content=_NESTED),), tools=(PROPOSE,))
     if not completion.message.tool_calls:
         cut = ", cut off at the token limit" if completion.finish is Finish.LENGTH else ""
-        return f"it did not call `{PROPOSE.name}`{cut}: a run would give no question", f"try {PARSER}"
+        longer = "raise sampling.max_tokens, or " if cut else ""
+        return f"it did not call `{PROPOSE.name}`{cut}: a run would give no question", f"{longer}try {PARSER}"
     call = completion.message.tool_calls[0]
     try:
         hops = parse(ProposeArguments, call.arguments).hops
@@ -226,9 +214,8 @@ async def long_prompt(model: ModelConfig, ask: Ask) -> Found:
 
 
 _TRIES = {
-    "tool calls": _tools,
     "nested calls": nested_call,
     "structured output": _structured,
     "long prompt": long_prompt,
 }
-_TRIES_OF_RULES = {"tool calls": _tools, "structured output": _structured}
+_TRIES_OF_RULES = {"structured output": _structured}

@@ -20,6 +20,9 @@ from pipeline.agents.tools import (
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
+from pipeline.llm.schemas import read_json
+from pipeline.llm.text_tools import right
+from pipeline.llm.written_calls import Offered
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.vocabulary import occur_nowhere
 from pipeline.text import words
@@ -121,7 +124,16 @@ async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int)
             return f"The search budget is used up. Call {left} now.", True
         return await _look(box, state, call), True
     except FormatError as error:
-        return f"Error: {error}", False
+        return f"Error: {error}{_needed(box, call)}", False
+
+
+def _needed(box: Toolbox, call: ToolCall) -> str:
+    """What a right call looks like, where the arguments do not fit the tool's schema; else it is what they say that is
+    wrong, and the error names it."""
+    tool = next((tool for tool in box.tools if tool.name == call.name), None)
+    if tool is None or Offered([tool]).fits(tool.name, read_json(call.arguments)):
+        return ""
+    return f"; {tool.name} needs {right(tool)}"
 
 
 async def _checked(box: Toolbox, state: AgentState, arguments: str) -> str:

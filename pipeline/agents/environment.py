@@ -3,6 +3,7 @@
 It governs solver, teacher, every view of trajectories and the retrieval server, and is written once per data set.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -13,9 +14,11 @@ from pipeline import prompts
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import RunConfig
 from pipeline.config.limits import AgentLimits
+from pipeline.config.models import ToolMode
 from pipeline.config.sft_settings import SftConfig
 from pipeline.llm.base import Tool
-from pipeline.types import Data, Record, sha256
+from pipeline.llm.text_tools import as_text
+from pipeline.types import Data, Message, Record, sha256
 
 OBSERVATION = (
     "For each passage, best first: one line 'Doc RANK [ID] TITLE', then its text, line by line, without spare blanks "
@@ -39,6 +42,8 @@ class Environment(Data):
     """Where the answer is to be read."""
     reasoning: Literal["keep", "strip"] = "strip"
     """Whether the solver was sent its thoughts of earlier turns again."""
+    calls: ToolMode = Field("native", exclude_if=lambda mode: mode == "native")
+    """How the solver was told of the tools and wrote its calls: see `models.<role>.tools`."""
     teacher_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy: str = Field("", exclude=True)
@@ -63,16 +68,30 @@ class Environment(Data):
         """Of what is published: two data sets with one digest put a model into the same environment."""
         return sha256(orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS).decode())[:12]
 
+    def worded(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """A conversation as a model reads and writes it that is told of the tools in words; where the server tells it,
+        the very messages."""
+        if self.calls == "native":
+            return tuple(messages)
+        return tuple(as_text(messages, self.tools, "auto", objects=self.calls == "schema"))
+
+    @cached_property
+    def prompt(self) -> str:
+        """The system prompt, with the tools where it is what tells of them."""
+        return self.worded([Message(role="system", content=self.system)])[0].content
+
     @cached_property
     def opening(self) -> str:
         """The message that a conversation begins with, as JSON text."""
-        return orjson.dumps({"role": "system", "content": self.system}).decode()
+        return orjson.dumps({"role": "system", "content": self.prompt}).decode()
 
     @cached_property
     def offered(self) -> str:
         """The tools as OpenAI lists them, JSON text, in the order in which servers give them to a chat template: it
-        prints them as they come, and a pupil is to be trained on the prompt that it will be given."""
-        return orjson.dumps([{"type": "function", "function": tool.model_dump()} for tool in self.tools]).decode()
+        prints them as they come, and a pupil is to be trained on the prompt that it will be given. None where the
+        prompt has them in words."""
+        told = self.tools if self.calls == "native" else ()
+        return orjson.dumps([{"type": "function", "function": tool.model_dump()} for tool in told]).decode()
 
 
 def environment(config: RunConfig) -> Environment:
@@ -86,6 +105,7 @@ def environment(config: RunConfig) -> Environment:
         limits=config.solver,
         final_answer="the argument `answer` of the call of the tool `answer`",
         reasoning=config.models.of("solver").reasoning,
+        calls=config.models.of("solver").calls,
         teacher_reasoning=config.models.of("teacher").reasoning,
         unanswerable=config.questions.twins(config.models) > 0,
         policy=config.gates.policy,

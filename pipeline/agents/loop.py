@@ -15,6 +15,7 @@ from pipeline.agents.parse import MOST_BYTES
 from pipeline.agents.room import cut, supersede
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import LLM, Finish, Request
+from pipeline.llm.text_tools import example
 from pipeline.llm.token_estimate import size
 from pipeline.types import Message, Stop, ToolCall, Trajectory
 
@@ -101,6 +102,7 @@ async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -
         messages=tuple(state.messages),
         tools=agent.tools,
         tool_choice=agent.tools[-1].name if forced else "auto",
+        calls=agent.model.calls,
         parallel_calls=agent.limits.calls_per_turn > 1,
         sampling=agent.model.sampling,
         # Only where there is one: a request that says the same has the same key.
@@ -118,7 +120,10 @@ async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -
     if not calls:
         why = _UNUSABLE.get(completion.finish, "called no tool")
         names = ", ".join(tool.name for tool in agent.tools)
-        _error(state, Message(role="user", content=f"Your last message {why}. Call one of: {names}."))
+        if (mode := agent.model.calls) != "native":
+            names += f", for example\n{example(agent.tools[-1 if forced else 0], tagged=mode == 'text')}"
+        end = "" if mode != "native" else "."
+        _error(state, Message(role="user", content=f"Your last message {why}. Call one of: {names}{end}"))
     checks = state.checks
     for place, call in enumerate(calls):
         content, good = await carry_out(agent, state, call, place)

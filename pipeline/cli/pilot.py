@@ -27,7 +27,7 @@ class Pilot(options.RunOptions):
     json: options.Json = False
 
     def __call__(self) -> int:
-        from pipeline.run import api, prepare
+        from pipeline.run import api, prepare, tool_modes
 
         config = prepare.absolute_paths(self.settings())
         say_target(config)
@@ -35,7 +35,7 @@ class Pilot(options.RunOptions):
             try:
                 result = api.generate(config, watch=progress)
             except BudgetExceeded:
-                self._forecast(*reopened(str(config.folder()), config.how.out))
+                self._forecast(*reopened(str(tool_modes.resolved(config).folder()), config.how.out))
                 raise
         self._forecast(*reopened(str(result.folder), config.how.out))
         return SHORT if result.exhausted else 0

@@ -28,10 +28,12 @@ LEAST_CONTEXT = 4096
 SLOWEST = 30
 """Tokens a second: a server that writes one answer slower than this runs into time limits that nobody has set."""
 OPENAI_KEY = "OPENAI_API_KEY"
-_OF_ONE_MODEL = {"prices", "context", "trainable"}
+_OF_ONE_MODEL = {"prices", "context", "trainable", "tools"}
 _OF_ONE_SERVER = {"api_key_env", "gpus"}
 _OPENAI = ".api.openai.com"
 _MILLION = 1_000_000
+ToolMode = Literal["native", "schema", "text"]
+"""How a model is asked for calls of tools: see `ModelConfig.tools`."""
 
 
 class Limits(Data):
@@ -83,6 +85,10 @@ class ModelConfig(Data):
     reasoning: Literal["keep", "strip"] = Field("strip", exclude_if=lambda value: value == "strip")
     """Whether the reasoning of earlier turns is sent back to the model within a tool loop (`keep`, as most reasoning
     models expect) or left out (`strip`)."""
+    tools: Literal["auto", "native", "schema", "text"] = Field("auto", exclude_if=lambda mode: mode == "auto")
+    """How the model calls tools. `native`: by the server's own tool calls. `schema`: each turn is one JSON object, a
+    tool's name and its arguments, asked for by structured output. `text`: the system prompt says in words how a call is
+    written. `auto`: whichever works, as `digsite doctor` found or one short call at the start of a run finds."""
     context: int = Field(32_768, ge=LEAST_CONTEXT)
     """Context length of the server in tokens, prompt and completion together. No request is larger than three
     quarters of it."""
@@ -161,6 +167,11 @@ class ModelConfig(Data):
         return self.trainable and self.capabilities.trainable
 
     @property
+    def calls(self) -> ToolMode:
+        """How it is asked for calls. A mode that nobody has looked for is the server's own."""
+        return "native" if self.tools == "auto" else self.tools
+
+    @property
     def keeps_thoughts(self) -> bool:
         return self.reasoning == "keep"
 
@@ -219,7 +230,8 @@ class ModelConfig(Data):
         """The digested part. A name is one model wherever it is asked, so the provider is no part of it."""
         digested = {"model", "sampling"} | ({"context", "reasoning"} if self.capabilities.limited else set())
         # What is so of most models is no part of it.
-        return self.model_dump(mode="json", include=digested | (set() if self.trainable else {"trainable"}))
+        digested |= (set() if self.trainable else {"trainable"}) | (set() if self.calls == "native" else {"tools"})
+        return self.model_dump(mode="json", include=digested)
 
     def cost(self, usage: Usage) -> float | None:
         """Money for the usage; None where no price is known. What runs on this machine is free."""

@@ -24,7 +24,7 @@ from pipeline.errors import BudgetExceeded, DigsiteError, HubError, ProviderErro
 from pipeline.exports import hub_upload
 from pipeline.flow.display import end_killed, ended, follow, funnel, report, stage
 from pipeline.flow.shown import Shown
-from pipeline.run import LogCallbacks, RunResult, prepare, stages
+from pipeline.run import LogCallbacks, RunResult, prepare, stages, tool_modes
 from pipeline.run import publish as publishing
 from pipeline.run import read as run_file
 from pipeline.run.attempts import spent
@@ -45,7 +45,7 @@ def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
     try:
         settings = read(Path(config))
         prepare.reach(settings)
-        settings = prepare.absolute_paths(settings)
+        settings = tool_modes.resolved(prepare.absolute_paths(settings))
         with locked(settings.folder().parent):
             if mine := runtime.deployment.id:
                 end_killed({"deployment_id": {"any_": [mine]}})

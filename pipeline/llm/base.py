@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
+from pipeline.config.models import ToolMode
 from pipeline.config.sampling import Sampling
 from pipeline.types import Data, Message, Usage
 
@@ -50,6 +51,8 @@ class Request(Data):
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
     """`auto`, `required`, `none`, or the name of the tool that must be called."""
+    calls: ToolMode = Field(default="native", exclude_if=lambda mode: mode == "native")
+    """How the model is told of the tools, and in which form it is asked for a call."""
     parallel_calls: bool = True
     """Whether a turn may hold several calls."""
     output: Schema | None = None

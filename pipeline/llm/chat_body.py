@@ -4,6 +4,7 @@ System prompt and tools come first and never change within a conversation, and m
 can cache the prefix. Parameters that a server refuses are left out: its `Dialect`.
 """
 
+from collections.abc import Container
 from typing import Any
 
 import orjson
@@ -24,6 +25,8 @@ def wire_seed(run_seed: int, sample: int) -> int:
 
 def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dict[str, Any]:
     """The JSON of the call. Parameters in `without` are left out, or put into the prompt where needed."""
+    if request.tools and (request.calls != "native" or "tools" in without):
+        request = text_tools.without_tools(request, constrained="response_format" not in without)
     sampling = request.sampling
     tree: dict[str, Any] = {
         "model": request.model,
@@ -34,7 +37,7 @@ def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dic
         "seed": wire_seed(run_seed if sampling.seed is None else sampling.seed, request.sample),
     }
     tree |= sampling.model_dump(include={"top_k", "min_p"})
-    if request.tools and "tools" not in without:
+    if request.tools:
         tree["tools"] = [_tool(tool, strict="strict" not in without) for tool in request.tools]
         tree["tool_choice"] = _choice(request.tool_choice)
         if not request.parallel_calls or request.tool_choice not in ("auto", "none"):
@@ -49,8 +52,6 @@ def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dic
 
 def _messages(request: Request, without: Dialect) -> list[dict[str, Any]]:
     messages = list(request.messages)
-    if request.tools and "tools" in without:
-        messages = text_tools.as_text(messages, request.tools, request.tool_choice)
     if request.output and "response_format" in without:
         schema = orjson.dumps(inlined(request.output.body)).decode()
         last = messages[-1]
@@ -109,25 +110,27 @@ def _choice(choice: str) -> str | dict[str, Any]:
 
 
 def _format(output: Schema) -> dict[str, Any]:
-    schema = {"name": output.name, "schema": strictly(inlined(output.body)), "strict": True}
+    # A call's texts are read leniently, and must end.
+    kept = ("maxLength",) if output.name == text_tools.CALL else ()
+    schema = {"name": output.name, "schema": strictly(inlined(output.body), kept), "strict": True}
     return {"type": "json_schema", "json_schema": schema}
 
 
-def strictly(schema: Any) -> Any:
-    """The schema for strict mode: closed objects, all properties required, no defaults and no lengths.
+def strictly(schema: Any, kept: Container[str] = ()) -> Any:
+    """The schema for strict mode: closed objects, all properties required, no defaults, no lengths but those `kept`.
 
     With a length xgrammar allows control characters in strings.
     """
     if isinstance(schema, list):
-        return [strictly(item) for item in schema]
+        return [strictly(item, kept) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    properties = schema.get("properties")
-    tree = {
-        key: {name: strictly(item) for name, item in value.items()} if key == "properties" else strictly(value)
-        for key, value in schema.items()
-        if key not in _UNSTRICT
-    }
-    if isinstance(properties, dict):
+    tree: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            tree[key] = {name: strictly(item, kept) for name, item in value.items()}
+        elif key in kept or key not in _UNSTRICT:
+            tree[key] = strictly(value, kept)
+    if isinstance(properties := schema.get("properties"), dict):
         tree |= {"required": list(properties), "additionalProperties": False}
     return tree

@@ -149,7 +149,7 @@ class Endpoint:
     def _read(self, raw: bytes, request: Request) -> Completion:
         """The completion in an answer. Missing token counts are estimated: without any no budget would end."""
         try:
-            completion = reply.completion(raw, request.tools, request.output)
+            completion = reply.completion(raw, request.tools, request.output, request.calls)
         except CallFailure as failure:
             if _STREAM.match(raw):
                 line = f"{self.config.base_url} answered with server-sent events, though no stream was asked for: turn"

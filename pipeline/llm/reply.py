@@ -11,7 +11,8 @@ from typing import Any
 
 import orjson
 
-from pipeline.llm import written_calls
+from pipeline.config.models import ToolMode
+from pipeline.llm import text_tools, written_calls
 from pipeline.llm.base import Completion, Finish, Schema, Tool
 from pipeline.llm.retry import CallFailure
 from pipeline.llm.schemas import scrubbed
@@ -44,8 +45,10 @@ def load(raw: bytes) -> Any:
         raise ValueError("nested too deep") from error
 
 
-def completion(raw: bytes, tools: Sequence[Tool] = (), output: Schema | None = None) -> Completion:
-    """The answer to a request that offered these tools, or asked for an object of that schema.
+def completion(
+    raw: bytes, tools: Sequence[Tool] = (), output: Schema | None = None, calls: ToolMode = "native"
+) -> Completion:
+    """The answer to a request that offered these tools in that mode, or asked for an object of that schema.
 
     Raises CallFailure, in the server's own words, where the body holds no answer.
     """
@@ -61,7 +64,7 @@ def completion(raw: bytes, tools: Sequence[Tool] = (), output: Schema | None = N
         why = _error_text(tree) or _error_text({"error": _get(choice, "error")})
         raise CallFailure("the answer holds no message" + (f" ({why})" if why else ""), "inside")
     usage = _usage(_get(tree, "usage"))
-    message = _message(answer, Offered(tools))
+    message = _message(answer, Offered(tools), calls)
     if output and message.content:
         content = written_calls.first_object(message.content, output.body)
         message = message.model_copy(update={"content": content})
@@ -138,7 +141,7 @@ def _get(tree: Any, key: str) -> Any:
     return tree.get(key) if isinstance(tree, dict) else None
 
 
-def _message(answer: dict[str, Any], offered: Offered) -> Message:
+def _message(answer: dict[str, Any], offered: Offered, mode: ToolMode) -> Message:
     content = _text(answer.get("content"))
     reasoning = _text(answer.get("reasoning")) or _text(answer.get("reasoning_content"))
     if not reasoning:
@@ -147,6 +150,8 @@ def _message(answer: dict[str, Any], offered: Offered) -> Message:
     calls = tuple(call for item in (listed if isinstance(listed, list) else []) if (call := _call(item)))
     if calls:
         calls = tuple(map(offered.repaired, calls))
+    elif mode == "schema" and (call := text_tools.sole_call(content, offered)):
+        content, calls = "", (call,)
     elif offered.schemas and content:
         content, calls = written_calls.calls(content, offered)
     elif offered.schemas:

@@ -12,6 +12,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "boolean": (bool,), "integer": (int,),
     "number": (int, float), "null": (type(None),),
 }  # fmt: skip
+_LEAST = {"string": "...", "integer": 1, "number": 1, "boolean": True}
 _STRUCTURES = frozenset({"object", "array"})
 
 
@@ -62,6 +63,22 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
     if schema.get("additionalProperties") is False and not value.keys() <= properties.keys():
         return False
     return all(fits(value[name], part) for name, part in properties.items() if name in value)
+
+
+def skeleton(schema: dict[str, Any]) -> Any:
+    """The least value of the shape of an inlined schema, with dots for every text: what a model is shown as right."""
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return schema["enum"][0]
+    if choices := next((schema[key] for key in _CHOICES if key in schema), None):
+        return skeleton(choices[0])
+    properties = schema.get("properties", {})
+    if "array" in _kinds(schema):
+        return [skeleton(schema["items"])] if "items" in schema else []
+    if "object" in _kinds(schema):
+        return {name: skeleton(properties[name]) for name in schema.get("required", ()) if name in properties}
+    return next((least for kind, least in _LEAST.items() if kind in _kinds(schema)), "...")
 
 
 def decoded(value: Any, schema: dict[str, Any], *, scalars: bool = False) -> Any:

@@ -35,7 +35,7 @@ def assessment(
         model=model.model,
         retriever=context.lineage.retriever,
         k=config.retrieval.k,
-        environment=environment(config).model_copy(update={"reasoning": model.reasoning}).digest,
+        environment=environment(config).model_copy(update={"reasoning": model.reasoning, "calls": model.calls}).digest,
         rollouts=solved.whole,
         solve_rate=solved.value,
         solve_rate_interval=solved.interval,

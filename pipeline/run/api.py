@@ -39,6 +39,7 @@ from pipeline.run import (
     resampling,
     retriever_recall,
     stages,
+    tool_modes,
 )
 from pipeline.run import preview as previewing
 from pipeline.run.browsing import Runs
@@ -108,7 +109,7 @@ def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = N
     accepted or not."""
     config = config.with_how(pairs=pairs, seeds=None)
     prepare.reach(config)
-    return _wait(previewing.preview(config, watch or LogCallbacks()))
+    return _wait(previewing.preview(tool_modes.resolved(config), watch or LogCallbacks()))
 
 
 def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = None) -> Iterator[Record]:
@@ -181,6 +182,7 @@ def measure(
     """How well the solver of the configuration answers questions with known answers, over the configured corpus."""
     known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
     prepare.reach(config)
+    config = tool_modes.resolved(config, ("solver",))
     corpus = prepare.corpus(config)
     known = measuring.located(known[:limit], corpus)
     context = prepare.context(config, corpus)

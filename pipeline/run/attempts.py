@@ -17,8 +17,10 @@ from pipeline.store.tables import scan_json_lines
 from pipeline.types import Data, Record, Seed
 
 NAME = "attempts.jsonl"
-AFTERWARDS = frozenset({"remeasured", "forked"})
-"""Ends of what was done with the finished pairs of a run."""
+MODES = "modes"
+"""The end of the search for the way in which models call tools, before any seed."""
+AFTERWARDS = frozenset({"remeasured", "forked", MODES})
+"""Ends of what is no try at a seed: what was done with the finished pairs of a run, and that search."""
 
 
 class Attempt(Data):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pipeline.agents.ability_probe import ProbeFinding, probe
 from pipeline.agents.judge_accuracy import score
+from pipeline.agents.tool_mode import ModeFinding
 from pipeline.config import RunConfig
 from pipeline.config.models import LEAST_CONTEXT, ModelConfig
 from pipeline.corpus import jvm, manifest, readers
@@ -20,7 +21,7 @@ from pipeline.errors import DigsiteError, ProviderError, UsageError
 from pipeline.llm.base import LLM
 from pipeline.llm.routed import Routed
 from pipeline.retrieval import index
-from pipeline.run import prepare
+from pipeline.run import prepare, tool_modes
 from pipeline.store.files import checksum
 
 _GIB = 1 << 30
@@ -54,11 +55,17 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
     prepare.check_models(config)
     hasty = {one.model: _hasty(one) for one in config.models.all() if not one.built_in}
     found = [] if hasty else [Check(name="endpoint", ok=True, detail=_DEMO)]
+    modes = dict[str, ModeFinding]()
     for name, model in hasty.items():
         for one in model.each():
             where = name if len(model.base_urls) == 1 else f"{name} at {one.base_url}"
             for finding in asyncio.run(_asked(one, config)):
                 found.append(finding.model_copy(update={"name": f"{where}: {finding.name}"}))
+                # Of several addresses the one that can do least says how all are asked.
+                if finding.ok and finding.found and (name not in modes or modes[name].mode == "native"):
+                    modes[name] = finding.found
+    if modes := {name: mode for name, mode in modes.items() if hasty[name].tools == "auto"}:
+        tool_modes.keep(config.how.out, modes)
     if hasty:
         reader = config.models.of("reader").model
         detail = f"'{reader}' reads and seeks shortcuts for the checks, unless models.reader is set"

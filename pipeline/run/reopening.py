@@ -15,7 +15,7 @@ from pipeline.context import RunContext
 from pipeline.errors import BudgetExceeded, DeadlineExceeded, FormatError, ProviderError, UsageError
 from pipeline.llm.deadline import with_timeouts
 from pipeline.llm.ledger import Spent
-from pipeline.run import prepare, publish
+from pipeline.run import prepare, publish, tool_modes
 from pipeline.run.coordinator import Run
 from pipeline.run.locate import reopened
 from pipeline.store.lock import locked
@@ -42,6 +42,7 @@ def opened(
     publish.whole(folder)
     config = recast(own)
     prepare.reach(config)
+    config = tool_modes.resolved(config, (), known=own.models)
     with locked(folder):
         corpus = prepare.corpus(config)
         context = prepare.context(config, corpus, spent(folder, config) if spent else None)

@@ -18,7 +18,7 @@ from pipeline.corpus.language import english
 from pipeline.corpus.unread import in_words
 from pipeline.errors import BudgetExceeded
 from pipeline.loop.episode import run_seed
-from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, targets
+from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, targets, tool_modes
 from pipeline.run.batches import Batches, Submit
 from pipeline.run.plan import askable
 from pipeline.run.resume import unchanged
@@ -73,22 +73,26 @@ def locked_corpus(config: RunConfig, folder: Path, watch: RunCallbacks) -> Itera
 def opened(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Iterator[tuple[Run, RunContext]]:
     """The run, locked, and what its seeds work with; `folder` is that of a run which goes on.
 
-    Without Java another engine stands in, and what it finds is another run, in a folder of its own. A run that goes on
-    refuses it.
+    Without Java another engine stands in, and what it finds is another run, in a folder of its own; a run that goes on
+    refuses it. So it is with models that are asked for calls in another way than by their server's own.
     """
     asked = folder or config.folder()
     with ExitStack() as stack:
         corpus = stack.enter_context(locked_corpus(config, asked, watch))
         watch.stage("opening the index and the links" if config.walks else "opening the index")
+        take_left(asked, prepare.cache_path(config))
+        modes = None
         if folder is None:
             targets.check(config, corpus)
-        take_left(asked, prepare.cache_path(config))
+            config, modes = tool_modes.found(config)
         context = prepare.context(config, corpus)
         at_work = folder or context.config.folder()
         if at_work != asked:
             stack.close()
             stack.enter_context(locked(at_work))
         facts.keep(at_work, corpus)
+        if modes:
+            tool_modes.note(at_work, modes)
         yield stack.enter_context(Run(context.config, corpus, folder=at_work, locks=False)), context
 
 

@@ -54,8 +54,10 @@ def format_error(record: Record, unread: str = "") -> str:
 
 
 def _kind(line: str) -> str:
-    """The error without names and numbers, which differ from one seed to the next."""
-    return re.sub(r"\d+", "N", re.sub(r"'[^']*'", "'…'", line.split("\n")[0]))[:200]
+    """The error without names and numbers, which differ from one seed to the next, and without the call that is shown
+    as right."""
+    line = re.sub(r"; \w+ needs \{.*", "", line.split("\n")[0])
+    return re.sub(r"\d+", "N", re.sub(r"'[^']*'", "'…'", line))[:200]
 
 
 class SameError(Generic[T]):

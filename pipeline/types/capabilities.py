@@ -25,6 +25,12 @@ class Capabilities(Data):
     weights do."""
 
     @property
+    def calls_tools(self) -> bool:
+        """Is it known, without a call, that it makes tool calls as a server gives them? What goes by rules was written
+        to; of weights only a try tells."""
+        return not self.understands
+
+    @property
     def code_digest(self) -> str:
         """One for all of its code; empty where it has none."""
         digests = list(self.code.values())

@@ -60,6 +60,40 @@ def test_thoughts_are_sent_back_only_where_the_model_is_to_keep_them(reasoning: 
     assert done.messages[1].reasoning == "A film.", "it is part of what the model said in either case"
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (("search", "{}"), 'Error: query: Field required; search needs {"query":"..."}'),
+        (("search", {"query": ["a"]}), 'Error: query: Input should be a valid string; search needs {"query":"..."}'),
+        (("open", {"id": "p1"}), 'Error: passage_id: Field required; open needs {"passage_id":"..."}'),
+        (("search", {"query": "?"}), "Error: The query holds no word."),
+        (("fly", "{}"), "Error: There is no tool 'fly'."),
+    ],
+)
+def test_arguments_that_the_tool_does_not_take_are_answered_with_a_right_call(
+    call: tuple[str, dict[str, Any] | str], said: str
+) -> None:
+    done, _ = run([say(call), ANSWER])
+    assert done.messages[2].content == said
+    assert done.format_errors == 1
+
+
+@pytest.mark.parametrize("mode", ["native", "schema", "text"])
+def test_a_model_is_asked_in_its_mode_and_shown_a_call_where_it_made_none(
+    mode: Literal["native", "schema", "text"],
+) -> None:
+    done, llm = run(["In Vessby.", ANSWER], model=ModelConfig(provider="openai", model="m", tools=mode))
+    assert {request.calls for request in llm.requests} == {mode}
+    right = '{"name": "search", "arguments": {"query":"..."}}'
+    shown = {
+        "native": ".",
+        "schema": f", for example\n{right}",
+        "text": f", for example\n<tool_call>{right}</tool_call>",
+    }
+    said = "Your last message called no tool. Call one of: search, open, answer"
+    assert done.messages[2].content == said + shown[mode]
+
+
 def test_searches_are_answered_until_the_model_answers() -> None:
     done, llm = run([say(("search", {"query": "Lantern Bay"})), say(("search", {"query": "Ada Holm"})), ANSWER])
     assert done.stop is Stop.ANSWERED

@@ -53,6 +53,7 @@ CHANGES: list[dict[str, Any]] = [
     {"messages": (Message(role="user", content="Who!"),)},
     {"tools": (SEARCH,)},
     {"tool_choice": "answer"},
+    {"calls": "schema"},
     {"parallel_calls": False},
     {"output": Schema(name="verdict", body={})},
     {"sampling": Sampling(temperature=0.5)},

@@ -16,6 +16,8 @@ from pipeline.llm.base import Finish, Request, Tool
 from pipeline.llm.llama import LlamaModel
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.reach import served_context
+from pipeline.llm.schemas import read_json
+from pipeline.llm.written_calls import Offered
 from pipeline.types import Message
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +65,21 @@ async def test_tool_calls_and_cached_tokens_come_over(url: str, tmp_path: Path) 
     assert {call.name for completion in called for call in completion.message.tool_calls} <= {"search", "finish"}
     assert all(c.usage.prompt_tokens > 0 and c.usage.completion_tokens > 0 for c in found)
     assert found[-1].usage.cached_tokens > 0
+
+
+async def test_by_schema_every_turn_is_a_call_that_fits_its_tool(url: str, tmp_path: Path) -> None:
+    """Free text is not let through, whatever the model would rather say; what is cut off at its limit is no call."""
+    model = OpenAIModel(settings(url, tmp_path).models.default, 0)
+    messages = (Message(role="user", content="Say in plain words, without any tool, who wrote Selandor."),)
+    found = [await model.complete(ask(messages, tools=TRAINED, calls="schema", sample=sample)) for sample in range(6)]
+    whole = [completion for completion in found if completion.finish is not Finish.LENGTH]
+    assert whole
+    assert all(completion.finish is Finish.TOOL_CALLS and not completion.message.content for completion in whole)
+    calls = [call for completion in whole for call in completion.message.tool_calls]
+    assert len(calls) == len(whole)
+    assert all(Offered(TRAINED).fits(call.name, read_json(call.arguments)) and not call.repaired for call in calls)
+    forced = await model.complete(ask(messages, tools=TRAINED, calls="schema", tool_choice="finish"))
+    assert forced.finish is Finish.LENGTH or [call.name for call in forced.message.tool_calls] == ["finish"]
 
 
 async def test_structured_output_fits_its_schema_or_is_asked_for_again(url: str, tmp_path: Path) -> None:

@@ -19,6 +19,12 @@ from pipeline.run.doctor import Check
 from tests.chaos.faulty_server import FaultyServer, Reply, Script
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it finds is kept in the folder `outputs` of where it is called."""
+    monkeypatch.chdir(tmp_path)
+
+
 def by_name(out: Path) -> dict[str, Check]:
     return {check.name: check for check in doctor.checks(out)}
 

@@ -19,7 +19,7 @@ from tests.run.test_batches import config as over_http
 from tests.run.test_batches import here, lines, made
 
 CHAT = Message(role="user", content="Your last message called no tool. Call one of: search, propose.")
-NESTED = Message(role="tool", content="Error: hops: Input should be a valid tuple")
+NESTED = Message(role="tool", content='Error: hops: Input should be a valid tuple; propose needs {"hops": []}')
 GONE = Message(role="tool", content="Error: No search has returned a passage 'p1234'.")
 GOOD = Message(role="tool", content="Doc 1 [p1] Error: a film\nError: it was a film.")
 

@@ -186,11 +186,13 @@ def conversations(
 
 def shown(messages: Sequence[Message], targets: int, environment: Environment, agent: str) -> tuple[Message, ...]:
     """The messages, of which the last `targets` are learnt, as the model was shown what stands before them: without
-    thoughts that were not sent back, or that `sft.thinking` leaves out."""
+    thoughts that were not sent back, or that `sft.thinking` leaves out, and in words where it was told of the tools in
+    words."""
     thinking, last = environment.sft.thinking, len(messages) - targets
     kept = thinking == "all" and environment.keeps_thoughts(agent)
     context = messages[:last] if kept else [_unthought(message) for message in messages[:last]]
-    return (*context, *(map(_unthought, messages[last:]) if thinking == "none" else messages[last:]))
+    learnt = map(_unthought, messages[last:]) if thinking == "none" else messages[last:]
+    return environment.worded((*context, *learnt))
 
 
 def _unthought(message: Message) -> Message:

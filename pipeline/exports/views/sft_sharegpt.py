@@ -38,7 +38,7 @@ OPTIONS = ViewOptions(extra_files={"dataset_info.json": orjson.dumps(_DATASETS).
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    system, tools = environment.system, environment.offered
+    system, tools = environment.prompt, environment.offered
     for example, written in examples(record, environment, partial(_conversations, environment)):
         for turns in written:
             yield {
@@ -73,10 +73,13 @@ def _turn(role: str, group: list[Message]) -> dict[str, str]:
     if role != "assistant":
         text = "\n</tool_response>\n<tool_response>\n".join(message.content for message in group)
         return {"from": "human" if role == "user" else "observation", "value": text}
-    calls = [{"name": c.name, "arguments": chat.arguments(c)} for message in group for c in message.tool_calls]
-    said = orjson.dumps(calls[0] if len(calls) == 1 else calls).decode()
     thought = "".join(f"<think>\n{m.reasoning}\n</think>\n\n" for m in group if m.reasoning)
     words = "".join(m.content for m in group)
+    calls = [{"name": c.name, "arguments": chat.arguments(c)} for message in group for c in message.tool_calls]
+    if not calls:
+        # The model was told of the tools in words.
+        return {"from": "gpt", "value": thought + words}
+    said = orjson.dumps(calls[0] if len(calls) == 1 else calls).decode()
     return {
         "from": "function_call",
         "value": f"{thought}{words}<tool_call>{said}</tool_call>" if words else thought + said,

@@ -1,0 +1,85 @@
+"""Views of conversations in which the prompt told the model of the tools: each row is what went over the wire."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.agents.environment import Environment, environment
+from pipeline.agents.tools import SOLVER_TOOLS
+from pipeline.config import build
+from pipeline.config.models import ToolMode
+from pipeline.exports.views import dpo, kto, sft, sft_masked, sft_sharegpt
+from pipeline.llm import reply
+from pipeline.llm.base import Request
+from pipeline.llm.chat_body import body
+from pipeline.types import Message, Record
+from tests.records import Style, accepted, confirmed, draft, round_, world
+
+MODES: tuple[ToolMode, ...] = ("schema", "text")
+
+
+def told(mode: ToolMode) -> Environment:
+    model = {"provider": "openai", "model": "m", "tools": mode}
+    return environment(build(values={"models": {"default": model}}))
+
+
+def record(*styles: Style) -> Record:
+    w = world(1)
+    made = accepted(1).model_copy(update={"rounds": (round_(w, draft(w), 0, styles),)})
+    return confirmed(made, w, styles)
+
+
+def wire(messages: tuple[Message, ...], mode: ToolMode) -> list[dict[str, Any]]:
+    """The messages of the request after which the next turn was written."""
+    told_messages: list[dict[str, Any]] = body(
+        Request(model="m", messages=messages, tools=SOLVER_TOOLS, calls=mode), run_seed=0
+    )["messages"]
+    return told_messages
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_trajectory_is_the_requests_and_answers_of_its_turns(mode: ToolMode) -> None:
+    made, environment_ = record("right"), told(mode)
+    (row,) = sft.rows(made, environment_)
+    messages = [orjson.loads(text) for text in row["messages"]]
+    assert row["tools"] == "[]"
+    assert {message["role"] for message in messages} == {"system", "user", "assistant"}
+    assert row["loss"] == [message["role"] == "assistant" for message in messages]
+    sources = [made.rounds[-1].rollouts[0].trajectory.messages]
+    source = next(s for s in sources if len(s) == len(messages))
+    # The system prompt is the environment's: that of the record is another.
+    source = (Message(role="system", content=environment_.system), *source[1:])
+    for place, message in enumerate(messages):
+        if message["role"] == "assistant":
+            assert wire(source[:place], mode) == messages[:place]
+            answer = {"choices": [{"message": {"content": message["content"]}, "finish_reason": "stop"}]}
+            found = reply.completion(orjson.dumps(answer), SOLVER_TOOLS, calls=mode).message
+            calls = [(call.name, orjson.loads(call.arguments)) for call in source[place].tool_calls]
+            assert [(call.name, orjson.loads(call.arguments)) for call in found.tool_calls] == calls
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_view_of_messages_holds_a_call_of_the_server(mode: ToolMode) -> None:
+    made, environment_ = record("right", "wrong"), told(mode)
+    rows = [row for view in (sft, sft_masked, dpo, kto) for row in view.rows(made, environment_)]
+    assert len(rows) > 3
+    for row in rows:
+        texts = [
+            text for name in ("messages", "prompt", "completion", "chosen", "rejected") for text in row.get(name, ())
+        ]
+        found = [orjson.loads(text) for text in texts]
+        assert found
+        assert row["tools"] == "[]"
+        assert not any("tool_calls" in message or message["role"] == "tool" for message in found)
+        opening = next(message["content"] for message in found if message["role"] == "system")
+        assert '{"name": "answer", "arguments": {"answer":"..."}}' in opening or mode == "text"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_sharegpt_it_is_a_talk_of_two(mode: ToolMode) -> None:
+    (row,) = sft_sharegpt.rows(record("right"), told(mode))
+    turns = [turn["from"] for turn in row["conversations"]]
+    assert turns == ["human", "gpt"] * (len(turns) // 2)
+    assert (row["tools"], row["system"]) == ("[]", told(mode).prompt)
+    assert row["system"] != told(mode).system

@@ -1,0 +1,112 @@
+"""Tools as text: what a model is shown in each mode, and what is read of its answer."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.agents.tools import GENERATOR_TOOLS, PROPOSE, SEARCH, SOLVER_TOOLS, ProposeArguments
+from pipeline.config.models import ToolMode
+from pipeline.llm import reply
+from pipeline.llm.base import Request, Tool
+from pipeline.llm.chat_body import body
+from pipeline.llm.schemas import fits, inlined
+from pipeline.llm.text_tools import call_schema, example, right
+from pipeline.types import Message, ToolCall
+
+CALL = ToolCall(id="call00000", name="search", arguments='{"query":"Selandor"}')
+MESSAGES = (
+    Message(role="system", content="You search."),
+    Message(role="user", content="Who wrote Selandor?"),
+    Message(role="assistant", tool_calls=(CALL,)),
+    Message(role="tool", content="Doc 1 [p0123456789ab] Selandor\nA poem.", tool_call_id=CALL.id, name="search"),
+)
+PLAIN = '{"name": "search", "arguments": {"query":"Selandor"}}'
+
+
+def asked(mode: ToolMode, without: frozenset[str] = frozenset(), **more: Any) -> dict[str, Any]:
+    request = Request(model="m", messages=MESSAGES, tools=SOLVER_TOOLS, calls=mode, **more)
+    return body(request, 0, without)
+
+
+def answered(content: str, mode: ToolMode = "schema") -> Message:
+    raw = orjson.dumps({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]})
+    return reply.completion(raw, SOLVER_TOOLS, calls=mode).message
+
+
+def test_by_schema_a_turn_is_one_object_and_so_is_its_history() -> None:
+    tree = asked("schema")
+    assert "tools" not in tree
+    schema = tree["response_format"]["json_schema"]["schema"]
+    assert [kind["properties"]["name"]["const"] for kind in schema["anyOf"]] == ["search", "open", "answer"]
+    assert all(
+        kind["required"] == ["name", "arguments"] and not kind["additionalProperties"] for kind in schema["anyOf"]
+    )
+    system, question, said, result = tree["messages"]
+    assert all(example(tool) in system["content"] for tool in SOLVER_TOOLS)
+    assert question["content"] == "Who wrote Selandor?"
+    assert said == {"role": "assistant", "content": PLAIN}
+    assert result["role"] == "user"
+    assert "Selandor\nA poem." in result["content"]
+
+
+def test_the_beginning_of_a_conversation_stays_the_same_as_it_grows() -> None:
+    for mode in ("schema", "text"):
+        request = Request(model="m", messages=MESSAGES[:2], tools=SOLVER_TOOLS, calls=mode)
+        assert asked(mode)["messages"][:2] == body(request, 0)["messages"]
+
+
+def test_a_turn_that_is_forced_can_be_nothing_else() -> None:
+    tree = asked("schema", tool_choice="answer")
+    assert tree["response_format"]["json_schema"]["schema"]["properties"]["name"]["const"] == "answer"
+    assert tree["messages"][-1]["content"].endswith("Now call `answer`.")
+    assert "tool_choice" not in tree
+
+
+def test_a_server_without_structured_output_is_asked_in_words_alone() -> None:
+    tree = asked("schema", without=frozenset({"response_format"}))
+    assert "response_format" not in tree
+    assert tree["messages"] == asked("schema")["messages"]
+
+
+def test_in_words_a_call_has_tags_as_for_a_server_that_refuses_tools() -> None:
+    tree = asked("text")
+    assert not tree.keys() & {"tools", "response_format"}
+    assert tree["messages"][2]["content"] == f"<tool_call>{PLAIN}</tool_call>"
+    assert tree == asked("native", without=frozenset({"tools"}))
+
+
+def test_the_object_is_the_call_and_needs_no_repair() -> None:
+    found = answered('{"name":"open","arguments":{"passage_id":"p0123456789ab"}}')
+    assert found.content == ""
+    assert found.tool_calls == (ToolCall(id="text0", name="open", arguments='{"passage_id":"p0123456789ab"}'),)
+
+
+@pytest.mark.parametrize("content", [f"```json\n{PLAIN}\n```", f"I search.\n{PLAIN}", f"<tool_call>{PLAIN}"])
+def test_of_a_server_that_ignores_the_schema_a_call_is_found_and_marked(content: str) -> None:
+    (call,) = answered(content).tool_calls
+    assert (call.name, orjson.loads(call.arguments), call.repaired) == ("search", {"query": "Selandor"}, True)
+
+
+def test_the_same_object_is_marked_where_nobody_asked_for_it() -> None:
+    (call,) = answered(PLAIN, "native").tool_calls
+    assert call.repaired
+
+
+@pytest.mark.parametrize(
+    "content", ["The poet.", '{"query": "Selandor"}', '{"name": "fly", "arguments": {}}', "[]", ""]
+)
+def test_what_is_no_call_is_none(content: str) -> None:
+    found = answered(content)
+    assert (found.content, found.tool_calls) == (content, ())
+
+
+@pytest.mark.parametrize("tool", GENERATOR_TOOLS)
+def test_what_is_shown_as_right_fits_the_tool(tool: Tool) -> None:
+    assert fits(orjson.loads(right(tool)), inlined(tool.parameters))
+    assert fits(orjson.loads(example(tool)), call_schema([SEARCH, tool]).body)
+
+
+def test_a_draft_that_is_shown_as_right_can_be_read() -> None:
+    found = ProposeArguments.model_validate_json(right(PROPOSE))
+    assert len(found.hops) == 1
