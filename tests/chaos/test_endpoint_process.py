@@ -85,21 +85,12 @@ main(sys.argv[1:])
 
 def test_nobody_is_dialled_but_the_endpoint_of_the_configuration(tmp_path: Path) -> None:
     with serving(tmp_path / "notes") as endpoint:
-        command = [
-            sys.executable,
-            "-c",
-            GUARDED,
-            "generate",
-            "tiny",
-            "--model",
-            "openai:embedded",
-            "--base-url",
-            endpoint.url,
-        ]
+        asked = ["generate", "tiny", "--model", "openai:embedded", "--base-url", endpoint.url]
         # Where another address was taken from the surroundings, it would be this one.
         elsewhere = dict.fromkeys(("HTTP_PROXY", "http_proxy", "OPENAI_BASE_URL"), "http://127.0.0.1:1")
         done = subprocess.run(
-            [*command, *SETTINGS, "--out", str(tmp_path / "out")], cwd=ROOT, env={**os.environ, **elsewhere},
+            [sys.executable, "-c", GUARDED, *asked, *SETTINGS, "--out", str(tmp_path / "out")], cwd=ROOT,
+            env={**os.environ, **elsewhere},
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
