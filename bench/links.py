@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -61,24 +61,21 @@ def find(corpus: str, out: Path) -> dict[str, Any]:
 
 
 def walk(corpus: str, out: Path) -> dict[str, Any]:
-    from pipeline.links.walks import Walks
+    from pipeline.links.walks import Kind, Walks
 
     began = time.monotonic()
     found = links(corpus, out)
     row: dict[str, Any] = {"open s": time.monotonic() - began}
     starts = np.random.default_rng(0).choice(len(found.corpus.passages), SEEDS).tolist()
     walks = Walks(found, "bench")
-    kinds: dict[str, Callable[..., Any]] = {
-        "chain": walks.chains, "meeting": walks.meetings, "conjunction": walks.conjunctions
-    }  # fmt: skip
     each = list[float]()
     for hops in HOPS:
         some = np.zeros(SEEDS, bool)
-        for kind, ask in kinds.items():
+        for kind in get_args(Kind):
             share = np.zeros(SEEDS, bool)
             for number, start in enumerate(starts):
                 began = time.monotonic()
-                share[number] = bool(ask(start, hops))
+                share[number] = bool(walks.best(kind, start, hops))
                 each.append(time.monotonic() - began)
             row[f"{kind} of {hops} %"] = 100 * share.mean()
             some |= share

@@ -19,14 +19,15 @@ from typing import NamedTuple
 
 import httpx2
 import orjson
+import polars as pl
 
 from bench.common import median, table
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.config import RunConfig, build
 from pipeline.run import publish, resume
-from pipeline.store.journal import Head
-from pipeline.types import Record, sha256
+from pipeline.store.journal import Head, RunIdentity
+from pipeline.types import Record
 from tests.records import batch
 
 TIMES, MEMORY = 5, 2**30
@@ -45,32 +46,33 @@ FILTERS = (
 class Pattern:
     """A record and its row, from which others are made by their key, draw and question."""
 
-    def __init__(self, record: Record) -> None:
-        self._record, self._body = record, record.model_dump_json().encode()
+    def __init__(self, record: Record, run: RunIdentity) -> None:
+        self._record, self._run, self._body = record, run, record.model_dump_json().encode()
         self._row = seeds.row(record)
         self._question = record.draft.question if record.draft else ""
 
+    def key(self, n: int) -> str:
+        return self._run.key(self._record.seed.passage.id, n)
+
     def line(self, n: int) -> bytes:
         """Of the journal."""
-        seed, body = self._record.seed, self._body.replace(self._record.key.encode(), key(n).encode())
+        seed, body = self._record.seed, self._body.replace(self._record.key.encode(), self.key(n).encode())
         body = body.replace(b'"draw":%d' % seed.draw, b'"draw":%d' % n, 1)
         if self._question:
             body = body.replace(orjson.dumps(self._question), orjson.dumps(self._asked(n)))
         status, reason = self._record.status, self._record.reason
-        head = Head(key=key(n), order=order(n), status=status, reason=reason, target_steps=seed.target_steps)
+        head = Head(key=self.key(n), order=order(n), status=status, reason=reason, target_steps=seed.target_steps)
         line = b'"head":%b,"record":%b}' % (orjson.dumps(head), body)
         return b'{"sha256":"%b",%b\n' % (hashlib.sha256(line).hexdigest().encode(), line)
 
     def row(self, n: int) -> seeds.Row:
         question = {"question": self._asked(n)} if self._question else {}
-        return self._row | {"key": key(n), "draw": n, "plan_order": order(n), "journal_file": "main.jsonl"} | question
+        return (
+            self._row | {"key": self.key(n), "draw": n, "plan_order": order(n), "journal_file": "main.jsonl"} | question
+        )
 
     def _asked(self, n: int) -> str:
         return f"{self._question.removesuffix('?')}, case {n}?"
-
-
-def key(n: int) -> str:
-    return sha256(f"synthetic {n}")
 
 
 def order(n: int) -> str:
@@ -84,11 +86,12 @@ def synthetic(out: Path, count: int) -> Path:
     resume.begin(folder, config, "fingerprint")
     (folder / "journal").mkdir()
     (folder / "dataset").mkdir()
-    patterns = [Pattern(record) for record in batch(240)]
+    run = RunIdentity(config.digest(), "fingerprint")
+    patterns = [Pattern(record, run) for record in batch(240)]
     with (folder / "journal" / "main.jsonl").open("wb") as journal:
         for n in range(count):
             journal.write(patterns[n % len(patterns)].line(n))
-    source = publish.source(folder, config, [(key(n), "main.jsonl") for n in range(count)])
+    source = publish.source(folder, config, [(patterns[n % len(patterns)].key(n), "main.jsonl") for n in range(count)])
     with seed_table.SeedTable(folder / "dataset" / seed_table.NAME, source) as written:
         for n in range(count):
             written.add(patterns[n % len(patterns)].row(n))
@@ -135,7 +138,8 @@ def measured(folder: Path, records: int) -> tuple[dict[str, list[float]], int]:
     with served(folder) as server:
         firsts.append(server.seconds("/"))
         run = "/" + str(server.client.get("/").url).split("/")[3]
-        items = [f"{run}/items/{key(n * 997 % records)}" for n in range(3 * TIMES)]
+        keys = pl.read_parquet(folder / "dataset" / seed_table.NAME, columns=["key"])["key"]
+        items = [f"{run}/items/{keys[n * 997 % records]}" for n in range(3 * TIMES)]
         server.seconds(items[-1])  # by then it has passed over the whole journal
         found = {"first page": firsts, "filter": [server.seconds(f"{run}/items{one}") for one in FILTERS]}
         return found | {"item": [server.seconds(item) for item in items]}, server.memory()

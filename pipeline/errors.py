@@ -13,6 +13,9 @@ class DigsiteError(Exception):
     """Base of all. The message is one line that says what to do; the command line prints it and exits `exit_code`."""
 
     exit_code = 1
+    then: Literal["pause", "requeue", "stop"] = "stop"
+    """How a run goes on with the seed that met it: `pause` some times before it is tried again, and then stop;
+    `requeue` as long as it takes, since whoever raised it watches the clock; `stop` at once, since no waiting helps."""
 
 
 class UsageError(DigsiteError):
@@ -78,13 +81,11 @@ class CorpusError(UsageError):
 class RetrievalError(DigsiteError):
     """The index or its engine failed; `__cause__` holds the engine's own error."""
 
+    then = "pause"
+
 
 class ProviderError(DigsiteError):
-    """A model's endpoint failed after all retries; the seed goes back to the queue.
-
-    `then` is how the run goes on: `pause` some times and then stop; `requeue` as long as it takes, since the endpoint's
-    client watches the clock; `stop` at once, since no waiting will help.
-    """
+    """A model's endpoint failed after all retries; the seed goes back to the queue."""
 
     def __init__(self, line: str, *, then: Literal["pause", "requeue", "stop"] = "pause") -> None:
         super().__init__(line)
@@ -107,6 +108,8 @@ class FormatError(DigsiteError):
 
 class WorkerError(DigsiteError):
     """A process that runs seeds died, or cannot write its files; its seeds go back to the queue."""
+
+    then = "pause"
 
 
 class StoreError(DigsiteError):

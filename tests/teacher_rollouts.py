@@ -14,7 +14,6 @@ from pipeline.types import (
     DistractorCheck,
     DistractorEval,
     Draft,
-    Kind,
     Message,
     Passage,
     Record,
@@ -25,7 +24,8 @@ from pipeline.types import (
     Trajectory,
     Usage,
     Verdict,
-)  # fmt: skip
+)
+from pipeline.types.distractor import Kind  # fmt: skip
 from tests.records import SYSTEM, World, accepted, world
 
 Searches = Sequence[tuple[str, Sequence[Passage]]]

@@ -4,24 +4,55 @@ Field trouble is nearly always of these kinds: calls that the server does not pa
 reasoning, structured output that it ignores, a context that is too short.
 """
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+
 from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, judge_prompt
 from pipeline.agents.parse import parse
-from pipeline.agents.probe_run import PARSER, Found, long_prompt, nested_call
-from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, SearchArguments
+from pipeline.agents.tools import (
+    PROPOSE,
+    SOLVER_TOOLS,
+    AnswerArguments,
+    OpenArguments,
+    ProposeArguments,
+    SearchArguments,
+)
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request
-from pipeline.llm.token_estimate import size
+from pipeline.llm.endpoint import longer_context, prompt_cut
+from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import AnswerType, Data, Message, ToolCall
 
 _SYSTEM = "You answer questions by searching a small corpus. Call `search` first, then `answer` with a short answer."
 _QUESTION = "In which year was the lighthouse of Ostrava Point first lit?"
+_BEGUN = (Message(role="system", content=_SYSTEM), Message(role="user", content=_QUESTION))
 _FOUND = "Doc 1 [p0123456789ab] Ostrava Point\nThe lighthouse of Ostrava Point was first lit in 1874 by Ada Brannick."
 _CASE = NearMiss(question=_QUESTION, answer="1874", answer_type=AnswerType.NUMBER, response="in 1874")
 _LONG_THOUGHT = " ".join(["The question names a lighthouse, so that I look for its page."] * 20)
 _BOUNDARY = "0123456789abcdef"
 _SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArguments, "answer": AnswerArguments}
 _TURNS = 3
+PARSER = "the tool parser of the model's family (vLLM: --enable-auto-tool-choice --tool-call-parser ...)"
+_NESTED = f"""Call `{PROPOSE.name}` once, with exactly this and nothing else:
+- question: In which year was the lighthouse first lit that stands in the town where Ada Brannick was born?
+- answer: 1874, answer_aliases: "in 1874" and "the year 1874", answer_type: number
+- two hops: the first asks "Where was Ada Brannick born?", with the answer "Ostrava Point", the passage_id p0123456789ab
+  and the quote "Ada Brannick was born at Ostrava Point."; the second asks "When was the lighthouse of Ostrava Point
+  lit?", with the answer "1874", the passage_id pba9876543210 and the quote "The lighthouse was lit in 1874."
+"""
+LONG = 12_000
+"""Tokens of the long prompt, where the model's context takes them."""
+_FIRST, _KEEPER = "The keeper of the lighthouse is called Ada Brannick.", "Brannick"
+_ASKED = "What is the keeper of the lighthouse called? The first sentence says it. Answer with the name alone."
+_LINE = "Day {}: the lamp was lit at dusk and put out at dawn, {} ships went by, and the wind came from the {}."
+_WINDS = ("north", "east", "south", "west")
+Found = tuple[str, str]
+"""What was found, and the remedy; none where all is well."""
+Ask = Callable[..., Awaitable[Completion]]
+"""Asks the model that is tried, with these fields of a `Request`."""
 _BIG = f"a bigger model, or {PARSER}"
 
 
@@ -37,92 +68,80 @@ class ProbeFinding(Data):
 async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
     """At most nine calls, one with a long prompt. What the endpoint refuses for good ends it; nothing is raised but for
     bugs. One that goes by rules is not asked for what only others fail at."""
-    findings: list[ProbeFinding] = []
+    found: dict[str, Found] = {}
     thought = False
-    for name, tried in (_TRIES if model.capabilities.understands else _TRIES_OF_RULES).items():
-        try:
-            (ok, detail, remedy), completions = await tried(model, llm)
-        except ProviderError as error:
-            return [*findings, ProbeFinding(name=name, ok=False, detail=str(error), remedy="fix the error above")]
-        findings.append(ProbeFinding(name=name, ok=ok, detail=detail, remedy=remedy))
-        thought = thought or any(completion.message.reasoning for completion in completions)
-    if not thought and not model.keeps_thoughts:
-        return [*findings, ProbeFinding(name="reasoning", ok=True, detail="none, or within the answer")]
+
+    async def ask(**fields: Any) -> Completion:
+        nonlocal thought
+        completion = await llm.complete(Request(**{"model": model.model, "sampling": model.sampling, **fields}))
+        thought = thought or bool(completion.message.reasoning)
+        return completion
+
+    name = ""
     try:
-        return [*findings, await _reasoning(model, llm, "separate from the answer" if thought else "none so far")]
+        for name, tried in (_TRIES if model.capabilities.understands else _TRIES_OF_RULES).items():
+            found[name] = await tried(model, ask)
+        name = "reasoning"
+        found[name] = ("none, or within the answer", "")
+        if thought or model.keeps_thoughts:
+            found[name] = await _reasoning(model, ask, "separate from the answer" if thought else "none so far")
     except ProviderError as error:
-        return [*findings, ProbeFinding(name="reasoning", ok=False, detail=str(error), remedy="fix the error above")]
+        found[name] = (str(error), "fix the error above")
+    return [ProbeFinding(name=name, ok=not mend, detail=said, remedy=mend) for name, (said, mend) in found.items()]
 
 
-async def _reasoning(model: ModelConfig, llm: LLM, where: str) -> ProbeFinding:
+async def _reasoning(model: ModelConfig, ask: Ask, where: str) -> Found:
     """Whether the server's chat template shows a model its thoughts of earlier turns within a tool loop, if they are
     sent back: by the prompt tokens of one conversation without and with a long one."""
     call = ToolCall(id="call00000", name="search", arguments='{"query":"Ostrava Point lighthouse"}')
-    said = Message(role="assistant", reasoning=_LONG_THOUGHT, tool_calls=(call,))
-    messages = [Message(role="system", content=_SYSTEM), Message(role="user", content=_QUESTION)]
-    messages += [said, Message(role="tool", content=_FOUND, tool_call_id=call.id, name=call.name)]
-    request = Request(
-        model=model.model,
-        messages=tuple(messages),
-        tools=SOLVER_TOOLS,
-        sampling=model.sampling.model_copy(update={"max_tokens": 16}),
-    )
+    said = Message(role="assistant", reasoning=_LONG_THOUGHT)
+    messages, short = (*_BEGUN, *_observed(said, call)), model.sampling.model_copy(update={"max_tokens": 16})
     without, sent = [
-        (await llm.complete(request.model_copy(update={"thoughts": thoughts}))).usage.prompt_tokens
+        (await ask(messages=messages, tools=SOLVER_TOOLS, sampling=short, thoughts=thoughts)).usage.prompt_tokens
         for thoughts in (False, True)
     ]
     does = "sent back" if model.keeps_thoughts else "not sent back"
-    if without == sent == size(request.messages, request.tools):
-        detail = f"{where}; {does}; whether the chat template shows it is unknown: the server reports no token usage"
-        return ProbeFinding(name="reasoning", ok=True, detail=detail)
+    if without == sent == size(messages, SOLVER_TOOLS):
+        unknown = "whether the chat template shows it is unknown: the server reports no token usage"
+        return f"{where}; {does}; {unknown}", ""
     shown = sent - without >= len(_LONG_THOUGHT.split())
     template = "shows what is sent back" if shown else "leaves out what is sent back"
     detail = f"{where}; {does}; the server's chat template {template} ({without} and {sent} prompt tokens)"
-    if shown or not model.keeps_thoughts:
-        also = ": reasoning = 'keep' is possible" if shown and not model.keeps_thoughts else ""
-        return ProbeFinding(name="reasoning", ok=True, detail=detail + also)
+    if shown and not model.keeps_thoughts:
+        return f"{detail}: reasoning = 'keep' is possible", ""
     remedy = "set reasoning = 'strip' for the model, or serve it with a template that shows `reasoning_content`"
-    return ProbeFinding(name="reasoning", ok=False, detail=detail, remedy=remedy)
+    return detail, "" if shown or not model.keeps_thoughts else remedy
 
 
-async def _tools(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]:
+async def _tools(model: ModelConfig, ask: Ask) -> Found:
     """Search, read, answer: with a turn that is forced in the end."""
-    messages = [Message(role="system", content=_SYSTEM), Message(role="user", content=_QUESTION)]
-    made: list[Completion] = []
+    messages: tuple[Message, ...] = _BEGUN
     called: list[str] = []
+    sent = cached = 0
+    repaired = False
     for turn in range(_TURNS):
-        request = Request(
-            model=model.model,
-            messages=tuple(messages),
-            tools=SOLVER_TOOLS,
-            tool_choice="answer" if turn == _TURNS - 1 else "auto",
-            sampling=model.sampling,
-            thoughts=model.keeps_thoughts and turn > 0,
-        )
-        made.append(completion := await llm.complete(request))
-        problem = _problem(completion)
-        if problem:
-            detail = f"turn {turn + 1}: {problem}"
-            return (False, detail, f"try {_BIG}"), made
+        choice, thoughts = "answer" if turn == _TURNS - 1 else "auto", model.keeps_thoughts and turn > 0
+        completion = await ask(messages=messages, tools=SOLVER_TOOLS, tool_choice=choice, thoughts=thoughts)
+        if problem := _problem(completion):
+            return f"turn {turn + 1}: {problem}", f"try {_BIG}"
         call = completion.message.tool_calls[0].model_copy(update={"id": f"call{turn:05d}"})
         called.append(call.name)
+        sent, cached = sent + completion.usage.prompt_tokens, cached + completion.usage.cached_tokens
+        repaired = repaired or any(call.repaired for call in completion.message.tool_calls)
         if call.name == "answer":
             break
-        messages += _observed(completion, call)
+        messages += _observed(completion.message, call)
     said = parse(AnswerArguments, call.arguments).answer if call.name == "answer" else ""
     right = "the right answer" if "1874" in said else "a wrong answer" if said else "no answer"
-    tokens = sum(completion.usage.prompt_tokens for completion in made)
-    cached = sum(completion.usage.cached_tokens for completion in made)
-    detail = f"{' → '.join(called)}, {right}; {cached} of {tokens} prompt tokens were cached"
-    if any(call.repaired for completion in made for call in completion.message.tool_calls):
+    detail = f"{' → '.join(called)}, {right}; {cached} of {sent} prompt tokens were cached"
+    if repaired:
         detail += "; a strict parser would not read them all: they are read, and marked as repaired"
-    remedy = "" if said else f"it never answered, though the call was forced; try {_BIG}"
-    return (bool(said), detail, remedy), made
+    return detail, "" if said else f"it never answered, though the call was forced; try {_BIG}"
 
 
-def _observed(completion: Completion, call: ToolCall) -> list[Message]:
-    said = completion.message.model_copy(update={"tool_calls": (call,)})
-    return [said, Message(role="tool", content=_FOUND, tool_call_id=call.id, name=call.name)]
+def _observed(message: Message, call: ToolCall) -> tuple[Message, ...]:
+    said = message.model_copy(update={"tool_calls": (call,)})
+    return said, Message(role="tool", content=_FOUND, tool_call_id=call.id, name=call.name)
 
 
 def _problem(completion: Completion) -> str:
@@ -144,26 +163,72 @@ def _problem(completion: Completion) -> str:
     return ""
 
 
-async def _structured(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]:
+async def _structured(model: ModelConfig, ask: Ask) -> Found:
     """As a judge of a run is asked: the demo model, behind `digsite serve-model`, reads nothing else."""
-    request = Request(
-        model=model.model, messages=judge_prompt(_CASE, _BOUNDARY), output=VERDICT, sampling=model.sampling
-    )
-    completion = await llm.complete(request)
+    completion = await ask(messages=judge_prompt(_CASE, _BOUNDARY), output=VERDICT)
     try:
         said = parse(VerdictOutput, completion.message.content)
     except FormatError as error:
         remedy = "name another model for [models.judge], or a server that honours response_format"
-        detail = f"what it answered does not fit the schema ({error})"
-        return (False, detail, remedy), [completion]
-    detail = "fits the schema" + ("" if said.correct else ", though the verdict on an easy case is wrong")
-    return (True, detail, ""), [completion]
+        return f"what it answered does not fit the schema ({error})", remedy
+    return "fits the schema" + ("" if said.correct else ", though the verdict on an easy case is wrong"), ""
 
 
-_TRIES_OF_RULES = {"tool calls": _tools, "structured output": _structured}
+async def nested_call(model: ModelConfig, ask: Ask) -> Found:
+    """What a generator ends with. Some parsers give the lists in it as text, or lose them."""
+    completion = await ask(messages=(Message(role="user", content=_NESTED),), tools=(PROPOSE,))
+    if not completion.message.tool_calls:
+        cut = ", cut off at the token limit" if completion.finish is Finish.LENGTH else ""
+        return f"it did not call `{PROPOSE.name}`{cut}: a run would give no question", f"try {PARSER}"
+    call = completion.message.tool_calls[0]
+    try:
+        hops = parse(ProposeArguments, call.arguments).hops
+    except FormatError as error:
+        shape = "as text" if _as_text(call.arguments) else "in another form"
+        said = f"lists and objects come {shape}, which cannot be read ({error}): a run would give no question"
+        return said, f"try {PARSER}, or a bigger model"
+    if len(hops) != 2:
+        return f"{len(hops)} of two hops came", f"try {PARSER}, or a bigger model"
+    how = "in another form: read, and marked as repaired" if call.repaired else "as they should"
+    return f"lists and objects come {how}", ""
+
+
+def _as_text(arguments: str) -> bool:
+    try:
+        tree = orjson.loads(arguments)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(tree, str) or (isinstance(tree, dict) and isinstance(tree.get("hops"), str))
+
+
+async def long_prompt(model: ModelConfig, ask: Ask) -> Found:
+    """A prompt as long as those of a run become, whose beginning is asked for."""
+    room = min(LONG, model.room or LONG) - 500
+    lines, left = [_FIRST], room - tokens(_FIRST + _ASKED)
+    while left > 0:
+        day = len(lines)
+        lines.append(_LINE.format(day, day * 7 % 41, _WINDS[day % 4]))
+        left -= tokens(lines[-1]) + 1
+    messages = (Message(role="user", content="\n".join([*lines, _ASKED])),)
+    completion = await ask(messages=messages)
+    sent, read = size(messages), completion.usage.prompt_tokens
+    remedy = f"give the server a context of {model.context:,} ({longer_context(model.context)}), or lower context"
+    if completion.finish is Finish.CONTEXT:
+        return f"a prompt of about {sent:,} tokens does not fit", remedy
+    if prompt_cut(sent, read):
+        return f"the server cuts prompts: it has read {read:,} of about {sent:,} tokens", remedy
+    if _KEEPER.lower() in completion.message.content.lower():
+        return f"about {sent:,} tokens are read", ""
+    if read == sent:
+        unknown = "tokens the beginning was not known: the server may cut prompts, and reports no usage"
+        return f"of about {sent:,} {unknown}", remedy
+    return f"about {sent:,} tokens are read, though what stood at the beginning was not found", ""
+
+
 _TRIES = {
     "tool calls": _tools,
     "nested calls": nested_call,
     "structured output": _structured,
     "long prompt": long_prompt,
 }
+_TRIES_OF_RULES = {"tool calls": _tools, "structured output": _structured}

@@ -28,7 +28,9 @@ _ASKED = AgentLimits(searches=0, turns=3)
 
 async def grow(seed: Seed, context: RunContext) -> Tree:
     """The whole tree, its best paths chosen; a root alone where nothing could be reached."""
-    growth = _Growth(seed, context)
+    home = seed.passage
+    root = Node(parent=None, tool="", argument="", intent="", passage_ids=(home.id,), reached=(home.title,))
+    growth = _Growth(seed, context, [root], {home.id: home})
     await growth.expand(0, context.config.tree.depth)
     tree = growth.tree
     # The deeper path first where two hold as much, then the earlier one.
@@ -42,18 +44,11 @@ class _Growth:
 
     seed: Seed
     context: RunContext
-    nodes: list[Node] = field(default_factory=list)
-    passages: dict[str, Passage] = field(default_factory=dict)
-    tried: dict[tuple[str, str], dict[str, object]] = field(default_factory=dict)
+    nodes: list[Node]
+    passages: dict[str, Passage]
+    tried: dict[tuple[str, str], dict[str, Sequence[str]]] = field(default_factory=dict)
     refused: int = 0
     usage: Usage = field(default_factory=Usage)
-
-    def __post_init__(self) -> None:
-        home = self.seed.passage
-        self.passages[home.id] = home
-        self.nodes += [
-            Node(parent=None, tool="", argument="", intent="", passage_ids=(home.id,), reached=(home.title,))
-        ]
 
     @property
     def tree(self) -> Tree:
@@ -61,19 +56,14 @@ class _Growth:
 
     async def expand(self, parent: int, left: int) -> None:
         """Depth first: the whole branch below the first child is grown before the second child."""
-        for _ in range(self._children(parent, left)):
+        settings = self.context.config.tree
+        drawn = random.Random(sha256(f"{self.seed.key}:branch:{parent}")).random()
+        branches = left > settings.depth - settings.branching_depth and drawn < settings.branching
+        for _ in range(1 + branches if left else 0):
             child = await self._child(parent, left)
             if child is None:
                 return
             await self.expand(child, left - 1)
-
-    def _children(self, parent: int, left: int) -> int:
-        settings = self.context.config.tree
-        if not left:
-            return 0
-        drawn = random.Random(sha256(f"{self.seed.key}:branch:{parent}")).random()
-        branches = left > settings.depth - settings.branching_depth and drawn < settings.branching
-        return 2 if branches else 1
 
     async def _child(self, parent: int, left: int) -> int | None:
         """The index of a new node, or None where the curator leaves or keeps reaching nothing new."""
@@ -87,23 +77,11 @@ class _Growth:
             call = state.calls[0]
             reached = new_titles(call, passages, held)
             found = list(dict.fromkeys(passage.title for passage in passages))
-            action: dict[str, object] = {
-                "tool": asked.tool,
-                "argument": asked.argument,
-                "found": found,
-                "new": list(reached),
-            }
+            action = {"tool": asked.tool, "argument": asked.argument, "found": found, "new": list(reached)}
             self.tried[identity(asked.tool, asked.argument, state)] = action
             if reached:
-                node = Node(
-                    parent=parent,
-                    tool=call.tool,
-                    argument=call.argument,
-                    intent=asked.intent,
-                    passage_ids=call.passage_ids,
-                    reached=reached,
-                )
-                self.nodes.append(node)
+                act = {"tool": call.tool, "argument": call.argument, "intent": asked.intent}
+                self.nodes.append(Node(parent=parent, passage_ids=call.passage_ids, reached=reached, **act))
                 self.passages |= {passage.id: passage for passage in passages}
                 return len(self.nodes) - 1
             self.refused += 1

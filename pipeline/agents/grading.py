@@ -35,15 +35,12 @@ def verdict(draft: Draft, rollout: Rollout, graded: Grade) -> Verdict:
     found_at = found(draft, rollout)
     return Verdict(
         sample=rollout.sample,
-        right=graded.right,
         supported=supported(draft, rollout),
-        method=graded.method,
         steps=rollout.trajectory.steps,
         calls=len(rollout.trajectory.calls),
         hit_step=_hit_step(draft, rollout, found_at),
         found_at=found_at,
-        usage=graded.usage,
-        second=graded.second,
+        **dict(graded),
     )
 
 
@@ -87,17 +84,15 @@ def supported(draft: Draft, rollout: Rollout) -> bool:
 
 def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
     """For each hop the step at which its own passage, or another one that says the same, was first shown."""
-    at: list[int | None] = [None] * len(draft.hops)
-    step, items = 0, set[int]()
+    at, step, items = dict[int, int](), 0, set[int]()
     for call, text in observations(rollout):
         step += not call.repeat
         items |= shown_items(draft, call.passage_ids, text)
-        for number in range(len(draft.hops)):
+        for number in {*range(len(draft.hops))} - at.keys():
             listed = bool(draft.answer_items) and number == len(draft.hops) - 1
-            shown = len(items) == len(draft.answer_items) if listed else shows(draft, number, call.passage_ids, text)
-            if at[number] is None and shown:
+            if len(items) == len(draft.answer_items) if listed else shows(draft, number, call.passage_ids, text):
                 at[number] = step
-    return tuple(at)
+    return tuple(map(at.get, range(len(draft.hops))))
 
 
 def shown_items(draft: Draft, passage_ids: Sequence[str], text: str) -> set[int]:
@@ -188,8 +183,5 @@ def _plain(text: str) -> str:
 
 def f1(answer: str, gold: str) -> float:
     """SQuAD's F1 of the words; 1 where both are empty."""
-    mine, other = normalise(answer).split(), normalise(gold).split()
-    if not mine or not other:
-        return float(mine == other)
-    shared = sum((Counter(mine) & Counter(other)).values())
-    return 2 * shared / (len(mine) + len(other))
+    mine, other = Counter(normalise(answer).split()), Counter(normalise(gold).split())
+    return 2 * (mine & other).total() / (mine + other).total() if mine or other else 1.0

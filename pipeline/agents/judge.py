@@ -63,14 +63,7 @@ async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool =
         return Grade(right=False, method="none")
     if draft.answer_items:
         return await _grade_list(draft, response, context, ask=ask)
-    case = NearMiss(
-        question=draft.question,
-        answer=draft.answer,
-        answer_aliases=draft.answer_aliases,
-        answer_type=draft.answer_type,
-        answer_precision=draft.answer_precision,
-        response=response,
-    )
+    case = NearMiss(response=response, **draft.model_dump(include=set(NearMiss.model_fields)))
     equal = same_number(case)
     if equal or exact(case):
         return Grade(right=True, method="exact")

@@ -2,35 +2,19 @@
 
 import asyncio
 from functools import lru_cache
-from typing import NamedTuple
+
+import orjson
 
 from pipeline.agents.judge import NearMiss, ask_judges
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
 from pipeline.store.shipped_folders import folder
-from pipeline.types import AnswerType, Data
+from pipeline.types import Data
 
 FILE = folder("corpora") / "near_misses.jsonl"
 _BOUNDARY = "0123456789abcdef"
 """None of the cases holds it."""
-
-
-class _Row(Data):
-    """A line of the file: two responses to accept and two to refuse."""
-
-    question: str
-    answer: str
-    answer_aliases: tuple[str, ...]
-    answer_type: AnswerType
-    answer_precision: str
-    right: tuple[str, ...]
-    wrong: tuple[str, ...]
-
-
-class NearMissCase(NamedTuple):
-    case: NearMiss
-    right: bool
 
 
 class Score(Data):
@@ -46,15 +30,12 @@ class Score(Data):
 
 
 @lru_cache
-def near_misses() -> tuple[NearMissCase, ...]:
+def near_misses() -> tuple[tuple[NearMiss, bool], ...]:
+    """Each case with whether it is right. A line of the file holds two responses to accept and two to refuse."""
     found = []
-    for line in FILE.read_text(encoding="utf-8").splitlines():
-        row = _Row.model_validate_json(line)
-        given = row.model_dump(include=set(NearMiss.model_fields))
-        for right, responses in ((True, row.right), (False, row.wrong)):
-            found += [
-                NearMissCase(NearMiss.model_validate({**given, "response": response}), right) for response in responses
-            ]
+    for row in map(orjson.loads, FILE.read_bytes().splitlines()):
+        responses = [*((right, True) for right in row.pop("right")), *((wrong, False) for wrong in row.pop("wrong"))]
+        found += [(NearMiss(response=response, **row), right) for response, right in responses]
     return tuple(found)
 
 

@@ -59,17 +59,8 @@ async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, 
         if not _fits(agent, state) or not await _turn(agent, state, sample=sample, forced=forced):
             stop = Stop.CONTEXT
             break
-        if state.final:
-            stop = Stop.SEARCH_BUDGET if forced and agent.limits.searches else Stop.ANSWERED
-            break
-        if state.errors_in_a_row >= agent.limits.format_errors:
-            stop = Stop.FORMAT_ERRORS
-            break
-        if state.stuck:
-            stop = Stop.REPEATS
-            break
-        if state.usage.total_tokens >= agent.limits.tokens:
-            stop = Stop.MAX_TOKENS
+        if ended := _ended(agent, state, forced=forced):
+            stop = ended
             break
     return Trajectory(
         messages=tuple(state.messages),
@@ -79,6 +70,17 @@ async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, 
         format_errors=state.errors,
         usage=state.usage,
     )
+
+
+def _ended(agent: Agent, state: AgentState, *, forced: bool) -> Stop | None:
+    """Why a turn was the last one, if it was."""
+    if state.final:
+        return Stop.SEARCH_BUDGET if forced and agent.limits.searches else Stop.ANSWERED
+    if state.errors_in_a_row >= agent.limits.format_errors:
+        return Stop.FORMAT_ERRORS
+    if state.stuck:
+        return Stop.REPEATS
+    return Stop.MAX_TOKENS if state.usage.total_tokens >= agent.limits.tokens else None
 
 
 def _fits(agent: Agent, state: AgentState) -> bool:

@@ -91,10 +91,10 @@ async def about_the_living(passages: Sequence[Passage], claim: str, context: Run
     return output.fits, " ".join(output.reason.split()), usage
 
 
-async def rest(question: str, passages: Sequence[Passage], context: RunContext) -> Reading:
+async def rest(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
     """Answer from passages of which one is held back, where what is left singles the answer out."""
     messages = context.prompt("oracle/rest", question=question, passages=list(map(shown, passages)))
-    return await _cited(messages, passages, context)
+    return await _cited(messages, passages, context, sample)
 
 
 async def closed_book(question: str, context: RunContext, model: ModelConfig, sample: int = 0) -> Reading:

@@ -42,8 +42,8 @@ async def state_at(source: Trajectory, prefix: int, retriever: Retriever) -> Age
         state.passages[passage.shown_id] = passage
     carried_out = {call.id for call in state.calls}
     for message in dropwhile(lambda message: message.role != "assistant", kept):
-        refused = message.role == "tool" and message.tool_call_id not in carried_out
-        if message.role == "user" or (refused and message.content.startswith("Error: ")):
+        refused = message.tool_call_id not in carried_out and message.content.startswith("Error: ")
+        if message.role == "user" or (message.role == "tool" and refused):
             state.errors += 1
             state.errors_in_a_row += 1
         elif message.role == "tool":

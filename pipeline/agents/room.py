@@ -109,10 +109,10 @@ def _rare_names(passages: Iterable[Passage]) -> dict[str, set[str]]:
     """For each passage its names, a word each and without case: words with a capital letter that stand nowhere without
     one, and that few of the documents hold."""
     held = {passage.id: set(_WORD.findall(f"{passage.title} {passage.text}")) for passage in passages}
-    documents = Counter[str]()
     common = {word for found in held.values() for word in found if not word[0].isupper()}
     names = {key: {word.casefold() for word in found if word.lower() not in common} for key, found in held.items()}
-    documents.update(name for _, name in {(key.rpartition("#")[0], n) for key, found in names.items() for n in found})
+    named = {(key.rpartition("#")[0], name) for key, found in names.items() for name in found}
+    documents = Counter(name for _, name in named)
     return {key: {name for name in found if documents[name] <= _RARE} for key, found in names.items()}
 
 

@@ -1,6 +1,7 @@
 """Two runs beside each other, as plain data that a page and a command show: second minus first, with 95 % intervals."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -136,6 +137,7 @@ def _side(run: Compared) -> _Side:
         "key", "status", "reason", "corpus_fingerprint", "passage_id", "draw", "target_steps", "difficulty",
         "solve_rate", "pair_steps", "pair_rate", "naturalness", "rounds", "hops",
         ACCEPTED.alias("accepted"),
+        (pl.col("pair_steps") - pl.col("target_steps")).alias("above"),
         pl.sum_horizontal(f"{role}_calls" for role in ROLES).alias("calls"),
         pl.sum_horizontal(name for names in tokens.values() for name in names).alias("tokens"),
         *(pl.sum_horizontal(names).alias(role) for role, names in tokens.items()),
@@ -182,9 +184,8 @@ def _figures(first: _Side, second: _Side) -> Iterator[Contrast]:
     if any(side.made.shortened.whole for side in sides):
         yield share("last drafts that the seeker shortened", *(side.made.shortened for side in sides))
     pairs = [side.rows.filter("accepted") for side in sides]
-    above = [rows.with_columns((pl.col("pair_steps") - pl.col("target_steps")).alias("above")) for rows in pairs]
     yield contrast("measured steps of a pair", "number", *(mean(rows, "pair_steps", 0) for rows in pairs))
-    yield contrast("steps beyond the target", "number", *(mean(rows, "above") for rows in above))
+    yield contrast("steps beyond the target", "number", *(mean(rows, "above") for rows in pairs))
     yield contrast("solve rate of a pair", "share", *(mean(rows, "pair_rate", 0, 1) for rows in pairs))
     yield contrast("hops of a pair", "number", *(mean(rows, "hops", 0) for rows in pairs))
     if any(rows["naturalness"].count() for rows in pairs):
@@ -223,14 +224,10 @@ def _ends(side: _Side) -> dict[str, int]:
 
 def _steps(first: _Side, second: _Side) -> Iterator[dict[str, int]]:
     """Of each, with the numbers of steps that only the other has."""
-    found = [
-        dict(side.rows["pair_steps"].drop_nulls().cast(pl.Int64).value_counts().rows()) for side in (first, second)
-    ]
+    found = [Counter(side.rows["pair_steps"].drop_nulls().cast(pl.Int64)) for side in (first, second)]
     for counts in found:
-        yield {
-            f"{steps} {'step' if steps == 1 else 'steps'}": counts.get(steps, 0)
-            for steps in sorted({*found[0], *found[1]})
-        }
+        steps = sorted(found[0] | found[1])
+        yield {f"{step} {'step' if step == 1 else 'steps'}": counts[step] for step in steps}
 
 
 def _rates(side: _Side) -> dict[str, int]:

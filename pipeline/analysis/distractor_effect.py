@@ -60,14 +60,14 @@ def distractors(seeds: pl.LazyFrame) -> list[DistractorFigures]:
 
 def _by_kind(written: pl.LazyFrame, rollouts: pl.LazyFrame) -> pl.LazyFrame:
     used = pl.col("rejected_by") == ""
-    blind = pl.col("blind_named", "blind_readings")
+    named, asked = pl.col("blind_named"), pl.col("blind_readings")
     met = pl.col("outcome").is_not_null()
     tries = written.group_by("kind").agg(
         (pl.col("rejected_by") != "unwritten").sum().alias("written"),
         used.sum().alias("used"),
         pl.col("rejected_by").filter(~used).alias("reasons"),
-        blind.sum(),
-        blind.filter(used).sum().name.suffix("_used"),
+        pl.struct(part=named.sum(), whole=asked.sum()).alias("named"),
+        pl.struct(part=named.filter(used).sum(), whole=asked.filter(used).sum()).alias("named_used"),
     )
     shares = rollouts.group_by("kind").agg(
         pl.len().alias("pairs"),
@@ -84,14 +84,9 @@ def _by_kind(written: pl.LazyFrame, rollouts: pl.LazyFrame) -> pl.LazyFrame:
 
 def _of_kind(row: dict[str, Any]) -> DistractorFigures:
     pairs, lost, added = (row.pop(name) for name in ("of_each", "lost", "added"))
-    named, asked, named_used, asked_used = (
-        row.pop(f"blind_{name}") for name in ("named", "readings", "named_used", "readings_used")
-    )
-    row["reasons"] = largest_first(Counter(row["reasons"]))
+    row |= {"reasons": largest_first(Counter(row["reasons"])), "pairs": row["pairs"] or 0}
     return DistractorFigures(
-        **{**row, "pairs": row["pairs"] or 0},
-        named=Share(part=named, whole=asked),
-        named_used=Share(part=named_used, whole=asked_used),
+        **row,
         points_lost=Interval.of(lost, pairs) if pairs else None,
         steps_added=Interval.of(added, pairs) if pairs else None,
     )

@@ -1,6 +1,6 @@
 """The figures of a run, as report, data card and command line show them: queries of the table of its seeds."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import polars as pl
 from pydantic import Field
@@ -23,25 +23,19 @@ MEASURED = pl.col("difficulty").is_not_null() & (ACCEPTED | FRESH)
 OPTIONAL = ("curator", "teacher", "writer", "policy")
 """Roles that many runs do without."""
 ASKED = {
-    "explore": "curator",
-    "propose": "generator",
-    "compose": "generator",
-    "revise": "refiner",
-    "answer": "solver",
-    "teach": "teacher",
-    "seeker": "reader",
-    "policies": "policy",
-    "verdict": "judge",
-    "read": "reader",
-    "trace": "reader",
-    "weigh": "reader",
-    "skip": "reader",
-    "commit": "reader",
-    "grade": "reader",
-    "detect": "reader",
-    "write": "writer",
-    "change": "writer",
-    "absent": "reader",
+    asked: role
+    for role, names in {
+        "curator": "explore",
+        "generator": "propose compose",
+        "refiner": "revise",
+        "solver": "answer",
+        "teacher": "teach",
+        "policy": "policies",
+        "judge": "verdict",
+        "reader": "seeker read trace weigh skip commit grade detect absent",
+        "writer": "write change",
+    }.items()
+    for asked in names.split()
 }
 """The role behind each tool or schema that the ledger goes by."""
 
@@ -225,10 +219,9 @@ def _twins(seeds: pl.LazyFrame) -> TwinFigures | None:
 
 
 def by_role(spending: Spending) -> dict[str, Spent]:
-    total: dict[str, Spent] = {}
+    total: defaultdict[str, Spent] = defaultdict(Spent)
     for asked, spent in spending.roles.items():
-        role = ASKED.get(asked, asked)
-        total[role] = total.get(role, Spent()) + spent
+        total[ASKED.get(asked, asked)] += spent
     return total
 
 
@@ -259,9 +252,9 @@ def _targets(seeds: pl.LazyFrame) -> list[Target]:
 
 def _solve_rates(seeds: pl.LazyFrame) -> tuple[Count, ...]:
     """Of the accepted pairs, lowest first."""
-    found = seeds.filter(pl.col("pair_rate").is_not_null()).group_by("pair_rate", "pair_correct", "pair_rollouts").len()
-    rows = found.sort("pair_rate", pl.format("{}/{}", "pair_correct", "pair_rollouts")).collect().rows()
-    return tuple(Count(name=f"{right}/{whole}", count=count) for _, right, whole, count in rows)
+    name = pl.format("{}/{}", "pair_correct", "pair_rollouts").alias("name")
+    found = seeds.drop_nulls("pair_rate").group_by("pair_rate", name).len("count").sort("pair_rate", "name")
+    return tuple(Count(**row) for row in found.select("name", "count").collect().to_dicts())
 
 
 def _signatures(accepted: pl.LazyFrame) -> list[Signature]:
@@ -275,14 +268,12 @@ def _signatures(accepted: pl.LazyFrame) -> list[Signature]:
         pl.col("hops_seen").mean().alias("hit_rate"),
     )
     known = accepted.group_by(side).agg(pl.col("prior_knowledge").mean())
-    rows = found.join(known, on="side").sort("side", descending=True).collect().to_dicts()
-    return [Signature(**row) for row in rows]
+    return [Signature(**row) for row in found.join(known, on="side").sort("side", descending=True).collect().to_dicts()]
 
 
 def _costs(seeds: pl.LazyFrame, spent: dict[str, Spent]) -> list[Cost]:
-    sums = (
-        seeds.select(pl.col(f"{role}_{name}").sum() for role in ROLES for name in COUNTS).collect().row(0, named=True)
-    )
+    columns = [f"{role}_{name}" for role in ROLES for name in COUNTS]
+    sums = seeds.select(pl.col(columns).sum()).collect().row(0, named=True)
     usages = {role: Usage(**{name: sums[f"{role}_{name}"] for name in COUNTS}) for role in ROLES}
     return [
         Cost(role=role, usage=usage, spent=spent.get(role, Spent()))

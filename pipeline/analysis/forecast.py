@@ -69,8 +69,12 @@ def forecast(pilot: PilotCosts, models: Models, speeds: Mapping[str, Throughput]
     good = np.array([seed.accepted for seed in seeds], dtype=float)
     took = {name: np.array(amounts, dtype=float) for name, amounts in _amounts(seeds, models).items()}
     basis = {}
-    for name, found in ((GPU_HOURS, _gpu_hours), (DAYS, _days)):
-        took[name], basis[name] = found(pilot, models, speeds)
+    # Not a number where that is not known.
+    seconds, busy = np.array([seed.seconds for seed in seeds], dtype=float), _busy(seeds, models, speeds)
+    each = [f"{name} on {speeds[name].measured}, {speeds[name].concurrency} calls at once" for name in busy]
+    measured = f"tokens a second that doctor measured ({'; '.join(each)})"
+    took[GPU_HOURS], basis[GPU_HOURS] = _gpu_hours(pilot, models, seconds, busy, measured)
+    took[DAYS], basis[DAYS] = _days(pilot, seconds, busy, measured)
     if np.isnan(took["money"]).any():
         basis["money"] = "set models.<role>.prices"
     count = len(seeds)
@@ -103,66 +107,45 @@ def _money(usage: Mapping[str, Usage], named: Mapping[str, ModelConfig]) -> floa
     return sum(np.nan if cost is None else cost for cost in costs)
 
 
-def _gpu_hours(pilot: PilotCosts, models: Models, speeds: Mapping[str, Throughput]) -> tuple[Numbers, str]:
+def _gpu_hours(
+    pilot: PilotCosts, models: Models, seconds: Numbers, busy: Mapping[str, Numbers], measured: str
+) -> tuple[Numbers, str]:
     """By seed, and what they rest on."""
     gpus = {one.model: one.all_gpus for one in models.all()}
-    if not any(gpus.values()):
-        return _unknown(pilot), "no configured server has GPUs of its own"
-    if busy := _busy(pilot, models, speeds):
-        hours = sum(seconds * gpus.get(model, 0) for model, seconds in busy.items()) / _HOUR
-        return hours + np.zeros(len(pilot.seeds)), _measured(speeds, busy)
     count = sum(gpus.values())
-    if _timed(pilot):
-        whose = "1 GPU" if count == 1 else f"{count} GPUs"
-        basis = f"{whose} for as long as the pilot's seeds took, {pilot.at_work:.1f} at work at once; {_MEASURE} better"
-        return _seconds(pilot) * count / _HOUR, basis
-    return _unknown(pilot), _MEASURE
+    if not count:
+        return np.full(len(seconds), np.nan), "no configured server has GPUs of its own"
+    if busy:
+        return np.sum([took * gpus.get(model, 0) for model, took in busy.items()], axis=0) / _HOUR, measured
+    whose = "1 GPU" if count == 1 else f"{count} GPUs"
+    basis = f"{whose} for as long as the pilot's seeds took, {pilot.at_work:.1f} at work at once; {_MEASURE} better"
+    return seconds * count / _HOUR, _MEASURE if np.isnan(seconds).any() else basis
 
 
-def _days(pilot: PilotCosts, models: Models, speeds: Mapping[str, Throughput]) -> tuple[Numbers, str]:
+def _days(pilot: PilotCosts, seconds: Numbers, busy: Mapping[str, Numbers], measured: str) -> tuple[Numbers, str]:
     """By seed, and what they rest on."""
-    if _timed(pilot):
-        return _seconds(pilot) / _DAY, f"the pilot's own seeds an hour, {pilot.at_work:.1f} at work at once"
-    if busy := _busy(pilot, models, speeds):
+    if not np.isnan(seconds).any():
+        return seconds / _DAY, f"the pilot's own seeds an hour, {pilot.at_work:.1f} at work at once"
+    if busy:
         slowest = max(busy, key=lambda model: float(busy[model].sum()))
-        return busy[slowest] / _DAY, f"{slowest} at its full speed: {_measured(speeds, busy)}"
-    return _unknown(pilot), f"most answers of the pilot came from Digsite's cache; {_MEASURE}"
+        return busy[slowest] / _DAY, f"{slowest} at its full speed: {measured}"
+    return seconds, f"most answers of the pilot came from Digsite's cache; {_MEASURE}"
 
 
-def _busy(pilot: PilotCosts, models: Models, speeds: Mapping[str, Throughput]) -> dict[str, Numbers]:
+def _busy(seeds: Sequence[SeedCost], models: Models, speeds: Mapping[str, Throughput]) -> dict[str, Numbers]:
     """The seconds of each model's servers, by seed; empty where one that was asked has not been measured as it is."""
     busy: dict[str, Numbers] = {}
     for model in {one.model: one for one in models.all() if one.provider == "openai"}.values():
-        used = [seed.usage.get(model.model, Usage()) for seed in pilot.seeds]
+        used = [seed.usage.get(model.model, Usage()) for seed in seeds]
         if not any(usage.calls for usage in used):
             continue
         speed = speeds.get(model.model)
         if speed is None or set(speed.base_urls) != set(model.base_urls):
             return {}
-        busy[model.model] = np.array(
-            [
-                (usage.prompt_tokens - usage.cached_tokens) / speed.prompt + usage.completion_tokens / speed.completion
-                for usage in used
-            ]
-        )
+        prompt = np.array([usage.prompt_tokens - usage.cached_tokens for usage in used])
+        completion = np.array([usage.completion_tokens for usage in used])
+        busy[model.model] = prompt / speed.prompt + completion / speed.completion
     return busy
-
-
-def _measured(speeds: Mapping[str, Throughput], busy: Mapping[str, Numbers]) -> str:
-    each = (f"{name} on {speeds[name].measured}, {speeds[name].concurrency} calls at once" for name in busy)
-    return f"tokens a second that doctor measured ({'; '.join(each)})"
-
-
-def _timed(pilot: PilotCosts) -> bool:
-    return all(seed.seconds is not None for seed in pilot.seeds)
-
-
-def _seconds(pilot: PilotCosts) -> Numbers:
-    return np.array([seed.seconds for seed in pilot.seeds], dtype=float)
-
-
-def _unknown(pilot: PilotCosts) -> Numbers:
-    return np.full(len(pilot.seeds), np.nan)
 
 
 def _estimate(took: Numbers, good: Numbers, times: Any, pairs: int) -> Estimate:

@@ -44,8 +44,7 @@ class Review(Data):
 
 def sample(accepted: Iterable[str], items: int | None = None) -> list[str]:
     """So many of the keys of accepted pairs, or all of them, in an order drawn by hash."""
-    order = sorted(accepted, key=lambda key: sha256(f"review:{key}"))
-    return order[:items]
+    return sorted(accepted, key=lambda key: sha256(f"review:{key}"))[:items]
 
 
 def sheet(chosen: Iterable[Record]) -> str:
@@ -104,11 +103,8 @@ def reviewed(marks: Iterable[Mark], accepted: Container[str]) -> Review | None:
         return None
     good = [_together(mark.good for mark in said) for said in by_pair.values()]
     natural = [_together(mark.natural for mark in said) for said in by_pair.values()]
-    several = [
-        {mark.good for mark in said if mark.good is not None}
-        for said in by_pair.values()
-        if sum(mark.good is not None for mark in said) > 1
-    ]
+    judged = [[mark.good for mark in said if mark.good is not None] for said in by_pair.values()]
+    several = [set(verdicts) for verdicts in judged if len(verdicts) > 1]
     return Review(
         items=len(by_pair),
         precision=_share(good),
@@ -126,8 +122,7 @@ def _together(said: Iterable[bool | None]) -> bool | None:
 
 
 def _share(said: Sequence[bool | None]) -> Share:
-    right = said.count(True)
-    return Share(part=right, whole=right + said.count(False))
+    return Share(part=said.count(True), whole=said.count(True) + said.count(False))
 
 
 def _delimiter(text: str) -> str:

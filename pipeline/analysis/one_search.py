@@ -21,18 +21,8 @@ def one_search(accepted: pl.LazyFrame) -> list[OneSearchFigures]:
     """By retriever, as they were configured; none where the audit searched the run's own alone."""
     tried = accepted.select("hops", "one_search").explode("one_search").drop_nulls("one_search").unnest("one_search")
     found = tried.group_by("retriever", maintain_order=True).agg(
-        pl.len(),
-        pl.col("question_hops").list.contains(pl.col("hops") - 1).sum().alias("last"),
-        pl.col("question_hops").list.len().sum().alias("by_question"),
-        pl.col("sub_question_hops").list.len().sum().alias("by_sub_question"),
-        pl.col("hops").sum(),
+        last_found=pl.struct(part=pl.col("question_hops").list.contains(pl.col("hops") - 1).sum(), whole=pl.len()),
+        question_hops=pl.struct(part=pl.col("question_hops").list.len().sum(), whole=pl.col("hops").sum()),
+        sub_question_hops=pl.struct(part=pl.col("sub_question_hops").list.len().sum(), whole=pl.col("hops").sum()),
     )
-    return [
-        OneSearchFigures(
-            retriever=row["retriever"],
-            last_found=Share(part=row["last"], whole=row["len"]),
-            question_hops=Share(part=row["by_question"], whole=row["hops"]),
-            sub_question_hops=Share(part=row["by_sub_question"], whole=row["hops"]),
-        )
-        for row in found.collect().to_dicts()
-    ]
+    return [OneSearchFigures(**row) for row in found.collect().to_dicts()]

@@ -58,9 +58,7 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> Paired | None:
         return None
     counts = rows.select(belongs.sum().alias(name) for name, (_, belongs) in GROUPS.items()).row(0, named=True)
     return Paired(
-        alone=(len(first) - len(rows), len(second) - len(rows)),
-        **counts,
-        contrasts=tuple(_paired_contrasts(rows)),
+        alone=(len(first) - len(rows), len(second) - len(rows)), **counts, contrasts=tuple(_paired_contrasts(rows))
     )
 
 

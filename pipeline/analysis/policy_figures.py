@@ -55,19 +55,16 @@ def policies(seeds: pl.LazyFrame) -> Iterator[PolicyFigures]:
     days = pl.col("date").filter(pl.col("date") != "")
     found = rows.group_by("policy").agg(
         pl.col("model").unique().sort().alias("models"),
-        pl.len().alias("measured"),
+        pl.struct(part=pl.len(), whole=pl.lit(whole)).alias("pairs"),
         pl.col("solve_rate").mean(),
         (pl.col("correct") == 0).sum().alias("never"),
         (pl.col("correct") == pl.col("rollouts")).sum().alias("always"),
         pl.col("least_steps").mean(),
         pl.col("median_steps").mean(),
-        asked.sum().alias("asked"),
-        (asked & (pl.col("known") > 1 / 2)).sum().alias("knew"),
+        pl.struct(part=(asked & (pl.col("known") > 1 / 2)).sum(), whole=asked.sum()).alias("known"),
         days.min().alias("first"),
         days.max().alias("last"),
     )
     for row in found.sort("policy").collect().to_dicts():
-        pairs = Share(part=row.pop("measured"), whole=whole)
-        known = Share(part=row.pop("knew"), whole=row.pop("asked"))
         dates = tuple(dict.fromkeys(day for day in (row.pop("first"), row.pop("last")) if day))
-        yield PolicyFigures(**row, pairs=pairs, known=known, dates=dates)
+        yield PolicyFigures(**row, dates=dates)

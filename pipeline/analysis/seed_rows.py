@@ -99,7 +99,7 @@ def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) ->
         "distractors": list(_distractors(record)),
         "distractor_rollouts": list(_distractor_rollouts(record)),
         **_twin(record),
-        **_usage(record),
+        **{f"{role}_{name}": getattr(used, name) for role, used in record.usage.items() for name in COUNTS},
         "plan_order": entry and entry.head.order,
         "journal_file": entry and entry.path.name,
     }
@@ -218,8 +218,10 @@ def _distractors(record: Record) -> Iterator[Row]:
 def _distractor_rollouts(record: Record) -> Iterator[Row]:
     """For each kind that was used, the paired rollouts without and with all distractors of the pair."""
     tried = record.distractor_eval if record.status is Status.ACCEPTED else None
-    for kind in dict.fromkeys(distractor.kind for distractor in tried.used) if tried else ():
-        arms = (tried.without_distractors_verdicts, tried.with_distractors_verdicts) if tried else ((), ())
+    if tried is None:
+        return
+    arms = tried.without_distractors_verdicts, tried.with_distractors_verdicts
+    for kind in dict.fromkeys(distractor.kind for distractor in tried.used):
         for found, without, among in zip(met(record, kind), *arms, strict=True):
             outcome = min((one.outcome for one in found), key=TELLING.index, default=None)
             correct_in = {"correct_without": without.correct, "correct_with": among.correct}
@@ -247,7 +249,3 @@ def _twin(record: Record) -> Row:
         "twin_refusals": [*refusals, *["unwritten"] * twin.unwritten],
         "twin_solve_rate": len(correct(used.verdicts)) / len(used.verdicts) if used else None,
     }
-
-
-def _usage(record: Record) -> Row:
-    return {f"{role}_{name}": getattr(usage, name) for role, usage in record.usage.items() for name in COUNTS}

@@ -101,7 +101,15 @@ def limb(tree: Tree, index: int) -> TreeBranch:
 def item(record: Record) -> Item:
     parts, before = [], None
     for past in record.rounds:
-        parts.append(_part(past, before))
+        parts.append(
+            RoundTrace(
+                round=past,
+                before=before,
+                agent=steps(past.agent, past.draft),
+                attempts=attempts(past.rollouts, past.verdicts, past.draft),
+                policy=attempts(past.policy_rollouts, past.policy_verdicts, past.draft),
+            )
+        )
         before = past.draft or before
     draft = record.draft or before
     answers = (draft.answer, *draft.answer_aliases) if draft and not draft.answer_type.decided else ()
@@ -144,16 +152,6 @@ def steps(trajectory: Trajectory, draft: Draft | None) -> tuple[Step, ...]:
             )
             thought = ""
     return tuple(found)
-
-
-def _part(past: Round, before: Draft | None) -> RoundTrace:
-    return RoundTrace(
-        round=past,
-        before=before,
-        agent=steps(past.agent, past.draft),
-        attempts=attempts(past.rollouts, past.verdicts, past.draft),
-        policy=attempts(past.policy_rollouts, past.policy_verdicts, past.draft),
-    )
 
 
 def attempts(rollouts: Sequence[Rollout], verdicts: Sequence[Verdict], draft: Draft | None) -> tuple[RolloutTrace, ...]:

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer import Option
 
 from pipeline.cli import (
     branches,
@@ -38,9 +39,7 @@ from pipeline.cli import (
     view,
 )
 from pipeline.errors import DigsiteError
-
-if TYPE_CHECKING:
-    from pipeline.run import RunResult
+from pipeline.run import RunResult
 
 
 def _call(result: Any, **_: Any) -> Any:
@@ -58,29 +57,11 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 something broke, 2 usage error, 3 fewer pairs than wanted, 130 interrupted.",
 )
 _COMMANDS: tuple[Callable[..., object], ...] = (
-    generate.Generate,
-    generate.resume,
-    generate.Preview,
-    pilot.Pilot,
-    inspect.inspect,
-    export.export,
-    export.report,
-    view.view,
-    compare.compare,
-    merge.merge,
-    mix.mix,
-    branches.branch,
-    complete.complete,
-    remeasure.remeasure,
-    review.review,
-    push.push,
-    corpora.Search,
-    links.Links,
-    corpora.Measure,
-    serve.Serve,
-    serve.serve_model,
-    corpora.doctor,
-)
+    generate.Generate, generate.resume, generate.Preview, pilot.Pilot,
+    inspect.inspect, export.export, export.report, view.view, compare.compare, merge.merge, mix.mix,
+    branches.branch, complete.complete, remeasure.remeasure, review.review, push.push,
+    corpora.Search, links.Links, corpora.Measure, serve.Serve, serve.serve_model, corpora.doctor,
+)  # fmt: skip
 for _command in _COMMANDS:
     app.command()(_command)
 app.add_typer(corpora.corpus, name="corpus")
@@ -101,15 +82,15 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _digsite(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks. May stand anywhere on the line.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show tracebacks. May stand anywhere on the line.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Generate multi-hop search QA data sets from a text corpus and verify their difficulty with a solver agent."""
 
 
-def main(arguments: list[str] | None = None, *, runner: "Callable[..., RunResult] | None" = None) -> NoReturn:
+def main(arguments: list[str] | None = None, *, runner: Callable[..., RunResult] | None = None) -> NoReturn:
     """Run one command and exit. `runner(job, debug=...)` carries out `generate` and `resume`, if it is given."""
     arguments = sys.argv[1:] if arguments is None else arguments
     plain = [argument for argument in arguments if argument != "--debug"]

@@ -2,22 +2,23 @@
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from pipeline.cli import console, options
 from pipeline.run.locate import reopened
 
-Method = Annotated[
-    str,
-    typer.Option(
-        metavar="cso|eef|pivot", help="Critical steps of failed rollouts, masks for them, or profiles of good ones."
-    ),
-]
-Calls = Annotated[int, typer.Option(min=1, help="Start nothing more after this many calls, earlier ones included.")]
-
 
 def branch(
-    run: options.Run, method: Method, calls: Calls = 200, out: options.Out = None, json: options.Json = False
+    run: options.Run,
+    method: Annotated[
+        str,
+        Option(
+            metavar="cso|eef|pivot", help="Critical steps of failed rollouts, masks for them, or profiles of good ones."
+        ),
+    ],
+    calls: Annotated[int, Option(min=1, help="Start nothing more after this many calls, earlier ones included.")] = 200,
+    out: options.Out = None,
+    json: options.Json = False,
 ) -> None:
     """Resample stored rollouts of accepted pairs from intermediate turns, then re-export."""
     from pipeline.run import api

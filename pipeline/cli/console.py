@@ -117,11 +117,6 @@ def result(tree: Any, *parts: RenderableType, as_json: bool, model: str = "") ->
         demo_note(model)
 
 
-def width() -> int:
-    """Of what `show` prints on."""
-    return PlainConsole(error=False).width
-
-
 def text(value: object, *, style: str = "") -> Text:
     """Text from anywhere, made safe for a terminal."""
     return Text(clean(str(value)), style=style)

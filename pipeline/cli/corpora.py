@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
+from pipeline.analysis.estimates import percent, short
 from pipeline.cli import console, options
 from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
+from pipeline.corpus import manifest
+from pipeline.corpus.unread import in_words
 
 if TYPE_CHECKING:
     from pipeline.run.measuring import GoldQuestion
-    from pipeline.types import Hit
 
 HELP = "List the corpora, or show what is in one."
 corpus = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=HELP, short_help=HELP)
@@ -23,8 +26,6 @@ corpus = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=HELP, sho
 @corpus.command("list")
 def corpus_list(json: options.Json = False) -> None:
     """List the corpora that have a manifest."""
-    from pipeline.corpus import manifest
-
     found = [manifest.read(name) for name in manifest.names()]
     rows = [(item.name, item.reader, item.licence, item.attribution) for item in found]
     table = console.table("name", "reader", "licence", "attribution", rows=rows)
@@ -41,7 +42,6 @@ class CorpusStats(options.ProvenanceOptions):
     json: options.Json = False
 
     def __call__(self) -> None:
-        from pipeline.corpus.unread import in_words
         from pipeline.links.coverage import coverage
         from pipeline.retrieval.open_retriever import open_retriever
         from pipeline.run import prepare
@@ -50,16 +50,16 @@ class CorpusStats(options.ProvenanceOptions):
         loaded = prepare.corpus(config)
         retriever = open_retriever(config.retrieval, loaded, config.how.out)
         linked = asyncio.run(coverage(prepare.links(config, loaded), [retriever], config.retrieval.k))
-        manifest = loaded.manifest.model_dump(include={"licence", "attribution", "language", "as_of"})
+        stated = loaded.manifest.model_dump(include={"licence", "attribution", "language", "as_of"})
         if loaded.language_detected:
-            manifest["language"] = f"{loaded.language} (detected)"
-        facts = {"fingerprint": loaded.fingerprint, **manifest, **loaded.counts.model_dump()}
-        shown = facts | {"as_of": facts["as_of"] or "unknown", "skipped": in_words(loaded.counts.skipped) or "no file"}
+            stated["language"] = f"{loaded.language} (detected)"
+        facts = {"fingerprint": loaded.fingerprint, **stated, **loaded.counts.model_dump()}
+        shown = facts | {"fingerprint": loaded.fingerprint[:12], "as_of": facts["as_of"] or "unknown"}
+        shown["skipped"] = in_words(loaded.counts.skipped) or "no file"
         del shown["notes"]
-        shown |= linked.in_words()
         console.result(
             {"name": loaded.manifest.name, **facts, "links": linked.model_dump()},
-            console.table(loaded.manifest.name, "", rows=(shown | {"fingerprint": loaded.fingerprint[:12]}).items()),
+            console.table(loaded.manifest.name, "", rows=(shown | linked.in_words()).items()),
             *(console.text(f"bad: {offender}", style="yellow") for offender in loaded.offenders),
             *(console.text(note, style="yellow") for note in loaded.counts.noted),
             as_json=self.json,
@@ -84,8 +84,8 @@ class CorpusPassages(options.CorpusOptions):
 class Search(options.CorpusOptions):
     """Show the passages that a solver would see for QUERY."""
 
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="The words to search for.")]
-    k: Annotated[int, typer.Option("-k", min=1, max=100, help="Passages shown.")] = 5
+    query: Annotated[str, Argument(metavar="QUERY", help="The words to search for.")]
+    k: Annotated[int, Option("-k", min=1, max=100, help="Passages shown.")] = 5
     retriever: options.Engine = None
     config: options.Config = None
     sets: options.Sets = None
@@ -93,7 +93,12 @@ class Search(options.CorpusOptions):
     json: options.Json = False
 
     def __call__(self) -> None:
-        hits = asyncio.run(self._found(self.settings()))
+        from pipeline.retrieval.open_retriever import open_retriever
+        from pipeline.run import prepare
+
+        config = self.settings()
+        retriever = open_retriever(config.retrieval, prepare.corpus(config), config.how.out)
+        hits = asyncio.run(retriever.search(self.query, self.k))
         if self.json:
             console.json([{"score": hit.score, **hit.passage.model_dump()} for hit in hits])
             return
@@ -103,13 +108,6 @@ class Search(options.CorpusOptions):
         if not hits:
             console.message("no passage holds any of these words")
 
-    async def _found(self, config: RunConfig) -> "list[Hit]":
-        from pipeline.retrieval.open_retriever import open_retriever
-        from pipeline.run import prepare
-
-        retriever = open_retriever(config.retrieval, prepare.corpus(config), config.how.out)
-        return await retriever.search(self.query, self.k)
-
 
 @dataclass(kw_only=True)
 class Measure(options.ModelOptions, options.CorpusOptions):
@@ -117,18 +115,18 @@ class Measure(options.ModelOptions, options.CorpusOptions):
 
     file: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="FILE",
             help="A file or folder of questions with answers, as a benchmark or --view qa lays it out: .jsonl, .json, "
             ".parquet, .csv, .tsv.",
         ),
     ]
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask the first questions only.")] = None
-    rollouts: Annotated[int | None, typer.Option(min=1, help="Rollouts of each question.  [4]")] = None
-    concurrency: Annotated[int | None, typer.Option(min=1, help="Rollouts in progress at once.")] = None
+    limit: Annotated[int | None, Option(min=1, help="Ask the first questions only.")] = None
+    rollouts: Annotated[int | None, Option(min=1, help="Rollouts of each question.  [4]")] = None
+    concurrency: Annotated[int | None, Option(min=1, help="Rollouts in progress at once.")] = None
     retriever: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="Repeatable: compares what one search of each finds, without a solver. lucene, bm25, dense, hybrid, "
             "or http://host/retrieve#NAME.  [lucene]"
         ),
@@ -137,7 +135,6 @@ class Measure(options.ModelOptions, options.CorpusOptions):
     json: options.Json = False
 
     def __call__(self) -> None:
-        from pipeline.analysis.estimates import percent, short
         from pipeline.run import api, measuring
 
         asked = list(dict.fromkeys(self.retriever or ()))
@@ -158,24 +155,24 @@ class Measure(options.ModelOptions, options.CorpusOptions):
         ]  # fmt: skip
         heads = "group", "questions", "EM", "F1", "solved", "least steps", "steps", "passages", "all gold", "one search"
         table = console.table(*heads, rows=rows)
-        if not self.json:
-            model = f"model {found.model}, k = {found.k}"
-            console.message(f"{model}; 'one search' is the recall of one search for as many passages")
-            self._located(len({one.question for one in found.scored if one.recall is not None}), questions)
+        self._say(
+            f"model {found.model}, k = {found.k}; 'one search' is the recall of one search for as many passages",
+            len({one.question for one in found.scored if one.recall is not None}),
+            questions,
+        )
         console.result(found.model_dump(mode="json"), table, as_json=self.json, model=found.model)
 
-    @staticmethod
-    def _located(located: int, questions: "Sequence[GoldQuestion]") -> None:
-        """Say where recall is of some of the questions only."""
-        named = [one for one in questions if one.supporting_ids or one.supporting_titles]
-        if located < len(named):
-            console.message(
-                "recall is measured where the corpus has all supporting titles: "
-                f"{located:,} of {len(named):,} questions"
-            )
+    def _say(self, meaning: str, located: int, questions: "Sequence[GoldQuestion]") -> None:
+        """Tell a person what the figures are, and where recall is of some of the questions only."""
+        if self.json:
+            return
+        console.message(meaning)
+        named = sum(bool(one.supporting_ids or one.supporting_titles) for one in questions)
+        if located < named:
+            where = "recall is measured where the corpus has all supporting titles"
+            console.message(f"{where}: {located:,} of {named:,} questions")
 
     def _compare(self, config: RunConfig, questions: "Sequence[GoldQuestion]", asked: list[str]) -> None:
-        from pipeline.analysis.estimates import percent
         from pipeline.run import api, retriever_recall
 
         found = api.compare_retrievers(config, questions, asked)
@@ -184,23 +181,20 @@ class Measure(options.ModelOptions, options.CorpusOptions):
             for f in found
         ]
         heads = "group", "questions", "retriever", *(f"@{k}" for k in retriever_recall.DEPTHS)
-        if not self.json:
-            console.message(
-                "the share of questions of which one search finds all supporting documents, by its passages"
-            )
-            self._located(found[0].questions, questions)
+        meaning = "the share of questions of which one search finds all supporting documents, by its passages"
+        self._say(meaning, found[0].questions, questions)
         console.result([one.model_dump() for one in found], console.table(*heads, rows=rows), as_json=self.json)
 
 
 def doctor(  # noqa: PLR0913, PLR0917 - options of the user
-    model: Annotated[str | None, typer.Option(metavar=options.MODELS, help="Test what a model can do.")] = None,
+    model: Annotated[str | None, Option(metavar=options.MODELS, help="Test what a model can do.")] = None,
     base_url: options.BaseUrl = None,
     config: options.Config = None,
     sets: options.Sets = None,
     out: options.Out = None,
-    judge: Annotated[bool, typer.Option(help="Test how well the model judges 200 near misses, too.")] = True,
+    judge: Annotated[bool, Option(help="Test how well the model judges 200 near misses, too.")] = True,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Measure tokens a second under full load, which is paid, for 'pilot'.")
+        bool, Option("--measure", help="Measure tokens a second under full load, which is paid, for 'pilot'.")
     ] = False,
     json: options.Json = False,
 ) -> int:

@@ -4,54 +4,45 @@ keeps the gates that it is given."""
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from pipeline.cli import console, options
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
+from pipeline.run import read
 from pipeline.run.locate import run_folder
 
-Run = Annotated[str | None, typer.Argument(metavar="RUN", help="As for 'inspect'; not needed with --list.")]
-View = Annotated[
-    list[str] | None, typer.Option("--view", metavar="A,B", help="Views, such as qa,sft; --list names them.  [all]")
-]
-Include = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--include",
-        metavar="A,B",
-        help="below_target, beyond_solver (solved in `remeasure`), or always_solved (in rl_* too).",
-    ),
-]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="GATES.B=C", help="Another limit of a gate, kept for the run. Repeatable."),
-]
-Plain = Annotated[
-    bool,
-    typer.Option(
-        "--plain",
-        help="Messages and tools as plain text: datasets before 4.7 and polars 1.20 fail on Arrow's JSON type.",
-    ),
-]
-Damaged = Annotated[
-    bool,
-    typer.Option("--allow-damaged", help="Export although lines of the journal are damaged; their pairs are missing."),
-]
-List = Annotated[bool, typer.Option("--list", help="The names of all views, and nothing else.")]
+View = Annotated[list[str] | None, Option(metavar="A,B", help="Views, such as qa,sft; --list names them.  [all]")]
 
 
 def export(  # noqa: PLR0913, PLR0917 - options of the user
-    run: Run = None,
+    run: Annotated[str | None, Argument(metavar="RUN", help="As for 'inspect'; not needed with --list.")] = None,
     view: View = None,
-    include: Include = None,
+    include: Annotated[
+        list[str] | None,
+        Option(
+            metavar="A,B", help="below_target, beyond_solver (solved in `remeasure`), or always_solved (in rl_* too)."
+        ),
+    ] = None,
     policy: options.For = None,
     against: options.Against = None,
-    sets: Sets = None,
-    plain: Plain = False,
-    damaged: Damaged = False,
-    every: List = False,
+    sets: Annotated[
+        list[str] | None,
+        Option("--set", metavar="GATES.B=C", help="Another limit of a gate, kept for the run. Repeatable."),
+    ] = None,
+    plain: Annotated[
+        bool,
+        Option(
+            "--plain",
+            help="Messages and tools as plain text: datasets before 4.7 and polars 1.20 fail on Arrow's JSON type.",
+        ),
+    ] = False,
+    damaged: Annotated[
+        bool,
+        Option("--allow-damaged", help="Export although lines of the journal are damaged; their pairs are missing."),
+    ] = False,
+    every: Annotated[bool, Option("--list", help="The names of all views, and nothing else.")] = False,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
@@ -77,19 +68,15 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
         plain=plain,
         allow_damaged=damaged,
     )
-    if json:
-        console.json(manifest.model_dump(mode="json"))
-        return
-    console.show(console.rows_of_views(manifest.rows()), console.text(folder / "dataset"))
-    if empty := [name for name in options.parts(view) if name not in manifest.rows()]:
+    rows, tree = manifest.rows(), manifest.model_dump(mode="json")
+    console.result(tree, console.rows_of_views(rows), console.text(folder / "dataset"), as_json=json)
+    if not json and (empty := [name for name in options.parts(view) if name not in rows]):
         console.message(f"without a row, so not written: {', '.join(empty)}")
 
 
 def _chosen(folder: Path, against: list[Path], sets: list[str]) -> tuple[GateConfig | None, SftConfig | None]:
     """The run's gates and its selection of rollouts with what is asked for; none where they stay. From now on they are
     the run's, or the next `review` would write what was just dropped back into the data set."""
-    from pipeline.run import read
-
     if not against and not sets:
         return None, None
     before = read(folder).config.model_dump(mode="json", include={"gates", "sft"})
@@ -103,4 +90,4 @@ def report(run: options.Run, out: options.Out = None, json: options.Json = False
     from pipeline.run import api
 
     path = api.report(run, out=out)
-    console.json({"report": str(path)}) if json else console.show(console.text(path))
+    console.result({"report": str(path)}, console.text(path), as_json=json)

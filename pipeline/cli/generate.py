@@ -4,20 +4,21 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from pipeline.cli import console, options, terminal
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
+from pipeline.corpus import seed_passages
 from pipeline.errors import UsageError
+from pipeline.llm import throughput
+from pipeline.run import Attempt, RunResult
 from pipeline.run.locate import reopened, spelled
 from pipeline.types import Status, Stop
-
-if TYPE_CHECKING:
-    from pipeline.run import Attempt, RunResult
 
 PREVIEWED = 3
 SHORT = 3
@@ -29,13 +30,11 @@ class Generate(options.RunOptions):
     """Generate pairs from CORPUS until --pairs are accepted. The same command again continues the run."""
 
     ctx: typer.Context
-    pairs: Annotated[int | None, typer.Option(min=1, help="Accepted pairs wanted.  [30]")] = None
-    seeds: Annotated[
-        int | None, typer.Option(min=1, help="Run exactly this many seeds, however many are accepted.")
-    ] = None
+    pairs: Annotated[int | None, Option(min=1, help="Accepted pairs wanted.  [30]")] = None
+    seeds: Annotated[int | None, Option(min=1, help="Run exactly this many seeds, however many are accepted.")] = None
     shard: Annotated[
         str | None,
-        typer.Option(metavar="I/N", help="The I-th of N parts of the run alone, in a folder of its own; see 'merge'."),
+        Option(metavar="I/N", help="The I-th of N parts of the run alone, in a folder of its own; see 'merge'."),
     ] = None
     engine: options.Seeder = None
     address: options.Address = None
@@ -65,8 +64,7 @@ def resume(
     from pipeline.run import api
 
     folder, config = reopened(run, out)
-    command = partial(api.resume, folder, wait_seconds=wait)
-    return _run(command, config, None if no_flow else ctx.obj, as_json=json)
+    return _run(partial(api.resume, folder, wait_seconds=wait), config, None if no_flow else ctx.obj, as_json=json)
 
 
 class PreviewProgress(Progress):
@@ -76,7 +74,7 @@ class PreviewProgress(Progress):
         super().__init__(pairs=pairs)
         self.attempts: list[Attempt] = []
 
-    def attempt(self, attempt: "Attempt") -> None:
+    def attempt(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
         super().attempt(attempt)
 
@@ -89,19 +87,18 @@ class Preview(options.PairOptions):
 
     def __call__(self) -> int:
         from pipeline.analysis.forecast import forecast
-        from pipeline.llm import throughput
         from pipeline.run import api, costs
 
         config = self.settings()
         with PreviewProgress(pairs=PREVIEWED) as progress:
             tried = api.preview(config, pairs=PREVIEWED, watch=progress)
         found = [record for record in tried if record.status is Status.ACCEPTED][:PREVIEWED]
-        pilot = costs.pilot(progress.attempts, tried, config.models)
-        expected = forecast(pilot, config.models, throughput.kept(config.how.out), Runtime().pairs)
+        pilot = costs.pilot(progress.attempts, tried)
+        many = forecast(pilot, config.models, throughput.kept(config.how.out), Runtime().pairs)
         console.result(
             [record.model_dump(mode="json") for record in found],
             *(part for record in found for part in (*terminal.item(record), "")),
-            *terminal.projection(expected),
+            *terminal.projection(many),
             as_json=self.json,
             model=config.models.names(),
         )
@@ -117,21 +114,14 @@ class Preview(options.PairOptions):
 
 
 def _run(
-    command: "Callable[..., RunResult]",
-    config: RunConfig,
-    runner: "Callable[..., RunResult] | None",
-    *,
-    as_json: bool,
+    command: Callable[..., RunResult], config: RunConfig, runner: Callable[..., RunResult] | None, *, as_json: bool
 ) -> int:
     """Call the command with progress on stderr, in this process unless there is a runner, and print its result."""
     say_target(config)
     share = config.how.share()
     with Progress(pairs=share.pairs, seeds=share.seeds) as progress:
         result = command(watch=progress, runner=runner) if runner else command(watch=progress)
-    if as_json:
-        console.json({"model": config.models.names(), **summary(result)})
-    else:
-        close(result, config)
+    show(result, config, as_json=as_json)
     return SHORT if result.exhausted else 0
 
 
@@ -145,19 +135,16 @@ def say_target(config: RunConfig) -> None:
         console.message(message + ("; raise loop.rollouts to measure rates within it" if few else ""))
 
 
-def summary(result: "RunResult") -> dict[str, Any]:
-    """A run that has ended, for a script."""
-    folder = result.folder
-    paths = {"run": folder, "dataset": folder / "dataset", "report": folder / "report.html"}
-    return {**{name: str(path) for name, path in paths.items()}, **result.model_dump(mode="json", exclude={"folder"})}
-
-
-def close(result: "RunResult", config: RunConfig) -> None:
-    """Show a run that has ended to a person."""
-    from pipeline.corpus.seed_passages import explained
+def show(result: RunResult, config: RunConfig, *, as_json: bool, **more: Any) -> None:
+    """Show a run that has ended to a person, or to a script with `more` of it."""
     from pipeline.run import publish
 
     folder, run = result.folder, spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
+    paths = {"run": folder, "dataset": folder / "dataset", "report": folder / "report.html"}
+    if as_json:
+        named = {"model": config.models.names(), **{name: str(path) for name, path in paths.items()}}
+        console.json({**named, **result.model_dump(mode="json", exclude={"folder"}), **more})
+        return
     example = next((r for r in publish.RunRecords(folder, config) if r.status == "accepted"), None)
     if example is not None:
         console.show(console.text("\nOne of them:", style="bold"), *terminal.pair(example), "")
@@ -168,14 +155,14 @@ def close(result: "RunResult", config: RunConfig) -> None:
     rows += [("spare seeds, used when more --pairs are asked for", result.surplus)] if result.surplus else []
     console.show(console.table("seeds", "", rows=rows), "")
     console.demo_note(config.models.names())
-    console.show(console.text(f"data set  {folder / 'dataset'}"), console.text(f"report    {folder / 'report.html'}"))
+    console.show(console.text(f"data set  {paths['dataset']}"), console.text(f"report    {paths['report']}"))
     if result.damaged:
         console.message(f"digsite: damaged lines in the journal: {result.damaged:,}; their seeds were run again")
     if result.exhausted:
         gave = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.how.share().pairs:,} pairs"
         console.message(f"{gave}; {_for_more(result, config)}")
     if sum(result.dropped.values()) > result.planned:
-        console.message(f"digsite: most passages cannot start a question. {explained(result.dropped)}")
+        console.message(f"digsite: most passages cannot start a question. {seed_passages.explained(result.dropped)}")
     if result.missing:
         lacking = ", ".join(f"{stage} {count:,}" for stage, count in result.missing.items())
         remedy = f"to run them: digsite complete {run}"
@@ -183,7 +170,7 @@ def close(result: "RunResult", config: RunConfig) -> None:
     console.show(console.text(f"next      digsite inspect {run}"))
 
 
-def _for_more(result: "RunResult", config: RunConfig) -> str:
+def _for_more(result: RunResult, config: RunConfig) -> str:
     """Advice by why most seeds failed: no question at all, or no chain that is long enough."""
     if 2 * result.reasons.get(Stop.NO_WALK, 0) > result.planned:
         return "most passages have no walk that long: try fewer --steps, --strategy sage, or more --max-seeds"

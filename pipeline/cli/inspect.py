@@ -1,18 +1,21 @@
 """The command `inspect`: how the seeds of a run ended, which of them, and one of them in full."""
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Any
 
 import polars as pl
-import typer
-from rich.table import Table
+from typer import Option
 
+from pipeline.analysis.estimates import counted
 from pipeline.cli import console, options, terminal
 from pipeline.errors import unknown
+from pipeline.exports.card.glossary import gloss
+from pipeline.run import read
+from pipeline.run.attempts import spent
 from pipeline.run.locate import run_folder, spelled
 from pipeline.types import Status
+from pipeline.view.query import ItemQuery, selected
 
 LIMIT = 20
 ITEM = (
@@ -24,38 +27,28 @@ _KEY = 12
 _LINES, _NARROWEST = 3, 20
 """Of a question in the table: the most lines, and their least width."""
 
-Item = Annotated[
-    str | None,
-    typer.Option(metavar="KEY", help="One seed with all its traces; the first digits of its key are enough."),
-]
-StatusOption = Annotated[list[str] | None, typer.Option("--status", metavar="A,B", help="accepted, rejected, failed.")]
-Reason = Annotated[
-    list[str] | None, typer.Option(metavar="A,B", help="Seeds with these reasons, such as below_target or gate:leak.")
-]
-Target = Annotated[list[int] | None, typer.Option(help="Seeds with this target. Repeatable.")]
-Search = Annotated[
-    str | None,
-    typer.Option(metavar="WORDS", help='Seeds whose question, answer or titles hold all words, or a "phrase".'),
-]
-Limit = Annotated[int | None, typer.Option(min=1, help=f"Most seeds listed.  [{LIMIT}; with --json all]")]
-
 
 def inspect(  # noqa: PLR0913, PLR0917 - options of the user
     run: options.Run,
-    item: Item = None,
-    status: StatusOption = None,
-    reason: Reason = None,
-    target: Target = None,
-    search: Search = None,
-    limit: Limit = None,
+    item: Annotated[
+        str | None, Option(metavar="KEY", help="One seed with all its traces; the first digits of its key are enough.")
+    ] = None,
+    status: Annotated[list[str] | None, Option(metavar="A,B", help="accepted, rejected, failed.")] = None,
+    reason: Annotated[
+        list[str] | None, Option(metavar="A,B", help="Seeds with these reasons, such as below_target or gate:leak.")
+    ] = None,
+    target: Annotated[list[int] | None, Option(help="Seeds with this target. Repeatable.")] = None,
+    search: Annotated[
+        str | None,
+        Option(metavar="WORDS", help='Seeds whose question, answer or titles hold all words, or a "phrase".'),
+    ] = None,
+    limit: Annotated[int | None, Option(min=1, help=f"Most seeds listed.  [{LIMIT}; with --json all]")] = None,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
     """Show how the seeds of a run ended and what it cost, list them, or show one in full."""
     from pipeline.analysis import money
-    from pipeline.run import publish, read
-    from pipeline.run.attempts import spent
-    from pipeline.view.query import ItemQuery, selected
+    from pipeline.run import publish
 
     folder = run_folder(run, out)
     config = read(folder).config
@@ -78,7 +71,9 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
         console.json({"run": str(folder), "counts": counts, "spent": tree, "matching": matching, "items": items})
         return
     if not query.filtered:
-        console.show(console.text(f"{folder}: {sum(counts.values()):,} seeds", style="bold"), _outcomes(counts), "")
+        rows = [(name, n, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, n in counts.items()]
+        console.show(console.text(f"{folder}: {sum(counts.values()):,} seeds", style="bold"))
+        console.show(console.table("outcome", "seeds", "meaning", rows=rows), "")
         console.show(console.table(*money.HEADS, rows=money.rows(spent(folder), pairs)), "")
         console.demo_note(config.models.names())
         _missing(seeds, spelled(run, out))
@@ -93,30 +88,21 @@ def _check(chosen: dict[str, tuple[str, ...]], seeds: pl.LazyFrame) -> None:
             there = seeds.select(pl.col(column).unique().sort().cast(pl.String)).collect()[column]
             known[name] = [value for value in there if value]
     for name, values in chosen.items():
-        for value in values:
-            if value not in known[name]:
-                raise unknown(f"seed with --{name}", value, known[name])
+        if odd := [value for value in values if value not in known[name]]:
+            raise unknown(f"seed with --{name}", odd[0], known[name])
 
 
 def _counts(seeds: pl.LazyFrame) -> dict[str, int]:
     """Of each status, with its reason: how many, the largest first."""
-    found = seeds.group_by("status", "reason").len().collect().rows()
-    counts = Counter({f"{status} ({reason})" if reason else status: count for status, reason, count in found})
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
-
-
-def _outcomes(counts: dict[str, int]) -> Table:
-    from pipeline.exports.card.glossary import gloss
-
-    rows = [(name, count, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, count in counts.items()]
-    return console.table("outcome", "seeds", "meaning", rows=rows)
+    reason = pl.when(pl.col("reason").fill_null("") != "").then(pl.format(" ({})", "reason")).otherwise(pl.lit(""))
+    return {one.name: one.count for one in counted(seeds.select(outcome=pl.col("status") + reason), "outcome")}
 
 
 def _missing(seeds: pl.LazyFrame, run: str) -> None:
     """Say which accepted pairs lack an optional stage."""
-    stages = seeds.filter(pl.col("status") == Status.ACCEPTED).select(pl.col("missing").explode().drop_nulls())
-    for stage, count in sorted(Counter(stages.collect()["missing"]).items()):
-        console.show(console.text(f"accepted pairs without all {stage} rollouts: {count:,}"))
+    accepted = seeds.filter(pl.col("status") == Status.ACCEPTED)
+    for stage in counted(accepted.explode("missing").drop_nulls("missing"), "missing"):
+        console.show(console.text(f"accepted pairs without all {stage.name} rollouts: {stage.count:,}"))
         console.message(f"to run them: digsite complete {run}")
 
 
@@ -134,7 +120,7 @@ def _list(items: list[dict[str, Any]], matching: int, run: str) -> None:
 def _rows(items: list[dict[str, Any]]) -> Iterable[tuple[object, ...]]:
     outcomes = [item["reason"] or item["status"] for item in items]
     taken = _KEY + max(map(len, ("outcome", *outcomes))) + len("target") + len("steps") + 4 * 2
-    width = max(_NARROWEST, console.width() - taken)
+    width = max(_NARROWEST, console.PlainConsole(error=False).width - taken)
     for item, outcome in zip(items, outcomes, strict=True):
         steps = "–" if item["difficulty"] is None else item["difficulty"]
         lines = textwrap.wrap(item["question"] or "–", width, max_lines=_LINES, placeholder=" …")

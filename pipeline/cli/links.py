@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from pipeline.cli import console, options
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.links.stored import StoredLinks as Stored
-
-_SHOWN = 20
+    from pipeline.links.stored import StoredLinks
 
 
 @dataclass(kw_only=True)
@@ -20,9 +18,9 @@ class Links(options.CorpusOptions):
 
     what: Annotated[
         str | None,
-        typer.Argument(metavar="[PHRASE|ID]", help="A phrase, or the id of a document or passage; else some phrases."),
+        Argument(metavar="[PHRASE|ID]", help="A phrase, or the id of a document or passage; else some phrases."),
     ] = None
-    limit: Annotated[int, typer.Option(min=1, help="Phrases shown.")] = _SHOWN
+    limit: Annotated[int, Option(min=1, help="Phrases shown.")] = 20
     config: options.Config = None
     sets: options.Sets = None
     out: options.Out = None
@@ -34,17 +32,16 @@ class Links(options.CorpusOptions):
         config = self.settings()
         links = prepare.links(config, prepare.corpus(config))
         found = [_phrase(links, number) for number in self._numbers(links)]
-        if self.json:
-            console.json(found)
-            return
+        shown = []
         for phrase in found:
             kind = f"{phrase['kind']}, {phrase['documents']} documents"
-            console.show(console.text(f"{phrase['phrase']}  ({kind})", style="bold"))
+            shown.append(console.text(f"{phrase['phrase']}  ({kind})", style="bold"))
             for passage in phrase["passages"]:
                 says = passage["sentence"] or "(its title)"
-                console.show(console.text(f"  {passage['passage']}  {passage['title']}: {says}"))
+                shown.append(console.text(f"  {passage['passage']}  {passage['title']}: {says}"))
+        console.result(found, *shown, as_json=self.json)
 
-    def _numbers(self, links: "Stored") -> list[int]:
+    def _numbers(self, links: "StoredLinks") -> list[int]:
         if self.what is None:
             # In the order of their hashes, which is none: a sample.
             return list(range(min(self.limit, len(links))))
@@ -59,7 +56,7 @@ class Links(options.CorpusOptions):
         return list(dict.fromkeys(number for place in places for number in links.of(place)))[: self.limit]
 
 
-def _phrase(links: "Stored", number: int) -> dict[str, Any]:
+def _phrase(links: "StoredLinks", number: int) -> dict[str, Any]:
     phrase = links.phrase(number)
     passages = [
         {"passage": passage.id, "title": passage.title, "sentence": links.sentence(mention), "home": mention.home}

@@ -3,21 +3,24 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from pipeline.cli import console, options
-from pipeline.cli.generate import SHORT, close, summary
+from pipeline.cli.generate import SHORT, show
 from pipeline.cli.progress import Progress
+from pipeline.run import read
 from pipeline.run.locate import shard_folders, spelled
 
-Shards = Annotated[
-    list[str], typer.Argument(metavar="RUN...", help="Folders of shards, or the name that all of them begin with.")
-]
 
-
-def merge(runs: Shards, out: options.Out = None, json: options.Json = False) -> int:
+def merge(
+    runs: Annotated[
+        list[str], Argument(metavar="RUN...", help="Folders of shards, or the name that all of them begin with.")
+    ],
+    out: options.Out = None,
+    json: options.Json = False,
+) -> int:
     """Join the shards of a run (generate --shard) into the run: gates judge once over all, then export and report."""
-    from pipeline.run import api, read
+    from pipeline.run import api
 
     shards = [folder for name in runs for folder in shard_folders(name, out)]
     how = read(shards[0]).config.how
@@ -26,13 +29,10 @@ def merge(runs: Shards, out: options.Out = None, json: options.Json = False) -> 
     result = merged.run
     config = read(result.folder).config
     run = spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
-    if json:
-        more = merged.model_dump(mode="json", include={"lines", "damaged", "absent", "owed", "at_work"})
-        console.json({"model": config.models.names(), **summary(result), **more})
-    else:
+    if not json:
         rows = [(Path(folder).name, lines) for folder, lines in merged.lines.items()]
         console.show(console.table("shard", "finished seeds", rows=rows))
-        close(result, config)
+    show(result, config, as_json=json, **merged.model_dump(mode="json", exclude={"run"}))
     for folder in merged.at_work:
         console.message(f"digsite: a process is at work on {folder}; merge again when it has ended")
     for name, lines in merged.damaged.items():

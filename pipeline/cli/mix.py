@@ -3,44 +3,37 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from pipeline.cli import console, options
 from pipeline.cli.export import View
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft_settings import SftConfig
+from pipeline.run import read
 from pipeline.run.locate import run_folder
-
-Runs = Annotated[list[str], typer.Argument(metavar="RUN...", help="Runs, each as for 'inspect'.")]
-Into = Annotated[
-    Path, typer.Option("-o", "--into", file_okay=False, help="The folder of the mix, or of an earlier one.")
-]
-Quotas = Annotated[
-    list[str] | None,
-    typer.Option("--quota", metavar="TRAIT:VALUE=SHARE", help="Share of the pairs, such as band:hard=0.3. Repeatable."),
-]
-Pairs = Annotated[int | None, typer.Option(min=1, help="Most pairs.  [as many as there are with every quota exact]")]
-Version = Annotated[str, typer.Option(metavar="NAME", help="Name of the version.  [1, 2, ...]")]
-Policy = Annotated[
-    str | None, typer.Option("--for", metavar="NAME", help="The policy whose bands count.  [that of the runs]")
-]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="GATES.B=C", help="A limit of a gate, or of sft; else what the runs share. Repeatable."
-    ),
-]
 
 
 def mix(  # noqa: PLR0913, PLR0917 - options of the user
-    runs: Runs,
-    into: Into,
-    quota: Quotas = None,
-    pairs: Pairs = None,
-    version: Version = "",
-    policy: Policy = None,
+    runs: Annotated[list[str], Argument(metavar="RUN...", help="Runs, each as for 'inspect'.")],
+    into: Annotated[Path, Option("-o", "--into", file_okay=False, help="The folder of the mix, or of an earlier one.")],
+    quota: Annotated[
+        list[str] | None,
+        Option(metavar="TRAIT:VALUE=SHARE", help="Share of the pairs, such as band:hard=0.3. Repeatable."),
+    ] = None,
+    pairs: Annotated[
+        int | None, Option(min=1, help="Most pairs.  [as many as there are with every quota exact]")
+    ] = None,
+    version: Annotated[str, Option(metavar="NAME", help="Name of the version.  [1, 2, ...]")] = "",
+    policy: Annotated[
+        str | None, Option("--for", metavar="NAME", help="The policy whose bands count.  [that of the runs]")
+    ] = None,
     view: View = None,
-    sets: Sets = None,
+    sets: Annotated[
+        list[str] | None,
+        Option(
+            "--set", metavar="GATES.B=C", help="A limit of a gate, or of sft; else what the runs share. Repeatable."
+        ),
+    ] = None,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
@@ -76,7 +69,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
 
 def _chosen(folders: list[Path], sets: list[str], policy: str | None) -> tuple[GateConfig | None, SftConfig | None]:
     """Gates and selection of the mix; none where what the runs share is not changed."""
-    from pipeline.run import mixing, read
+    from pipeline.run import mixing
 
     if not sets and policy is None:
         return None, None

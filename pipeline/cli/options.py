@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from pipeline.config import RunConfig, build, toml
 from pipeline.config.gates import GateConfig
@@ -21,90 +21,81 @@ from pipeline.errors import UsageError
 MODELS = "embedded|openai:NAME|gguf:FILE"
 BaseUrl = Annotated[
     list[str] | None,
-    typer.Option(metavar="URL", help="Address of an OpenAI-compatible endpoint: http://localhost:8000/v1. Repeatable."),
+    Option(metavar="URL", help="Address of an OpenAI-compatible endpoint: http://localhost:8000/v1. Repeatable."),
 ]
 Wait = Annotated[
-    float | None,
-    typer.Option(metavar="SECONDS", min=0, help="Wait this long for an endpoint that is still loading.  [0]"),
+    float | None, Option(metavar="SECONDS", min=0, help="Wait this long for an endpoint that is still loading.  [0]")
 ]
 Engine = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--retriever",
         help="lucene, bm25 (for small corpora), dense, hybrid, or a server: http://host/retrieve#NAME.  [lucene]",
     ),
 ]
 For = Annotated[
     str | None,
-    typer.Option("--for", metavar="NAME", help="The model to be trained that pairs are for.  [the run's own solver]"),
+    Option("--for", metavar="NAME", help="The model to be trained that pairs are for.  [the run's own solver]"),
 ]
-BudgetTokens = Annotated[int | None, typer.Option(min=1, help="Stop (exit 3) when this many tokens are paid for.")]
+BudgetTokens = Annotated[int | None, Option(min=1, help="Stop (exit 3) when this many tokens are paid for.")]
 BudgetMoney = Annotated[
-    float | None, typer.Option(help="Stop (exit 3) when this much is spent; needs models.default.prices.")
+    float | None, Option(help="Stop (exit 3) when this much is spent; needs models.default.prices.")
 ]
-BudgetSeconds = Annotated[float | None, typer.Option(help="Stop (exit 3) after this many seconds.")]
-Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.")]
-Sets = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="Any setting. Repeatable.")]
-Out = Annotated[Path | None, typer.Option(file_okay=False, help="The folder of all runs.  [outputs]")]
+BudgetSeconds = Annotated[float | None, Option(help="Stop (exit 3) after this many seconds.")]
+Config = Annotated[Path | None, Option(help="A TOML file of settings.")]
+Sets = Annotated[list[str] | None, Option("--set", metavar="A.B=C", help="Any setting. Repeatable.")]
+Out = Annotated[Path | None, Option(file_okay=False, help="The folder of all runs.  [outputs]")]
 Against = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="Benchmark questions (.jsonl, .txt) that no pair may resemble. Repeatable."),
+    Option(metavar="FILE", help="Benchmark questions (.jsonl, .txt) that no pair may resemble. Repeatable."),
 ]
 Seeder = Annotated[
     str | None,
-    typer.Option("--engine", metavar="local|dask|ray", help="Who runs the seeds: this process, or workers.  [local]"),
+    Option("--engine", metavar="local|dask|ray", help="Who runs the seeds: this process, or workers.  [local]"),
 ]
 Address = Annotated[
-    str | None, typer.Option(metavar="URL", help="A Dask or Ray cluster that runs already.  [workers are started here]")
+    str | None, Option(metavar="URL", help="A Dask or Ray cluster that runs already.  [workers are started here]")
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, help="Processes for dask or ray; they share the limits of endpoints and the budgets.  [2]"),
+    Option(min=1, help="Processes for dask or ray; they share the limits of endpoints and the budgets.  [2]"),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and everything else on stderr.")]
+Json = Annotated[bool, Option("--json", help="Print JSON on stdout and everything else on stderr.")]
 Verify = Annotated[
     bool | None,
-    typer.Option("--verify", help="Read the corpus again even if size, time and name of its files are as they were."),
+    Option("--verify", help="Read the corpus again even if size, time and name of its files are as they were."),
 ]
-NoFlow = Annotated[bool, typer.Option("--no-flow", help="Run without Prefect: some seconds faster, the same bytes.")]
-Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or wiki/latest, wiki, latest, its digest.")]
+NoFlow = Annotated[bool, Option("--no-flow", help="Run without Prefect: some seconds faster, the same bytes.")]
+Run = Annotated[str, Argument(metavar="RUN", help="A run's folder, or wiki/latest, wiki, latest, its digest.")]
 
 
 @dataclass(kw_only=True)
 class CorpusOptions:
     """A corpus, and the names of its fields and its language where it is a path."""
 
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="A known name, or the path of a file or folder.")]
-    text_field: Annotated[str | None, typer.Option(help="Field of the text, for a CORPUS that is a path.  [text]")] = (
-        None
-    )
-    title_field: Annotated[str | None, typer.Option(help="Field of the title.  [title]")] = None
-    id_field: Annotated[str | None, typer.Option(help="Field of the id.  [id]")] = None
+    corpus: Annotated[str, Argument(metavar="CORPUS", help="A known name, or the path of a file or folder.")]
+    text_field: Annotated[str | None, Option(help="Field of the text, for a CORPUS that is a path.  [text]")] = None
+    title_field: Annotated[str | None, Option(help="Field of the title.  [title]")] = None
+    id_field: Annotated[str | None, Option(help="Field of the id.  [id]")] = None
     language: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Language of a CORPUS that is a path, such as en.  [detected]")
+        str | None, Option(metavar="CODE", help="Language of a CORPUS that is a path, such as en.  [detected]")
     ] = None
 
     def settings(self, **fixed: Any) -> RunConfig:
         """The configuration that the options give, with `fixed` values for some of them."""
         given = {**vars(self), **fixed}
-        return settings(
-            {name: value for name, value in given.items() if name in KEYS},
-            preset=given.get("preset"),
-            file=given.get("config"),
-            sets=given.get("sets"),
-        )
+        named = {name: value for name, value in given.items() if name in KEYS}
+        return settings(named, file=given.get("config"), sets=given.get("sets"))
 
 
 @dataclass(kw_only=True)
 class ProvenanceOptions(CorpusOptions):
     """What every record states of a corpus that is a path."""
 
-    licence: Annotated[str | None, typer.Option(metavar="SPDX", help="Its licence, such as CC-BY-4.0.  [unknown]")] = (
-        None
-    )
-    attribution: Annotated[str | None, typer.Option(metavar="TEXT", help="Whom to credit for it.  [unknown]")] = None
+    licence: Annotated[str | None, Option(metavar="SPDX", help="Its licence, such as CC-BY-4.0.  [unknown]")] = None
+    attribution: Annotated[str | None, Option(metavar="TEXT", help="Whom to credit for it.  [unknown]")] = None
     as_of: Annotated[
-        str | None, typer.Option(metavar="DATE", help="When its texts were true: 2024, 2024-06 or a day.  [unknown]")
+        str | None, Option(metavar="DATE", help="When its texts were true: 2024, 2024-06 or a day.  [unknown]")
     ] = None
 
 
@@ -114,7 +105,7 @@ class ModelOptions:
 
     model: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar=MODELS,
             help="Model of every role that has none of its own; embedded: a demo, English prose only.  [embedded]",
         ),
@@ -130,27 +121,26 @@ class PairOptions(ModelOptions, ProvenanceOptions):
     """What determines the pairs of a run."""
 
     steps: Annotated[
-        str | None, typer.Option(metavar="S|A-B", help="Target: the least searches that a pair needs.  [2-4]")
+        str | None, Option(metavar="S|A-B", help="Target: the least searches that a pair needs.  [2-4]")
     ] = None
     solve_rate: Annotated[
-        str | None, typer.Option(metavar="A-B", help="Target: the solve rate of a pair, such as 0.2-0.8.")
+        str | None, Option(metavar="A-B", help="Target: the solve rate of a pair, such as 0.2-0.8.")
     ] = None
     policy: For = None
     answer_types: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="TYPE[,TYPE]",
             help="Of entity, date, number, list, boolean, comparison; a seed draws one.  [entity,date,number]",
         ),
     ] = None
-    seed: Annotated[int | None, typer.Option(min=0, help="Random seed.  [0]")] = None
+    seed: Annotated[int | None, Option(min=0, help="Random seed.  [0]")] = None
     retriever: Engine = None
     strategy: Annotated[
-        str | None,
-        typer.Option(help="walk: along links of the corpus; sage: by searching; ragshaper: from a tree.  [sage]"),
+        str | None, Option(help="walk: along links of the corpus; sage: by searching; ragshaper: from a tree.  [sage]")
     ] = None
     preset: Annotated[
-        str | None, typer.Option(help="default; sage: the paper's own loop; ragshaper: the paper's own tree.")
+        str | None, Option(help="default; sage: the paper's own loop; ragshaper: the paper's own tree.")
     ] = None
 
 
@@ -160,11 +150,9 @@ class RunOptions(PairOptions):
 
     out: Out = None
     verify: Verify = None
-    max_seeds: Annotated[
-        int | None, typer.Option(min=1, help="Give up after this many seeds (exit 3).  [10 a pair]")
-    ] = None
+    max_seeds: Annotated[int | None, Option(min=1, help="Give up after this many seeds (exit 3).  [10 a pair]")] = None
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Seeds in progress at once.  [enough to keep models busy]")
+        int | None, Option(min=1, help="Seeds in progress at once.  [enough to keep models busy]")
     ] = None
     budget_tokens: BudgetTokens = None
     budget_money: BudgetMoney = None
@@ -172,7 +160,7 @@ class RunOptions(PairOptions):
 
 
 _SECTIONS = {
-    "": "strategy steps solve_rate policy answer_types seed",
+    "": "preset strategy steps solve_rate policy answer_types seed",
     "corpus.": "text_field title_field id_field language licence attribution as_of",
     "how.": "pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds shard engine address workers "
     "out verify",
@@ -189,15 +177,12 @@ KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for nam
 """The setting that an option sets, by the option's name."""
 
 
-def settings(
-    given: dict[str, Any], *, preset: str | None = None, file: Path | None = None, sets: list[str] | None = None
-) -> RunConfig:
+def settings(given: dict[str, Any], *, file: Path | None = None, sets: list[str] | None = None) -> RunConfig:
     """The configuration that options give; those in `given` that are None were not given."""
-    tree: dict[str, Any] = {"preset": preset} if preset else {}
+    tree: dict[str, Any] = {}
     for option, value in given.items():
         if value is not None:
-            read = _READ[option](value) if option in _READ else value
-            tree = toml.merged(tree, toml.nested(KEYS[option], read))
+            tree = toml.merged(tree, toml.nested(KEYS[option], _READ[option](value) if option in _READ else value))
     return build(file=file, values=tree, sets=sets or [])
 
 

@@ -6,24 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from pipeline.cli import console, options, terminal
 from pipeline.cli.generate import SHORT, say_target
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded
+from pipeline.llm import throughput
 from pipeline.run.locate import reopened
-
-PILOT_PAIRS, FORECAST_PAIRS = 50, 1000
+from pipeline.types import Share
 
 
 @dataclass(kw_only=True)
 class Pilot(options.RunOptions):
     """Make a few pairs of CORPUS and estimate what many would take. 'generate' with the same settings continues."""
 
-    pairs: Annotated[int, typer.Option(min=1, help="Accepted pairs to make first.")] = PILOT_PAIRS
-    wanted: Annotated[int, typer.Option("--forecast", min=1, help="Pairs that the forecast is for.")] = FORECAST_PAIRS
+    pairs: Annotated[int, Option(min=1, help="Accepted pairs to make first.")] = 50
+    wanted: Annotated[int, Option("--forecast", min=1, help="Pairs that the forecast is for.")] = 1000
     json: options.Json = False
 
     def __call__(self) -> int:
@@ -44,25 +44,23 @@ class Pilot(options.RunOptions):
         from pipeline.analysis import money
         from pipeline.analysis.figures import figures
         from pipeline.analysis.forecast import forecast
-        from pipeline.llm import throughput
         from pipeline.run import attempts, costs, publish
-        from pipeline.types import Share
 
         found = publish.RunRecords(folder, config)
         made = figures(found.seeds(), publish.outside(folder), config.gates.policy)
-        pilot = costs.pilot(attempts.read(folder), found, config.models)
-        expected = forecast(pilot, config.models, throughput.kept(config.how.out), self.wanted)
+        pilot = costs.pilot(attempts.read(folder), found)
+        many = forecast(pilot, config.models, throughput.kept(config.how.out), self.wanted)
         accepted = Share(part=made.accepted, whole=made.planned)
         shares = {"yield": accepted, "candidates that fresh rollouts confirmed": made.confirmed}
         tree = {
             "run": str(folder),
             "model": config.models.names(),
-            "seeds": expected.seeds,
-            "accepted": expected.accepted,
-            "yield": expected.accepted / expected.seeds if expected.seeds else None,
+            "seeds": many.seeds,
+            "accepted": many.accepted,
+            "yield": many.accepted / many.seeds if many.seeds else None,
             "confirmed": made.confirmed.model_dump(),
             "spent": money.tree(made.paid, made.accepted),
-            "forecast": expected.model_dump(),
+            "forecast": many.model_dump(),
         }
         console.result(
             tree,
@@ -70,7 +68,7 @@ class Pilot(options.RunOptions):
             "",
             console.table("pilot", "", rows=[(name, one if one.whole else "none yet") for name, one in shares.items()]),
             "",
-            *terminal.projection(expected),
+            *terminal.projection(many),
             as_json=self.json,
             model=config.models.names(),
         )

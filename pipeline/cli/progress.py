@@ -9,20 +9,19 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Any
 
 import rich.progress
 from rich.console import RenderableType
 
+from pipeline.analysis.estimates import compact
 from pipeline.cli.console import PlainConsole, text
+from pipeline.gates import Drop
+from pipeline.llm.ledger import Spent
+from pipeline.run import Attempt, Run
+from pipeline.run.attempts import spent
+from pipeline.store.journal import Head
 from pipeline.types import Record, Seed, Status
-
-if TYPE_CHECKING:
-    from pipeline.gates import Drop
-    from pipeline.llm.ledger import Spent
-    from pipeline.run import Attempt, Run
-    from pipeline.store.journal import Head
 
 PLAIN_EVERY, PLAIN_SHARE = 5.0, 0.02
 """Seconds between two plain lines at least, and as a share of those that have gone by: a night's log stays short."""
@@ -61,9 +60,7 @@ class Progress(rich.progress.Progress):
         )
         self._bar = self.add_task("", total=pairs if seeds is None else seeds)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: Any, *_: object) -> None:
         self._stage = self._stage if kind else "done"
         with suppress(OSError):
             if not self.disable:
@@ -108,15 +105,11 @@ class Progress(rich.progress.Progress):
 
     def live_line(self, width: int) -> str:
         """As much of it as fits on a screen of that width, and why seeds were not accepted where there is room."""
-        tail = f"{self._tokens_and_cost()}, {self._clock()}"
         why = ", ".join(f"{reason} {count:,}" for reason, count in self._reasons.most_common(3) if count)
-        lines = [
-            *([f"{self.line()}; not accepted: {why}"] if why else []),
-            self.line(),
-            f"{self._stage}: {self._yield()}, {tail}",
-            f"{self._yield()}, {tail}".replace(" seeds", "").replace("cost ", "").replace("elapsed ", ""),
-        ]
-        return next((line for line in lines if len(line) < width), lines[-1])
+        short = f"{self._yield()}, {self._tokens_and_cost()}, {self._clock()}"
+        lines = [self.line() + (f"; not accepted: {why}" if why else ""), self.line(), f"{self._stage}: {short}"]
+        shortest = short.replace(" seeds", "").replace("cost ", "").replace("elapsed ", "")
+        return next((line for line in lines if len(line) < width), shortest)
 
     def _yield(self) -> str:
         rate = f"{self.accepted / self.done:.0%}" if self.done else "–"
@@ -127,16 +120,12 @@ class Progress(rich.progress.Progress):
         return f"{self.done:,} seeds, {min(self.accepted, self.pairs):,}/{self.pairs:,}{surplus} accepted ({rate})"
 
     def _tokens_and_cost(self) -> str:
-        return f"{short(self._tokens)} tokens, cost {'–' if self._cost is None else f'{self._cost:,.2f}'}"
+        return f"{compact(self._tokens)} tokens, cost {'–' if self._cost is None else f'{self._cost:,.2f}'}"
 
     def _clock(self) -> str:
-        return f"elapsed {duration(self.tasks[0].elapsed)}, ETA {self._eta()}"
-
-    def _eta(self) -> str:
-        if (found := self.range_left()) is None:
-            return "–"
-        low, high = map(duration, found)
-        return low if low == high else f"{low} to {high}"
+        low, high = map(duration, self.range_left() or (None, None))
+        left = low if low == high else f"{low} to {high}"
+        return f"elapsed {duration(self.tasks[0].elapsed)}, ETA {left}"
 
     def get_renderables(self) -> Iterator[RenderableType]:
         if not self.tasks:  # while it is being made
@@ -146,14 +135,12 @@ class Progress(rich.progress.Progress):
         yield line
 
     def stage(self, name: str) -> None:
-        changed, self._stage = name != self._stage, name
-        if changed:
+        if name != self._stage:
+            self._stage = name
             self._print_line()
 
-    def started(self, run: "Run") -> None:
+    def started(self, run: Run) -> None:
         """Called again for every batch; what earlier commands did counts once, and says nothing of this one's speed."""
-        from pipeline.run.attempts import spent
-
         if not self.done:
             self._pay(spent(run.folder).total)
             for record in run.kept():
@@ -168,10 +155,10 @@ class Progress(rich.progress.Progress):
         if time.monotonic() - self._printed >= max(PLAIN_EVERY, PLAIN_SHARE * (self.tasks[0].elapsed or 0)):
             self._print_line()
 
-    def attempt(self, attempt: "Attempt") -> None:
+    def attempt(self, attempt: Attempt) -> None:
         self._pay(attempt.spent.total)
 
-    def gated(self, head: "Head", drop: "Drop") -> None:
+    def gated(self, head: Head, drop: Drop) -> None:
         """An accepted seed turned out to be no pair. Those of earlier commands were counted as the gates see them."""
         if head.key not in self._earlier:
             self._by_status.update({Status.ACCEPTED: -1, Status.REJECTED: 1})
@@ -195,24 +182,16 @@ class Progress(rich.progress.Progress):
         self._accepted_by_target[record.seed.target_steps] += accepted
         self._reasons[record.reason] += not accepted
 
-    def _pay(self, spent: "Spent") -> None:
+    def _pay(self, took: Spent) -> None:
         """Its money is None where no price is known; the demo model costs nothing."""
-        self._tokens += spent.paid.total_tokens
-        self._cost = None if self._cost is None or spent.money is None else self._cost + spent.money
+        self._tokens += took.paid.total_tokens
+        self._cost = None if self._cost is None or took.money is None else self._cost + took.money
 
     def _print_line(self) -> None:
         self._printed = time.monotonic()
         if self.disable:
             with suppress(OSError):
                 self.console.print(text(self.line()), soft_wrap=True)
-
-
-def short(number: int) -> str:
-    """`950`, `12.3k` or `1.2M`."""
-    for size, letter in ((1_000_000, "M"), (1_000, "k")):
-        if number >= size:
-            return f"{number / size:,.1f}{letter}"
-    return str(number)
 
 
 def duration(seconds: float | None) -> str:

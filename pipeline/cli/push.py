@@ -6,21 +6,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from pipeline.cli import console, options
 from pipeline.errors import UsageError
+from pipeline.run import read
 from pipeline.run.locate import run_folder
-
-Repo = Annotated[str, typer.Option(metavar="ORG/NAME", help="A data set's repository; created if it does not exist.")]
-Public = Annotated[bool, typer.Option("--public", help="Create the repository as public.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Send without asking.")]
 
 
 def push(
     run: options.Run,
-    repo: Repo,
-    public: Public = False,
-    yes: Yes = False,
+    repo: Annotated[str, Option(metavar="ORG/NAME", help="A data set's repository; created if it does not exist.")],
+    public: Annotated[bool, Option("--public", help="Create the repository as public.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Send without asking.")] = False,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
@@ -36,10 +34,9 @@ def push(
     if not json:
         console.show(console.rows_of_views(sent.rows), "")
         console.show(console.table("file", "bytes", rows=[(file.path, file.bytes) for file in sent.files]))
-        megabytes = sum(file.bytes for file in sent.files) / 1e6
+        size = f"{len(sent.files):,} files, {sum(file.bytes for file in sent.files) / 1e6:,.1f} MB"
         created = "private" if sent.private else "public"
-        summary = f"{len(sent.files):,} files, {megabytes:,.1f} MB, to {repo}, which is {created} if it is created now"
-        console.show(console.text(summary))
+        console.show(console.text(f"{size}, to {repo}, which is {created} if it is created now"))
     if not yes:
         if json or not sys.stdin.isatty():
             raise UsageError("push asks before it sends anything, and there is no terminal to answer from; add --yes")
@@ -53,10 +50,9 @@ def push(
 def _dataset(run: str, out: Path | None) -> tuple[Path, str, str]:
     """Where the data set of a run or a mix lies, the models that made it, and what its commit is called."""
     from pipeline.exports.mix import mix_version
-    from pipeline.run import read as run_file
 
     if (Path(run) / mix_version.MIX).is_file() and (mix := mix_version.read(Path(run))):
         return Path(run), " + ".join(lineage.model for lineage in mix.runs), f"Version {mix.version}"
     folder = run_folder(run, out)
-    kept = run_file(folder)
+    kept = read(folder)
     return folder / "dataset", kept.config.models.names(), f"Run {kept.digest[:12]}"

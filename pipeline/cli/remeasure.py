@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
+from typer import Option
 
+from pipeline.analysis.estimates import percent
 from pipeline.cli import console, options
 from pipeline.config import build, toml
 from pipeline.config.models import ModelConfig, inherited
@@ -12,18 +13,15 @@ from pipeline.config.roles import Models
 from pipeline.errors import UsageError
 from pipeline.run.locate import reopened, spelled
 
-Policy = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of the model to be trained.  [the one of the run's models.policies]")
-]
-Model = Annotated[
-    str | None, typer.Option(metavar=options.MODELS, help="Its latest checkpoint.  [as models.policies.NAME]")
-]
-
 
 def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     run: options.Run,
-    policy: Policy = None,
-    model: Model = None,
+    policy: Annotated[
+        str | None, Option(metavar="NAME", help="Of the model to be trained.  [the one of the run's models.policies]")
+    ] = None,
+    model: Annotated[
+        str | None, Option(metavar=options.MODELS, help="Its latest checkpoint.  [as models.policies.NAME]")
+    ] = None,
     base_url: options.BaseUrl = None,
     sets: options.Sets = None,
     budget_tokens: options.BudgetTokens = None,
@@ -33,7 +31,6 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> None:
     """Try the questions of a run, unsolved ones included, with a model to be trained, such as its latest checkpoint."""
-    from pipeline.analysis.estimates import percent
     from pipeline.run import api
     from pipeline.run.policy_measuring import Budgets
 

@@ -4,73 +4,63 @@ same in a browser."""
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
+from pipeline.analysis import human_marks
 from pipeline.cli import console, options
-from pipeline.config import RunConfig
 from pipeline.errors import UsageError, reason
+from pipeline.run import read as run_file
 from pipeline.run.locate import run_folder
-
-Read = Annotated[Path | None, typer.Option(metavar="FILE", help="A marked sheet; its precision goes on the card.")]
-By = Annotated[str | None, typer.Option(metavar="NAME", help="Who marked the sheet.  [your login name]")]
-Items = Annotated[int, typer.Option(min=1, help="Pairs on the sheet.")]
+from pipeline.store.files import atomic_write
+from pipeline.store.review_marks import myself, now, reviewer
+from pipeline.types import Record
 
 
 def review(
     run: options.Run,
-    read: Read = None,
-    by: By = None,
-    items: Items = 100,
+    read: Annotated[Path | None, Option(metavar="FILE", help="A marked sheet; its precision goes on the card.")] = None,
+    by: Annotated[str | None, Option(metavar="NAME", help="Who marked the sheet.  [your login name]")] = None,
+    items: Annotated[int, Option(min=1, help="Pairs on the sheet.")] = 100,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
     """Write a sheet of accepted pairs for people to mark (review.csv), or read a marked one."""
     from pipeline.run import publish
-    from pipeline.run import read as run_file
-    from pipeline.store.review_marks import myself
 
     folder = run_folder(run, out)
-    config = run_file(folder).config
     publish.whole(folder)
+    config = run_file(folder).config
+    records = publish.RunRecords(folder, config)
     if read is None:
-        _write(folder, config, items, as_json=json)
-    else:
-        _read(folder, config, read, by or myself(), as_json=json)
+        chosen = [records.read(key) for key in human_marks.sample(records.accepted(), items)]
+        path = _written(folder, chosen)
+        console.result({"sheet": str(path), "items": len(chosen)}, console.text(path), as_json=json)
+        return
+    accepted = records.accepted()
+    publish.reviewed(folder, config, human_marks.read(_text(read), accepted, reviewer(by or myself()), now()))
+    found = human_marks.reviewed(publish.outside(folder).marks, set(accepted))
+    if found is None:  # no mark is on a pair
+        raise UsageError("no row has a mark: fill in yes or no")
+    tree = {**found.model_dump(), "value": found.precision.value, "interval": found.precision.interval}
+    line = console.text(f"right and unique: {found.precision}")
+    console.result(tree, line, as_json=json, model=config.models.names())
 
 
-def _write(folder: Path, config: RunConfig, items: int, *, as_json: bool) -> None:
-    from pipeline.analysis import human_marks as reviews
-    from pipeline.run import publish
-    from pipeline.store.files import atomic_write
-
-    records, path = publish.RunRecords(folder, config), folder / "review.csv"
-    chosen = [records.read(key) for key in reviews.sample(records.accepted(), items)]
+def _written(folder: Path, chosen: list[Record]) -> Path:
+    path = folder / "review.csv"
     if not chosen:
         raise UsageError(f"{folder} has no accepted pair to review")
     if path.exists():
         raise UsageError(f"{path} exists and may hold marks; move it away, or read it with --read")
     # The byte order mark makes Excel read it as UTF-8.
-    atomic_write(path, ("\ufeff" + reviews.sheet(chosen)).encode())
-    console.result({"sheet": str(path), "items": len(chosen)}, console.text(path), as_json=as_json)
+    atomic_write(path, ("\ufeff" + human_marks.sheet(chosen)).encode())
+    return path
 
 
-def _read(folder: Path, config: RunConfig, sheet: Path, by: str, *, as_json: bool) -> None:
-    from pipeline.analysis import human_marks as reviews
-    from pipeline.run import publish
-    from pipeline.store.review_marks import now, reviewer
-
+def _text(sheet: Path) -> str:
     try:
-        marked = sheet.read_text(encoding="utf-8-sig")
+        return sheet.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise UsageError(f"cannot read {sheet}: {reason(error)}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {sheet}: {error}; save it as CSV in UTF-8") from error
-    accepted = publish.RunRecords(folder, config).accepted()
-    said = reviews.read(marked, accepted, reviewer(by), now())
-    publish.reviewed(folder, config, said)
-    found = reviews.reviewed(publish.outside(folder).marks, set(accepted))
-    if found is None:  # no mark is on a pair
-        raise UsageError("no row has a mark: fill in yes or no")
-    tree = {**found.model_dump(), "value": found.precision.value, "interval": found.precision.interval}
-    line = console.text(f"right and unique: {found.precision}")
-    console.result(tree, line, as_json=as_json, model=config.models.names())

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from pipeline.cli import console, options
 from pipeline.config.retrieval_settings import TOKEN_ENV
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pipeline.serve.retrieval_app import Served
 
 LOOPBACK = "127.0.0.1"
-Host = Annotated[str, typer.Option(help="Address to listen on; any other than the loopback needs a token.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free one.")]
-TokenEnv = Annotated[str, typer.Option(metavar="NAME", help="The environment variable that holds the token.")]
+Host = Annotated[str, Option(help="Address to listen on; any other than the loopback needs a token.")]
+Port = Annotated[int, Option(min=0, max=65535, help="0 takes any free one.")]
+TokenEnv = Annotated[str, Option(metavar="NAME", help="The environment variable that holds the token.")]
 _OF_A_CORPUS = "environment retriever config sets text_field title_field id_field language".split()
 """Options that a run leaves no room for."""
 
@@ -27,15 +27,13 @@ _OF_A_CORPUS = "environment retriever config sets text_field title_field id_fiel
 class Serve(options.CorpusOptions):
     """Serve the index of CORPUS or RUN over HTTP, by the contract of Search-R1 and verl, until Ctrl-C."""
 
-    corpus: Annotated[
-        str, typer.Argument(metavar="CORPUS|RUN", help="A corpus, or a run, under its data set's environment.")
-    ]
+    corpus: Annotated[str, Argument(metavar="CORPUS|RUN", help="A corpus, or a run, under its data set's environment.")]
     host: Host = LOOPBACK
     port: Port = 8000
     token_env: TokenEnv = TOKEN_ENV
-    environment: Annotated[
-        Path | None, typer.Option("--environment", metavar="FILE", help="A data set's environment.json, for a CORPUS.")
-    ] = None
+    environment: Annotated[Path | None, Option(metavar="FILE", help="A data set's environment.json, for a CORPUS.")] = (
+        None
+    )
     retriever: options.Engine = None
     config: options.Config = None
     sets: options.Sets = None
@@ -79,7 +77,7 @@ def serve_model(
     host: Host = LOOPBACK,
     port: Port = 8001,
     token_env: TokenEnv = TOKEN_ENV,
-    seed: Annotated[int, typer.Option(min=0, help="The --seed of the runs that will use it.")] = 0,
+    seed: Annotated[int, Option(min=0, help="The --seed of the runs that will use it.")] = 0,
 ) -> None:
     """Serve the demo model over the OpenAI API until Ctrl-C: a whole run through HTTP gives the same bytes."""
     from pipeline.serve.demo_server import router

@@ -3,21 +3,23 @@
 import webbrowser
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from pipeline.cli import console, options
 from pipeline.cli.serve import LOOPBACK, Port
-
-Named = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[RUN]...", help="As for 'inspect', a data set's folder, or a journal.  [all in --out]"),
-]
-Browser = Annotated[bool, typer.Option("--open", help="Open the page in the browser of this machine.")]
+from pipeline.config.runtime import Runtime
 
 
-def view(runs: Named = None, out: options.Out = None, port: Port = 8002, browser: Browser = False) -> None:
+def view(
+    runs: Annotated[
+        list[str] | None,
+        Argument(metavar="[RUN]...", help="As for 'inspect', a data set's folder, or a journal.  [all in --out]"),
+    ] = None,
+    out: options.Out = None,
+    port: Port = 8002,
+    browser: Annotated[bool, Option("--open", help="Open the page in the browser of this machine.")] = False,
+) -> None:
     """Show every item of runs in a browser, until Ctrl-C: questions, evidence, rollouts, figures."""
-    from pipeline.config.runtime import Runtime
     from pipeline.run.browsing import Runs
     from pipeline.serve.browser import create
     from pipeline.serve.http_server import ServerConfig, serve, url

@@ -14,15 +14,16 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.corpus import parts
+from pipeline.corpus.hashes import hashed
 from pipeline.corpus.passages import rules, spans
 from pipeline.corpus.prepared import stored_sha256
-from pipeline.corpus.seen import hashed
+from pipeline.types import sha256
 
 CUTS = pa.schema(
     [parts.DOCUMENTS.field("spans"), ("passages", pa.uint32()), ("characters", pa.uint32()), ("sha256", pa.string()),
-     ("id_hash", pa.uint64()), ("text_hash", pa.uint64()), ("rules", pa.uint8())]
+     ("digest", pa.string()), ("id_hash", pa.uint64()), ("rules", pa.uint8())]
 )  # fmt: skip
-"""`rules`: by which the document is cut."""
+"""`digest`: of the text alone. `rules`: by which the document is cut."""
 _ALONE = 8 << 20
 """Characters that this process cuts itself: a process for less is not worth its start."""
 _CHILD = "from pipeline.corpus.cutting import serve; serve()"
@@ -36,11 +37,11 @@ def cut(texts: pa.RecordBatch) -> pa.RecordBatch:
         "passages": (map(len, found), np.uint32),
         "characters": ((len(document.text) for document in documents), np.uint32),
         "id_hash": ((hashed(document.id) for document in documents), np.uint64),
-        "text_hash": ((hashed(document.text) for document in documents), np.uint64),
         "rules": ((rules(document.text) for document in documents), np.uint8),
     }
     arrays = {name: parts.numbers(np.fromiter(values, kind, len(found))) for name, (values, kind) in columns.items()}
-    arrays |= {"spans": parts.spans(found), "sha256": parts.strings([stored_sha256(one) for one in documents])}
+    texts_of = {"sha256": map(stored_sha256, documents), "digest": (sha256(document.text) for document in documents)}
+    arrays |= {name: parts.strings(list(values)) for name, values in texts_of.items()} | {"spans": parts.spans(found)}
     return pa.RecordBatch.from_arrays([arrays[name] for name in CUTS.names], schema=CUTS)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 LINKS = "links"
@@ -17,6 +18,5 @@ def stated(values: Mapping[str, Any], text: str) -> Iterator[str]:
         if isinstance(link, str | int) and str(link).strip():
             target, tab, words = str(link).partition("\t")
             yield " ".join(target.split()) + tab + " ".join(words.split())
-    for number, found in enumerate(_WIKI.finditer(text) if "[[" in text else ()):
-        if number < _MOST:
-            yield f"{found[1].strip()}\t{(found[2] or found[1]).strip()}"
+    for found in islice(_WIKI.finditer(text), _MOST):
+        yield f"{found[1].strip()}\t{(found[2] or found[1]).strip()}"

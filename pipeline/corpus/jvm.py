@@ -11,9 +11,8 @@ import torch and pandas, and its JVM options name a module that the runtime of t
 import asyncio
 import importlib.util
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,9 +55,8 @@ def start() -> None:
     except RetrievalError:
         raise
     except Exception as error:
-        raise RetrievalError(
-            f"Java did not start: {first_line(error)}; 'digsite doctor' says what is missing"
-        ) from error
+        line = f"Java did not start: {first_line(error)}; 'digsite doctor' says what is missing"
+        raise RetrievalError(line) from error
 
 
 @cache
@@ -107,21 +105,14 @@ def _start() -> None:
         closed = ("-XX:-UsePerfData", "-XX:+DisableAttachMechanism")
         plain = ("-Xrs", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
         jnius_config.add_options(f"-Xmx{HEAP}", fast, *closed, *plain)
-    with _utf8():
-        import jnius  # noqa: F401 - starts the JVM
-    java("org.apache.logging.log4j.core.config.Configurator").setRootLevel(java("org.apache.logging.log4j.Level").OFF)
-    java("java.util.logging.Logger").getLogger("").setLevel(java("java.util.logging.Level").SEVERE)
-    java("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(8192)
-
-
-@contextmanager
-def _utf8() -> Iterator[None]:
-    """Set the locale from which Java takes the encoding of all paths; it is read at its start only."""
+    # The locale from which Java takes the encoding of all paths; it is read at its start only.
     before = os.environ.get("LC_ALL")
     os.environ["LC_ALL"] = "C.UTF-8"
     try:
-        yield
+        import jnius  # noqa: F401 - starts the JVM
     finally:
         del os.environ["LC_ALL"]
-        if before is not None:
-            os.environ["LC_ALL"] = before
+        os.environ.update({"LC_ALL": before} if before is not None else {})
+    java("org.apache.logging.log4j.core.config.Configurator").setRootLevel(java("org.apache.logging.log4j.Level").OFF)
+    java("java.util.logging.Logger").getLogger("").setLevel(java("java.util.logging.Level").SEVERE)
+    java("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(8192)

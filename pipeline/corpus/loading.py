@@ -1,6 +1,5 @@
 """A manifest into a corpus on disk: prepared the first time, opened every other time."""
 
-import logging
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,8 +10,6 @@ from pipeline.corpus.source_identity import place, signature
 from pipeline.corpus.walking import OURS
 from pipeline.errors import CorpusError, StoreError, reason
 from pipeline.store.files import atomic_write, checksum, discard_unfinished, emptied, folder_of, growing_folder
-
-logger = logging.getLogger(__name__)
 
 
 def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -> Corpus:

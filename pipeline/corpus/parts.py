@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipeline.corpus.seen import Hashes, Rows
+from pipeline.corpus.hashes import Hashes, Rows
 from pipeline.store.files import atomic_file
 from pipeline.text import Span
 from pipeline.types import Document
@@ -94,7 +94,7 @@ def _ends(lengths: Sequence[int]) -> pa.Array:
 
 
 class Parts:
-    """The documents of some parts, by their row. Those after them may be added.
+    """The documents of some parts, by their row.
 
     `check` is called with the name of each part before it is first read, and raises where the part is damaged.
     """
@@ -105,20 +105,12 @@ class Parts:
         self._unchecked = set(range(count)) if check else set[int]()
         tables = [mapped(path) for path in self._paths]
         self._ends = list(accumulate(table.num_rows for table in tables))
-        self._hold(pa.concat_tables(tables or [pa.Table.from_batches([], schema=DOCUMENTS)]))
-
-    def extend(self, path: Path) -> None:
-        self._paths.append(path)
-        self._hold(pa.concat_tables([self._table, mapped(path)]))
-        self._ends.append(len(self))
-
-    def _hold(self, table: pa.Table) -> None:
-        self._table = table
+        table = pa.concat_tables(tables or [pa.Table.from_batches([], schema=DOCUMENTS)])
         # Once, and not for each value that is read.
         self._columns = dict(zip(table.column_names, table.columns, strict=True))
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return self._ends[-1] if self._ends else 0
 
     def _checked(self, number: int) -> None:
         if number in self._unchecked:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Generic, Self, TypeVar, overload
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import orjson
@@ -16,10 +16,10 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from pipeline.corpus import parts
+from pipeline.corpus.hashes import Hashes, Rows, hashed, places
 from pipeline.corpus.language import UNKNOWN, detected
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.passages import passage
-from pipeline.corpus.seen import Hashes, Rows, hashed, places
 from pipeline.corpus.tally import Counts
 from pipeline.errors import StoreError
 from pipeline.store.files import checksum, remove, write_json
@@ -58,7 +58,7 @@ class Prepared(Data):
         return self.model_copy(update={"sha256": sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS).decode())})
 
 
-class Lazy(Sequence[T], Generic[T]):
+class Lazy(Sequence[T]):
     """A sequence whose items are made when they are asked for."""
 
     def __init__(self, length: int, get: Callable[[int], T], each: Callable[[], Iterator[T]]) -> None:
@@ -67,11 +67,7 @@ class Lazy(Sequence[T], Generic[T]):
     def __len__(self) -> int:
         return self._length
 
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[T]: ...
-    def __getitem__(self, index: int | slice) -> T | list[T]:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self._get(place) for place in range(*index.indices(self._length))]
         return self._get(range(self._length)[index])

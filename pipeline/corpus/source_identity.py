@@ -20,9 +20,9 @@ from pipeline.types import sha256
 def signature(manifest: Manifest) -> str:
     """Changes with the source, its manifest's fields and limits, and the code that reads and cuts it. Raises
     CorpusError."""
-    path, files = manifest.path, list[tuple[object, ...]]()
+    files: list[tuple[object, ...]]
     if manifest.remote:
-        files = [(name,) for name in hf.files(path)]
+        files = [(name,) for name in hf.files(manifest.path)]
     else:
         path = place(manifest)
         if not path.exists():

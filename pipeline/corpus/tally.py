@@ -1,8 +1,8 @@
 """What was read of a corpus, and what was left out and why."""
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
@@ -56,30 +56,21 @@ class Counts(Data):
         return ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
 
 
-class TallyState(Data):
-    """What a later process needs to go on counting."""
-
-    counts: dict[str, int] = Field(default_factory=dict)
-    notes: dict[str, int] = Field(default_factory=dict)
-    offenders: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-
-
 class Tally:
     """Counts rows in the order of the source, and raises CorpusError as soon as too many of them are bad."""
 
-    def __init__(self, manifest: Manifest, state: TallyState) -> None:
+    def __init__(self, manifest: Manifest, state: Mapping[str, Any]) -> None:
         self._manifest = manifest
-        self.counts, self._notes = Counter(state.counts), Counter(state.notes)
-        self.offenders = list(state.offenders)
-        self._names = dict.fromkeys(state.names)
+        self.counts, self._notes = (Counter[str](state.get(name)) for name in ("counts", "notes"))
+        self.offenders = list[str](state.get("offenders", ()))
+        self._names = dict[str, None].fromkeys(state.get("names", ()))
         """Fields that any row had: the first few, and those that somebody named."""
         self._named = {manifest.fields.id, *manifest.fields.title} - {""}
         self._kept = {*self._named, *manifest.fields.date, *manifest.fields.source}
 
-    def state(self) -> TallyState:
-        counts, notes = dict(self.counts), dict(self._notes)
-        return TallyState(counts=counts, notes=notes, offenders=tuple(self.offenders), names=tuple(self._names))
+    def state(self) -> dict[str, Any]:
+        """What a later process needs to go on counting."""
+        return {"counts": self.counts, "notes": self._notes, "offenders": self.offenders, "names": [*self._names]}
 
     def note(self, names: Iterable[str]) -> None:
         """Some rows have these fields."""

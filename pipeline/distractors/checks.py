@@ -5,6 +5,7 @@ A check gives what is wrong, or nothing; its words go back to the writer. They r
 first that fails ends it.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -12,15 +13,16 @@ from dataclasses import dataclass, field
 from pipeline.agents import evidence
 from pipeline.agents.judge import grade
 from pipeline.agents.readers import about_the_living, oracle
+from pipeline.agents.structured import structured
+from pipeline.agents.tools import shown
 from pipeline.context import RunContext
-from pipeline.distractors.blind import readings
 from pipeline.distractors.entities import is_person, may_live
 from pipeline.distractors.writing_task import is_name, living, opening, query, subject
 from pipeline.errors import FormatError
 from pipeline.retrieval.overlay import Overlay
 from pipeline.text import dates, numbers, untagged, words
 from pipeline.text.names import contains
-from pipeline.types import Distractor, DistractorCheck, Draft, Passage, Usage
+from pipeline.types import Data, Distractor, DistractorCheck, Draft, Usage, sha256
 
 TRUTH_DEPTH = 50
 """Passages in which a claim is looked for."""
@@ -29,6 +31,9 @@ ALIKE = 0.7
 _WHO = ("who", "whom", "whose")
 _CODE = re.compile(r"[A-Za-z]\S*\d\S*|\d+(?:[.:]\d+){2,}")
 """An identifier with digits in it: CVE-2017-0144, AES-256-CBC, 3.5.1. Its digits are no quantity and no year."""
+DETECT = "detect"
+READINGS, OTHERS = 3, 5
+"""Blind readings, and the passages of the corpus among which a distractor stands in them."""
 _TOLD = 300
 """Characters of a reader's reason that the writer is told."""
 
@@ -63,11 +68,6 @@ class DistractorChecks:
                 break
         return distractor.model_copy(update={"checks": tuple(made), "blind": self.named.get(distractor.id, ())})
 
-    def answers(self, index: int) -> tuple[str, ...]:
-        """The right answers of a hop."""
-        draft = self.draft
-        return (draft.hops[index].answer, *(draft.answer_aliases if index == len(draft.hops) - 1 else ()))
-
 
 async def marked(d: Distractor, case: DistractorChecks) -> str:
     """It is written against a passage of the corpus, and says in words that this does not have what limits its claim.
@@ -83,14 +83,17 @@ async def marked(d: Distractor, case: DistractorChecks) -> str:
         return "the mark is not in title or text, letter by letter"
     if contains(d.claim, d.mark):
         return f"'{d.mark}' is the claim itself and does not limit it"
-    return f"the passage that it stands against says '{d.mark}' too" if contains(_full(source), d.mark) else ""
+    too = contains(f"{source.title} {source.text}", d.mark)
+    return f"the passage that it stands against says '{d.mark}' too" if too else ""
 
 
 async def contradicts(d: Distractor, case: DistractorChecks) -> str:
     """It states the claim, and the claim is another answer than the right one, not a part or a wording of it."""
     if not contains(d.text, d.claim):
         return "the claim is not in the text, letter by letter"
-    agreeing = next((answer for answer in case.answers(d.target) if not differs(d.claim, answer)), None)
+    draft, target = case.draft, d.target
+    right = (draft.hops[target].answer, *(draft.answer_aliases if target == len(draft.hops) - 1 else ()))
+    agreeing = next((answer for answer in right if not differs(d.claim, answer)), None)
     return f"'{d.claim}' contradicts nothing: the answer is '{agreeing}'" if agreeing else ""
 
 
@@ -117,9 +120,9 @@ async def no_living_person(d: Distractor, case: DistractorChecks) -> str:
     if source is None or not case.context.config.models.of("reader").capabilities.understands:
         return await _by_rules(d, case)
     known = await opening(d.claim, case.context.retriever) if is_name(d.claim) else None
-    shown = [*filter(None, (known, source)), d.passage]
+    told = [*filter(None, (known, source)), d.passage]
     try:
-        alive, reason, usage = await about_the_living(shown, d.claim, case.context)
+        alive, reason, usage = await about_the_living(told, d.claim, case.context)
     except FormatError as error:
         return f"the reader gave nothing readable ({error})"
     case.reader += usage
@@ -177,11 +180,8 @@ async def reachable(d: Distractor, case: DistractorChecks) -> str:
 async def untrue(d: Distractor, case: DistractorChecks) -> str:
     """No passage of the corpus may support the claim: none near it names both the claim and what it is about."""
     asked = query(case.draft, d.target)
-    about = (
-        subject(case.draft, d.target),
-        untagged(case.draft.hops[d.target].title),
-        untagged(case.draft.hops[d.hop].title),
-    )
+    titles = (untagged(case.draft.hops[hop].title) for hop in (d.target, d.hop))
+    about = (subject(case.draft, d.target), *titles)
     for hit in await case.context.retriever.search(f"{asked} {d.claim}", TRUTH_DEPTH):
         text = f"{hit.passage.title}\n{hit.passage.text}"
         if contains(text, d.claim) and any(contains(text, name) for name in about):
@@ -203,32 +203,42 @@ async def readable(d: Distractor, case: DistractorChecks) -> str:
     return "" if graded.right else f"with the evidence beside it the reader answers '{reading.answer}'"
 
 
+class DetectOutput(Data):
+    """`reason` stands first, so that a model thinks before it chooses."""
+
+    reason: str = ""
+    passage_id: str
+
+
 async def blind(d: Distractor, case: DistractorChecks) -> str:
-    """A reader that is given the hop's search and its hits alone does not pick it out every time."""
+    """A reader that is given the hits of the hop's search alone does not pick it out every time as the one that was
+    written by somebody else, by how it is written.
+
+    The reader is not told what was searched, nor that one of them misleads: whoever knows that picks the passage that
+    gives a rival answer, as any good distractor must. One that is named every time announces itself, and trains nobody.
+    """
+    context = case.context
+    others = [hit.passage for hit in await context.retriever.search(query(case.draft, d.hop), OTHERS)]
+
+    async def reading(sample: int) -> tuple[DetectOutput, Usage]:
+        passages = sorted([d.passage, *others], key=lambda passage: sha256(f"{sample}\n{d.id}\n{passage.id}"))
+        messages = context.prompt("blind/detect", passages=list(map(shown, passages)))
+        reader = context.config.models.of("reader")
+        return await structured(context.llm, reader, messages, DETECT, DetectOutput, sample=sample)
+
     try:
-        made, usage = await readings(d, query(case.draft, d.hop), case.context)
+        made = await asyncio.gather(*map(reading, range(READINGS if others else 0)))
     except FormatError as error:
         return f"the blind reader gave nothing readable ({error})"
-    case.reader += usage
-    case.named[d.id] = named = tuple(named for named, _ in made)
+    case.reader += Usage.total(usage for _, usage in made)
+    case.named[d.id] = named = tuple(said.passage_id.strip().strip("[]") == d.passage.shown_id for said, _ in made)
     if not named or not all(named):
         return ""
-    return f"among the hits of its search a reader named it {len(named)} times of {len(named)}: " + (
-        " / ".join(dict.fromkeys(reason for _, reason in made if reason))[:_TOLD] or "no reason given"
-    )
-
-
-def _full(passage: Passage) -> str:
-    return f"{passage.title} {passage.text}"
+    reasons = dict.fromkeys(" ".join(said.reason.split()) for said, _ in made)
+    why = " / ".join(filter(None, reasons))[:_TOLD] or "no reason given"
+    return f"among the hits of its search a reader named it {len(named)} times of {len(named)}: {why}"
 
 
 CHECKS: dict[str, Callable[[Distractor, DistractorChecks], Awaitable[str]]] = {
-    "marked": marked,
-    "contradicts": contradicts,
-    "no_living_person": no_living_person,
-    "new": new,
-    "reachable": reachable,
-    "untrue": untrue,
-    "readable": readable,
-    "blind": blind,
+    check.__name__: check for check in (marked, contradicts, no_living_person, new, reachable, untrue, readable, blind)
 }

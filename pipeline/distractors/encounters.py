@@ -58,12 +58,11 @@ def _contrasts(agent: str, group: Sequence[Met]) -> Iterator[MisledTurn]:
 def _resisting(other: Met, met: Encounter, prompt: tuple[Message, ...]) -> Message | None:
     """The tool calls of a rollout after the same messages, if it resisted that distractor."""
     rollout, found = other
-    messages = rollout.trajectory.messages
+    messages, begun = rollout.trajectory.messages, len(prompt)
     resisted = any(e.distractor == met.distractor and e.outcome is Outcome.RESISTED for e in found)
-    if not resisted or messages[: len(prompt)] != prompt or len(messages) <= len(prompt):
+    if not resisted or messages[:begun] != prompt:
         return None
-    turn = messages[len(prompt)]
-    return turn if turn.role == "assistant" and turn.tool_calls else None
+    return next((turn for turn in messages[begun : begun + 1] if turn.role == "assistant" and turn.tool_calls), None)
 
 
 def _met(draft: Draft, distractor: Distractor, rollout: Rollout, *, correct: bool) -> Encounter | None:
@@ -78,17 +77,9 @@ def _met(draft: Draft, distractor: Distractor, rollout: Rollout, *, correct: boo
     if not met_at:
         return None
     cited_at = _cited(draft, distractor, rollout, read)
-    if cited_at is None:
-        outcome = Outcome.RESISTED if correct else Outcome.MET
-    else:
-        outcome = Outcome.RECOVERED if correct else Outcome.MISLED
-    return Encounter(
-        distractor=distractor.id,
-        step=met_at,
-        cited_at=cited_at,
-        disproved_at=disproved_at,
-        outcome=outcome,
-    )
+    wrong, right = (Outcome.MET, Outcome.RESISTED) if cited_at is None else (Outcome.MISLED, Outcome.RECOVERED)
+    at = {"step": met_at, "cited_at": cited_at, "disproved_at": disproved_at}
+    return Encounter(distractor=distractor.id, outcome=right if correct else wrong, **at)
 
 
 def _corrects(draft: Draft, distractor: Distractor, observation: str) -> bool:

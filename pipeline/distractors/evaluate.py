@@ -9,10 +9,10 @@ astray; a shortcut, which concerns the middle of a chain, is tried first there.
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pipeline.agents.solver import graded_rollout
 from pipeline.context import RunContext
@@ -22,11 +22,14 @@ from pipeline.distractors.writing_task import writing_task
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.retrieval.overlay import Overlay
-from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Kind, Rollout, Usage, Verdict, sha256
+from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Rollout, Usage, Verdict, sha256
+from pipeline.types.distractor import Kind
 
 EARLIER_HOPS = 4
 """Before the last hop a kind has this many times fewer tries."""
 T = TypeVar("T")
+Tried = TypeVar("Tried", bound=tuple[Any, ...])
+"""A rollout, with its verdict and what else belongs to it."""
 
 
 async def evaluate_distractors(
@@ -46,15 +49,9 @@ async def evaluate_distractors(
     async def pair(sample: int) -> tuple[Rollout, Verdict, Rollout, Verdict]:
         return *await graded_rollout(draft, sample, context), *await graded_rollout(draft, sample, overlaid)
 
-    found = await with_verdict(map(pair, missing_pairs(made, context)))
-    fields = (
-        "without_distractors",
-        "without_distractors_verdicts",
-        "with_distractors",
-        "with_distractors_verdicts",
-    )
+    fields = ("without_distractors", "without_distractors_verdicts", "with_distractors", "with_distractors_verdicts")
     known = zip(*(getattr(made, name) for name in fields), strict=True)
-    pairs = sorted([*known, *found], key=lambda pair: pair[0].sample)
+    pairs = await completed(known, _samples(made, context), pair)
     columns = zip(*pairs, strict=True) if pairs else 4 * ((),)
     return made.model_copy(update=dict(zip(fields, columns, strict=True)))
 
@@ -71,12 +68,25 @@ async def with_verdict(attempts: Iterable[Awaitable[T]]) -> list[T]:
     return [result for found in await asyncio.gather(*map(finished, attempts)) for result in found]
 
 
-def missing_pairs(made: DistractorEval | None, context: RunContext) -> list[int]:
-    """The samples whose two rollouts are still to be made."""
-    if made is None or not made.used:
-        return []
-    first, made_already = 2 * context.config.loop.rollouts, {rollout.sample for rollout in made.without_distractors}
-    return sorted({*range(first, first + context.config.distractors.rollouts)} - made_already)
+async def completed(
+    known: Iterable[Tried], samples: Iterable[int], attempt: Callable[[int], Awaitable[Tried]]
+) -> list[Tried]:
+    """What is known and what an attempt makes of each other sample, without those that end without a verdict; by
+    sample."""
+    tried = list(known)
+    owed = sorted({*samples} - {pair[0].sample for pair in tried})
+    return sorted([*tried, *await with_verdict(map(attempt, owed))], key=lambda pair: pair[0].sample)
+
+
+def missing_pairs(made: DistractorEval | None, context: RunContext) -> bool:
+    """Are rollouts still to be made?"""
+    return made is not None and not {*_samples(made, context)} <= {made.sample for made in made.without_distractors}
+
+
+def _samples(made: DistractorEval, context: RunContext) -> range:
+    """Those of the pairs of rollouts; none where no distractor is used."""
+    first = 2 * context.config.loop.rollouts
+    return range(first, first + context.config.distractors.rollouts if made.used else first)
 
 
 async def written(draft: Draft, context: RunContext) -> DistractorEval:
@@ -116,8 +126,7 @@ class _Writing:
     async def fill(self, kind: str, target: int) -> None:
         """Try until the passages of one try can all be used."""
         draft, context = self.checks.draft, self.checks.context
-        task = await writing_task(draft, kind, target, context) if target in base.targets(draft, kind) else None
-        if task is None:
+        if (task := await writing_task(draft, kind, target, context)) is None:
             return
         tries, refused = context.config.distractors.tries, list[Distractor]()
         tries = tries if target == len(draft.hops) - 1 else ceil(tries / EARLIER_HOPS)
@@ -141,16 +150,13 @@ class _Writing:
             self.unwritten.append(kind)
             return ()
         self.usage += usage
-        if not distractors:
+        made = [await self.checks.check(distractor, last=last) for distractor in distractors[:wanted]]
+        if len(made) < wanted:
             self.unwritten.append(kind)
-            return None
-        checked = [await self.checks.check(distractor, last=last) for distractor in distractors[:wanted]]
-        if len(checked) < wanted:
-            self.unwritten.append(kind)
-        complete = len(checked) == wanted and all(distractor.used for distractor in checked)
-        made = checked if complete else list(map(_incomplete, checked))
+        if len(made) < wanted or not all(distractor.used for distractor in made):
+            made = list(map(_incomplete, made))
         self.written += made
-        return made
+        return made or None
 
 
 def _incomplete(distractor: Distractor) -> Distractor:

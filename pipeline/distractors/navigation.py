@@ -32,10 +32,9 @@ class Navigation(Overlay):
         """Did the last search bring a distractor?"""
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        first = not self._asked
         self._asked.append(" ".join(words(query)))
         chance = random.Random(sha256(f"{self._key}:{self._asked}"))
-        forced = first or (not self._met and chance.random() < self._settings.injected_again)
+        forced = len(self._asked) == 1 or (not self._met and chance.random() < self._settings.injected_again)
         # One of the index at least: a question nobody could answer would teach nothing.
         wanted = min(self._settings.injected, k - 1) if forced else 0
         distractors = ranked(await self.found(query))[:wanted] if wanted > 0 else []

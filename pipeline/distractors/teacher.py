@@ -25,54 +25,48 @@ KEPT_ABOVE = 0.9
 
 
 async def teacher_rollouts(
-    draft: Draft,
-    distractor_eval: DistractorEval | None,
-    key: str,
-    context: RunContext,
-    before: tuple[TeacherRollout, ...] = (),
+    draft: Draft, among: DistractorEval | None, key: str, context: RunContext, before: tuple[TeacherRollout, ...] = ()
 ) -> tuple[TeacherRollout, ...]:
     """As many as are configured, by sample; none where there is no distractor to meet. `key` is the seed's.
 
     A rollout without a verdict is left out (`missing_samples`). `before` holds what an earlier call made.
     """
-    if distractor_eval is None or not distractor_eval.used:
+    if among is None or not among.used:
         return ()
     ledger.enter(ledger.TEACH)
 
     async def one(sample: int) -> TeacherRollout:
-        return await _teacher_rollout(draft, distractor_eval, key, sample, context)
+        return await _teacher_rollout(draft, among, key, sample, context)
 
-    found = await with_verdict(map(one, missing_samples(distractor_eval, before, context)))
+    found = await with_verdict(map(one, missing_samples(among, before, context)))
     return tuple(sorted([*before, *found], key=lambda made: made.rollout.sample))
 
 
-def missing_samples(
-    distractor_eval: DistractorEval | None, made: tuple[TeacherRollout, ...], context: RunContext
-) -> list[int]:
+def missing_samples(among: DistractorEval | None, made: tuple[TeacherRollout, ...], context: RunContext) -> list[int]:
     """The samples that the teacher has still to try."""
-    if distractor_eval is None or not distractor_eval.used:
+    if among is None or not among.used:
         return []
     return sorted({*range(context.config.teacher.rollouts)} - {known.rollout.sample for known in made})
 
 
 async def _teacher_rollout(
-    draft: Draft, distractor_eval: DistractorEval, key: str, sample: int, context: RunContext
+    draft: Draft, among: DistractorEval, key: str, sample: int, context: RunContext
 ) -> TeacherRollout:
     """One rollout with the solver's limits and form of answer, but without `open`."""
     settings = context.config.teacher
 
     async def start() -> Rollout:
-        passages = [distractor.passage for distractor in distractor_eval.used]
+        passages = [distractor.passage for distractor in among.used]
         navigation = Navigation(context.retriever, passages, settings, key)
-        alike = solver(context.config, context.llm, navigation)
-        teacher = replace(alike, model=context.config.models.of("teacher"), tools=TEACHER_TOOLS)
+        alike = solver(context.config, context.llm, navigation, context.config.models.of("teacher"))
+        teacher = replace(alike, tools=TEACHER_TOOLS)
         messages = prompts.load("teacher/answer").render("", question=draft.question, searches=teacher.limits.searches)
         return await rollout(teacher, prompts.noted(messages, teacher.notes), sample, AgentState())
 
     made = await with_timeouts(start, context.config.how.rollout_seconds)
     graded = await grade(draft, made.answer, context, ask=grading.supported(draft, made))
     verdict = grading.verdict(draft, made, graded)
-    met = encounters(draft, distractor_eval.used, made, correct=verdict.correct)
+    met = encounters(draft, among.used, made, correct=verdict.correct)
     score = max(grading.f1(made.answer, gold) for gold in (draft.answer, *draft.answer_aliases))
     taught = TeacherRollout(rollout=made, verdict=verdict, f1=score, encounters=met, kept=False)
     return taught.model_copy(update={"kept": kept(taught, settings)})

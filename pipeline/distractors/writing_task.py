@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from pipeline.context import RunContext
 from pipeline.distractors.entities import asked_nouns, first_sentence, head_nouns, is_dated, is_person, may_live
 from pipeline.distractors.kinds import base
-from pipeline.distractors.kinds.base import WritingTask
 from pipeline.retrieval.base import Retriever
 from pipeline.text import dates, numbers, untagged
 from pipeline.text.names import contains, normalise
@@ -32,28 +31,29 @@ def is_name(answer: str) -> bool:
     return not (dates(answer) or numbers(answer))
 
 
-async def writing_task(draft: Draft, kind: str, target: int, context: RunContext) -> WritingTask | None:
+async def writing_task(draft: Draft, kind: str, target: int, context: RunContext) -> base.WritingTask | None:
     """The task for a distractor of that kind that gets the answer of hop `target` wrong.
 
-    None where the hop's passage is not in the corpus, or may be about someone who is alive, as far as rules can tell; a
-    reader that understands is asked of what was written instead (`no_living_person`).
+    None where that kind leaps over more hops than there are before it, and where the hop's passage is not in the
+    corpus, or may be about someone who is alive, as far as rules can tell; a reader that understands is asked of what
+    was written instead (`no_living_person`).
     """
-    hop = target - base.load(kind).SKIPPED_HOPS
-    source = await context.retriever.get(draft.hops[hop].passage_id)
-    cited = (draft.hops[hop].passage_id, draft.hops[target].passage_id)
-    understands = context.config.models.of("reader").capabilities.understands
-    if source is None or (not understands and await living(cited, context.retriever)):
+    if (hop := target - base.load(kind).SKIPPED_HOPS) < 0:
         return None
-    answer = draft.hops[target].answer
-    return WritingTask(
+    retriever, stated, claimed = context.retriever, draft.hops[hop], draft.hops[target]
+    source = await retriever.get(stated.passage_id)
+    understands = context.config.models.of("reader").capabilities.understands
+    if source is None or (not understands and await living((stated.passage_id, claimed.passage_id), retriever)):
+        return None
+    return base.WritingTask(
         hop=hop,
         query=query(draft, hop),
         source=source,
-        quote=draft.hops[hop].quote,
-        asked=draft.hops[target].sub_question,
-        answer=answer,
-        rivals=await rivals(draft, target, context.retriever) if is_name(answer) else (),
-        style=await style(draft, hop, context.retriever),
+        quote=stated.quote,
+        asked=claimed.sub_question,
+        answer=claimed.answer,
+        rivals=await rivals(draft, target, retriever) if is_name(claimed.answer) else (),
+        style=await style(draft, hop, retriever),
     )
 
 

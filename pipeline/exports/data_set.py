@@ -7,6 +7,7 @@ and takes its place when all of it is there, with the manifest written last.
 """
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,13 +18,13 @@ from pydantic import Field, ValidationError
 from pipeline.agents.environment import Environment, environment
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
-from pipeline.analysis.figures import Figures, Outside, figures
+from pipeline.analysis.figures import Outside, figures
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError, unknown
 from pipeline.exports.card.card import Contents, card
 from pipeline.exports.mix import mix_version
 from pipeline.exports.shards import SHARD_BYTES, File, ShardFile, ShardWriter, described
-from pipeline.exports.trajectories.selection import SelectionCounts, counts
+from pipeline.exports.trajectories.selection import counts
 from pipeline.exports.trajectories.strict_calls import strict
 from pipeline.exports.twins import twin_record
 from pipeline.exports.views import base
@@ -139,7 +140,7 @@ def export(
         raise unknown("reason to --include", min(strange), base.INCLUDES)
     views = _views(chosen)
     shared, examples = environment(chosen.config), list[tuple[int, Draft]]()
-    seen, selected = 0, dict[str, SelectionCounts]()
+    seen, selected = 0, dict[str, Counter[str]]()
     with (
         _uncollected(),
         atomic_folder(folder) as building,
@@ -147,7 +148,7 @@ def export(
         seed_table.SeedTable(building / seed_table.NAME, chosen.source) as table,
     ):
         before = standing(folder)
-        kept = _kept(before, views, chosen)
+        kept, kept_shards = _kept(before, views, chosen)
         for record in records:
             table.add(row(record))
             # A sum of hashes, since what is included comes last and a list of all would grow with the run.
@@ -162,27 +163,35 @@ def export(
             context = (environment_of(record) if environment_of else shared).of(record)
             for one in filter(None, (record, twin_record(record, chosen.config))):
                 for agent, count in counts(one, context).items():
-                    selected[agent] = selected.get(agent, SelectionCounts()) + count
+                    selected.setdefault(agent, Counter()).update(count)
                 _add_rows(shards, views, one, context, chosen)
-        for shard in kept.shards:
+        for shard in kept_shards:
             take_over(before / shard.path, building / shard.path)
-        how = Exported(
-            include=chosen.include,
-            plain=chosen.plain,
-            missing=chosen.missing,
-            source=_state(seen, chosen.config),
-        )
+        source = _state(seen, chosen.config)
+        how = Exported(include=chosen.include, plain=chosen.plain, missing=chosen.missing, source=source)
         made = figures(table.close(), chosen.outside, chosen.config.gates.policy)
         manifest = DatasetManifest(
             run=made.lineage.run if made.lineage else "",
             records=made.planned,
-            views=dict(sorted({**kept.views, **dict.fromkeys(views, how)}.items())),
-            shards=tuple(sorted((*kept.shards, *shards.close()), key=lambda shard: shard.path)),
+            views=dict(sorted({**kept, **dict.fromkeys(views, how)}.items())),
+            shards=tuple(sorted((*kept_shards, *shards.close()), key=lambda shard: shard.path)),
         )
         if chosen.mix:
-            mix = mix_version.write(building, before, chosen.mix, manifest.shards)
-            chosen = chosen.model_copy(update={"mix": mix})
-        return _describe(building, manifest, how.source, made, [draft for _, draft in examples], selected, chosen)
+            chosen = chosen.model_copy(update={"mix": mix_version.write(building, before, chosen.mix, manifest.shards)})
+        rows, how_made = manifest.rows(), manifest.views
+        contents = Contents(
+            rows=rows,
+            included={reason: [name for name in rows if reason in how_made[name].include] for reason in base.INCLUDES},
+            plain=[name for name in rows if how_made[name].plain],
+            missing=manifest.missing,
+            older=[name for name in rows if how_made[name].source != source],
+            examples=[draft for _, draft in examples],
+            selected=selected,
+            redistribute=chosen.redistribute,
+            language_detected=chosen.language_detected,
+            mix=chosen.mix,
+        )
+        return _described(building, manifest, card(made, contents, chosen.config), chosen)
 
 
 def _add_rows(
@@ -212,21 +221,19 @@ def _state(seen: int, config: RunConfig) -> str:
     return sha256(" ".join([str(seen), *([said] if said != "{}" else []), *filter(None, gates)]))
 
 
-def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> DatasetManifest:
-    """Of the data set that is there, the views that stay. Raises UsageError where they cannot be trusted."""
-    none = DatasetManifest(run="", records=0, views={}, shards=())
+def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> tuple[dict[str, Exported], tuple[ShardFile, ...]]:
+    """Of the data set that is there, the views that stay, and their shards. Raises UsageError where they cannot be
+    trusted."""
     if not chosen.views or chosen.mix or not folder.exists():
-        return none
+        return {}, ()
     before = read(folder)
-    stay = set(before.views).difference(views)
+    others = {name: how for name, how in before.views.items() if name not in views}
     # What may be passed on can have become less.
-    stay = {name for name in stay if not base.exceeds_licence(base.load(name), chosen.redistribute)}
+    stay = {name: how for name, how in others.items() if not base.exceeds_licence(base.load(name), chosen.redistribute)}
     shards = tuple(shard for shard in before.shards if shard.view in stay)
     for shard in shards:
         unchanged(folder, shard)
-    return none.model_copy(
-        update={"views": {name: how for name, how in before.views.items() if name in stay}, "shards": shards}
-    )
+    return stay, shards
 
 
 @contextmanager
@@ -255,37 +262,14 @@ def _views(chosen: Selection) -> dict[str, base.View]:
     return {name: view for name, view in views.items() if name not in withheld}
 
 
-def _describe(  # noqa: PLR0913, PLR0917 - all that a card tells
-    building: Path,
-    manifest: DatasetManifest,
-    source: str,
-    made: Figures,
-    examples: list[Draft],
-    selected: dict[str, SelectionCounts],
-    chosen: Selection,
-) -> DatasetManifest:
-    """Code, environment and card, then the manifest with all of them."""
-    rows = manifest.rows()
-    beside = {file: text for name in rows for file, text in base.load(name).OPTIONS.extra_files.items()}
-    for file, text in beside.items():
-        atomic_write(building / CODE / file, text.encode())
-    contents = Contents(
-        rows=rows,
-        included={
-            reason: [name for name in rows if reason in manifest.views[name].include] for reason in base.INCLUDES
-        },
-        plain=[name for name in rows if manifest.views[name].plain],
-        missing=manifest.missing,
-        older=[name for name in rows if manifest.views[name].source != source],
-        examples=tuple(examples),
-        selected=selected,
-        redistribute=chosen.redistribute,
-        language_detected=chosen.language_detected,
-        mix=chosen.mix,
-    )
-    text = card(made, contents, chosen.config)
-    atomic_write(building / "README.md", text.encode())
-    names = ["README.md", *(f"{CODE}/{file}" for file in sorted(beside)), seed_table.NAME]
+def _described(building: Path, manifest: DatasetManifest, page: str, chosen: Selection) -> DatasetManifest:
+    """With all that stands beside the shards: the card's page, code and environment; written last."""
+    texts = {"README.md": page}
+    for view in manifest.rows():
+        texts |= {f"{CODE}/{file}": text for file, text in base.load(view).OPTIONS.extra_files.items()}
+    for file, text in texts.items():
+        atomic_write(building / file, text.encode())
+    names = [*texts, seed_table.NAME]
     if not (chosen.mix and chosen.mix.left_out):
         write_json(building / ENVIRONMENT, environment(chosen.config).model_dump(mode="json"))
         names.append(ENVIRONMENT)

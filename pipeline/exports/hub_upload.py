@@ -96,8 +96,9 @@ def push(sent: UploadPlan, message: str, *, endpoint: str | None = None) -> str:
         ]
         done = api.create_commit(sent.repo, operations, commit_message=message, repo_type="dataset")
     except (HfHubHTTPError, HTTPError, OSError, ValueError, RuntimeError) as error:
-        lasting = _status(error) in _LASTING
-        raise HubError(f"nothing was pushed to {sent.repo}: {_told(error)}", lasting=lasting) from error
+        status = int(getattr(getattr(error, "response", None), "status_code", 0))
+        told = _LASTING.get(status) or " ".join(str(error).split())[:300] or type(error).__name__
+        raise HubError(f"nothing was pushed to {sent.repo}: {told}", lasting=status in _LASTING) from error
     return str(done.commit_url)
 
 
@@ -117,13 +118,3 @@ def _addition(folder: Path, file: File) -> "CommitOperationAdd":
     if made.upload_info.sha256.hex() != file.sha256:
         raise OSError(f"{path} was changed meanwhile; write the data set anew with digsite export RUN")
     return made
-
-
-def _status(error: Exception) -> int:
-    """Of the Hub's answer; 0 where there is none."""
-    return int(getattr(getattr(error, "response", None), "status_code", 0))
-
-
-def _told(error: Exception) -> str:
-    """One line without what follows the address."""
-    return _LASTING.get(_status(error)) or " ".join(str(error).split())[:300] or type(error).__name__

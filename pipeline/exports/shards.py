@@ -6,9 +6,10 @@ that `atomic_folder` gives, so none of them stands under a final name before it 
 
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,7 +48,7 @@ class ShardFile(File):
     rows: int
 
 
-class ShardWriter:
+class ShardWriter(AbstractContextManager["ShardWriter"]):
     """All open shards, by view and split. Leave its context before its folder is given up: then nothing writes there.
 
     One thread writes, a row group at a time: Arrow releases Python's lock while it encodes and compresses, so that the
@@ -61,9 +62,6 @@ class ShardWriter:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shards")
         self._writing: Future[None] | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self._thread.shutdown()
 
@@ -72,8 +70,7 @@ class ShardWriter:
         for row in rows:
             if writer is None:
                 kept = plain(schema) if self.as_text else schema
-                writer = SplitWriter(self.folder / view, split, kept, self.shard_bytes)
-                self._splits[view, split] = writer
+                writer = self._splits[view, split] = SplitWriter(self.folder / view, split, kept, self.shard_bytes)
             writer.group.append(row)
             if len(writer.group) >= writer.most:
                 self._write(writer)
@@ -84,7 +81,7 @@ class ShardWriter:
             if writer.group:
                 self._write(writer)
         self._wait()
-        shards = [shard for (view, split), writer in self._splits.items() for shard in writer.close(view, split)]
+        shards = (shard for writer in self._splits.values() for shard in writer.close())
         return sorted(shards, key=lambda shard: shard.path)
 
     def _write(self, writer: "SplitWriter") -> None:
@@ -145,13 +142,13 @@ class SplitWriter:
             self.writer.close()
             self.writer, self.written = None, 0
 
-    def close(self, view: str, split: str) -> Iterable[ShardFile]:
+    def close(self) -> Iterable[ShardFile]:
         """Once all is written: the shards under their final names."""
         self.end()
         for number, rows in enumerate(self.rows):
-            name = f"{split}-{number:05d}-of-{len(self.rows):05d}.parquet"
-            file = described(self.part(number).rename(self.folder / name), f"{view}/{name}")
-            yield ShardFile(view=view, split=split, rows=rows, **file.model_dump())
+            name = f"{self.split}-{number:05d}-of-{len(self.rows):05d}.parquet"
+            file = described(self.part(number).rename(self.folder / name), f"{self.folder.name}/{name}")
+            yield ShardFile(view=self.folder.name, split=self.split, rows=rows, **file.model_dump())
 
     def part(self, number: int) -> Path:
         return self.folder / f"{self.split}.{number}.part"

@@ -17,5 +17,4 @@ def twin_record(record: Record, config: RunConfig) -> Record | None:
     if (made := as_record(record)) is None:
         return None
     checks = [registry.load("gates", name).check for name in GATES if name not in config.gates.off]
-    dropped = any(result.drop for check in checks for result in check(made.draft, made, config.gates))
-    return None if dropped else made
+    return None if any(check(made.draft, made, config.gates) for check in checks) else made

@@ -16,13 +16,7 @@ from textwrap import fill
 from uuid import UUID
 
 import polars as pl
-from prefect import flow, get_run_logger, runtime, task
-from prefect.artifacts import (
-    create_markdown_artifact,
-    create_progress_artifact,
-    create_table_artifact,
-    update_progress_artifact,
-)
+from prefect import artifacts, flow, get_run_logger, runtime, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
@@ -53,7 +47,7 @@ def show(name: str, shown: Shown, *, own: bool) -> None:
     logging.getLogger("EventsWorker").setLevel(logging.ERROR)
     _given.set(shown)
     if own:
-        noted(partial(end_killed, {"name": {"any_": [name]}}))
+        noted(end_killed, which={"name": {"any_": [name]}})
     generate(name, return_state=True)
 
 
@@ -91,11 +85,10 @@ def follow(shown: Shown) -> None:
                 continue
             done = 100.0 * run.progress()
             if artifact is None:
-                key = _key(run.folder, "progress")
-                create = partial(create_progress_artifact, progress=done, key=key, description=str(run.folder))
-                artifact = noted(create) or "none"
+                key, folder = _key(run.folder, "progress"), str(run.folder)
+                artifact = noted(artifacts.create_progress_artifact, progress=done, key=key, description=folder)
             elif isinstance(artifact, UUID):
-                noted(partial(update_progress_artifact, artifact, progress=done))
+                noted(artifacts.update_progress_artifact, artifact_id=artifact, progress=done)
             get_run_logger().info("%.0f %% of the plan is done", done)
         ended.result()
 
@@ -155,7 +148,8 @@ def funnel(folder: Path, config: RunConfig) -> None:
     rows = [(name, count, gloss(name).partition(". ")[0]) for name, count in counts.items()]
     rows = [("planned", result.planned, "All seeds of the plan that have ended."), *rows]
     table = [dict(zip(("seeds", "count", "meaning"), row, strict=True)) for row in rows]
-    noted(partial(create_table_artifact, table=table, key=_key(folder, "funnel"), description=_made_with(config)))
+    made_with = _made_with(config)
+    noted(artifacts.create_table_artifact, table=table, key=_key(folder, "funnel"), description=made_with)
 
 
 def report(folder: Path, config: RunConfig, published: str = "") -> None:
@@ -172,13 +166,13 @@ def report(folder: Path, config: RunConfig, published: str = "") -> None:
         _made_with(config),
     ]
     markdown, key = "\n\n".join(lines), _key(folder, "report")
-    noted(partial(create_markdown_artifact, markdown=markdown, key=key, description=lines[0]))
+    noted(artifacts.create_markdown_artifact, markdown=markdown, key=key, description=lines[0])
 
 
-def noted(artifact: Callable[[], object]) -> object:
-    """An artifact is a view: a server that does not take it must not end the run."""
+def noted(artifact: Callable[..., object], **shown: object) -> object:
+    """An artifact is a view: a server that does not take it must not end the run. False where it does not."""
     try:
-        return artifact()
+        return artifact(**shown)
     except Exception as error:  # noqa: BLE001 - a run does not end with its display
         logger.warning("Prefect took no artifact: %s", error)
-        return None
+        return False

@@ -8,25 +8,15 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context, copy_context
 from queue import SimpleQueue
 from threading import Thread
-from typing import NamedTuple
 
 from pipeline.config.runtime import Runtime
 from pipeline.errors import BudgetExceeded, Interrupted, first_line
-from pipeline.gates import Drop
-from pipeline.run import Attempt, Run, RunCallbacks
+from pipeline.run import Run, RunCallbacks
 from pipeline.run.batches import Submit
-from pipeline.store.journal import Head
-from pipeline.types import Record, Seed
 
 logger = logging.getLogger(__name__)
 _FAREWELL = 3.0
 """Seconds in which Prefect may hear of a signal."""
-
-
-class ShownStage(NamedTuple):
-    name: str
-    ended: Future[None]
-    """Has the error that ended the stage. That a budget is used up is none."""
 
 
 class Shown(RunCallbacks):
@@ -39,33 +29,23 @@ class Shown(RunCallbacks):
         """The context of the flow run, once there is one; or why there will be none."""
         self.failed: BaseException | None = None
         """What ended the run early."""
-        self._callbacks, self._stages = callbacks, SimpleQueue[ShownStage | None]()
-        self._now: ShownStage | None = None
+        self._callbacks, self._stages = callbacks, SimpleQueue[tuple[str, Future[None]] | None]()
+        for name in ("record", "attempt", "gated", "trouble"):
+            setattr(self, name, getattr(callbacks, name))
+        self._now = Future[None]()
 
-    def __iter__(self) -> Iterator[ShownStage]:
+    def __iter__(self) -> Iterator[tuple[str, Future[None]]]:
         return iter(self._stages.get, None)
 
     def stage(self, name: str) -> None:
         self._end(None)
         self._callbacks.stage(name)
-        self._now = ShownStage(name, Future())
-        self._stages.put(self._now)
+        self._now = Future()
+        self._stages.put((name, self._now))
 
     def started(self, run: Run) -> None:
         self._callbacks.started(run)
         self.run = run
-
-    def record(self, record: Record) -> None:
-        self._callbacks.record(record)
-
-    def attempt(self, attempt: Attempt) -> None:
-        self._callbacks.attempt(attempt)
-
-    def gated(self, head: Head, drop: Drop) -> None:
-        self._callbacks.gated(head, drop)
-
-    def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
-        self._callbacks.trouble(seed, error, pause)
 
     def engine(self, how: Runtime) -> AbstractContextManager[Submit]:
         """The workers of an engine: Prefect's, so they wait for the flow run. Raises what keeps it from coming."""
@@ -107,10 +87,10 @@ class Shown(RunCallbacks):
 
     def _end(self, error: BaseException | None) -> None:
         """End the stage that goes on."""
-        if self._now is None or self._now.ended.done():
+        if self._now.done():
             return
         if error is None or isinstance(error, BudgetExceeded):
-            self._now.ended.set_result(None)
+            self._now.set_result(None)
         else:
             known = error if isinstance(error, Exception) else Interrupted("interrupted", signal.SIGINT)
-            self._now.ended.set_exception(known)
+            self._now.set_exception(known)

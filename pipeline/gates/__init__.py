@@ -17,7 +17,7 @@ from pipeline.gates.base import Check, GateResult
 from pipeline.store.mark_counts import MarkCounts
 from pipeline.types import Record, Status
 
-Checked = tuple[tuple[str, GateResult], ...]
+Checked = tuple[tuple[str, str | GateResult], ...]
 """What the gates found in one record, by name: small, so that many can wait for their turn."""
 
 
@@ -56,14 +56,15 @@ class Gates:
         if draft is None:
             return ()
         checks = ((name, check(draft, record, self.settings)) for name, check in self._checks.items())
-        return tuple((name, result) for name, results in checks for result in results)
+        found = ((name, [said] if isinstance(said, str) else said) for name, said in checks)
+        return tuple((name, result) for name, results in found for result in results if result)
 
     def admit(self, checked: Checked) -> Drop | None:
         """Let the next record of the plan pass, which is then remembered, or say why not."""
         keys = set[int]()
         for name, result in checked:
-            if result.drop:
-                return Drop(name, result.drop)
+            if isinstance(result, str):
+                return Drop(name, result)
             most = max(result.most, int(result.share * (self._passed + 1) + 1e-9))
             mine = [_key(name, mark) for mark in result.marks]
             if any(self._counts[key] >= most for key in mine):

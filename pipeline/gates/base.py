@@ -17,19 +17,18 @@ YES_NO = frozenset(map(normalise, (*YES, *NO)))
 
 
 class GateResult(NamedTuple):
-    """One thing that a gate finds in a record."""
+    """One thing of a record that only so many pairs may share."""
 
-    drop: str = ""
-    """Why it may not pass, in a few words; empty where it may."""
-    marks: tuple[str, ...] = ()
+    marks: tuple[str, ...]
+    full: str
+    """Why it may not pass where as many pairs as may have one of the marks."""
     most: int = 1
     """So many pairs may have one of the marks even if that exceeds their share ..."""
     share: float = 0.0
     """... and so large a share of all."""
-    full: str = ""
-    """Why it may not pass where as many pairs as may have one of the marks."""
 
 
-Check = Callable[[Draft, Record, GateConfig], list[GateResult]]
+Check = Callable[[Draft, Record, GateConfig], str | list[GateResult]]
 """The function `check` of a module of this package, whose docstring's first line says what the gate drops, for card and
-report. It is pure: nothing found means that the record may pass; `draft` is the record's last."""
+report. It is pure; `draft` is the record's last. A text says in a few words why the record may not pass; where it is
+empty or nothing is found, it may."""

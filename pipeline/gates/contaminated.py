@@ -8,13 +8,11 @@ its evidence; or its answer and enough of the words that it is made of, in the q
 that was translated is not found.
 """
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
-from pipeline.gates.base import GateResult
 from pipeline.gates.benchmarks import question_list, question_rows
 from pipeline.gates.benchmarks.fingerprints import Fingerprint, Index, fingerprint, parsed
 from pipeline.store.shipped_folders import folder
@@ -24,31 +22,20 @@ SHIPPED = folder("corpora") / "benchmarks"
 KINDS = (".hashes", *question_list.KINDS)
 
 
-class Lists(NamedTuple):
-    """All listed questions, and the name of the list that each is of."""
-
-    found: Index
-    names: list[str]
-
-
-def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
-    known = lists(settings.against)
-    place = known.found.find(draft)
-    return [] if place is None else [GateResult(drop=f"it is too like a question of {known.names[place]}")]
+def check(draft: Draft, record: Record, settings: GateConfig) -> str:
+    index, names = lists(settings.against)
+    place = index.find(draft)
+    return "" if place is None else f"it is too like a question of {names[place]}"
 
 
 @lru_cache(maxsize=4)
-def lists(against: tuple[Path, ...]) -> Lists:
-    """Raises UsageError where a list cannot be read."""
-    found = [*_shipped(), *(one for path in against for one in _named(path))]
-    return Lists(Index([one for one, _ in found]), [name for _, name in found])
+def lists(against: tuple[Path, ...]) -> tuple[Index, list[str]]:
+    """All listed questions, and the name of the list that each is of. Raises UsageError where one cannot be read."""
+    found = [one for path in (SHIPPED, *against) for one in _named(path)]
+    return Index([one for one, _ in found]), [name for _, name in found]
 
 
-@cache
-def _shipped() -> list[tuple[Fingerprint, str]]:
-    return _named(SHIPPED)
-
-
+@lru_cache(maxsize=4)
 def _named(path: Path) -> list[tuple[Fingerprint, str]]:
     """The fingerprints of a file or of the lists in a folder, each with the name of its list."""
     inside = question_list.files(path, KINDS)

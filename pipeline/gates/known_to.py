@@ -4,15 +4,14 @@ Where a guess is as often right as wrong, what guessing gives is taken off (`bey
 """
 
 from pipeline.config.gates import GateConfig
-from pipeline.gates.base import GateResult
 from pipeline.types import KNOWN_TRIES, Draft, Record, beyond_chance
 
 
-def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     found = record.assessed(settings.policy) if settings.policy else None
     if found is None or found.known is None or found.known_tries < KNOWN_TRIES:
-        return []
+        return ""
     right = round(found.known * found.known_tries)
     if beyond_chance(right, found.known_tries, draft.answer_type.chance) <= settings.known_to:
-        return []
-    return [GateResult(drop=f"{settings.policy} knew it in {right} of {found.known_tries} tries")]
+        return ""
+    return f"{settings.policy} knew it in {right} of {found.known_tries} tries"

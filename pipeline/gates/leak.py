@@ -7,7 +7,7 @@ Such an offer is known by English words alone: in another language a question th
 import re
 
 from pipeline.config.gates import GateConfig
-from pipeline.gates.base import YES_NO, GateResult
+from pipeline.gates.base import YES_NO
 from pipeline.text import dates, numbers
 from pipeline.text.names import contains, normalise
 from pipeline.types import AnswerType, Draft, Record
@@ -20,18 +20,16 @@ _COMPARES = re.compile(
 )
 
 
-def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     # A comparison names its answer, in whatever language; the audit sees to it that it offers another one too.
     if draft.answer_type is AnswerType.COMPARISON:
-        return []
+        return ""
     named = (draft.answer, *draft.answer_aliases, *(name for item in draft.answer_items for name in item.spellings))
     answers = [answer for answer in named if normalise(answer) not in YES_NO]
     question = draft.question
     leaked = [answer for answer in answers if contains(question, answer) and not _offered(question, answer)]
     same = {AnswerType.DATE: _same_date, AnswerType.NUMBER: _same_number}.get(draft.answer_type)
-    if leaked or (same and same(question, draft.answer)):
-        return [GateResult(drop="the question contains its answer")]
-    return []
+    return "the question contains its answer" if leaked or (same and same(question, draft.answer)) else ""
 
 
 def _offered(question: str, answer: str) -> bool:

@@ -8,7 +8,6 @@ taken to forbid. An unknown licence passes: one's own texts have none, and the c
 import re
 
 from pipeline.config.gates import GateConfig
-from pipeline.gates.base import GateResult
 from pipeline.types import Draft, Record
 
 _TERM = re.compile(r"[A-Za-z0-9.+-]+")
@@ -16,9 +15,8 @@ _OR, _AND = re.compile(r"\s+OR\s+"), re.compile(r"\s+AND\s+")
 _COPYLEFT = re.compile(r"^(CC-BY-NC-SA|CC-BY-SA|GFDL|A?GPL|ODbL)-", re.IGNORECASE)
 
 
-def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
-    problem = conflict(record.lineage.licence)
-    return [GateResult(drop=problem)] if problem else []
+def check(draft: Draft, record: Record, settings: GateConfig) -> str:
+    return conflict(record.lineage.licence)
 
 
 def conflict(expression: str) -> str:

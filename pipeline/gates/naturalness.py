@@ -1,11 +1,10 @@
 """Questions that a reader graded below `gates.naturalness`; by default all pass."""
 
 from pipeline.config.gates import GateConfig
-from pipeline.gates.base import GateResult
 from pipeline.types import Draft, Record
 
 
-def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     if record.naturalness is None or record.naturalness >= settings.naturalness:
-        return []
-    return [GateResult(drop=f"its wording was graded {record.naturalness} of 5")]
+        return ""
+    return f"its wording was graded {record.naturalness} of 5"

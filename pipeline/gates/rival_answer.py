@@ -5,15 +5,14 @@ The passages are those that the agents were shown, since whoever looks for the a
 
 from pipeline.agents.tools import all_shown
 from pipeline.config.gates import GateConfig
-from pipeline.gates.base import GateResult
 from pipeline.loop.checks.another_answer import other_answer
 from pipeline.types import Draft, Record, shown_id
 
 
-def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     if (last := record.last) is None:
-        return []
+        return ""
     rollouts = (*record.confirmation, *last.rollouts)
     shown = all_shown([last.agent, *(rollout.trajectory for rollout in rollouts)])
     rival = other_answer(draft, {shown_id(hop.passage_id) for hop in draft.hops}, shown.values())
-    return [GateResult(drop=f"'{rival[0].title}' gives another answer to its last step")] if rival else []
+    return f"'{rival[0].title}' gives another answer to its last step" if rival else ""

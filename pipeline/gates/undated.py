@@ -6,9 +6,9 @@ By the reader who graded the wording. Where none was asked, by words: one for th
 import re
 
 from pipeline.config.gates import GateConfig
-from pipeline.gates.base import GateResult
 from pipeline.text import dates
-from pipeline.types import Draft, Record, undated
+from pipeline.types import Draft, Record
+from pipeline.types.model_probe import undated
 
 _PRESENT = re.compile(
     r"\b(?:current(?:ly)?|incumbent|nowadays|today|at present|right now|latest|most recent(?:ly)?|is the population|"
@@ -17,8 +17,8 @@ _PRESENT = re.compile(
 )
 
 
-def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     read = undated(record.last.probes) if record.last else None
     if read is None:
         read = bool(_PRESENT.search(draft.question)) and not dates(draft.question)
-    return [GateResult(drop="its answer changes with time, and it names no date")] if read else []
+    return "its answer changes with time, and it names no date" if read else ""

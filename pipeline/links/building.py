@@ -8,13 +8,12 @@ are found (`mentions`), and those that few documents hold are kept (`collecting`
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -42,57 +41,31 @@ def build(corpus: Corpus, folder: Path, most: int) -> None:
     name = corpus.manifest.name
     builder.each("survey", f"{name}: parts surveyed for links")
     if not (folder / "titles.arrow").exists():  # which is written last
-        learning.learn(folder, builder.count, len(corpus.passages), builder.names(), most)
+        learning.learn(folder, builder.numbers, len(corpus.passages), builder.names(), most)
     builder.each("find", f"{name}: parts searched for links")
     group = runs.read(folder / "groups.arrow")["group"]
     several = builder.known.titles.several
     collector = Collector(folder, builder.ahead, several, group, learning.limit(group, len(corpus.passages), most))
-    collector.collect(learning.files(folder, "found", builder.count))
+    collector.collect(learning.files(folder, "found", builder.numbers))
 
 
 def serve() -> None:
-    """What another process does: the steps and parts that it is sent, a line each."""
-    corpus, folder, sections, passages = sys.argv[1:]
+    """What another process does: a step for some of the parts, and a line for each. It ends with the one that reads
+    them."""
+    corpus, folder, sections, passages, step, first, apart = sys.argv[1:]
     builder = _Builder(Path(corpus), Path(folder), sections=sections == "True", passages=int(passages))
-    for line in sys.stdin:
-        builder.do(*line.split())
-        sys.stdout.write(line)
+    for number in builder.numbers[int(first) :: int(apart)]:
+        builder.do(step, number)
+        sys.stdout.write("done\n")
         sys.stdout.flush()
-
-
-class _Child:
-    """Another process. It ends with this one, whose end of its pipe closes."""
-
-    def __init__(self, *arguments: object) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-c", _CHILD, *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            text=True,
-        )
-
-    def do(self, step: str, number: int) -> bool:
-        """Was it done? Not if the process could not do it, or is no more."""
-        asked = f"{step} {number}\n"
-        try:
-            self._process.stdin.write(asked)  # type: ignore[union-attr]
-            self._process.stdin.flush()  # type: ignore[union-attr]
-            return self._process.stdout.readline() == asked  # type: ignore[union-attr]
-        except OSError:
-            return False
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.communicate()
 
 
 class _Builder:
     def __init__(self, corpus: Path, folder: Path, *, sections: bool, passages: int) -> None:
         self._corpus, self._folder, self._sections, self._passages = corpus, folder, sections, passages
-        self.count = len(list(corpus.glob("part-*.arrow")))
-        sizes = [self._mapped(number).num_rows for number in range(self.count)]
+        sizes = [parts.mapped(path).num_rows for path in sorted(corpus.glob("part-*.arrow"))]
+        self.numbers = [number for number, size in enumerate(sizes) if size]
+        """The parts that hold documents: of one in which all came before only their titles are kept."""
         self._first = np.cumsum([0, *sizes])
         """The documents before each part."""
         first: Any = parts.RowNumbers(corpus / parts.ROWS).first
@@ -107,40 +80,35 @@ class _Builder:
     def known(self) -> Knowledge:
         return learning.knowledge(self._folder)
 
-    def do(self, step: str, number: str | int) -> None:
-        {"survey": self.survey, "find": self.find}[step](int(number))
+    def do(self, step: str, number: int) -> None:
+        {"survey": self.survey, "find": self.find}[step](number)
 
     def each(self, step: str, what: str) -> None:
         """Do it for all parts, in other processes where there are several. What one of them fails at is done here, so
         that its error is this process's."""
         progress = LoggedProgress(what)
-        count = min(_PROCESSES, os.cpu_count() or 1, self.count)
-        given = self._corpus, self._folder, self._sections, self._passages
-        children = [_Child(*given) for _ in range(count)] if count > 1 else []
-        free = SimpleQueue[_Child]()
-        for child in children:
-            free.put(child)
+        count = min(_PROCESSES, os.cpu_count() or 1, len(self.numbers))
+        others = [self._other(step, first, count) for first in range(count)] if count > 1 else []
+        try:
+            for done, number in enumerate(self.numbers):
+                if others:
+                    others[done % count].stdout.readline()  # type: ignore[union-attr]
+                self.do(step, number)
+                progress.at(done + 1, len(self.numbers))
+        finally:
+            for other in others:
+                other.kill()
+                other.communicate()
 
-        def away(number: int) -> bool:
-            child = free.get()
-            try:
-                return child.do(step, number)
-            finally:
-                free.put(child)
-
-        with ThreadPoolExecutor(max(count, 1)) as pool:
-            try:
-                done = pool.map(away, range(self.count)) if children else [False] * self.count
-                for number, there in enumerate(done):
-                    if not there:
-                        self.do(step, number)
-                    progress.at(number + 1, self.count)
-            finally:
-                for child in children:
-                    child.end()
-
-    def _mapped(self, number: int) -> pa.Table:
-        return parts.mapped(self._corpus / parts.part(number))
+    def _other(self, step: str, first: int, apart: int) -> "subprocess.Popen[bytes]":
+        given = self._corpus, self._folder, self._sections, self._passages, step, first, apart
+        return subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-c", _CHILD, *map(str, given)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
     def _part(self, number: int) -> pa.Table:
         with pa.OSFile(str(self._corpus / parts.part(number))) as source:
@@ -154,25 +122,26 @@ class _Builder:
         part = self._part(number)
         texts, names = part.column("text").to_pylist(), part.column("title").to_pylist()
         found = survey(texts, self._named(names, self._first[number] + np.arange(len(names))))
-        found["sentences"]["row"] += np.uint32(self._first[number])
-        found["sketches"]["full"] = found["titles"].pop("full")
+        found["sentences"] = found["sentences"].with_columns(pl.col("row") + int(self._first[number]))
+        found["sketches"] = found["sketches"].with_columns(found["titles"].drop_in_place("full"))
         for name in ("words", "sentences", "ends", "titles"):
             runs.write(paths[name], found[name], "hash")
-        runs.save(paths["sketches"], found["sketches"])
+        runs.write(paths["sketches"], found["sketches"])
 
     def _named(self, names: list[str], rows: Any) -> Columns:
         table = named(names, sections=self._sections)
         return table | {"row": rows.astype(np.uint32)}
 
-    def names(self) -> Columns:
+    def names(self) -> pl.DataFrame:
         """Those that documents have besides their titles."""
         table = parts.mapped(self._corpus / parts.ALIAS)
         found = self._named(table.column("title").to_pylist(), parts.column(table, "document"))
-        del found["full"]
-        tables = [found | {"small": np.zeros(len(found["row"]), np.uint8)}]
-        if any(pc.any(pc.not_equal(self._mapped(number).column("links"), "")).as_py() for number in range(self.count)):
-            tables.append(stated.names(np.arange(self._first[-1])))
-        return {name: np.concatenate([table[name] for table in tables]) for name in found | {"small": None}}
+        names = pl.DataFrame(found).drop("full").with_columns(small=pl.lit(0, pl.UInt8))
+        links = (parts.mapped(self._corpus / parts.part(number)).column("links") for number in self.numbers)
+        if any(pc.any(pc.not_equal(column, "")).as_py() for column in links):
+            own = pl.DataFrame(stated.names(np.arange(self._first[-1])))
+            names = pl.concat([names, own.select(names.columns)])
+        return names
 
     def find(self, number: int) -> None:
         path = self._folder / f"found-{number:05}.arrow"

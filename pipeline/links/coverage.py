@@ -1,7 +1,7 @@
 """How connected a corpus is, and which targets it can carry; known before anything is paid for."""
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import cast, get_args
 
 import numpy as np
 
@@ -74,5 +74,4 @@ def _starts(links: StoredLinks, sample: int) -> list[tuple[int, Walks]]:
     chosen = np.random.default_rng(0).choice(total, min(sample, total), replace=False)
     passages = [links.corpus.in_order_of_ids(int(place)) for place in chosen]
     walks = {of: Walks(links, "coverage", of) for of in get_args(Side)}
-    places = [(links.corpus.place(passage.id), walks[side(passage.document_id)]) for passage in passages]
-    return [(place, own) for place, own in places if place is not None]
+    return [(cast(int, links.corpus.place(passage.id)), walks[side(passage.document_id)]) for passage in passages]

@@ -2,18 +2,17 @@
 one another, and what every document is called.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from pipeline.links import near_duplicates as versions
 from pipeline.links import sorted_tables as runs
 from pipeline.links.mentions import Knowledge
-from pipeline.links.sorted_tables import Columns
 from pipeline.links.titles import KnownTitles, Titles
-from pipeline.links.tokens import U64
 
 _SEVERAL = 3
 """Documents that hold a sentence, versions not counted: then it is boilerplate."""
@@ -31,30 +30,35 @@ _LEAST = 3
 _OFTEN = 2
 """Times that a document which holds a rare word does so, on the mean: what a text is about it says again."""
 
+_ENDS = pl.DataFrame(schema={"hash": pl.UInt64, "documents": pl.UInt64})
+"""The form of `ends.arrow`, where there are none."""
 
-def files(folder: Path, name: str, count: int) -> list[Path]:
-    return [folder / f"{name}-{number:05}.arrow" for number in range(count)]
+
+def files(folder: Path, name: str, numbers: Iterable[int]) -> list[Path]:
+    return [folder / f"{name}-{number:05}.arrow" for number in numbers]
 
 
-def learn(folder: Path, count: int, passages: int, names: Columns, most: int) -> None:
-    """From the files of so many parts. `names` are those that documents have besides their titles."""
-    sketches = [runs.read(path) for path in files(folder, "sketches", count)]
-    whole = {name: np.concatenate([one[name] for one in sketches]) for name in sketches[0]}
+def learn(folder: Path, numbers: Sequence[int], passages: int, names: pl.DataFrame, most: int) -> None:
+    """From the files of these parts. `names` are those that documents have besides their titles."""
+
+    def ranges(name: str) -> Iterator[pl.DataFrame]:
+        return runs.ranges(files(folder, name, numbers), "hash")
+
+    sketches = pl.concat([pl.DataFrame(runs.read(path)) for path in files(folder, "sketches", numbers)])
+    whole = {column.name: column.to_numpy() for column in sketches}
     group = versions.groups(whole, whole.pop("full"), most)
-    runs.save(folder / "groups.arrow", {"group": group})
-    most = limit(group, passages, most)
-    for name, hashes in _words(files(folder, "words", count), most, len(group) // _COMMON_WORD).items():
-        runs.save(folder / f"{name}.arrow", {"hash": hashes})
-    recurring = [_recurring(table, group) for table in runs.ranges(files(folder, "sentences", count), "hash")]
-    runs.save(folder / "boilerplate.arrow", {"hash": _joined(recurring)})
-    common = [_common(table, passages) for table in runs.ranges(files(folder, "ends", count), "hash")]
-    runs.save(
-        folder / "ends.arrow",
-        {name: np.concatenate([one[name] for one in common]) if common else np.empty(0, kind)
-         for name, kind in (("hash", np.uint64), ("documents", np.uint32))},
-    )  # fmt: skip
-    tables = [*(runs.read(path) for path in files(folder, "titles", count)), names]
-    runs.write(folder / "titles.arrow", {n: np.concatenate([t[n] for t in tables]) for n in names}, "hash")
+    runs.write(folder / "groups.arrow", {"group": group})
+    kinds = _kinds_of_words(limit(group, passages, most), len(group) // _COMMON_WORD)
+    words = [table.group_by("hash").sum().filter(pl.any_horizontal(kinds.values())) for table in ranges("words")]
+    for name, kind in kinds.items():
+        found = [table.filter(kind).select("hash") for table in words]
+        runs.write(folder / f"{name}.arrow", pl.concat([_ENDS.select("hash"), *found]), "hash")
+    recurring = [_recurring(table, group) for table in ranges("sentences")]
+    runs.write(folder / "boilerplate.arrow", pl.concat([_ENDS.select("hash"), *recurring]), "hash")
+    common = [_common(table, passages) for table in ranges("ends")]
+    runs.write(folder / "ends.arrow", pl.concat([_ENDS, *common]), "hash")
+    titles = [pl.DataFrame(runs.read(path)) for path in files(folder, "titles", numbers)]
+    runs.write(folder / "titles.arrow", pl.concat([*titles, names.select(titles[0].columns)]), "hash")
 
 
 def limit(group: Any, passages: int, most: int) -> int:
@@ -69,35 +73,22 @@ def knowledge(folder: Path) -> Knowledge:
     return Knowledge(titles=Titles.of(runs.read(folder / "titles.arrow")), **known)
 
 
-def _words(paths: Sequence[Path], most: int, common: int) -> dict[str, U64]:
-    found: dict[str, list[U64]] = {"rare": [], "small": [], "common": []}
-    for table in runs.ranges(paths, "hash"):
-        word = runs.summed(table, "hash")
-        documents, count = word["documents"], word["count"]
-        often = (documents >= 2) & (documents <= most) & (count >= _OFTEN * documents)
-        found["rare"].append(word["hash"][often & (word["cased"] == 0)])
-        found["small"].append(word["hash"][2 * word["small"] > count])
-        found["common"].append(word["hash"][documents > max(common, most)])
-    return {name: _joined(hashes) for name, hashes in found.items()}
+def _kinds_of_words(most: int, common: int) -> dict[str, pl.Expr]:
+    documents, count = pl.col("documents"), pl.col("count")
+    often = documents.is_between(2, most) & (count >= _OFTEN * documents)
+    return {
+        "rare": often & (pl.col("cased") == 0),
+        "small": 2 * pl.col("small") > count,
+        "common": documents > max(common, most),
+    }
 
 
-def _recurring(table: Columns, group: Any) -> U64:
-    hashes, of = table["hash"], group[table["row"]]
-    order = np.lexsort((of, hashes))
-    hashes, of = hashes[order], of[order]
-    another = np.ones(len(hashes), np.uint32)
-    another[1:] = (hashes[1:] != hashes[:-1]) | (of[1:] != of[:-1])
-    found = runs.summed({"hash": hashes, "documents": another}, "hash")
-    recurring: U64 = found["hash"][found["documents"] >= _SEVERAL]
-    return recurring
+def _recurring(table: pl.DataFrame, group: Any) -> pl.DataFrame:
+    versions_apart = table.select("hash", of=group[table["row"].to_numpy()]).group_by("hash").n_unique()
+    return versions_apart.filter(pl.col("of") >= _SEVERAL).select("hash")
 
 
-def _common(table: Columns, passages: int) -> Columns:
+def _common(table: pl.DataFrame, passages: int) -> pl.DataFrame:
     least = min(_COMMON, max(_LEAST, passages // _COMMON_SHARE))
-    found = runs.summed(table, "hash")
-    common = (found["documents"] >= least) & (found["documents"] <= max(_COMMON, passages // _TOO_COMMON))
-    return {name: values[common] for name, values in found.items()}
-
-
-def _joined(hashes: Sequence[U64]) -> U64:
-    return np.concatenate([np.empty(0, np.uint64), *hashes])
+    within = pl.col("documents").is_between(least, max(_COMMON, passages // _TOO_COMMON))
+    return table.group_by("hash").sum().filter(within).cast({"documents": pl.UInt64})

@@ -6,15 +6,14 @@ of a language.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from pipeline.links.sorted_tables import Columns, spread
 from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
 from pipeline.links.titles import KnownTitles, Titles
-from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, mixed, phrases, sums, words
+from pipeline.links.tokens import LONGEST, Bools, Ints, Words, mixed, phrases, sums, words
 
 TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
 KINDS = ("title", "name", "identifier", "word", "stated")
@@ -41,19 +40,6 @@ class Knowledge:
     """Of words that many documents hold: a name has another one."""
     boilerplate: KnownTitles
     """Of sentences that several documents have."""
-    _names: KnownTitles = field(init=False)
-    _begins: KnownTitles = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_names", KnownTitles(self.titles.hash))
-        object.__setattr__(self, "_begins", KnownTitles(self.titles.begins))
-
-    def title(self, hashes: U64) -> Any:
-        return self._names.find(hashes)
-
-    def title_begins(self, hashes: U64) -> Any:
-        """Do titles of several words begin with these two?"""
-        return self._begins.holds(hashes)
 
 
 @dataclass(frozen=True)
@@ -116,11 +102,11 @@ def _titles(read: Words, knowledge: Knowledge, capitals: "_Runs") -> Iterator[_F
     upper = sums(read.capital)
     # Most words begin no title, and then no more of them are looked at.
     near = np.flatnonzero(~read.first[1:])
-    near = near[knowledge.title_begins(phrases(read.hash, near, np.full(len(near), 2)))]
+    near = near[knowledge.titles.begins.holds(phrases(read.hash, near, np.full(len(near), 2)))]
     last = np.append(np.flatnonzero(read.first)[1:], len(read))[read.sentence - 1]
     for count in range(1, LONGEST + 1):
         at = np.arange(len(read)) if count == 1 else near[near + count <= last[near]]
-        title = knowledge.title(phrases(read.hash, at, np.full(len(at), count)))
+        title = knowledge.titles.names.find(phrases(read.hash, at, np.full(len(at), count)))
         first, title = at[title >= 0], title[title >= 0]
         size = upper[first + count] - upper[first]
         good = size >= knowledge.titles.capitals[title]

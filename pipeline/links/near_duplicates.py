@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from pipeline.links.sorted_tables import Columns, spread
+from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import SKETCH
 from pipeline.links.tokens import U64, mixed
 
@@ -28,12 +29,13 @@ def groups(sketches: Columns, titles: U64, most: int) -> npt.NDArray[np.uint32]:
 
 
 def _same_title(titles: U64, most: int) -> Iterator[tuple[Any, Any]]:
-    order = np.argsort(titles, kind="stable")
-    _, begins, count = np.unique(titles[order], return_index=True, return_counts=True)
-    few = (count > 1) & (count <= most)
-    head = np.repeat(order[begins[few]], count[few])
-    member = order[spread(begins[few], count[few])]
-    yield head, member
+    of_title = (
+        pl.DataFrame({"title": titles})
+        .with_row_index()
+        .with_columns(first=pl.first("index").over("title"), documents=pl.len().over("title"))
+    )
+    few = of_title.filter(pl.col("documents").is_between(2, most))
+    yield few["first"].to_numpy(), few["index"].to_numpy()
 
 
 def _alike(columns: Sequence[Any]) -> Iterator[tuple[Any, Any]]:

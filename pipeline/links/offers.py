@@ -10,14 +10,14 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from math import log2
-from typing import cast
+from typing import cast, get_args
 
 import numpy as np
 
 from pipeline.links import tokens
 from pipeline.links.ends import End
 from pipeline.links.stored import StoredLinks
-from pipeline.links.walks import Walk, Walks
+from pipeline.links.walks import Kind, Walk, Walks
 from pipeline.retrieval.base import Retriever
 from pipeline.text import contains, sentences, words
 from pipeline.types import Data, Hit, Passage
@@ -58,10 +58,8 @@ async def offers(
 ) -> list[Offer]:
     """The best walks of so many passages from there, of each kind in turn, the best first; those alone that a search
     for `k` passages does not make needless."""
-    kinds = [
-        sorted((_Tried(walks.links, walk) for walk in ask(start, hops, _JUDGED)), key=lambda one: -one.worth)
-        for ask in (walks.chains, walks.meetings, walks.conjunctions)
-    ]
+    found = [walks.best(kind, start, hops, _JUDGED) for kind in get_args(Kind)]
+    kinds = [sorted((_Tried(walks.links, walk) for walk in of), key=lambda one: -one.worth) for of in found]
     queries = list(dict.fromkeys(query for tried in kinds for one in tried for query in one.queries.values() if query))
     brought = await asyncio.gather(*(retriever.search_many(queries, k) for retriever in retrievers if queries))
     hits = {query: [hit for lists in brought for hit in lists[number]] for number, query in enumerate(queries)}

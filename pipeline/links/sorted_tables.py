@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pyarrow as pa
 
 from pipeline.corpus import parts
@@ -19,15 +20,11 @@ _TOGETHER = 4 << 20
 """Rows at once."""
 
 
-def write(path: Path, columns: Columns, key: str) -> None:
-    """The table, sorted by its key; rows of one key keep their order."""
-    order = np.argsort(columns[key], kind="stable")
-    save(path, {name: values[order] for name, values in columns.items()})
-
-
-def save(path: Path, columns: Columns) -> None:
-    arrays = {name: parts.numbers(values) for name, values in columns.items()}
-    parts.write(path, pa.RecordBatch.from_pydict(arrays))
+def write(path: Path, table: pl.DataFrame | Columns, key: str = "") -> None:
+    """The table, sorted by its key where it has one; rows of one key keep their order."""
+    rows = pl.DataFrame(table)
+    rows = rows.sort(key, maintain_order=True) if key else rows
+    parts.write(path, pa.RecordBatch.from_pydict({column.name: parts.numbers(column.to_numpy()) for column in rows}))
 
 
 def read(path: Path) -> Columns:
@@ -36,17 +33,15 @@ def read(path: Path) -> Columns:
     return {name: parts.column(table, name) for name in table.column_names}
 
 
-def ranges(paths: Sequence[Path], key: str, *, most: int | None = None) -> Iterator[Columns]:
+def ranges(paths: Sequence[Path], key: str, *, most: int | None = None) -> Iterator[pl.DataFrame]:
     """All rows, in ranges of the key that no two tables share, each sorted by it."""
     tables = [read(path) for path in paths]
-    for low, high in _bounds([table[key] for table in tables], most or _TOGETHER):
-        cut = [
-            {name: values[slice(*_within(table[key], low, high))] for name, values in table.items()} for table in tables
-        ]
-        whole = {name: np.concatenate([table[name] for table in cut]) for name in cut[0]} if cut else {}
-        if whole and len(whole[key]):
-            order = np.argsort(whole[key], kind="stable")
-            yield {name: values[order] for name, values in whole.items()}
+    for low, high in _bounds([table[key] for table in tables], most or _TOGETHER) if tables else ():
+        within = [slice(*_within(table[key], low, high)) for table in tables]
+        cut = [{name: table[name][rows] for name in table} for table, rows in zip(tables, within, strict=True)]
+        whole = pl.concat([pl.DataFrame(table) for table in cut])
+        if len(whole):
+            yield whole.sort(key, maintain_order=True)
 
 
 def _within(keys: Any, low: Any, high: Any) -> tuple[int, int]:
@@ -57,11 +52,9 @@ def _bounds(keys: Sequence[Any], most: int) -> Iterator[tuple[Any, Any]]:
     """Ranges of about so many rows, by a sample of each table."""
     rows = sum(map(len, keys))
     count = rows // most + 1
-    kind = keys[0].dtype.type if keys else np.uint64
-    samples: Any = np.sort(np.concatenate([key[:: max(1, rows // (256 * count))] for key in keys])) if keys else []
+    samples: Any = np.sort(np.concatenate([key[:: max(1, rows // (256 * count))] for key in keys]))
     cuts = [samples[len(samples) * number // count] for number in range(1, count)] if len(samples) else []
-    edges = [kind(0), *dict.fromkeys(cuts), None]
-    return pairwise(edges)
+    return pairwise([keys[0].dtype.type(0), *dict.fromkeys(cuts), None])
 
 
 def heads(keys: Any) -> Any:
@@ -73,14 +66,6 @@ def spread(first: Any, count: Any) -> Any:
     """All numbers of the ranges that begin there and are so long."""
     total = np.cumsum(count)
     return np.arange(total[-1] if len(total) else 0) + np.repeat(first - (total - count), count)
-
-
-def summed(columns: Columns, key: str) -> Columns:
-    """One row for each value of the key, by which the table is sorted; the other columns are added up."""
-    first = heads(columns[key])
-    if not len(first):
-        return columns
-    return {name: values[first] if name == key else np.add.reduceat(values, first) for name, values in columns.items()}
 
 
 def find(sorted_keys: Any, keys: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.corpus import parts
-from pipeline.corpus.seen import hashed, places
+from pipeline.corpus.hashes import hashed, places
 from pipeline.links.mentions import STATED, Knowledge
 from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import FEWEST
@@ -61,7 +61,7 @@ class Stated:
         leads = {(anchor, row) for (_, _, anchor), row in zip(given, rows, strict=True) if anchor}
         buttons = {anchor for anchor, count in Counter(anchor for anchor, _ in leads).items() if count > _LEADS}
         # A title that means this document alone joins all who mention it.
-        alone = self._known.title(own_names) >= 0
+        alone = self._known.titles.names.find(own_names) >= 0
         found = [
             (title if only else own(np.array([row]))[0], at, *span)
             for (at, _, anchor), row, name, title, only in zip(given, rows, names, own_names, alone, strict=True)

@@ -77,16 +77,17 @@ class StoredLinks:
     def text(self, number: int) -> str:
         """As the first passage that holds it writes it."""
         first = next(mention for mention in self.mentions(number) if mention.end)
-        return " ".join(self._slice(first).split())
+        passage = self.passage(first.place)
+        return " ".join(passage.text[first.start - passage.start : first.end - passage.start].split())
 
     def sentence(self, mention: Mention) -> str:
         """The sentence that holds the phrase; empty where only the title does."""
         if not mention.end:
             return ""
-        passage = self.corpus.passages[mention.place]
+        passage = self.passage(mention.place)
         at = mention.start - passage.start
-        found = (span for span in sentences(passage.text) if span.start <= at < span.end)
-        return next((" ".join(passage.text[span.start : span.end].split()) for span in found), "")
+        found = (passage.text[slice(*span)] for span in sentences(passage.text) if span.start <= at < span.end)
+        return " ".join(next(found, "").split())
 
     def mention(self, number: int, place: int) -> Mention:
         return next(mention for mention in self.mentions(number) if mention.place == place)
@@ -100,17 +101,13 @@ class StoredLinks:
         held = ((self.mention(number, place), self.phrase(number).kind) for number in self.of(place))
         return [(mention.start - begin, mention.end - begin, kind) for mention, kind in held if mention.end]
 
-    def _slice(self, mention: Mention) -> str:
-        passage = self.corpus.passages[mention.place]
-        return passage.text[mention.start - passage.start : mention.end - passage.start]
-
-    def _bounds(self, number: int) -> tuple[int, int]:
+    def _held(self, number: int) -> slice:
+        """Where the mentions of a phrase stand."""
         first = self._phrases["first"]
-        end = int(first[number + 1]) if number + 1 < len(first) else len(self._mentions["place"])
-        return int(first[number]), end
+        return slice(int(first[number]), int(first[number + 1]) if number + 1 < len(first) else None)
 
     def _read_mentions(self, number: int) -> tuple[Mention, ...]:
-        cut = slice(*self._bounds(number))
+        cut = self._held(number)
         columns = (self._mentions[name][cut].tolist() for name in Mention._fields)
         return tuple(Mention(place, start, end, bool(home)) for place, start, end, home in zip(*columns, strict=True))
 
@@ -122,5 +119,5 @@ class StoredLinks:
 
     def _read_places(self, number: int) -> tuple[U64, U64]:
         """Of the passages that hold a phrase, their places and the groups of their documents."""
-        at = self._mentions["place"][slice(*self._bounds(number))]
+        at = self._mentions["place"][self._held(number)]
         return at.astype(np.uint64), np.array([self.group(int(place)) for place in at], np.uint64)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from pipeline.links import sorted_tables as runs
 from pipeline.links.sorted_tables import Columns
@@ -36,52 +37,37 @@ def chunks(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
             first, held = number, 0
 
 
-def survey(texts: Sequence[str], names: Columns) -> dict[str, Columns]:
+def survey(texts: Sequence[str], names: Columns) -> dict[str, pl.DataFrame]:
     """Tables of words and ends, sorted by hash; of sentences, with the number of their text; of sketches; and of the
     texts' titles, which are given as `titles.named` makes them."""
     small = np.zeros(len(texts), np.uint8)
-    found: dict[str, list[Columns]] = {name: [] for name in ("words", "sentences", "ends", "sketches")}
+    found: dict[str, list[pl.DataFrame]] = {name: [] for name in ("words", "sentences", "ends", "sketches")}
     for first, some in chunks(texts):
         read = words(some)
         small[written_small(names, read, first)] = 1
-        found["words"].append(_merged([_words(read), *(_grams(read, count) for count in GRAMS)]))
+        found["words"] += [_words(read), *(_grams(read, count) for count in GRAMS)]
         hashes, of = sentences(read)
-        found["sentences"].append({"hash": hashes, "row": (first + of).astype(np.uint32)})
+        found["sentences"].append(pl.DataFrame({"hash": hashes, "row": (first + of).astype(np.uint32)}))
         hashes, at = contexts(read)
         found["ends"].append(_by_document(hashes, (read.text[at] << 32) + at // _PASSAGE))
-        found["sketches"].append(_sketches(read, len(some)))
-    tables = {name: _merged(found[name]) for name in ("words", "ends")}
-    tables |= {name: _joined(found[name]) for name in ("sentences", "sketches")}
-    return tables | {"titles": names | {"small": small}}
+        found["sketches"].append(pl.DataFrame(_sketches(read, len(some))))
+    tables = {name: pl.concat(rows) for name, rows in found.items()}
+    merged = {name: tables[name].group_by("hash").sum().sort("hash") for name in ("words", "ends")}
+    return tables | merged | {"titles": pl.DataFrame(names | {"small": small})}
 
 
-def _joined(tables: Sequence[Columns]) -> Columns:
-    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-
-
-def _merged(tables: Sequence[Columns]) -> Columns:
-    whole = _joined(tables)
-    order = np.argsort(whole["hash"], kind="stable")
-    return runs.summed({name: values[order] for name, values in whole.items()}, "hash")
-
-
-def _by_document(hashes: U64, document: Ints, **counted: Any) -> Columns:
+def _by_document(hashes: U64, document: Ints, **counted: Any) -> pl.DataFrame:
     """How many documents have each, and how often what is counted holds."""
-    order = np.argsort(hashes, kind="stable")
-    hashes, document = hashes[order], document[order]
-    another = np.ones(len(hashes), np.uint32)
-    another[1:] = (hashes[1:] != hashes[:-1]) | (document[1:] != document[:-1])
-    columns: Columns = {"hash": hashes, "documents": another}
-    columns |= {name: values[order].astype(np.uint32) for name, values in counted.items()}
-    return runs.summed(columns, "hash")
+    rows = pl.DataFrame({"hash": hashes, "document": document, **counted}).group_by("hash")
+    return rows.agg(pl.col("document").n_unique().alias("documents"), *map(pl.sum, counted))
 
 
-def _words(read: Words) -> Columns:
+def _words(read: Words) -> pl.DataFrame:
     cased, hashes = read.cased, mixed(read.hash)
     return _by_document(hashes, read.text, count=np.ones_like(cased), cased=cased, small=cased & ~read.capital)
 
 
-def _grams(read: Words, count: int) -> Columns:
+def _grams(read: Words, count: int) -> pl.DataFrame:
     at = grams(read, count)
     hashes = phrases(read.hash, at, np.full(len(at), count))
     none = np.zeros(len(at), np.bool_)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from pipeline.links.sorted_tables import Columns, find, heads
+from pipeline.links.sorted_tables import Columns, find
 from pipeline.links.tokens import LONGEST, U64, Words, phrases, sums, words
 from pipeline.text import untagged
 
@@ -52,45 +53,6 @@ def written_small(name: Columns, read: Words, first: int) -> Any:
     return np.unique(first + read.text[at])
 
 
-@dataclass(frozen=True)
-class Titles:
-    """All names of a corpus, one row for each hash, sorted by it; without those that mean several things."""
-
-    hash: U64
-    words: Any
-    capitals: Any
-    """That a mention must have, at least."""
-    begins: U64
-    """The hashes of their first two words, sorted."""
-    several: U64
-    """The hashes of those that mean several things: they link nothing."""
-
-    @classmethod
-    def of(cls, table: Columns) -> "Titles":
-        """From the rows of all names, sorted by hash."""
-        at = heads(table["hash"])
-        if not len(at):
-            return cls(table["hash"], table["words"], table["capitals"], table["hash"], table["hash"])
-        unclear = _differ(table["whole"], at) & _differ(table["row"], at)
-        hashes = table["hash"][at]
-        needed = np.maximum.reduceat(_needed(table), at)
-        good = (hashes != NONE) & ~unclear
-        begins = np.unique(table["begins"][at][good & (table["words"][at] > 1)])
-        return cls(hashes[good], table["words"][at][good], needed[good], begins, hashes[unclear])
-
-
-def _differ(values: Any, at: Any) -> Any:
-    return np.minimum.reduceat(values, at) != np.maximum.reduceat(values, at)
-
-
-def _needed(table: Columns) -> Any:
-    """Capital letters of a title's first word alone say nothing, unless it is a name: one that its own text never
-    writes small, or that brackets tell from others of its name."""
-    capitals, one = table["capitals"], table["words"] == 1
-    name = (one & (table["small"] == 0)) | (table["tagged"] > 0)
-    return np.where((capitals > 1) | name, capitals, 0)
-
-
 class KnownTitles:
     """Hashes that are looked for among many others: most of what is not there costs one look."""
 
@@ -111,3 +73,40 @@ class KnownTitles:
 
     def holds(self, hashes: U64) -> Any:
         return self.find(hashes) >= 0
+
+
+@dataclass(frozen=True)
+class Titles:
+    """All names of a corpus by their hashes, without those that mean several things."""
+
+    names: KnownTitles
+    begins: KnownTitles
+    """The first two words of those that have several."""
+    several: KnownTitles
+    """Those that mean several things: they link nothing."""
+    capitals: Any
+    """That a mention of each of the names must have, at least."""
+
+    @classmethod
+    def of(cls, table: Columns) -> "Titles":
+        """From the rows of all names."""
+        differ = pl.col("whole", "row").n_unique() > 1
+        rows = (
+            pl.DataFrame(table)
+            .with_columns(needed=_needed())
+            .group_by("hash")
+            .agg(pl.first("words", "begins"), pl.max("needed"), unclear=pl.all_horizontal(differ))
+            .sort("hash")
+        )
+        good = rows.filter((pl.col("hash") != NONE) & ~pl.col("unclear"))
+        begins = good.filter(pl.col("words") > 1)["begins"].unique().sort()
+        hashes = good["hash"], begins, rows.filter("unclear")["hash"]
+        names, first_two, several = (KnownTitles(column.to_numpy()) for column in hashes)
+        return cls(names, first_two, several, good["needed"].to_numpy())
+
+
+def _needed() -> pl.Expr:
+    """Capital letters of a title's first word alone say nothing, unless it is a name: one that its own text never
+    writes small, or that brackets tell from others of its name."""
+    name = ((pl.col("words") == 1) & (pl.col("small") == 0)) | (pl.col("tagged") > 0)
+    return pl.when((pl.col("capitals") > 1) | name).then("capitals").otherwise(0)

@@ -3,6 +3,7 @@
 Nothing here loops over words. A text is a row of code points; a hash is taken from sums that run over all of it.
 """
 
+import re
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -36,7 +37,8 @@ _SMALL = 0x20000
 def _tables() -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
     """What each code point is, and its lower case."""
     flags, lower = np.zeros(sys.maxunicode + 1, np.uint16), np.arange(sys.maxunicode + 1, dtype=np.uint32)
-    flags[_SMALL:0x323B0] = _WORD | _SINGLE
+    flags[_SMALL:0x40000] = _WORD | _SINGLE
+    single = re.compile(f"[{HAN}{THAI}]")
     for code in range(_SMALL):
         character = chr(code)
         kind = unicodedata.category(character)
@@ -46,22 +48,12 @@ def _tables() -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
             lower[code] = ord(small) if len(small) == 1 else code
         elif character.isspace() or kind == "Cc":
             flags[code] = _BLANK
-    for first, last in _ranges(HAN + THAI):
-        flags[first : last + 1] |= _WORD | _SINGLE
+        if single.match(character):
+            flags[code] |= _WORD | _SINGLE
     flags[_KANA] &= ~np.uint16(_SINGLE)
     for characters, flag in ((_ENDS, _END), (_TIES, _TIE), (_APOSTROPHES, _LEFT_OUT)):
         flags[[ord(character) for character in characters]] |= flag
     return flags, lower
-
-
-def _ranges(pattern: str) -> list[tuple[int, int]]:
-    """Of what stands in the brackets of a regular expression."""
-    found, place = list[tuple[int, int]](), 0
-    while place < len(pattern):
-        several = pattern[place + 1 : place + 2] == "-"
-        found.append((ord(pattern[place]), ord(pattern[place + 2 * several])))
-        place += 1 + 2 * several
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +187,5 @@ def phrases(hashes: U64, first: Ints, count: Ints) -> U64:
     total = np.zeros(len(first), np.uint64)
     for number in range(int(count.max(initial=0))):
         there = count > number
-        total[there] += hashes[first[there] + number] * _step(number)
+        total[there] += hashes[first[there] + number] * np.uint64(pow(int(_STEP), number, 1 << 64))
     return mixed(total)
-
-
-def _step(number: int) -> np.uint64:
-    return np.uint64(pow(int(_STEP), number, 1 << 64))

@@ -5,20 +5,20 @@ reached from is settled by a keyed hash over those that could be it, so that wal
 common but the first of one, and what a start is offered rests on nothing but corpus, key and start.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Literal
 
 import numpy as np
 
-from pipeline.corpus.seen import hashed
+from pipeline.corpus.hashes import hashed
 from pipeline.corpus.split import Side, side
 from pipeline.links.ends import End, ends
 from pipeline.links.stored import StoredLinks
 from pipeline.links.tokens import U64, mixed, words
 from pipeline.text import contains
-from pipeline.types import Data
+from pipeline.types import Data, Passage
 
 _LOOKED_AT = 400
 """Links that are tried from one start, at most."""
@@ -66,25 +66,24 @@ class Walks:
         self._homes = lru_cache(1 << 14)(self._read_homes)
         self._means_one_thing = lru_cache(1 << 14)(self._read_whether_one)
         self._ends_of = lru_cache(1 << 10)(lambda place: ends(links, place))
+        self._kinds: dict[Kind, Callable[[int, int], Iterator[Walk]]] = {
+            "chain": self._chains, "meeting": self._meetings, "conjunction": self._conjunctions
+        }  # fmt: skip
 
-    def chains(self, start: int, hops: int, most: int = 3) -> list[Walk]:
-        """Chains of so many passages, two at least, from the passage at that place; the best first."""
-        return _best(self._chains(start, hops), most)
+    def best(self, kind: Kind, start: int, hops: int, most: int = 3) -> list[Walk]:
+        """Walks of so many passages from the passage at that place, two at least, and three of a meeting: of the first
+        few those with an end first; of them those whose bridges are titles.
 
-    def meetings(self, start: int, hops: int, most: int = 3) -> list[Walk]:
-        """Two branches that lead to one passage, of so many passages together, three at least: one from the start, the
-        other from another passage."""
-        return _best(self._meetings(start, hops), most)
-
-    def conjunctions(self, start: int, hops: int, most: int = 3) -> list[Walk]:
-        """Passages of so many documents, the start's among them, that each say something of one thing."""
-        return _best(self._conjunctions(start, hops), most)
+        A chain is one row of passages; a meeting two, one from the start and the other from another passage, that lead
+        to one; a conjunction passages of so many documents, the start's among them, that each say something of one
+        thing.
+        """
+        few = islice(self._kinds[kind](start, hops), _FEW)
+        return sorted(few, key=lambda walk: (not walk.ends, -sum(stop.titled for stop in walk.stops)))[:most]
 
     def any(self, start: int, hops: int) -> Walk | None:
         """The first walk of so many passages from there, of whatever kind."""
-        return next(
-            chain(self._chains(start, hops), self._meetings(start, hops), self._conjunctions(start, hops)), None
-        )
+        return next(chain.from_iterable(walks(start, hops) for walks in self._kinds.values()), None)
 
     def _chains(self, start: int, hops: int) -> Iterator[Walk]:
         for places, bridges in self._rows(start, hops - 1):
@@ -239,13 +238,12 @@ class Walks:
         """Is each document of its own, and do the two that a bridge joins hold it, and no other?"""
         if len({self.links.group(place) for place in places}) < len(places):
             return False
-        joined = [(n, n + 1) for n in range(len(bridges))]
         texts = [f"{passage.title}\n{passage.text}" for passage in map(self.links.passage, places)]
-        for bridge, ends_of in zip(bridges, joined, strict=True):
-            phrase = self.links.text(bridge)
-            if any(contains(text, phrase) != (n in ends_of) for n, text in enumerate(texts)):
-                return False
-        return True
+        return all(
+            contains(text, phrase) == (number in {at, at + 1})
+            for at, phrase in enumerate(map(self.links.text, bridges))
+            for number, text in enumerate(texts)
+        )
 
     def _ends(self, places: Sequence[int], bridges: Sequence[int]) -> tuple[End, ...]:
         """What the last passage says that no other does, in words that many documents use for such a thing."""
@@ -255,17 +253,14 @@ class Walks:
         return tuple(end for end in self._ends_of(places[-1]) if not any(contains(t, end.text) for t in held))
 
     def _stops(self, places: Sequence[int], bridges: Sequence[int | None]) -> tuple[WalkPassage, ...]:
-        return tuple(self._stop(place, bridge) for place, bridge in zip(places, bridges, strict=True))
+        return tuple(map(self._stop, map(self.links.passage, places), bridges))
 
-    def _stop(self, place: int, bridge: int | None) -> WalkPassage:
-        passage = self.links.passage(place)
+    def _stop(self, passage: Passage, bridge: int | None) -> WalkPassage:
         if bridge is None:
             return WalkPassage(passage=passage.id, bridge="", titled=False, documents=0)
-        phrase = self.links.phrase(bridge)
+        phrase, text = self.links.phrase(bridge), self.links.text(bridge)
         titled = phrase.kind in {"title", "stated"}
-        return WalkPassage(
-            passage=passage.id, bridge=self.links.text(bridge), titled=titled, documents=phrase.documents
-        )
+        return WalkPassage(passage=passage.id, bridge=text, titled=titled, documents=phrase.documents)
 
     def _shuffled(self, numbers: Sequence[int]) -> list[int]:
         keys = self._hash(np.uint64(1), np.array(numbers, np.uint64))
@@ -273,9 +268,3 @@ class Walks:
 
     def _hash(self, one: U64 | np.uint64, other: U64) -> U64:
         return mixed(mixed(np.atleast_1d(one) ^ self._key) + other)
-
-
-def _best(walks: Iterator[Walk], most: int) -> list[Walk]:
-    """Of the first few those with an end first; of them those whose bridges are titles."""
-    few = sorted(islice(walks, _FEW), key=lambda walk: (not walk.ends, -sum(stop.titled for stop in walk.stops)))
-    return few[:most]

@@ -11,15 +11,12 @@ from pipeline.context import RunContext
 from pipeline.text import words
 from pipeline.types import AnswerType, Draft, Passage, Probe, Usage
 
+Answer = Callable[[int], Awaitable[Reading]]
+"""A reader's answer in the try of that number."""
+
 
 async def ask_reader(
-    check: str,
-    draft: Draft,
-    context: RunContext,
-    answer: Callable[[int], Awaitable[Reading]],
-    tries: int,
-    *,
-    until_grounded: bool = False,
+    check: str, draft: Draft, context: RunContext, answer: Answer, tries: int, *, until_grounded: bool = False
 ) -> Probe:
     """Up to so many tries, each graded as a rollout's answer would be."""
     answers: list[str] = []

@@ -17,6 +17,7 @@ from pipeline.text import untagged
 from pipeline.text.names import normalise
 from pipeline.types import Assessment, Cause, Draft, Feedback, Finding, Label, Probe, Rollout, Share, Verdict
 
+Tried = Sequence[tuple[Rollout, Verdict]]
 UNSOUND = (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS, Cause.UNNATURAL, Cause.UNDATED)
 """Causes that make a draft unusable, and not merely too easy."""
 
@@ -88,13 +89,7 @@ def what_to_change(draft: Draft, finding: Finding) -> str:
 
 
 def feedback(
-    draft: Draft,
-    tried: Sequence[tuple[Rollout, Verdict]],
-    *,
-    target: int,
-    skips: bool = False,
-    refuted: bool = False,
-    linked: Collection[int] = (),
+    draft: Draft, tried: Tried, *, target: int, skips: bool = False, refuted: bool = False, linked: Collection[int] = ()
 ) -> Feedback | None:
     """Name why a draft was too easy or unsolved, from the traces alone; none for a candidate.
 
@@ -107,10 +102,17 @@ def feedback(
         return skipping(draft, tried, target) if skips else None
     if found is Label.UNSOLVED:
         return _unsolved(draft, tried, refuted, linked)
-    return _too_easy(draft, *min((pair for pair in tried if pair[1].correct), key=lambda p: (p[1].steps, p[1].sample)))
+    rollout, verdict = shortest(tried)
+    cause, hops, why = shortcut(draft, rollout, verdict)
+    return _back(draft, found, cause, hops, f"solved in {verdict.steps} steps: {why}")
 
 
-def skipping(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], target: int) -> Feedback | None:
+def shortest(tried: Tried) -> tuple[Rollout, Verdict]:
+    """The correct try that took the fewest steps. There is one."""
+    return min((pair for pair in tried if pair[1].correct), key=lambda pair: (pair[1].steps, pair[1].sample))
+
+
+def skipping(draft: Draft, tried: Tried, target: int) -> Feedback | None:
     """The first correct rollout that went without so many hops that fewer than the target remain; none where all took
     enough of them."""
     for rollout, verdict in tried:
@@ -118,8 +120,7 @@ def skipping(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], target: int
         if hops and len(draft.hops) - len(hops) < target:
             searches = ", ".join(f"'{call.argument}'" for call in rollout.trajectory.calls if call.tool == "search")
             why = f"a rollout was correct without finding {answers(draft, hops)}; it searched {searches}"
-            message = f"{why}. {advice(draft, '', Cause.SUPERFICIAL, hops)}"
-            return Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message=message, hops=hops)
+            return _back(draft, Label.TOO_EASY, Cause.SUPERFICIAL, hops, why)
     return None
 
 
@@ -156,10 +157,8 @@ def advice(draft: Draft, check: str, cause: Cause, faulty: Sequence[int]) -> str
     return f"{change} The hops that give {answers(draft, stay)} may stay."
 
 
-def _too_easy(draft: Draft, rollout: Rollout, found: Verdict) -> Feedback:
-    cause, hops, why = shortcut(draft, rollout, found)
-    message = f"solved in {found.steps} steps: {why}. {advice(draft, '', cause, hops)}"
-    return Feedback(label=Label.TOO_EASY, cause=cause, message=message, hops=hops)
+def _back(draft: Draft, label: Label, cause: Cause, hops: tuple[int, ...], why: str) -> Feedback:
+    return Feedback(label=label, cause=cause, message=f"{why}. {advice(draft, '', cause, hops)}", hops=hops)
 
 
 def shortcut(draft: Draft, rollout: Rollout, found: Verdict) -> tuple[Cause, tuple[int, ...], str]:
@@ -170,19 +169,14 @@ def shortcut(draft: Draft, rollout: Rollout, found: Verdict) -> tuple[Cause, tup
     at_once = len(draft.hops) > 1 and bool(calls) and last in calls[0].passage_ids
     unused = tuple(number for number, at in enumerate(found.found_at) if at is None)
     known = tuple(number for number in by_heart(draft, rollout) if at_once or number in unused)
-    hops: tuple[int, ...]
     if known:
-        cause, hops = Cause.PRIOR_KNOWLEDGE, known
         why = f"the solver searched with {answers(draft, known)} before any passage had shown it"
-    elif at_once:
-        cause, hops = Cause.OVER_SPECIFIED, (len(draft.hops) - 1,)
+        return Cause.PRIOR_KNOWLEDGE, known, why
+    if at_once:
         why = f"the first search, '{calls[0].argument}', already found the last passage"
-    elif together := _together(draft, rollout):
-        cause, hops, why = together
-    else:
-        cause, hops = Cause.SUPERFICIAL, unused
-        why = f"it did without {answers(draft, unused)}" if unused else "the hops took fewer searches than wanted"
-    return cause, hops, why
+        return Cause.OVER_SPECIFIED, (len(draft.hops) - 1,), why
+    why = f"it did without {answers(draft, unused)}" if unused else "the hops took fewer searches than wanted"
+    return _together(draft, rollout) or (Cause.SUPERFICIAL, unused, why)
 
 
 def _together(draft: Draft, rollout: Rollout) -> tuple[Cause, tuple[int, ...], str] | None:
@@ -199,7 +193,7 @@ def _together(draft: Draft, rollout: Rollout) -> tuple[Cause, tuple[int, ...], s
         for passage_id, block in blocks:
             if len(both := tuple(i for i in owed if shows(draft, i, (passage_id,), block))) > 1:
                 return Cause.CO_LOCATED, both, f"one passage, '{_title(block)}', gives {answers(draft, both)} together"
-        others = {i: _title(block) for i in owed if i not in cited and (block := _stands_in(draft, i, blocks))}
+        others = {i: title for i in owed if i not in cited and (title := _stands_in(draft, i, blocks))}
         if cited and others:
             names = ", ".join(f"'{title}'" for title in others.values())
             both = tuple(sorted({*cited, *others}))
@@ -210,14 +204,13 @@ def _together(draft: Draft, rollout: Rollout) -> tuple[Cause, tuple[int, ...], s
 
 
 def _stands_in(draft: Draft, number: int, blocks: Sequence[tuple[str, str]]) -> str:
-    """A passage that no hop cites and that answers this one: it says the same, or is the page of what it leads to."""
-    homes, hop = {hop.passage_id for hop in draft.hops}, draft.hops[number]
-    between = number < len(draft.hops) - 1
-    for passage_id, block in blocks:
-        if passage_id not in homes and (
-            shows(draft, number, (), block) or (between and normalise(untagged(_title(block))) == normalise(hop.answer))
-        ):
-            return block
+    """The title of a passage that no hop cites and that answers this one: it says the same, or is the page of what it
+    leads to."""
+    homes, answer = {hop.passage_id for hop in draft.hops}, normalise(draft.hops[number].answer)
+    for title, block in ((_title(block), block) for passage_id, block in blocks if passage_id not in homes):
+        leads_on = number < len(draft.hops) - 1 and normalise(untagged(title)) == answer
+        if leads_on or shows(draft, number, (), block):
+            return title
     return ""
 
 
@@ -226,14 +219,12 @@ def _title(block: str) -> str:
     return block.partition("\n")[0].partition("] ")[2]
 
 
-def _unsolved(
-    draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], refuted: bool, linked: Collection[int]
-) -> Feedback:
+def _unsolved(draft: Draft, tried: Tried, refuted: bool, linked: Collection[int]) -> Feedback:
     """What went wrong in most rollouts: a broken chain, nothing found, a rival answer, or the solver itself."""
     missed = tuple(i for i in range(len(draft.hops)) if all(v.found_at[i] is None for _, v in tried))
     voters = agreed(tried)
     unlinked = broken(draft, (), linked)
-    hops: tuple[int, ...]
+    hops: tuple[int, ...] = ()
     if unlinked:
         cause, hops, why = Cause.GENERATOR_ERROR, unlinked, "the quotes of these hops do not name what they are about"
     elif missed:
@@ -242,8 +233,7 @@ def _unsolved(
     elif len(voters) * 2 > len(tried) and not refuted:
         cause, hops, why = Cause.AMBIGUOUS, (len(draft.hops) - 1,), "another answer may fit as well"
     else:
-        cause, hops, why = Cause.SOLVER_ERROR, (), "the passages were found and not understood"
+        cause, why = Cause.SOLVER_ERROR, "the passages were found and not understood"
     if voters:
         why += f"; {settled(draft, voters, len(tried))}" + ", which a reader did not find borne out" * refuted
-    message = f"no rollout was correct: {why}. {advice(draft, '', cause, hops)}"
-    return Feedback(label=Label.UNSOLVED, cause=cause, message=message, hops=hops)
+    return _back(draft, Label.UNSOLVED, cause, hops, f"no rollout was correct: {why}")

@@ -7,7 +7,7 @@ from pipeline.loop.assess import feedback_from_audit, what_to_change
 from pipeline.loop.checks.another_answer import saying
 from pipeline.loop.examine import examine
 from pipeline.text import sentences
-from pipeline.types import Draft, Finding, Label, Passage, Probe, Searched
+from pipeline.types import Draft, Finding, Label, Passage, Probe
 
 
 async def check_draft(
@@ -26,33 +26,29 @@ async def check_draft(
     ids = dict.fromkeys(i for finding in result.findings for search in finding.searches for i in search.passage_ids)
     found = [await context.retriever.get(passage_id) for passage_id in ids if passage_id not in known]
     back = feedback_from_audit(draft, result.findings)
+    # Of a draft that is too easy also what only saves hops: together they leave too few.
+    told = [f for f in result.findings if f.fatal or (back.label is Label.TOO_EASY and f.hops)]
     lines = [f"It would be sent back: yes, as {back.label.value}, cause {back.cause.value}."]
-    lines += [line for finding in _broken(result.findings, back.label) for line in _lines(finding, draft)]
+    lines += [line for finding in told for line in _lines(finding, draft)]
     return without_hidden("\n".join(lines), found, shown.values()), asked
-
-
-def _broken(findings: Sequence[Finding], label: Label) -> list[Finding]:
-    """The findings that send a draft back. Of one that is too easy also those that only save hops: together they leave
-    too few."""
-    return [f for f in findings if f.fatal or (label is Label.TOO_EASY and f.hops)]
 
 
 def _lines(finding: Finding, draft: Draft) -> list[str]:
     about = f" ({', '.join(f'hops[{n}]' for n in finding.hops)})" if finding.hops else ""
     said = finding.detail.rstrip(".")
     mend = f". {what_to_change(draft, finding)}" if finding.fatal else "; by itself it would leave enough hops."
-    searches = [f"  searched '{s.query}'{_over(s)}: {places(s, draft) or 'no cited passage'}" for s in finding.searches]
-    return [f"- {finding.check}{about}: {said}{mend}", *searches]
+    lines = [f"- {finding.check}{about}: {said}{mend}"]
+    for search in finding.searches:
+        over = f" over {search.retriever}" if search.retriever else ""
+        found = places(search.passage_ids, draft) or "no cited passage"
+        lines.append(f"  searched '{search.query}'{over}: {found}")
+    return lines
 
 
-def _over(search: Searched) -> str:
-    return f" over {search.retriever}" if search.retriever else ""
-
-
-def places(search: Searched, draft: Draft) -> str:
+def places(found: Sequence[str], draft: Draft) -> str:
     """The hops whose passages a search found, with their ranks."""
-    homes = [(n, hop.passage_id) for n, hop in enumerate(draft.hops) if hop.passage_id in search.passage_ids]
-    return ", ".join(f"hops[{n}] at rank {search.passage_ids.index(home) + 1}" for n, home in homes)
+    homes = [(n, hop.passage_id) for n, hop in enumerate(draft.hops) if hop.passage_id in found]
+    return ", ".join(f"hops[{n}] at rank {found.index(home) + 1}" for n, home in homes)
 
 
 def without_hidden(text: str, hidden: Iterable[Passage | None], known: Iterable[Passage]) -> str:

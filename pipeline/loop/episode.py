@@ -5,6 +5,7 @@ Every seed ends as one record: accepted, rejected(reason) or failed(reason).
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from pipeline.agents import grading
@@ -14,8 +15,7 @@ from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
-from pipeline.loop import assess, tries
-from pipeline.loop import solve_rates as band
+from pipeline.loop import assess, solve_rates, tries
 from pipeline.loop.checks.alternatives import agreed, alternatives
 from pipeline.loop.examine import examine
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
@@ -23,32 +23,19 @@ from pipeline.loop.retrievers import with_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import missing_twin, unanswerable_twin
 from pipeline.registry import load
-from pipeline.types import (
-    Cause,
-    Draft,
-    Feedback,
-    GradedRollout,
-    Label,
-    Record,
-    Round,
-    Seed,
-    Status,
-    Stop,
-    known_to,
-    naturalness,
-)
+from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Record, Round, Seed, Status, Stop
+from pipeline.types.model_probe import known_to, naturalness
 from pipeline.types.twin_record import as_record
 
 NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
+Tried = Sequence[GradedRollout]
 
 
 async def run_seed(seed: Seed, context: RunContext) -> Record:
     """Run one seed to its end. Raises ProviderError or RetrievalError for a fault outside: the seed is still owed."""
     strategy = cast(Strategy, load("strategies", context.config.strategy))
     context = replace(context, memory=SeedMemory())
-    rounds: list[Round] = []
-    confirmed: list[GradedRollout] = []
-    measured: list[GradedRollout] = []
+    rounds, confirmed, measured = list[Round](), list[GradedRollout](), list[GradedRollout]()
     try:
         ledger.enter("round 0")
         proposal, context = await _in_time(strategy.propose, seed, context)
@@ -60,8 +47,8 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
             ledger.enter(f"round {len(rounds)}")
             proposal, context = await _in_time(lambda to, own: strategy.revise(to, own, rounds), seed, context)
         if feedback is None and proposal.draft and context.config.loop.confirm:
-            measured = await band.confirm(proposal.draft, context)
-            if not band.missed(measured, context.config):
+            measured = await solve_rates.confirm(proposal.draft, context)
+            if not solve_rates.missed(measured, context.config):
                 confirmed = await tries.confirm(proposal.draft, context)
                 rounds[-1] = await contested(rounds[-1], proposal.draft, [*confirmed, *measured], context)
         status, reason = outcome(rounds, confirmed, measured, seed, context)
@@ -86,11 +73,11 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
 
 async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext) -> Round:
     """Check and try one draft. The round's feedback is None for a candidate."""
-    draft, trace, tree = proposal.draft, proposal.trajectory, proposal.tree
+    draft = proposal.draft
+    made_round = partial(Round, index=index, agent=proposal.trajectory, tree=proposal.tree)
     if draft is None:
-        own = proposal.checked
-        return Round(index=index, agent=trace, draft=None, tree=tree, checked=own, feedback=NOTHING_ASKED)
-    read = await examine(draft, band.least_steps(seed, context.config), context)
+        return made_round(draft=None, checked=proposal.checked, feedback=NOTHING_ASKED)
+    read = await examine(draft, solve_rates.least_steps(seed, context.config), context)
     made = await tries.rollouts(draft, read, index, seed, context)
     other = await alternatives(draft, [*made.counted, *made.policy], made.feedback, context)
     feedback = made.feedback
@@ -98,11 +85,8 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
         feedback = assess.feedback_from_audit(draft, other.findings)
     elif other.probes and feedback and feedback.cause not in (Cause.ABOVE_BAND, Cause.BELOW_BAND):
         feedback = tries.solver_feedback(draft, made.counted, read, seed, context, refuted=True)
-    return Round(
-        index=index,
-        agent=trace,
+    return made_round(
         draft=draft,
-        tree=tree,
         findings=(*read.findings, *other.findings),
         probes=(*read.probes, *other.probes),
         checked=tuple(probe for probe in proposal.checked if not any(probe is one for one in read.probes)),
@@ -124,14 +108,10 @@ async def contested(last: Round, draft: Draft, confirmed: list[GradedRollout], c
 
 
 def outcome(
-    rounds: Sequence[Round],
-    confirmed: Sequence[GradedRollout],
-    measured: Sequence[GradedRollout],
-    seed: Seed,
-    context: RunContext,
+    rounds: Sequence[Round], confirmed: Tried, measured: Tried, seed: Seed, context: RunContext
 ) -> tuple[Status, str]:
     """How the seed ends, from its last draft, its confirmation, and that by the model that the pairs are for."""
-    target = band.least_steps(seed, context.config)
+    target = solve_rates.least_steps(seed, context.config)
     last = next((past for past in reversed(rounds) if past.draft), None)
     if last is None:
         return Status.REJECTED, no_draft(rounds[-1].agent.stop)
@@ -146,7 +126,7 @@ def outcome(
         return Status.ACCEPTED, ""
     if against := [finding for finding in last.findings if finding.fatal]:
         return Status.REJECTED, against[0].cause.value
-    if band.missed(measured or confirmed, context.config):
+    if solve_rates.missed(measured or confirmed, context.config):
         return Status.REJECTED, "outside_band"
     steps = [verdict.steps for _, verdict in confirmed if verdict.correct]
     if not steps:
@@ -177,7 +157,10 @@ async def enrich(record: Record, context: RunContext) -> Record:
     measured = await policy_measurements(record, context)
     twin = await unanswerable_twin(record.draft, record.key, context, record.twin)
     more = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
-    record = await _twin_measured(record.model_copy(update=more), context)
+    record = record.model_copy(update=more)
+    if twin and (own := as_record(record)):
+        twin = twin.model_copy(update={"measurements": await policy_measurements(own, context)})
+        record = record.model_copy(update={"twin": twin})
     own = as_record(record)
     owed = {
         "distractors": missing_pairs(distractor_eval, context),
@@ -186,14 +169,6 @@ async def enrich(record: Record, context: RunContext) -> Record:
         "unanswerable": missing_twin(record.key, twin, context),
     }
     return record.model_copy(update={"missing": tuple(stage for stage, lacking in owed.items() if lacking)})
-
-
-async def _twin_measured(record: Record, context: RunContext) -> Record:
-    """With what the models to be trained make of its twin, where it has one."""
-    if record.twin is None or (own := as_record(record)) is None:
-        return record
-    measured = await policy_measurements(own, context)
-    return record.model_copy(update={"twin": record.twin.model_copy(update={"measurements": measured})})
 
 
 def _assessed(record: Record, context: RunContext) -> Record:
@@ -206,11 +181,10 @@ def _assessed(record: Record, context: RunContext) -> Record:
     went = (grading.skipped(draft, r, v.found_at) for r, v in record.graded if v.correct)
     solves = context.config.models.of("solver").model
     closed = next((p for p in last.probes if (p.check, p.model) == ("closed_book", solves)), None)
-    own = (assess.assessment(record.measured, context, closed),) if record.measured else ()
     policies = map(GradedRollout, last.policy_rollouts, last.policy_verdicts)
     voters = () if draft.answer_items else agreed([*record.graded, *policies])
     more = {
-        "assessments": own,
+        "assessments": (assess.assessment(record.measured, context, closed),) if record.measured else (),
         "skippable_hops": tuple(sorted({hop for hops in (*attacked, *went) for hop in hops})),
         "known_to": known_to(last.probes),
         "naturalness": naturalness(last.probes),

@@ -71,9 +71,11 @@ def whole(draft: Draft, known: Read, *, limited: bool, opens: bool) -> list[Pass
 def drafts(rounds: Sequence[Round], pairs: Sequence[GradedRollout], known: Read) -> list[dict[str, Any]]:
     """Every draft so far, the last one last: that one with its searches, unless they are too long."""
     *earlier, (last, draft) = [(past, past.draft) for past in rounds if past.draft]
-    told = _tried(last, draft, pairs, known, searches=True)
+    told = _tried(last, draft, pairs, known)
     if tokens(orjson.dumps(told).decode()) > _LAST:
-        told = _tried(last, draft, pairs, known, searches=False)
+        for row in (*told["checks"], *told["rollouts"]):
+            row.pop("searches", None)
+            row.pop("calls", None)
     return [*(_failed(past, draft, known) for past, draft in earlier), told]
 
 
@@ -89,15 +91,15 @@ def _failed(past: Round, draft: Draft, known: Read) -> dict[str, Any]:
     return {"question": draft.question, "hops": hops, "feedback": _feedback(past, known)}
 
 
-def _tried(past: Round, draft: Draft, pairs: Sequence[GradedRollout], known: Read, *, searches: bool) -> dict[str, Any]:
+def _tried(past: Round, draft: Draft, pairs: Sequence[GradedRollout], known: Read) -> dict[str, Any]:
     tree = draft.model_dump(mode="json", exclude={"negative_aspect", "family"})
     for hop in tree["hops"]:
         del hop["passage_sha256"], hop["title"]
         hop["passage_id"] = _shown_id(hop["passage_id"], known)
     return {
         **tree,
-        "checks": _checks(past, draft, known, searches=searches),
-        "rollouts": [_rollout(pair, draft, known, searches=searches) | _whose(pair, past) for pair in pairs],
+        "checks": _checks(past, draft, known),
+        "rollouts": [_rollout(pair, past, draft, known) for pair in pairs],
         "feedback": _feedback(past, known),
     }
 
@@ -107,11 +109,11 @@ def _shown_id(passage_id: str, known: Read) -> str:
 
 
 def _feedback(past: Round, known: Read) -> dict[str, Any]:
-    back = past.feedback.model_dump(mode="json") if past.feedback else {}
-    return back | ({"message": _clean(back["message"], known)} if back else {})
+    back = past.feedback
+    return back.model_dump(mode="json") | {"message": _clean(back.message, known)} if back else {}
 
 
-def _checks(past: Round, draft: Draft, known: Read, *, searches: bool) -> list[dict[str, Any]]:
+def _checks(past: Round, draft: Draft, known: Read) -> list[dict[str, Any]]:
     """What each check said, once: what it found or, where it found nothing, what its reader answered."""
     found = {finding.check for finding in past.findings}
     told = [_row(f.check, _clean(f.detail, known), f.hops, f.searches, draft, known) for f in past.findings]
@@ -123,14 +125,14 @@ def _checks(past: Round, draft: Draft, known: Read, *, searches: bool) -> list[d
         said = "; ".join(dict.fromkeys(map(_answered, probes)))
         ran = dict.fromkeys(search for probe in probes for search in probe.searches)
         told.append(_row(check, said, (), tuple(ran), draft, known))
-    return told if searches else [{key: row[key] for key in row if key != "searches"} for row in told]
+    return told
 
 
 def _row(
     check: str, said: str, hops: Sequence[int], ran: Iterable[Searched], draft: Draft, known: Read
 ) -> dict[str, Any]:
     searches = [
-        {"query": search.query, "found": _found(search, draft, known)}
+        {"query": search.query, "found": _found(search.passage_ids, draft, known)}
         | ({"retriever": search.retriever} if search.retriever else {})
         for search in ran
     ]
@@ -154,34 +156,31 @@ def _answered(probe: Probe) -> str:
 _BY_HEART = "right, by heart, which alone sends no draft back"
 
 
-def _rollout(pair: GradedRollout, draft: Draft, known: Read, *, searches: bool) -> dict[str, Any]:
+def _rollout(pair: GradedRollout, past: Round, draft: Draft, known: Read) -> dict[str, Any]:
     rollout, verdict = pair
-    told = {
+    calls = [
+        ({"query": call.argument} if call.tool == "search" else {"tool": call.tool})
+        | {"found": _found(call.passage_ids, draft, known)}
+        for call in rollout.trajectory.calls
+    ]
+    return {
         "answer": rollout.answer,
         "stop": rollout.trajectory.stop.value,
         "right": verdict.right,
         "supported": verdict.supported,
         "steps": verdict.steps,
+        "calls": calls,
+        **({"policy": True} if any(rollout is made for made in past.policy_rollouts) else {}),
     }
-    calls = [
-        ({"query": call.argument} if call.tool == "search" else {"tool": call.tool})
-        | {"found": _found(Searched(query="", passage_ids=call.passage_ids), draft, known)}
-        for call in rollout.trajectory.calls
-    ]
-    return told | ({"calls": calls} if searches else {})
 
 
-def _whose(pair: GradedRollout, past: Round) -> dict[str, Any]:
-    return {"policy": True} if any(pair.rollout is made for made in past.policy_rollouts) else {}
-
-
-def _found(search: Searched, draft: Draft, known: Read) -> str:
+def _found(found: Sequence[str], draft: Draft, known: Read) -> str:
     """Which cited passages a search found, with their ranks, and the first other titles. Those of the other side are
     left out."""
     cited = {hop.passage_id for hop in draft.hops}
-    titles = dict.fromkeys(known.own[i].title for i in search.passage_ids if i in known.own and i not in cited)
+    titles = dict.fromkeys(known.own[i].title for i in found if i in known.own and i not in cited)
     named = [f"'{title}'" for title in [*titles][:_OTHERS]]
-    return "; ".join(filter(None, (places(search, draft), ", ".join(named)))) or "nothing cited"
+    return "; ".join(filter(None, (places(found, draft), ", ".join(named)))) or "nothing cited"
 
 
 def _clean(text: str, known: Read) -> str:

@@ -13,7 +13,7 @@ from pipeline.agents.solver import graded_rollout
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.distractors.evaluate import with_verdict
+from pipeline.distractors.evaluate import completed, with_verdict
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
 from pipeline.loop.checks.closed_book import recalled
@@ -25,7 +25,6 @@ from pipeline.types import (
     Probe,
     Record,
     Rollout,
-    Usage,
     Verdict,
     sha256,
 )
@@ -57,19 +56,7 @@ async def policy_measurements(record: Record, context: RunContext) -> tuple[Poli
     A rollout without a verdict is left out (`unmeasured`), and a policy without any.
     """
     ledger.enter(ledger.POLICIES)
-    made = await asyncio.gather(
-        *(
-            measured(
-                record,
-                policy,
-                context,
-                graded_rollout,
-                before=_before(record, policy),
-                closed=_answered_in_audit(record, model, context),
-            )
-            for policy, model in context.config.models.policies.items()
-        )
-    )
+    made = await asyncio.gather(*(measured(record, policy, context) for policy in context.config.models.policies))
     return (*(one for one in made if one), *(one for one in record.measurements if one.order))
 
 
@@ -77,33 +64,30 @@ def unmeasured(record: Record, context: RunContext) -> bool:
     """Does a policy of the configuration lack a rollout, or its tries from memory?"""
     found = [_before(record, policy) for policy in context.config.models.policies]
     asked = _recallable(record)
-    return any(one is None or (asked and one.closed_book is None) or _missing(one, context) for one in found)
+    return any(
+        one is None
+        or (asked and one.closed_book is None)
+        or not {*_samples(context)} <= {rollout.sample for rollout in one.rollouts}
+        for one in found
+    )
 
 
 async def measured(
-    record: Record,
-    policy: str,
-    context: RunContext,
-    attempt: Attempt,
-    *,
-    before: PolicyMeasurement | None = None,
-    closed: Probe | None = None,
+    record: Record, policy: str, context: RunContext, attempt: Attempt | None = None
 ) -> PolicyMeasurement | None:
-    """All rollouts of the policy that have a verdict; None where there is none. Of what was made `before` and was
-    answered without any passage (`closed`) nothing is asked again."""
+    """All rollouts of the policy that have a verdict; None where there is none. What the run has of them, and what was
+    answered in the audit without any passage, is not asked again, but for an `attempt` of the caller's own."""
     draft = record.draft
     assert draft is not None  # noqa: S101 - nothing else is measured
-    model = context.config.models.policies[policy]
-    tried = [attempt(draft, sample, context, model) for sample in _missing(before, context)]
-    closed = closed or (before.closed_book if before else None)
+    model, make = context.config.models.policies[policy], attempt or graded_rollout
+    before = None if attempt else _before(record, policy)
+    closed = None if attempt else _answered_in_audit(record, model, context) or (before and before.closed_book)
     asked = [] if closed or not _recallable(record) else [recalled(draft, context, model)]
-    answered, found = await asyncio.gather(with_verdict(asked), with_verdict(tried))
-    closed = closed or next(iter(answered), None)
-    known = list(zip(before.rollouts, before.verdicts, strict=True)) if before else []
-    pairs = sorted([*known, *found], key=lambda pair: pair[0].sample)
-    if not pairs:
-        return None
-    return measurement(record.key, policy, pairs, closed, context)
+    known = zip(before.rollouts, before.verdicts, strict=True) if before else ()
+    answered, pairs = await asyncio.gather(
+        with_verdict(asked), completed(known, _samples(context), lambda sample: make(draft, sample, context, model))
+    )
+    return measurement(record.key, policy, pairs, closed or next(iter(answered), None), context) if pairs else None
 
 
 def measurement(
@@ -134,22 +118,17 @@ def _recallable(record: Record) -> bool:
     return record.draft is not None and record.draft.answer_type is not AnswerType.UNANSWERABLE
 
 
-def _missing(before: PolicyMeasurement | None, context: RunContext) -> list[int]:
-    """The samples that are still to be tried."""
-    known = {rollout.sample for rollout in before.rollouts} if before else set()
-    return sorted({*range(FIRST, FIRST + context.config.loop.rollouts)} - known)
+def _samples(context: RunContext) -> range:
+    return range(FIRST, FIRST + context.config.loop.rollouts)
 
 
 def _answered_in_audit(record: Record, model: ModelConfig, context: RunContext) -> Probe | None:
     """What the model answered the audit without any passage, if it was asked often enough, and no other settings of it
     were asked too. It is counted where it was asked."""
     models = context.config.models
-    alike = {
-        str(one.digested()) for one in (models.of("solver"), *models.policies.values()) if one.model == model.model
-    }
-    asked = (
-        [p for p in record.last.probes if p.check == "closed_book" and p.model == model.model] if record.last else []
-    )
-    if len(alike) > 1 or len(asked) != 1 or asked[0].tries < KNOWN_TRIES:
+    alike = [one.digested() for one in (models.of("solver"), *models.policies.values()) if one.model == model.model]
+    probes = record.last.probes if record.last else ()
+    asked = [probe for probe in probes if probe.check == "closed_book" and probe.model == model.model]
+    if any(one != alike[0] for one in alike) or len(asked) != 1 or asked[0].tries < KNOWN_TRIES:
         return None
-    return asked[0].model_copy(update={"usage": Usage(), "judged": Usage(), "second": Usage()})
+    return Probe(**asked[0].model_dump(exclude={"usage", "judged", "second"}))

@@ -9,18 +9,13 @@ from pipeline.types import Draft, Finding, OneSearch, Record, Status
 
 
 def by(retriever: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings as those of the retriever of that name; without a name, of the run's own."""
-    if not retriever:
-        return tuple(findings)
-    return tuple(
-        finding.model_copy(
-            update={
-                "detail": f"over {retriever}, {finding.detail}",
-                "searches": tuple(s.model_copy(update={"retriever": retriever}) for s in finding.searches),
-            }
-        )
-        for finding in findings
-    )
+    """The findings as those of the retriever of that name."""
+    theirs = []
+    for finding in findings:
+        searches = tuple(search.model_copy(update={"retriever": retriever}) for search in finding.searches)
+        detail = f"over {retriever}, {finding.detail}"
+        theirs.append(finding.model_copy(update={"detail": detail, "searches": searches}))
+    return tuple(theirs)
 
 
 def too_easy(draft: Draft, target: int, findings: Sequence[Finding], finding: Finding) -> bool:
@@ -29,12 +24,8 @@ def too_easy(draft: Draft, target: int, findings: Sequence[Finding], finding: Fi
     What two retrievers find does not add up. A finding without a search holds for all.
     """
     searchers = _retrievers(finding) or {name for other in findings for name in _retrievers(other)} or {""}
-    return any(_remaining(draft, findings, name) < target for name in searchers)
-
-
-def _remaining(draft: Draft, findings: Sequence[Finding], retriever: str) -> int:
-    needless = {hop for finding in findings if _retrievers(finding) <= {retriever} for hop in finding.hops}
-    return len(draft.hops) - len(needless)
+    needless = ({hop for f in findings if _retrievers(f) <= {name} for hop in f.hops} for name in searchers)
+    return any(len(draft.hops) - len(hops) < target for hops in needless)
 
 
 def _retrievers(finding: Finding) -> set[str]:

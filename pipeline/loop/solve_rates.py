@@ -10,7 +10,7 @@ from pipeline.agents.solver import graded_rollout
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.llm import ledger
-from pipeline.loop.assess import advice, answers, shortcut
+from pipeline.loop.assess import advice, answers, shortcut, shortest
 from pipeline.loop.policies import FIRST
 from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Round, Seed
 
@@ -58,17 +58,14 @@ def feedback(draft: Draft, tried: Sequence[GradedRollout], config: RunConfig) ->
     """Why the draft is too easy or too hard for the model, from the traces of its tries alone; None where neither."""
     count = f"{_right(tried)} of {len(tried)} tries"
     solved = f"the model to be trained solved it in {count}, and the target is {config.band}"
-    match _label(tried, config):
-        case Label.TOO_EASY:
-            return _above(draft, tried, solved)
-        case Label.UNSOLVED:
-            return _below(draft, tried, solved)
-    return None
+    if not missed(tried, config):
+        return None
+    return _above(draft, tried, solved) if _label(tried, config) is Label.TOO_EASY else _below(draft, tried, solved)
 
 
 def _above(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedback:
     """By its shortest correct try."""
-    rollout, verdict = min((pair for pair in tried if pair[1].correct), key=lambda p: (p[1].steps, p[1].sample))
+    rollout, verdict = shortest(tried)
     cause, hops, why = shortcut(draft, rollout, verdict)
     if cause is Cause.SUPERFICIAL and not hops:
         cause, why = Cause.ABOVE_BAND, "it found the passages of all hops"
@@ -78,21 +75,17 @@ def _above(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedbac
 
 def _below(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedback:
     """By the hops at which most of its wrong tries came to an end."""
-    wrong = [pair for pair in tried if not pair[1].correct]
+    wrong = [pair for pair in tried if not pair.verdict.correct]
     lost = Counter(next((n for n, at in enumerate(v.found_at) if at is None), None) for _, v in wrong)
-    ends = [f"{_tries(count)} {_where(draft, number)}" for number, count in lost.most_common()]
+    ends = [f"{count} {'try' if count == 1 else 'tries'} {_where(draft, n)}" for n, count in lost.most_common()]
     given = Counter(rollout.answer for rollout, v in wrong if rollout.answered and not v.right)
     said = ", ".join(f"'{answer}'" for answer in given) or "nothing"
     most = lost.most_common(1)[0][0]
     hops = () if most is None else (most,)
-    change = advice(draft, "", Cause.BELOW_BAND if most is None else Cause.RETRIEVAL_MISS, hops)
+    change = advice(draft, "", Cause.RETRIEVAL_MISS if hops else Cause.BELOW_BAND, hops)
     change += " Or leave out a step." if hops else ""
     message = f"{solved}: {', '.join(ends)}; the wrong answers were {said}. {change}"
     return Feedback(label=Label.UNSOLVED, cause=Cause.BELOW_BAND, message=message, hops=hops)
-
-
-def _tries(count: int) -> str:
-    return "1 try" if count == 1 else f"{count} tries"
 
 
 def _where(draft: Draft, number: int | None) -> str:

@@ -8,8 +8,7 @@ from pipeline.agents.solver import graded_rollout
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.llm import ledger
-from pipeline.loop import assess
-from pipeline.loop import solve_rates as band
+from pipeline.loop import assess, solve_rates
 from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.checks.same_name import linked_by_reader
 from pipeline.types import Draft, Feedback, GradedRollout, Seed, sha256
@@ -37,10 +36,9 @@ async def rollouts(draft: Draft, read: CheckResult, index: int, seed: Seed, cont
     fatal = any(finding.fatal for finding in read.findings)
     feedback = assess.feedback_from_audit(draft, read.findings) if fatal else None
     drawn = is_control(seed, index, loop.control_share)
-    own: list[GradedRollout] = []
-    counted = own
+    own = counted = list[GradedRollout]()
     if config.steps_required and (drawn or not fatal):
-        target = band.least_steps(seed, config)
+        target = solve_rates.least_steps(seed, config)
         own = await attempts(draft, context, target=target, whole=drawn)
         counted = own[: _decided(own, target, config)] if loop.early_stop else own
         feedback = feedback or solver_feedback(draft, counted, read, seed, context)
@@ -48,23 +46,17 @@ async def rollouts(draft: Draft, read: CheckResult, index: int, seed: Seed, cont
     if feedback or config.band is None:
         return Tries(own, counted, feedback, control=control)
     ledger.enter(ledger.POLICIES)
-    policy = await band.attempts(draft, () if config.policy else own, context)
+    policy = await solve_rates.attempts(draft, () if config.policy else own, context)
     ledger.enter(f"round {index}")
-    feedback = band.feedback(draft, policy, config)
+    feedback = solve_rates.feedback(draft, policy, config)
     return Tries(own, counted, feedback, policy, control) if config.policy else Tries(policy, policy, feedback)
 
 
 def solver_feedback(
-    draft: Draft,
-    counted: Sequence[GradedRollout],
-    read: CheckResult,
-    seed: Seed,
-    context: RunContext,
-    *,
-    refuted: bool = False,
+    draft: Draft, counted: assess.Tried, read: CheckResult, seed: Seed, context: RunContext, *, refuted: bool = False
 ) -> Feedback | None:
     """Why the solver's rollouts send the draft back."""
-    linked, target = linked_by_reader(read.probes), band.least_steps(seed, context.config)
+    linked, target = linked_by_reader(read.probes), solve_rates.least_steps(seed, context.config)
     skips = skips_count(context)
     return assess.feedback(draft, counted, target=target, skips=skips, refuted=refuted, linked=linked)
 
@@ -83,7 +75,7 @@ async def attempts(draft: Draft, context: RunContext, *, target: int, whole: boo
     return tried
 
 
-def _decided(tried: list[GradedRollout], target: int, config: RunConfig) -> int | None:
+def _decided(tried: Sequence[GradedRollout], target: int, config: RunConfig) -> int | None:
     verdicts = [verdict for _, verdict in tried]
     return assess.decided(verdicts, target, rollouts=config.loop.rollouts, screen=config.screened())
 

@@ -16,7 +16,7 @@ from pipeline.agents.structured import structured
 from pipeline.agents.tools import shown
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.distractors.evaluate import with_verdict
+from pipeline.distractors.evaluate import completed
 from pipeline.distractors.writing_task import subject
 from pipeline.errors import FormatError
 from pipeline.llm import ledger
@@ -24,17 +24,7 @@ from pipeline.loop.assess import assessment
 from pipeline.loop.checks.alternatives import seen
 from pipeline.text import words
 from pipeline.text.names import contains, normalise
-from pipeline.types import (
-    ChangedPremise,
-    Data,
-    Draft,
-    Passage,
-    Probe,
-    Twin,
-    refuses,
-    sha256,
-    twin_draft,
-)
+from pipeline.types import ChangedPremise, Data, Draft, Passage, Probe, Twin, refuses, sha256, twin_draft
 
 CHANGE = "change"
 DEPTH = 10
@@ -83,8 +73,8 @@ async def unanswerable_twin(draft: Draft, key: str, context: RunContext, before:
     ledger.enter("unanswerable")
     twin = before or Twin()
     while True:
-        if tried := twin.pending:
-            tried = await _checked(draft, tried, context)
+        if twin.pending:
+            tried = await _checked(draft, twin.pending, context)
             twin = twin.model_copy(update={"tries": (*twin.tries[:-1], tried)})
         if twin.used or twin.pending or len(twin.tries) + twin.unwritten >= context.config.questions.tries:
             return twin
@@ -111,13 +101,12 @@ def preferred(key: str, earlier: int) -> str:
 async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twin:
     """The twin with one more try of the writer, and what its searches found; refused where it is no such change."""
     writer, sample = context.config.models.of("writer"), len(twin.tries) + twin.unwritten
+    hops = draft.model_dump(include={"hops": {"__all__": {"sub_question", "answer", "title", "quote"}}})["hops"]
     messages = context.prompt(
         "twin/change",
         question=draft.question,
         answer=draft.answer,
-        hops=[
-            {name: getattr(hop, name) for name in ("sub_question", "answer", "title", "quote")} for hop in draft.hops
-        ],
+        hops=hops,
         passages=[shown(passage) for passage in _fitting(await evidence.passages(draft, context.retriever), writer)],
         prefer=preferred(key, sample),
         refused=[{"question": tried.question, "why": f"{tried.outcome}: {tried.detail}"} for tried in twin.refused],
@@ -134,22 +123,20 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
         sub_question=" ".join(said.sub_question.split()),
     )
     outcome, detail = unfit(draft, tried)
+    tried = tried.model_copy(update={"outcome": outcome, "detail": detail})
     if not outcome:
         queries = [tried.question, tried.sub_question, f"{subject(draft, tried.hop)} {tried.changed_to}"]
         queries = list(dict.fromkeys(query for query in (*queries, *said.queries[:QUERIES]) if words(query)))
         found = await context.retriever.search_many(queries, DEPTH)
         tried = tried.model_copy(update={"searches": tuple(map(evidence.searched, queries, found))})
-    tried = tried.model_copy(update={"outcome": outcome, "detail": detail})
     return twin.model_copy(update={"tries": (*twin.tries, tried), "writer": twin.writer + usage})
 
 
 def unfit(draft: Draft, tried: ChangedPremise) -> tuple[str, str]:
     """Why it is not the question with one premise changed, as a code and in words; empty where it is."""
     old, new = tried.changed_from, tried.changed_to
-    for field, phrase, where, whole in (
-        ("changed_from", old, "the question", draft.question),
-        ("changed_to", new, "the new question", tried.question),
-    ):
+    said = ("changed_from", old, "the question", draft.question)
+    for field, phrase, where, whole in (said, ("changed_to", new, "the new question", tried.question)):
         times = whole.count(phrase) if phrase else 0
         if times == 0:
             return "unchanged", f"`{field}` does not stand in {where} letter by letter: '{phrase}'"
@@ -157,10 +144,8 @@ def unfit(draft: Draft, tried: ChangedPremise) -> tuple[str, str]:
             return "unchanged", f"`{field}` stands {times} times in {where}, give more of the words there: '{phrase}'"
     if normalise(old) == normalise(new) or contains(draft.question, new):
         return "unchanged", f"the old question says '{new}' too"
-    kept = SequenceMatcher(
-        None, words(draft.question.replace(old, " ")), words(tried.question.replace(new, " ")), autojunk=False
-    )
-    if kept.ratio() < ALIKE:
+    before, after = words(draft.question.replace(old, " ")), words(tried.question.replace(new, " "))
+    if SequenceMatcher(None, before, after, autojunk=False).ratio() < ALIKE:
         return "rewritten", "more than the premise was changed"
     answers = (draft.answer, *draft.answer_aliases)
     # A comparison names its answer among others.
@@ -170,20 +155,20 @@ def unfit(draft: Draft, tried: ChangedPremise) -> tuple[str, str]:
 
 async def _checked(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """The try with its checks and rollouts, to the first that refuses it or that is missing."""
+    asked = [probe.check for probe in tried.probes]
     try:
-        if not tried.state:
+        if "absent" not in asked:
             tried = await _check_absent(draft, tried, context)
-        if not tried.outcome and "oracle" not in [probe.check for probe in tried.probes]:
+        if not tried.outcome and "oracle" not in asked:
             tried = await _check_reading(draft, tried, context)
         if not tried.outcome:
             tried = await _check_rollouts(draft, tried, context)
         if not tried.outcome and len(tried.rollouts) == context.config.loop.rollouts:
             tried = await _check_wrong_answers(tried, context)
-        if tried.outcome == "used":
-            return tried.model_copy(update={"assessment": assessment(tried.verdicts, context)})
     except FormatError:
         return tried
-    return tried
+    used = tried.outcome == "used"
+    return tried.model_copy(update={"assessment": assessment(tried.verdicts, context)}) if used else tried
 
 
 async def _check_absent(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
@@ -193,9 +178,8 @@ async def _check_absent(draft: Draft, tried: ChangedPremise, context: RunContext
     probe = Probe(check="absent", model=_reader(context), answers=(output.state,), right=0, usage=usage)
     tried = _with_probe(tried, probe).model_copy(update={"cited": tuple(cited)})
     if output.state in ("stated", "unclear"):
-        return _refused(
-            tried, output.state, f"of '{tried.changed_to}' a reader of {len(passages)} passages said: {output.reason}"
-        )
+        said = f"of '{tried.changed_to}' a reader of {len(passages)} passages said: {output.reason}"
+        return _refused(tried, output.state, said)
     # What excludes the premise must be named; without that it is only nowhere to be found.
     return tried.model_copy(update={"state": output.state if cited else "unstated"})
 
@@ -204,32 +188,23 @@ async def _check_reading(draft: Draft, tried: ChangedPremise, context: RunContex
     """A reader who is to answer gives no answer that the passages bear out."""
     passages = await _found(draft, tried, context)
     reading = await oracle(tried.question, passages, context)
-    probe = Probe(
-        check="oracle",
-        model=reading.model,
-        answers=(reading.answer,),
-        right=0,
-        uncited=reading.uncited,
-        usage=reading.usage,
-    )
-    if not reading.answer or refuses(reading.answer):
-        return _with_probe(tried, probe)
-    fits, usage = await check_alternative(tried.question, reading.answer, passages, context)
-    tried = _with_probe(tried, probe.model_copy(update={"right": int(fits), "usage": reading.usage + usage}))
-    return _refused(tried, "answered", f"by its passages the answer is '{reading.answer}'") if fits else tried
+    answer, fits, usage = reading.answer, False, reading.usage
+    if answer and not refuses(answer):
+        fits, took = await check_alternative(tried.question, answer, passages, context)
+        usage += took
+    read = {"model": reading.model, "answers": (answer,), "uncited": reading.uncited}
+    tried = _with_probe(tried, Probe(check="oracle", right=int(fits), usage=usage, **read))
+    return _refused(tried, "answered", f"by its passages the answer is '{answer}'") if fits else tried
 
 
 async def _check_rollouts(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """K rollouts of the solver, as many of them as have a verdict; one must find out that there is no answer."""
     twin, whole = twin_draft(draft, tried), context.config.loop.rollouts
-    samples = sorted({*range(whole)} - {rollout.sample for rollout in tried.rollouts})
-    made = await with_verdict(graded_rollout(twin, sample, context) for sample in samples)
     known = zip(tried.rollouts, tried.verdicts, strict=True)
-    pairs = sorted([*known, *made], key=lambda pair: pair[0].sample)
-    tried = tried.model_copy(
-        update={"rollouts": tuple(rollout for rollout, _ in pairs), "verdicts": tuple(verdict for _, verdict in pairs)}
-    )
-    if len(pairs) < whole or any(verdict.correct for _, verdict in pairs):
+    pairs = await completed(known, range(whole), lambda sample: graded_rollout(twin, sample, context))
+    rollouts, verdicts = zip(*pairs, strict=True) if pairs else ((), ())
+    tried = tried.model_copy(update={"rollouts": rollouts, "verdicts": verdicts})
+    if len(pairs) < whole or any(verdict.correct for verdict in verdicts):
         return tried
     return _refused(tried, "unsolved", f"none of {whole} rollouts searched for it and found that there is no answer")
 

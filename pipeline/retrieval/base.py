@@ -31,7 +31,7 @@ class Retriever(Protocol):
 
     async def search(self, query: str, k: int) -> list[Hit]:
         """The k best passages; fewer, or none, where too few hold a term of the query."""
-        ...
+        return (await self.search_many([query], k))[0]
 
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """One list of hits per query, in order; faster than as many calls of `search`."""

@@ -5,6 +5,7 @@ rest on its neighbours.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -43,25 +44,21 @@ def check(settings: DenseConfig) -> None:
     if folder.is_absolute() and settings.digest and folder_digest(folder) != settings.digest:
         raise UsageError(f"{folder} holds another encoder than the run's: a file in it has changed")
     needed = ["faiss", "onnxruntime", "tokenizers"] if _model(settings) else ["faiss", "sentence_transformers"]
-    if missing := [name for name in needed if find_spec(name) is None]:
-        if "sentence_transformers" in missing:
-            what = "an encoder without a model.onnx needs sentence-transformers"
-            raise UsageError(f"{what}: .uv/bin/uv pip install faiss-cpu sentence-transformers")
-        raise UsageError(
-            "--retriever dense needs the extra 'dense'; install it: .uv/bin/uv sync --locked --extra dense"
-        )
+    missing = [name for name in needed if find_spec(name) is None]
+    if "sentence_transformers" in missing:
+        what = "an encoder without a model.onnx needs sentence-transformers"
+        raise UsageError(f"{what}: .uv/bin/uv pip install faiss-cpu sentence-transformers")
+    if missing:
+        line = "--retriever dense needs the extra 'dense'; install it: .uv/bin/uv sync --locked --extra dense"
+        raise UsageError(line)
 
 
 def open_encoder(settings: DenseConfig) -> Encoder:
     """Raises UsageError as `check` does, and RetrievalError if the encoder cannot be read."""
     check(settings)
-    try:
+    with _failing(settings):
         model = _model(settings)
         return OnnxEncoder(model, settings) if model else SentenceEncoder(settings)
-    except (UsageError, RetrievalError):
-        raise
-    except Exception as error:
-        raise _failed(settings, error) from error
 
 
 class OnnxEncoder:
@@ -83,13 +80,11 @@ class OnnxEncoder:
         self.dimension = self._run([[0]]).shape[1]
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        try:
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        with _failing(self._settings):
             rows = [found.ids for found in self._tokenizer.encode_batch([readable(text) for text in texts])]
-            vectors = np.zeros((len(texts), self.dimension), np.float32)
             for batch in _batches([len(row) for row in rows]):
                 vectors[batch] = self._run([rows[place] for place in batch])
-        except Exception as error:
-            raise _failed(self._settings, error) from error
         return normalised(vectors) if self._settings.normalise else vectors
 
     def _run(self, rows: list[list[int]]) -> Matrix:
@@ -122,17 +117,9 @@ class SentenceEncoder:
     def encode(self, texts: Sequence[str]) -> Matrix:
         whole = self._settings.pooling == "model"
         kind = "sentence_embedding" if whole else "token_embeddings"
-        try:
-            with self._lock:
-                found = self._model.encode(
-                    [readable(text) for text in texts],
-                    batch_size=self._at_once,
-                    output_value=kind,
-                    convert_to_numpy=whole,
-                    show_progress_bar=False,
-                )
-        except Exception as error:
-            raise _failed(self._settings, error) from error
+        with _failing(self._settings), self._lock:
+            how = {"batch_size": self._at_once, "output_value": kind, "convert_to_numpy": whole}
+            found = self._model.encode([readable(text) for text in texts], **how, show_progress_bar=False)
         if not whole:
             found = [pooled(one.cpu().numpy()[None], self._settings.pooling)[0] for one in found]
         vectors = np.asarray(found, np.float32)
@@ -198,5 +185,12 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield from (places[length][start : start + step] for start in range(0, len(places[length]), step))
 
 
-def _failed(settings: DenseConfig, error: Exception) -> RetrievalError:
-    return RetrievalError(f"the encoder {settings.label} failed: {first_line(error)}")
+@contextmanager
+def _failing(settings: DenseConfig) -> Iterator[None]:
+    """Any error of a library as one line."""
+    try:
+        yield
+    except (UsageError, RetrievalError):
+        raise
+    except Exception as error:
+        raise RetrievalError(f"the encoder {settings.label} failed: {first_line(error)}") from error

@@ -76,8 +76,8 @@ _REPLY, _SCORES = TypeAdapter(_Reply), TypeAdapter(_Scores)
 _T = TypeVar("_T")
 
 
-class _Transient(Exception):
-    """One try that failed in a way that may pass."""
+class _Transient(RetrievalError):
+    """A try that failed in a way that may pass."""
 
 
 class HttpRetriever(Passages):
@@ -125,9 +125,9 @@ class HttpRetriever(Passages):
                 began = time.monotonic()
                 try:
                     raw = await self._once(self._client(), url, body)
-                except (_Transient, httpx2.HTTPError) as error:
+                except _Transient:
                     if attempt == ATTEMPTS - 1:
-                        raise self._failed(error) from error
+                        raise
                     await asyncio.sleep(pause(attempt, None))
                 else:
                     clock.used = time.monotonic() - began
@@ -137,24 +137,24 @@ class HttpRetriever(Passages):
     async def _probe(self, query: str) -> bool:
         """Can the server score?"""
         async with self._opened() as client:
-            try:
-                raw = await self._once(client, self._url, _body([query], 1))
-            except (_Transient, httpx2.HTTPError) as error:
-                raise self._failed(error) from error
+            raw = await self._once(client, self._url, _body([query], 1))
         self._read(raw, [query], 1)
         return _validated(_REPLY, raw, self._url).score
 
     async def _once(self, client: httpx2.AsyncClient, url: str, body: Mapping[str, object]) -> bytes:
+        headers = {"Authorization": f"Bearer {token}"} if (token := _token()) else {}
         try:
             async with asyncio.timeout(_SECONDS):
-                answer = await client.post(url, json=body, headers=_headers())
+                answer = await client.post(url, json=body, headers=headers)
         except TimeoutError:
-            raise _Transient(f"no whole answer within {_SECONDS:.0f} s") from None
+            raise self._transient(f"no whole answer within {_SECONDS:.0f} s") from None
+        except httpx2.HTTPError as error:
+            raise self._transient(f"{type(error).__name__}: {_plain(str(error))[:200]}") from error
         status = answer.status_code
         if status == 200 and len(answer.content) > _MOST_BYTES:
             raise RetrievalError(f"{url} sent more than {_MOST_BYTES >> 20} MiB for one request")
         if status == 429 or status >= 500:
-            raise _Transient(f"it answered {status}")
+            raise self._transient(f"it answered {status}")
         if status in (401, 403):
             raise RetrievalError(f"{url} needs a token: put it into the environment variable {TOKEN_ENV}")
         if status != 200:
@@ -173,9 +173,7 @@ class HttpRetriever(Passages):
     def _client(self) -> httpx2.AsyncClient:
         """That of the running event loop."""
         loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            self._clients[loop] = self._opened()
-        return self._clients[loop]
+        return self._clients.get(loop) or self._clients.setdefault(loop, self._opened())
 
     def _read(self, raw: bytes, queries: Sequence[str], k: int) -> list[list[Hit]]:
         reply = _validated(_REPLY, raw, self._url)
@@ -196,21 +194,19 @@ class HttpRetriever(Passages):
 
     def _passages(self, document: _Document) -> list[Passage]:
         key, text = str(document.id), _flat(document.contents)
+        shown, corpus = f"'{_plain(key)[:80]}'", f"the corpus '{self.corpus.manifest.name}'"
         named = [found] if (found := self.corpus.passage(key)) else self.corpus.passages_of(key)
         if not named:
             raise RetrievalError(
-                f"{self._url} returned '{_plain(key)[:80]}', which the corpus '{self.corpus.manifest.name}' does not "
-                "hold; its index must be built over the lines of 'digsite corpus passages', or over the same documents"
+                f"{self._url} returned {shown}, which {corpus} does not hold; its index must be built over the lines "
+                "of 'digsite corpus passages', or over the same documents"
             )
         if known := [passage for passage in named if _flat(passage.text) in text]:
             return known
-        raise RetrievalError(
-            f"{self._url} has another text for '{_plain(key)[:80]}' than the corpus '{self.corpus.manifest.name}'"
-        )
+        raise RetrievalError(f"{self._url} has another text for {shown} than {corpus}")
 
-    def _failed(self, error: Exception) -> RetrievalError:
-        why = str(error) if isinstance(error, _Transient) else f"{type(error).__name__}: {_plain(str(error))[:200]}"
-        return RetrievalError(f"no retriever answers at {self._url} ({why})")
+    def _transient(self, why: str) -> _Transient:
+        return _Transient(f"no retriever answers at {self._url} ({why})")
 
 
 async def _in_parts(texts: Sequence[str], ask: Callable[[Sequence[str]], Awaitable[list[_T]]]) -> list[_T]:
@@ -235,11 +231,6 @@ def _plain(text: str) -> str:
 
 def _body(queries: Sequence[str], k: int) -> dict[str, object]:
     return {"queries": [query_text(query) for query in queries], "topk": k, "return_scores": True}
-
-
-def _headers() -> dict[str, str]:
-    token = _token()
-    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def _token() -> str:

@@ -62,7 +62,12 @@ def ensure(corpus: Corpus, analyser: str, out: Path, build: Callable[[Path], Non
                 logger.warning("rebuilding the index %s: %s", home, why)
             emptied(building)  # of what a process that was killed has left
             try:
-                _fill(building, corpus, analyser, build)
+                build(building / "lucene")
+                kept = {"corpus": corpus.manifest.name, "fingerprint": corpus.fingerprint, "analyser": analyser}
+                manifest = IndexManifest(
+                    **kept, passages=len(corpus.passages), engine=engine(), files=_files(building / "lucene")
+                )
+                write_json(building / "manifest.json", manifest.model_dump())
             except BaseException:
                 emptied(building)
                 raise
@@ -98,21 +103,7 @@ def problem(corpus: Corpus, analyser: str, out: Path) -> str:
 
 
 def _files(folder: Path) -> dict[str, IndexFile]:
-    files = ((path, path.stat()) for path in sorted(folder.iterdir()))
     return {
-        path.name: IndexFile(size=stat.st_size, mtime_ns=stat.st_mtime_ns, sha256=checksum(path))
-        for path, stat in files
+        path.name: IndexFile(size=(stat := path.stat()).st_size, mtime_ns=stat.st_mtime_ns, sha256=checksum(path))
+        for path in sorted(folder.iterdir())
     }
-
-
-def _fill(building: Path, corpus: Corpus, analyser: str, build: Callable[[Path], None]) -> None:
-    build(building / "lucene")
-    manifest = IndexManifest(
-        corpus=corpus.manifest.name,
-        fingerprint=corpus.fingerprint,
-        analyser=analyser,
-        passages=len(corpus.passages),
-        engine=engine(),
-        files=_files(building / "lucene"),
-    )
-    write_json(building / "manifest.json", manifest.model_dump())

@@ -20,9 +20,6 @@ class Overlay(Retriever):
         # Where ranks count and not scores, each part ranks them.
         self._whole: Retriever | None = retriever.overlaid(passages) if retriever.overlaid and passages else None
 
-    async def search(self, query: str, k: int) -> list[Hit]:
-        return (await self.search_many([query], k))[0]
-
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         if self._whole is not None:
             return await self._whole.search_many(queries, k)

@@ -3,7 +3,7 @@
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
 from pipeline.text.scripts import laid_out
-from pipeline.types import Hit, Passage
+from pipeline.types import Passage
 
 
 class Passages(Retriever):
@@ -11,9 +11,6 @@ class Passages(Retriever):
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-
-    async def search(self, query: str, k: int) -> list[Hit]:
-        return (await self.search_many([query], k))[0]
 
     async def get(self, passage_id: str) -> Passage | None:
         return self.corpus.passage(passage_id)

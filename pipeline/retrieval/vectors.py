@@ -48,15 +48,9 @@ def ensure(corpus: Corpus, encoder: Encoder, settings: DenseConfig, out: Path) -
         if _whole(home, corpus, digest):  # another process has made them meanwhile
             return home
         dimension = _encode(building / FILE, corpus, encoder, settings)
-        manifest = VectorManifest(
-            corpus=corpus.manifest.name,
-            fingerprint=corpus.fingerprint,
-            encoder=settings.label,
-            digest=digest,
-            passages=len(corpus.passages),
-            dimension=dimension,
-            sha256=checksum(building / FILE),
-        )
+        known = {"corpus": corpus.manifest.name, "fingerprint": corpus.fingerprint, "encoder": settings.label}
+        size = {"passages": len(corpus.passages), "dimension": dimension}
+        manifest = VectorManifest(**known, **size, digest=digest, sha256=checksum(building / FILE))
         write_json(building / "manifest.json", manifest.model_dump())
         install(home)
     return home

@@ -11,30 +11,41 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pipeline import registry
+from pipeline.analysis import comparison
+from pipeline.analysis.run_source import compared
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.config.runtime import Runtime
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
-from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, read, stages
+from pipeline.exports.data_set import DatasetManifest
+from pipeline.retrieval.open_retriever import check, open_retriever
+from pipeline.run import (
+    LogCallbacks,
+    RunCallbacks,
+    RunResult,
+    measuring,
+    merging,
+    missing_stages,
+    mixing,
+    policy_measuring,
+    prepare,
+    publish,
+    read,
+    resampling,
+    retriever_recall,
+    stages,
+)
+from pipeline.run import preview as previewing
+from pipeline.run.browsing import Runs
 from pipeline.run.locate import each, reopened, run_folder, shard_folders
+from pipeline.run.reopening import opened
 from pipeline.run.resume import regate
 from pipeline.types import Record
-
-# What one function alone needs is imported there: a second process on a run is to be refused at once.
-if TYPE_CHECKING:
-    from pipeline.analysis.comparison import Comparison
-    from pipeline.exports.data_set import DatasetManifest
-    from pipeline.run.measuring import GoldQuestion, Measurement
-    from pipeline.run.merging import Merged
-    from pipeline.run.missing_stages import Completing
-    from pipeline.run.policy_measuring import Budgets, Remeasuring
-    from pipeline.run.resampling import Branched
-    from pipeline.run.retriever_recall import RetrieverRecall
 
 T = TypeVar("T")
 Runner = Callable[[RunConfig, Path | None, RunCallbacks], RunResult]
@@ -75,14 +86,12 @@ def resume(
 
 def merge(
     shards: str | Path | Sequence[str | Path], *, out: Path | None = None, watch: RunCallbacks | None = None
-) -> "Merged":
+) -> merging.Merged:
     """Join the shards of a run into the run's own folder in `out` (left out, where they are), judge the gates once over
     all, export and write the report. One name stands for all shards that carry it.
 
     It may be repeated while shards go on. Raises UsageError, naming what differs, where they are not of one run.
     """
-    from pipeline.run import merging
-
     names = [shards] if isinstance(shards, str | Path) else shards
     folders = dict.fromkeys(folder for name in names for folder in shard_folders(name, out))
     return merging.merge(list(folders), out, watch or LogCallbacks())
@@ -97,8 +106,6 @@ def _generate(config: RunConfig, folder: Path | None, watch: RunCallbacks | None
 def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = None) -> list[Record]:
     """Run the first seeds of the plan, ten a pair at most, without starting a run: the records of all that were tried,
     accepted or not."""
-    from pipeline.run import preview as previewing
-
     config = config.with_how(pairs=pairs, seeds=None)
     prepare.reach(config)
     return _wait(previewing.preview(config, watch or LogCallbacks()))
@@ -106,8 +113,6 @@ def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = N
 
 def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = None) -> Iterator[Record]:
     """The records of a run in the order of its plan, as the gates see them; those with a reason of `include` last."""
-    from pipeline.run import publish
-
     folder = run_folder(run, out)
     return iter(publish.RunRecords(folder, read(folder).config, each(include)))
 
@@ -123,7 +128,7 @@ def export(  # noqa: PLR0913 - options of the user
     plain: bool = False,
     allow_damaged: bool = False,
     out: Path | None = None,
-) -> "DatasetManifest":
+) -> DatasetManifest:
     """Write the data set of a run: all views, or only `views`; the others stay as they are.
 
     `plain` writes messages and tools as text in place of Arrow's JSON type, which older readers do not know.
@@ -131,8 +136,6 @@ def export(  # noqa: PLR0913 - options of the user
     measurements count; it, `gates` and `sft` replace the run's own from now on. Raises UsageError where the journal is
     damaged, unless `allow_damaged`.
     """
-    from pipeline.run import publish
-
     folder = run_folder(run, out)
     config = read(folder).config
     if policy is not None:
@@ -155,33 +158,27 @@ def mix(  # noqa: PLR0913 - options of the user
     gates: GateConfig | None = None,
     sft: SftConfig | None = None,
     out: Path | None = None,
-) -> "DatasetManifest":
+) -> DatasetManifest:
     """Join runs into one data set, deduplicated over all of them, as the next version of what stands in `into`.
 
     `quotas` such as `band:hard=0.3` are shares of the pairs; without `pairs` as many are taken as leave them exact.
     `gates` and `sft` are by default what the runs have in common.
     """
-    from pipeline.run import mixing
-
     folders = [run_folder(run, out) for run in runs]
     return mixing.mix(mixing.Mixing(folders, each(quotas), pairs, each(views), version, gates, sft), Path(into))
 
 
 def report(run: str | Path, *, out: Path | None = None) -> Path:
     """Write `report.html` of a run anew; its path."""
-    from pipeline.run import publish
-
     folder = run_folder(run, out)
     publish.whole(folder, damaged=True)
     return publish.report(folder, read(folder).config)
 
 
 def measure(
-    config: RunConfig, questions: "Path | Sequence[GoldQuestion]", *, limit: int | None = None
-) -> "Measurement":
+    config: RunConfig, questions: Path | Sequence[measuring.GoldQuestion], *, limit: int | None = None
+) -> measuring.Measurement:
     """How well the solver of the configuration answers questions with known answers, over the configured corpus."""
-    from pipeline.run import measuring
-
     known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
     prepare.reach(config)
     corpus = prepare.corpus(config)
@@ -191,30 +188,23 @@ def measure(
 
 
 def compare_retrievers(
-    config: RunConfig, questions: "Path | Sequence[GoldQuestion]", retrievers: Sequence[str]
-) -> "list[RetrieverRecall]":
+    config: RunConfig, questions: Path | Sequence[measuring.GoldQuestion], retrievers: Sequence[str]
+) -> list[retriever_recall.RetrieverRecall]:
     """How often one search of each retriever finds all documents that a question rests on; no model is asked."""
-    from pipeline.retrieval.open_retriever import check, open_retriever
-    from pipeline.run import measuring, retriever_recall
-
     known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
     asked = {name: config.retrieval.of(name) for name in each(retrievers)}
     for settings in asked.values():
         check(settings)
     corpus = prepare.corpus(config)
-    opened = {name: open_retriever(settings, corpus, config.how.out) for name, settings in asked.items()}
-    return _wait(retriever_recall.compare_retrievers(measuring.located(known, corpus), opened))
+    found = {name: open_retriever(settings, corpus, config.how.out) for name, settings in asked.items()}
+    return _wait(retriever_recall.compare_retrievers(measuring.located(known, corpus), found))
 
 
-def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> "Comparison":
+def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> comparison.Comparison:
     """Two runs beside each other, the same seeds paired; data sets without their run and journals may be named too.
 
     Raises UsageError where both names are of the same run.
     """
-    from pipeline.analysis import comparison
-    from pipeline.analysis.run_source import compared
-    from pipeline.run.browsing import Runs
-
     with closing(Runs([str(one), str(other)], out or Runtime().out)) as runs:
         found = runs.given()
         if len(found) < 2:
@@ -227,19 +217,16 @@ def remeasure(
     policy: str,
     *,
     model: ModelConfig | None = None,
-    budgets: "Budgets | None" = None,
+    budgets: policy_measuring.Budgets | None = None,
     out: Path | None = None,
     progress: Callable[[int], None] = lambda questions: None,
-) -> "Remeasuring":
+) -> policy_measuring.Remeasuring:
     """Try the questions of a run with a model to be trained, and write the data set anew: the `model`, or that of
     `models.policies`. Questions that this model has been tried on with these settings are left as they are.
 
     `progress` is called with the number of questions that have ended. Raises BudgetExceeded once what there is was
     exported.
     """
-    from pipeline.run import policy_measuring, publish
-    from pipeline.run.reopening import opened
-
     budgets = budgets or policy_measuring.Budgets()
     recast = partial(policy_measuring.recast, policy=policy, model=model, budgets=budgets)
     with opened(run, out, recast, partial(policy_measuring.spent, policy)) as (found, context):
@@ -259,13 +246,10 @@ def branch(
     calls: int = 200,
     out: Path | None = None,
     progress: Callable[[int, int], None] = lambda forks, calls: None,
-) -> "Branched":
+) -> resampling.Branched:
     """Resample stored rollouts of accepted pairs from intermediate turns (`cso`, `eef`, `pivot`), and write the data
     set anew. Nothing more begins when `calls` are used, those of earlier commands included.
     """
-    from pipeline.run import publish, resampling
-    from pipeline.run.reopening import opened
-
     registry.load("branching", method)
     with opened(run, out) as (found, context):
         done = _wait(resampling.branch(method, found.kept(), context, found.folder, calls, progress))
@@ -275,11 +259,8 @@ def branch(
 
 def complete(
     run: str | Path, *, out: Path | None = None, progress: Callable[[int], None] = lambda pairs: None
-) -> "Completing":
+) -> missing_stages.Completing:
     """Run optional stages that accepted pairs lack, and write data set and report anew."""
-    from pipeline.run import missing_stages, publish
-    from pipeline.run.reopening import opened
-
     with opened(run, out) as (found, context):
         done = _wait(missing_stages.complete(found.kept(), context, found.folder, progress))
         if done.pairs:

@@ -6,28 +6,17 @@ import asyncio
 import math
 import secrets
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple, Self
 
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
-from pipeline.errors import (
-    BudgetExceeded,
-    DigsiteError,
-    ProviderError,
-    RetrievalError,
-    StoreError,
-    UsageError,
-    WorkerError,
-    first_line,
-)
+from pipeline.errors import BudgetExceeded, DigsiteError, ProviderError, StoreError, WorkerError, first_line
 from pipeline.llm.ledger import count_elsewhere
 from pipeline.run import Run, prepare
 from pipeline.run.attempts import Attempt
 from pipeline.run.worker import Batch, BatchResponse, Failure, code, machine
-from pipeline.store.cache import Cache
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import decode
 from pipeline.store.shard_merge import answers_folder, take_batch
@@ -59,7 +48,6 @@ class Batches:
         self._shares = Shares(run.config)
         self._waiting: deque[_Pending] = deque()
         self._in_flight: set[asyncio.Task[None]] = set()
-        self._due = False
 
     @property
     def at_work(self) -> int:
@@ -82,7 +70,7 @@ class Batches:
         while True:
             pending = _Pending(seed, self._run.in_flight[seed.key], loop.create_future())
             self._waiting.append(pending)
-            self._wake()
+            loop.call_soon(self._send_waiting)
             made, end = await pending.ended
             asked = map(bytes.fromhex, made.asked)
             count_elsewhere(made.spent, datetime.fromisoformat(made.began), made.seconds, asked, made.error)
@@ -92,14 +80,8 @@ class Batches:
             if not isinstance(end, BudgetExceeded):
                 raise end
 
-    def _wake(self) -> None:
-        """Have what waits sent off, once all that is wanted at this moment is there."""
-        if not self._due:
-            self._due = True
-            asyncio.get_running_loop().call_soon(self._send_waiting)
-
     def _send_waiting(self) -> None:
-        self._due = False
+        """Called once all that is wanted at this moment waits."""
         self._waiting = deque(one for one in self._waiting if not one.ended.done())
         while self._waiting and (free := self._most - len(self._in_flight)) > 0:
             try:
@@ -115,7 +97,7 @@ class Batches:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._in_flight.discard(task)
-        self._wake()
+        task.get_loop().call_soon(self._send_waiting)
 
     async def _send(self, seeds: Sequence[_Pending], part: dict[str, float]) -> None:
         batch = Batch(
@@ -130,16 +112,17 @@ class Batches:
         )
         made: Sequence[Attempt] = ()
         try:
-            raw = await self._submit(batch.model_dump_json().encode())
-            with _readable():
-                response = BatchResponse.unpacked(raw)
-                made = response.outcome.attempts
-                self._settle(batch.name, seeds, response)
+            response = BatchResponse.unpacked(await self._submit(batch.model_dump_json().encode()))
+            made = response.outcome.attempts
+            self._settle(batch.name, seeds, response)
+        except (ValueError, KeyError, StoreError) as error:
+            # What cannot be read is the worker's trouble: its seeds go to another.
+            _fail(seeds, WorkerError(f"a worker's answer cannot be read ({first_line(error)})"))
         except Exception as error:  # noqa: BLE001 - each seed raises it where it is awaited
             _fail(seeds, error)
         finally:
             self._shares.back(part, made)
-            self._take(batch.name)
+            take_batch(self._answers, batch.name, self._known)
 
     def _settle(self, batch: str, seeds: Sequence[_Pending], response: BatchResponse) -> None:
         outcome, source = response.outcome, f"a line of the worker {response.outcome.worker}"
@@ -156,12 +139,6 @@ class Batches:
                 one.ended.set_result((made[one.seed.key], end))
         if response.cache:
             atomic_write(self._answers / f"{batch}-returned.sqlite", response.cache)
-
-    def _take(self, batch: str) -> None:
-        if any(self._answers.glob(f"{batch}-*.sqlite")):
-            cache = Cache(self._known)
-            take_batch(self._answers, batch, cache)
-            cache.close()
 
 
 class Shares:
@@ -212,32 +189,14 @@ def divided(config: RunConfig, workers: int) -> RunConfig:
 
 
 def raised(failure: Failure) -> DigsiteError:
-    """The error that a worker has met, as it is raised here."""
+    """The error that a worker has met, as it is raised here. A full disk is the worker's own: another may go on."""
     if failure.kind == "ProviderError":
-        return ProviderError(failure.line, then=failure.then or "pause")
-    return _RAISED.get(failure.kind, DigsiteError)(failure.line)
-
-
-@contextmanager
-def _readable() -> Iterator[None]:
-    """What cannot be read of a worker's answer is the worker's trouble: its seeds go to another."""
-    try:
-        yield
-    except (ValueError, KeyError, StoreError) as error:
-        raise WorkerError(f"a worker's answer cannot be read ({first_line(error)})") from error
+        return ProviderError(failure.line, then=failure.then)
+    kinds = {kind.__name__: kind for kind in DigsiteError.__subclasses__()} | {"StoreError": WorkerError}
+    return kinds.get(failure.kind, DigsiteError)(failure.line)
 
 
 def _fail(seeds: Iterable[_Pending], error: Exception) -> None:
     for one in seeds:
         if not one.ended.done():
             one.ended.set_exception(error)
-
-
-_RAISED: dict[str, type[DigsiteError]] = {
-    "BudgetExceeded": BudgetExceeded,
-    "RetrievalError": RetrievalError,
-    "StoreError": WorkerError,
-    "UsageError": UsageError,
-    "WorkerError": WorkerError,
-}
-"""By the name of the error there. A full disk is the worker's own: another may go on."""

@@ -4,6 +4,7 @@ no lock is taken, so that a run under way can be looked at.
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,52 +16,32 @@ from pipeline.analysis import seed_table
 from pipeline.analysis.figures import Outside
 from pipeline.analysis.run_source import Listing, Source, Table
 from pipeline.analysis.seed_rows import SCHEMA
-from pipeline.errors import DigsiteError, UsageError
+from pipeline.errors import DigsiteError, StoreError, UsageError
 from pipeline.run import publish, read
 from pipeline.run.attempts import tried
 from pipeline.run.locate import run_folder, runs
-from pipeline.run.tabling import SeedTableBuilder
+from pipeline.run.tabling import TabledSource
 from pipeline.store import review_marks
-from pipeline.store.offsets import Offsets
+from pipeline.store.journal import Journal
 from pipeline.store.review_marks import Mark
 from pipeline.store.scratch import Scratch
 from pipeline.store.tables import scan_parquet
-from pipeline.types import Record
 
+_TRIED = 8
 _SHOWN_ROWS = 8
 """Of one pair, of each view."""
 
 
-class _OfJournal(Source):
-    """What has the lines of a journal."""
-
-    _offsets: Offsets
-    _tabling: SeedTableBuilder
-
-    def seeds(self) -> Table:
-        return self._tabling.table()
-
-    def whole(self) -> Table:
-        return self._tabling.whole()
-
-    def read(self, key: str) -> Record | None:
-        return self._tabling.joined(self._offsets.read(key))
-
-
-class RunSource(_OfJournal):
+class RunSource(TabledSource):
     """A run's folder."""
 
     reviewable = True
 
     def __init__(self, slug: str, folder: Path, scratch: Scratch) -> None:
-        self.slug, self.name, self.folder = slug, f"{folder.parent.name}/{folder.name}", folder
         run = read(folder)
         self.config = run.config
         self.what = run.what | {"gates": run.config.gates.shown()}
-        self._offsets = Offsets(folder / "journal")
-        self._tabling = SeedTableBuilder(folder, self.config, self._offsets, scratch)
-        self._marks: Sequence[Mark] = ()
-        self._marks_state = 0, 0
+        super().__init__(slug, folder, folder, publish.journal_of(folder, whole=False), scratch)
 
     def outside(self) -> Outside:
         return publish.outside(self.folder)
@@ -69,11 +50,7 @@ class RunSource(_OfJournal):
         return tried(self.folder)
 
     def marks(self) -> Sequence[Mark]:
-        path = self.folder / review_marks.NAME
-        state = (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (0, 0)
-        if state != self._marks_state:
-            self._marks, self._marks_state = tuple(review_marks.read(self.folder).values()), state
-        return self._marks
+        return tuple(review_marks.read(self.folder).values())
 
     def mark(self, mark: Mark) -> None:
         review_marks.add(self.folder, [mark])
@@ -83,16 +60,19 @@ class RunSource(_OfJournal):
         publish.reviewed(self.folder, read(self.folder).config)
 
 
-class JournalSource(_OfJournal):
+class JournalSource(TabledSource):
     """Lines of a journal without the file of its run: no gate has looked at them."""
 
-    def __init__(self, slug: str, journal: Path, path: Path, scratch: Scratch) -> None:
-        self.slug, self.name, self.folder = slug, "/".join(path.parts[-2:]), path
-        self._offsets = Offsets(journal)
-        self._offsets.advance()
-        if not self._offsets.readable():
+    def __init__(self, slug: str, lines: Path, path: Path, scratch: Scratch) -> None:
+        journal = Journal(lines, whole=False)
+        journal.advance()
+        for key in list(journal.entries)[:_TRIED]:
+            with suppress(StoreError):
+                journal.read(key)
+                break
+        else:
             raise UsageError(f"{path} holds no record that can be read; it is damaged, or another version wrote it")
-        self._tabling = SeedTableBuilder(journal, None, self._offsets, scratch)
+        super().__init__(slug, path, lines, journal, scratch)
 
 
 class DatasetSource(Source):

@@ -7,9 +7,9 @@ again after a pause and then stops the run: such a seed stays owed and is never 
 import asyncio
 import shlex
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, suppress
-from itertools import islice
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -47,28 +47,25 @@ class Run:
     """An open run: locked, checked, its journal read. A context manager; one per folder at a time."""
 
     def __init__(
-        self,
-        config: RunConfig,
-        corpus: PassageSource,
-        *,
-        folder: Path | None = None,
-        lock: AbstractContextManager[object] | None = None,
+        self, config: RunConfig, corpus: PassageSource, *, folder: Path | None = None, locks: bool = True
     ) -> None:
-        """`lock` is entered in place of the folder's own."""
+        """Unless it `locks` the folder, the caller has done so."""
         self.config = config
         self.folder = folder or config.folder()
         self.pauses: tuple[float, ...] = PAUSES
         self.in_flight: dict[str, str] = {}
         """The place in the order of the plan of each seed that is being run, by its key."""
         self._at_work = config.seeds_at_work()
+        self._running: dict[asyncio.Task[_Ended], int] = {}
         self._corpus = corpus
-        self._lock, self._stack = lock, ExitStack()
+        self._locks, self._stack = locks, ExitStack()
         self._begun = False
 
     def __enter__(self) -> Self:
         askable(self._corpus)
         with ExitStack() as stack:
-            stack.enter_context(self._lock or locked(self.folder))
+            if self._locks:
+                stack.enter_context(locked(self.folder))
             sweep(self.folder)
             resume.begin(self.folder, self.config, self._corpus.fingerprint)
             self.journal = Journal(self.folder / "journal", run=resume.read(self.folder).identity)
@@ -124,7 +121,22 @@ class Run:
         """
         self.begin(watch)
         self._at_work = at_work or self._at_work
-        await self._guarded(self._all(run_seed, watch))
+        kept = f"finished seeds are kept in {self.folder}"
+        way_on = f"{kept}; continue with: digsite resume {shlex.quote(str(self.folder))}"
+        task = asyncio.create_task(self._all(run_seed))
+        try:
+            with cancelling(task, f"stopped by force; {way_on}") as caught, suppress(asyncio.CancelledError):
+                await task
+            if caught.signal:
+                raise Interrupted(f"interrupted: {len(self.journal.entries)} {way_on}", caught.signal)
+            task.result()
+        except (ProviderError, RetrievalError, WorkerError) as error:
+            raise type(error)(f"{error}; {way_on}") from error
+        except BudgetExceeded as error:
+            raise BudgetExceeded(f"{error}; {kept}") from error
+        finally:
+            with suppress(StoreError):
+                self.keep()
         return self.result()
 
     @property
@@ -139,28 +151,9 @@ class Run:
 
     def begin(self, watch: RunCallbacks) -> None:
         """Show what earlier commands did; once."""
-        if not self._begun:
-            self._begun = True
+        begun, self._begun, self._watch = self._begun, True, watch
+        if not begun:
             watch.started(self)
-
-    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
-        """Do the work; what ends it early says what was kept and how to go on."""
-        kept = f"finished seeds are kept in {self.folder}"
-        way_on = f"{kept}; continue with: digsite resume {shlex.quote(str(self.folder))}"
-        task = asyncio.create_task(work)
-        try:
-            with cancelling(task, f"stopped by force; {way_on}") as caught, suppress(asyncio.CancelledError):
-                await task
-            if caught.signal:
-                raise Interrupted(f"interrupted: {len(self.journal.entries)} {way_on}", caught.signal)
-            task.result()
-        except (ProviderError, RetrievalError, WorkerError) as error:
-            raise type(error)(f"{error}; {way_on}") from error
-        except BudgetExceeded as error:
-            raise BudgetExceeded(f"{error}; {kept}") from error
-        finally:
-            with suppress(StoreError):
-                self.keep()
 
     def keep(self) -> None:
         """Write how the run stands to `result.json`."""
@@ -169,20 +162,9 @@ class Run:
     def owed(self) -> int:
         """Seeds that the plan needs and that have no line, as far as what has ended shows; where there are too few
         pairs, those ahead of the last seed that has ended."""
-        (wanted, _), most = bounds(self.config.how), self._state.most
-        index, passed, lacking = self._state.length, self._state.passed, 0
-        if self._state.complete:
-            return 0
-        if wanted is None:
-            return sum(self._entry(self._order[n].seed.key) is None for n in range(most))
-        ahead = sum(self._entry(key) is not None for key in self.journal.entries) - index
-        while ahead and passed < wanted and index < most:
-            entry = self._entry(self._order[index].seed.key)
-            lacking += entry is None
-            ahead -= entry is not None
-            passed += entry is not None and entry.head.status is Status.ACCEPTED
-            index += 1
-        return lacking
+        wanted, ended = bounds(self.config.how)[0], self.journal.heads()
+        last = ended[-1].order if ended else ""
+        return sum(1 for _ in takewhile(lambda one: wanted is None or one[1].order <= last, self._owed()))
 
     def _owed(self) -> Iterator[tuple[int, Planned]]:
         """Seeds without a line, in order, while the plan may need them: the answer changes as seeds end."""
@@ -201,100 +183,91 @@ class Run:
         entry = self.journal.entries.get(key)
         return None if entry is None or entry.head.unfinished(self.config.how.rollout_seconds) else entry
 
-    async def _all(self, run_seed: RunSeed, watch: RunCallbacks) -> None:
+    async def _all(self, run_seed: RunSeed) -> None:
         """Again where the gates dropped what the plan had counted on."""
         while not self._state.complete:
-            await self._work(self._owed(), run_seed, watch)
+            await self._work(self._owed(), run_seed)
 
-    async def _work(self, owed: Iterator[tuple[int, Planned]], run_seed: RunSeed, watch: RunCallbacks) -> None:
-        running: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]] = {}
+    async def _work(self, owed: Iterator[tuple[int, Planned]], run_seed: RunSeed) -> None:
         spent: BaseException | None = None
         try:
             while True:
                 most = (self._at_work, self._state.max_in_flight(), self._same.room or self._at_work)
-                room = min(most) - len(running)
+                room = min(most) - len(self._running)
                 for index, planned in islice(owed, max(0, room)):
-                    self.in_flight[planned.seed.key] = planned.order
-                    running[asyncio.create_task(self._attempted(planned.seed, run_seed, watch))] = index, planned
-                if not running:
+                    self._running[asyncio.create_task(self._attempted(index, planned, run_seed))] = index
+                if not self._running:
                     if spent:
                         raise spent
                     return
-                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                error = self._settle(done, running, watch)
+                done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+                error = self._settle(done)
                 if isinstance(error, BudgetExceeded):
                     # The others go on to their own next paid call, so that what is in flight is not lost.
                     spent, owed = error, iter(())
                 elif error:
                     raise error
                 if self._state.complete:
-                    for task in running:
+                    for task in self._running:
                         task.cancel()
         finally:
-            for task in running:
+            for task in self._running:
                 task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
-            self._settle(set(running), running, watch)
-            self._journal(self._same.let_go(), watch)
+            await asyncio.gather(*self._running, return_exceptions=True)
+            self._settle(set(self._running))
+            self._journal(self._same.let_go())
             for dropped in self._same.dropped():
-                self._note(dropped.attempt, watch)
+                self._note(dropped.attempt)
                 forget(self.config, dropped.attempt.asked)
 
-    def _settle(
-        self,
-        done: set[asyncio.Task[tuple[Record, Attempt]]],
-        running: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]],
-        watch: RunCallbacks,
-    ) -> BaseException | None:
+    def _settle(self, done: set[asyncio.Task[_Ended]]) -> BaseException | None:
         """Journal all that ended well, in order; the first error of those that did not."""
         error: BaseException | None = None
-        for task in sorted(done, key=lambda task: running[task][0]):
-            index, planned = running.pop(task)
-            del self.in_flight[planned.seed.key]
+        for task in sorted(done, key=self._running.__getitem__):
+            del self._running[task]
             if task.cancelled():
                 continue
-            if task.exception() is not None:
-                error = error or task.exception()
+            if failure := task.exception():
+                error = error or failure
                 continue
-            record, attempt = task.result()
-            ended = _Ended(index, planned, record, attempt)
-            self._journal(self._same.ended(attempt.error, ended, asked=record.reason != Stop.NO_WALK), watch)
+            ended = task.result()
+            asked = ended.record.reason != Stop.NO_WALK
+            self._journal(self._same.ended(ended.attempt.error, ended, asked=asked))
             if self._same.cause:
                 error = error or self._same.stop()
         return error
 
-    def _journal(self, seeds: Iterable["_Ended"], watch: RunCallbacks) -> None:
+    def _journal(self, seeds: Iterable[_Ended]) -> None:
         for number, planned, record, attempt in seeds:
             self.journal.append(record, planned.order, self.config.how.rollout_seconds)
             if record.status is Status.ACCEPTED:
                 self._gating.check(record)
             drops = self._state.end(number, self.journal.entries[record.key].head)
-            self._note(attempt, watch)
-            watch.record(record)
+            self._note(attempt)
+            self._watch.record(record)
             for head, drop in drops:
-                watch.gated(head, drop)
+                self._watch.gated(head, drop)
 
-    async def _attempted(self, seed: Seed, run_seed: RunSeed, watch: RunCallbacks) -> tuple[Record, Attempt]:
+    async def _attempted(self, number: int, planned: Planned, run_seed: RunSeed) -> _Ended:
         """One seed to its record, with pauses where the outside fails."""
-        pauses = iter(self.pauses)
-        while True:
-            attempt, end = await attempted(seed, run_seed)
-            if isinstance(end, Record):
-                return end, attempt
-            self._note(attempt, watch)
-            pause = self._pause(end, pauses)
-            if pause is None or not isinstance(end, Exception):
-                end.add_note(f"while running seed {seed.key}")
-                raise end
-            watch.trouble(seed, end, pause)
-            await asyncio.sleep(pause)
+        seed, pauses = planned.seed, iter(self.pauses)
+        self.in_flight[seed.key] = planned.order
+        try:
+            while True:
+                attempt, end = await attempted(seed, run_seed)
+                if isinstance(end, Record):
+                    return _Ended(number, planned, end, attempt)
+                self._note(attempt)
+                then = getattr(end, "then", "stop")
+                pause = None if then == "stop" else next(pauses, self.pauses[-1] if then == "requeue" else None)
+                if pause is None or not isinstance(end, Exception):
+                    end.add_note(f"while running seed {seed.key}")
+                    raise end
+                self._watch.trouble(seed, end, pause)
+                await asyncio.sleep(pause)
+        finally:
+            del self.in_flight[seed.key]
 
-    def _note(self, attempt: Attempt, watch: RunCallbacks) -> None:
+    def _note(self, attempt: Attempt) -> None:
         self._notes.add(attempt)
-        watch.attempt(attempt)
-
-    def _pause(self, error: BaseException, left: Iterator[float]) -> float | None:
-        """Seconds until the seed is tried again; None where it is not."""
-        again = "pause" if isinstance(error, RetrievalError | WorkerError) else "stop"
-        then = error.then if isinstance(error, ProviderError) else again
-        return None if then == "stop" else next(left, self.pauses[-1] if then == "requeue" and self.pauses else None)
+        self._watch.attempt(attempt)

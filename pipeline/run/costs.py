@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from pipeline.analysis.forecast import PilotCosts, SeedCost
-from pipeline.config.roles import ROLES, Models
 from pipeline.run.attempts import AFTERWARDS, Attempt
 from pipeline.types import Record, Status, Usage
 
@@ -12,7 +11,7 @@ _LEAST_PAID = 0.1
 """Of the completion tokens. Where more of them came from Digsite's cache, the time that a run would take is unknown."""
 
 
-def pilot(attempts: Iterable[Attempt], records: Iterable[Record], models: Models) -> PilotCosts:
+def pilot(attempts: Iterable[Attempt], records: Iterable[Record]) -> PilotCosts:
     """The seeds of a plan. Seeds beyond it and interrupted attempts take part in the clock alone."""
     tried: dict[str, list[Attempt]] = {}
     for attempt in attempts:
@@ -22,7 +21,7 @@ def pilot(attempts: Iterable[Attempt], records: Iterable[Record], models: Models
     wall = _wall(whole)
     at_work = sum(attempt.seconds for attempt in whole) / wall if wall else 0.0
     found = [(record, tried.get(record.key, [])) for record in records]
-    usages = [_usage(each, record, models) for record, each in found]
+    usages = [_usage(each) for _, each in found]
     fresh = sum(usage.completion_tokens for by_model in usages for usage in by_model.values())
     paid = sum(attempt.spent.total.paid.completion_tokens for _, each in found for attempt in each)
     timed = at_work > 0 and paid > 0 and paid >= _LEAST_PAID * fresh and all(each for _, each in found)
@@ -40,22 +39,14 @@ def pilot(attempts: Iterable[Attempt], records: Iterable[Record], models: Models
     )
 
 
-def _usage(attempts: Iterable[Attempt], record: Record, models: Models) -> dict[str, Usage]:
-    """By model, with an empty cache. The attempt that ended the seed has asked all again that an earlier one had; where
-    none has counted by model, the record's own counts."""
+def _usage(attempts: Iterable[Attempt]) -> dict[str, Usage]:
+    """By model, with an empty cache. The attempt that ended the seed has asked all again that an earlier one had."""
     ended = [attempt for attempt in attempts if attempt.ended in set(Status)]
     later = [attempt for attempt in attempts if attempt.ended == "completed"]
     total: dict[str, Usage] = {}
     for attempt in (*ended[-1:], *later):
         for model, spent in attempt.spent.by_model.items():
             total[model] = total.get(model, Usage()) + spent.fresh
-    if not total:
-        used = record.usage
-        asked = [(models.of(role).model, used[role]) for role in ROLES if used[role].calls]
-        measured = (*record.measurements, *(record.twin.measurements if record.twin else ()))
-        asked += [(one.assessment.model, Usage.total(one.usages["policy"])) for one in measured]
-        for name, usage in asked:
-            total[name] = total.get(name, Usage()) + usage
     return total
 
 

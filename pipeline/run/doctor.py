@@ -4,7 +4,6 @@ import asyncio
 import os
 import platform
 import shutil
-import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
@@ -31,6 +30,8 @@ _FALSE_YES, _UNREADABLE = 0.05, 4
 """Of the near misses; some 100 of them are wrong."""
 _MEMORY, _DISK = 2.0, 2.0
 """GiB that a run over a corpus of some ten thousand documents asks for, with room."""
+_UNBUILT = "none yet; each is built when its corpus is first used, in seconds"
+_DEMO = "none configured: the demo model runs in this process, needs no key and reads English only"
 Check = ProbeFinding
 """Of the machine, as of a model: what was found, and what to do where something is to be done."""
 
@@ -52,7 +53,7 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
     """
     prepare.check_models(config)
     hasty = {one.model: _hasty(one) for one in config.models.all() if not one.built_in}
-    found = [] if hasty else [Check(name="endpoint", ok=True, detail=_endpoint())]
+    found = [] if hasty else [Check(name="endpoint", ok=True, detail=_DEMO)]
     for name, model in hasty.items():
         for one in model.each():
             where = name if len(model.base_urls) == 1 else f"{name} at {one.base_url}"
@@ -150,13 +151,13 @@ def _judging(judges: tuple[ModelConfig, ...], llm: LLM) -> str:
 def checks(out: Path = Path("outputs")) -> list[Check]:
     """All checks, in the order in which a person would mend things. Starts the JVM, reads all shipped corpora."""
     asked: list[tuple[str, Callable[[], str]]] = [
-        ("python", _python),
+        ("python", lambda: f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         ("java", _java),
         ("memory", _memory),
         ("disk", lambda: _disk(out)),
         *[(f"corpus {name}", partial(_corpus, name)) for name in manifest.names()],
-        ("indexes", lambda: _indexes(out)),
-        ("endpoint", _endpoint),
+        ("indexes", lambda: ", ".join(index.built(out)) or _UNBUILT),
+        ("endpoint", lambda: _DEMO),
     ]
     return [_check(name, look) for name, look in asked]
 
@@ -168,12 +169,6 @@ def _check(name: str, look: Callable[[], str]) -> Check:
         return Check(name=name, ok=False, detail=str(error), remedy=error.remedy)
     except (DigsiteError, OSError) as error:
         return Check(name=name, ok=False, detail=str(error), remedy="fix the error above")
-
-
-def _python() -> str:
-    if sys.version_info[:2] not in ((3, 11), (3, 12)):
-        raise _Missing(platform.python_version(), "run 'make setup PYTHON=/path/to/python3.12'")
-    return f"{platform.python_version()} on {platform.system()} {platform.machine()}"
 
 
 def _java() -> str:
@@ -217,15 +212,6 @@ def _corpus(name: str) -> str:
         )
     unread = in_words(readers.skipped(found.reader, found.path))
     return "; ".join([f"{found.path.name}, {found.licence}", *([unread] if unread else [])])
-
-
-def _indexes(out: Path) -> str:
-    built = index.built(out)
-    return ", ".join(built) if built else "none yet; each is built when its corpus is first used, in seconds"
-
-
-def _endpoint() -> str:
-    return "none configured: the demo model runs in this process, needs no key and reads English only"
 
 
 def _language(config: RunConfig) -> str:

@@ -32,7 +32,6 @@ def cancelling(task: asyncio.Task[None], line: str) -> Iterator[Caught]:
         yield caught
         return
     loop = asyncio.get_running_loop()
-    timers: list[threading.Timer] = []
 
     def force() -> None:
         os.write(2, f"\ndigsite: {line}\n".encode())
@@ -42,16 +41,15 @@ def cancelling(task: asyncio.Task[None], line: str) -> Iterator[Caught]:
         if caught.signal:
             force()
         caught.signal = number
-        timers.append(timer := threading.Timer(GRACE, force))
-        timer.daemon = True
         timer.start()
         loop.call_soon_threadsafe(task.cancel)
 
+    timer = threading.Timer(GRACE, force)
+    timer.daemon = True
     before = {number: signal.signal(number, handle) for number in _SIGNALS}
     try:
         yield caught
     finally:
         for number, old in before.items():
             signal.signal(number, old)
-        for timer in timers:
-            timer.cancel()
+        timer.cancel()

@@ -9,6 +9,7 @@ from pathlib import Path
 from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError, unknown
+from pipeline.run.resume import resumable
 
 _SHARD = re.compile(r"-\d+-of-\d+$")
 
@@ -70,8 +71,6 @@ def spelled(name: str, out: Path | None) -> str:
 
 def reopened(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:
     """A run's folder and what it goes on with. It may have been begun from another working directory."""
-    from pipeline.run.resume import resumable
-
     folder = run_folder(name, out)
     config = resumable(folder)
     return folder, config.with_how(out=folder.parents[1])

@@ -23,7 +23,7 @@ from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
 from pipeline.run.reopening import each
 from pipeline.text.names import normalise
-from pipeline.types import Data, Rollout
+from pipeline.types import Data, Rollout, Stop
 
 ALL = "all"
 
@@ -70,6 +70,11 @@ class Scored(Data):
     """Was a passage of every supporting document seen?"""
     baseline: bool | None
     """The same of one search with the question, for as many passages."""
+    calls: int
+    """Carried out, that of the answer among them: with `format_errors`, the share of valid calls."""
+    format_errors: int
+    """Calls that could not be carried out, and turns without any."""
+    stop: Stop
 
 
 class SolverFigures(Data):
@@ -220,6 +225,9 @@ async def _scored(index: int, question: GoldQuestion, rollout: Rollout, retrieve
         seen=len(seen),
         recall=_all(wanted, {_document(passage_id) for passage_id in seen}),
         baseline=_all(wanted, {hit.passage.document_id for hit in once}),
+        calls=len(rollout.trajectory.calls) + bool(rollout.trajectory.final),
+        format_errors=rollout.trajectory.format_errors,
+        stop=rollout.trajectory.stop,
     )
 
 

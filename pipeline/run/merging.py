@@ -1,7 +1,6 @@
 """The shards of a run, joined into the run's own folder: their journals side by side, judged once over all."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 
@@ -54,13 +53,13 @@ def merge(shards: Sequence[Path], out: Path | None, watch: RunCallbacks) -> Merg
         at_work = [folder for folder in shards if not take_answers(folder, prepare.CACHE, place / prepare.CACHE)]
         facts.keep(target, corpus)
         found = dict(zip(map(str, shards), counts, strict=True))
-        with Run(config, corpus, folder=target, lock=nullcontext()) as run:
+        with Run(config, corpus, folder=target, locks=False) as run:
             run.keep()
             stages.export_run(run, watch)
             return Merged(
                 run=run.result(),
-                lines={name: one.good for name, one in found.items()},
-                damaged={name: one.damaged for name, one in found.items() if one.damaged},
+                lines={name: good for name, (good, _) in found.items()},
+                damaged={name: damaged for name, (_, damaged) in found.items() if damaged},
                 absent=absent(shards),
                 owed=run.owed(),
                 at_work=tuple(at_work),

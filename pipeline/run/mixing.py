@@ -106,7 +106,7 @@ class MixedRecords:
         traits = {quota.trait for quota in quotas}
         values, lineages, policy = dict[str, dict[str, str]](), dict[int, Lineage](), configs[0].gates.policy
         gates, measured = Gates(configs[0].gates), False
-        for place, record in merge(*map(self._plan, range(len(runs))), key=self._place):
+        for _, _, place, record in merge(*map(self._plan, range(len(runs)))):
             self._order[record.key] = place
             lineages.setdefault(place, record.lineage)
             if record.confirmed:
@@ -145,12 +145,10 @@ class MixedRecords:
     def environment(self, record: Record) -> Environment:
         return self._environments[self._order[record.key]]
 
-    def _plan(self, place: int) -> Iterator[tuple[int, Record]]:
-        return ((place, record) for record in self._runs[place])
-
-    def _place(self, found: tuple[int, Record]) -> tuple[str, str]:
-        place, record = found
-        return self._runs[place].journal.entries[record.key].head.order, record.key
+    def _plan(self, place: int) -> Iterator[tuple[str, str, int, Record]]:
+        """The records of one run, sorted by their place in its plan and their key."""
+        entries = self._runs[place].journal.entries
+        return ((entries[record.key].head.order, record.key, place, record) for record in self._runs[place])
 
     def _limit(
         self, values: dict[str, dict[str, str]], quotas: tuple[Quota, ...], pairs: int | None

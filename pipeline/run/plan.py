@@ -229,7 +229,9 @@ class PlanState:
 
     @property
     def complete(self) -> bool:
-        return self.passed == self._wanted or self.length >= self._most(self._passed_over) or self.no_yield
+        # The first seeds gave no chain, and no more will come of these texts.
+        no_yield = self._may_yield_nothing and self.length - self._passed_over == self._chainless == NO_YIELD
+        return no_yield or self.passed == self._wanted or self.length >= self._most(self._passed_over)
 
     def _most(self, passed_over: int) -> int:
         """Seeds that the plan may hold: those that were passed over count only where so many are to be run."""
@@ -239,11 +241,6 @@ class PlanState:
     def most(self) -> int:
         """As far as what has ended shows."""
         return self._most(self._passed_over + sum(head.reason == Stop.NO_WALK for head in self._ahead.values()))
-
-    @property
-    def no_yield(self) -> bool:
-        """The first seeds gave no chain, and no more will come of these texts."""
-        return self._may_yield_nothing and self.length - self._passed_over == self._chainless == NO_YIELD
 
     @property
     def exhausted(self) -> bool:

@@ -4,9 +4,7 @@ import hashlib
 import logging
 import shlex
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import orjson
 import polars as pl
@@ -28,7 +26,6 @@ from pipeline.store import review_marks
 from pipeline.store.amendments import Forks, Remeasurements, joined
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
-from pipeline.store.offsets import Offsets
 from pipeline.types import Record
 
 logger = logging.getLogger(__name__)
@@ -39,14 +36,13 @@ class RunRecords:
     forks, with what other solvers made of it, and with what was made up of its optional stages.
     """
 
-    def __init__(self, folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, folder: Path, config: RunConfig, include: tuple[str, ...] = (), journal: Journal | None = None
+    ) -> None:
         self.folder, self.config, self._include = folder, config, include
+        self.journal = journal or journal_of(folder)
         self.joined = joined(folder, forks=True)
         self._drops: dict[str, Drop] = {}
-
-    @cached_property
-    def journal(self) -> Journal:
-        return journal_of(self.folder)
 
     def __iter__(self) -> Iterator[Record]:
         for record, drop in judged(self.journal, self.config, self._include, self.joined):
@@ -65,12 +61,16 @@ class RunRecords:
     @property
     def source(self) -> str:
         """Digest of all that the rows are made from, whichever seed ended first."""
-        lines = ((entry.head.key, entry.path.name) for entry in self.journal.entries.values())
+        lines = ((entry.head.key, entry.path.name) for entry in list(self.journal.entries.values()))
         return source(self.folder, self.config, lines, self._include)
+
+    def exported(self) -> pl.LazyFrame | None:
+        """The table of the data set, where that was made from what the run holds now."""
+        return seed_table.current(self.folder / "dataset" / seed_table.NAME, self.source)
 
     def seeds(self) -> pl.LazyFrame:
         """The table of the data set, or one made now where that holds another state of the run."""
-        found = seed_table.current(self.folder / "dataset" / seed_table.NAME, self.source)
+        found = self.exported()
         return seed_table.frame(map(self.row, self)) if found is None else found
 
     def accepted(self) -> list[str]:
@@ -78,55 +78,28 @@ class RunRecords:
         return self.seeds().filter(ACCEPTED).select("key").collect()["key"].to_list()
 
 
-def journal_of(folder: Path) -> Journal:
+def journal_of(folder: Path, *, whole: bool = True) -> Journal:
     """The journal of a run, without the lines of others."""
-    return Journal(folder / "journal", run=read(folder).identity)
+    return Journal(folder / "journal", run=read(folder).identity, whole=whole)
 
 
-class Ended(NamedTuple):
-    """How the seeds of a run ended, so far."""
-
-    seeds: pl.LazyFrame
-    """Those of the plan."""
-    surplus: int
-    """How many ended beyond it."""
-
-
-def ended(folder: Path, config: RunConfig) -> Ended:
-    """From the table of the data set where that was made from what the run holds now; the journal, which may have
-    gigabytes, is then passed over and not read. Else from the journal, after a word about what is damaged in it."""
-    path, lines = folder / "dataset" / seed_table.NAME, _scanned(folder).lines()
-    table, count = seed_table.current(path, source(folder, config, lines)), len(lines)
-    if table is None or manifest_of(path.parent).missing or _touched(folder):
-        whole(folder, damaged=True)
-        found = RunRecords(folder, config)
-        table, count = found.seeds(), len(found.journal.entries)
-    return Ended(table, count - table.select(pl.len()).collect().item())
-
-
-def _touched(folder: Path) -> bool:
-    """Was a file of the journal written after the run's last result? Then its lines are read, since where they stand
-    says nothing of damage."""
-    counted = (folder / "result.json").stat().st_mtime_ns if (folder / "result.json").exists() else 0
-    return any(path.stat().st_mtime_ns > counted for path in folder.glob("journal/*.jsonl"))
-
-
-def _scanned(folder: Path) -> Offsets:
-    """Where the lines of the run's journal stand, all of them."""
-    offsets = Offsets(folder / "journal")
-    while offsets.advance():
-        pass
-    return offsets
+def ended(folder: Path, config: RunConfig) -> tuple[pl.LazyFrame, int]:
+    """How the seeds of a run ended, so far: those of the plan, and how many ended beyond it; after a word about what is
+    damaged in the journal."""
+    found = RunRecords(folder, config)
+    whole(folder, damaged=True, journal=found.journal)
+    seeds = found.seeds()
+    return seeds, len(found.journal.entries) - seeds.select(pl.len()).collect().item()
 
 
 def record_of(folder: Path, config: RunConfig, prefix: str) -> Record:
     """The one record, of the plan or beyond it, whose key begins so. Raises UsageError where there is none, or more."""
-    offsets = _scanned(folder)
-    keys = [key for key, _ in offsets.lines() if prefix and key.startswith(prefix)]
+    found = RunRecords(folder, config)
+    keys = [key for key in found.journal.entries if prefix and key.startswith(prefix)]
     if len(keys) != 1:
         problem = f"{len(keys)} keys of {folder} begin with" if keys else f"no seed of {folder} has the key"
         raise UsageError(f"{problem} '{prefix}'; 'digsite inspect RUN' lists the keys")
-    return RunRecords(folder, config).joined(offsets.read(keys[0]))
+    return found.read(keys[0])
 
 
 def source(folder: Path, config: RunConfig, lines: Iterable[tuple[str, str]], include: tuple[str, ...] = ()) -> str:
@@ -221,10 +194,9 @@ def whole(folder: Path, *, damaged: bool = False, journal: Journal | None = None
 
 def _lost(folder: Path, journal: Journal) -> int:
     """Damaged lines, but for those that a run has replaced, or the lines that are gone altogether."""
-    before = last_result(folder)
+    lost, before = journal.lost, last_result(folder)
     if before is None:
-        return journal.lost
-    lost = journal.lost
+        return lost
     if before.complete:
         # What had been lost by then has been run again, whether or not its key can still be seen.
         lost = min(lost, max(0, journal.damaged + journal.torn - before.damaged))

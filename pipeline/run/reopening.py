@@ -4,7 +4,7 @@ comes of each beside its journal as it ends.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -42,15 +42,14 @@ def opened(
     publish.whole(folder)
     config = recast(own)
     prepare.reach(config)
-    with ExitStack() as lock:
-        lock.enter_context(locked(folder))
+    with locked(folder):
         corpus = prepare.corpus(config)
         context = prepare.context(config, corpus, spent(folder, config) if spent else None)
         if context.config != config:
             raise UsageError(
                 f"{folder} was made with {config.retrieval.retriever}, which does not start here: see digsite doctor"
             )
-        with Run(own, corpus, folder=folder, lock=lock.pop_all()) as found:
+        with Run(own, corpus, folder=folder, locks=False) as found:
             yield found, context
 
 

@@ -1,6 +1,5 @@
 """What a run was begun with, and the refusal to go on with anything else."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +44,9 @@ def read(folder: Path) -> RunFile:
     read."""
     path = folder / NAME
     try:
-        text = path.read_bytes()
-        if _format(text) not in (None, FORMAT):
+        tree = orjson.loads(text := path.read_bytes())
+        # Before the rest is read, which may have another shape. The first format had no number.
+        if isinstance(tree, dict) and tree.get("format", 1) != FORMAT:
             raise UsageError(
                 f"{folder} was made by another version of Digsite; use that one, or start a new run in another --out"
             )
@@ -55,16 +55,8 @@ def read(folder: Path) -> RunFile:
         raise UsageError(f"{folder} is not a run: it has no {NAME}") from error
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValidationError as error:
+    except (orjson.JSONDecodeError, ValidationError) as error:
         raise StoreError(f"{path} is damaged; move {folder} elsewhere, or name another --out") from error
-
-
-def _format(text: bytes) -> Any:
-    """Before the rest is read, which may have another shape. None where it is no object; the first had no number."""
-    with suppress(orjson.JSONDecodeError):
-        if isinstance(tree := orjson.loads(text), dict):
-            return tree.get("format", 1)
-    return None
 
 
 def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
@@ -73,20 +65,24 @@ def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
     Raises UsageError, naming each change, where configuration, prompts, model, code or corpus are not as they were.
     """
     unchanged(folder, config, fingerprint)
-    file = RunFile(
-        config=config,
-        what=config.digested(),
-        digest=config.digest(),
-        corpus_fingerprint=fingerprint,
-        format=FORMAT,
-    )
+    what, digest = config.digested(), config.digest()
+    file = RunFile(config=config, what=what, digest=digest, corpus_fingerprint=fingerprint, format=FORMAT)
     write_json(folder / NAME, file.model_dump(mode="json"))
 
 
 def unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
     """Raises as `begin` does, and writes nothing."""
-    if (folder / NAME).exists():
-        _refuse_another(folder, read(folder), config, fingerprint)
+    if not (folder / NAME).exists():
+        return
+    kept = read(folder)
+    changed = [name for name, _, _ in differences(kept.what, config.digested())]
+    if kept.corpus_fingerprint != fingerprint:
+        changed.append("corpus (its texts)")
+    if changed:
+        raise UsageError(
+            f"{folder} was made with another {', '.join(changed)}; restore that to continue it, "
+            "or start a new run with `digsite generate` in another --out"
+        )
 
 
 def regate(folder: Path, gates: GateConfig | None, sft: SftConfig | None = None) -> RunConfig:
@@ -111,16 +107,5 @@ def regate(folder: Path, gates: GateConfig | None, sft: SftConfig | None = None)
 def resumable(folder: Path) -> RunConfig:
     """The configuration that the run in `folder` goes on with. Raises UsageError where it cannot: see `begin`."""
     kept = read(folder)
-    _refuse_another(folder, kept, kept.config, kept.corpus_fingerprint)
+    unchanged(folder, kept.config, kept.corpus_fingerprint)
     return kept.config
-
-
-def _refuse_another(folder: Path, kept: RunFile, config: RunConfig, fingerprint: str) -> None:
-    changed = [name for name, _, _ in differences(kept.what, config.digested())]
-    if kept.corpus_fingerprint != fingerprint:
-        changed.append("corpus (its texts)")
-    if changed:
-        raise UsageError(
-            f"{folder} was made with another {', '.join(changed)}; restore that to continue it, "
-            "or start a new run with `digsite generate` in another --out"
-        )

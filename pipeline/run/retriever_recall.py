@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+import polars as pl
+
 from pipeline.errors import UsageError
 from pipeline.retrieval.base import Retriever
-from pipeline.run.measuring import GoldQuestion, groups
+from pipeline.run.measuring import ALL, GoldQuestion, groups
 from pipeline.types import Data
 
 DEPTHS = (5, 10, 20, 100)
@@ -31,20 +33,16 @@ async def compare_retrievers(
             "whether they find these documents"
         )
     found = {name: await _least(asked, retriever) for name, retriever in retrievers.items()}
-    members: dict[str, list[int]] = {}
-    for number, question in enumerate(asked):
-        for group in groups(question):
-            members.setdefault(group, []).append(number)
+    rows = pl.DataFrame({"group": [groups(one) for one in asked], **found}).explode("group")
     return [
-        RetrieverRecall(
-            group=group,
-            retriever=name,
-            questions=len(numbers),
-            all_gold={str(k): sum(least[n] <= k for n in numbers) / len(numbers) for k in DEPTHS},
-        )
-        for group, numbers in sorted(members.items(), key=lambda pair: (pair[0] != "all", pair[0]))
-        for name, least in found.items()
+        RetrieverRecall(group=group, retriever=name, questions=len(part), all_gold=_shares(part[name]))
+        for (group,), part in rows.sort(pl.col("group") != ALL, "group").group_by("group", maintain_order=True)
+        for name in found
     ]
+
+
+def _shares(least: pl.Series) -> dict[str, float]:
+    return {str(k): sum(one <= k for one in least) / len(least) for k in DEPTHS}
 
 
 async def _least(questions: Sequence[GoldQuestion], retriever: Retriever) -> list[int]:

@@ -6,7 +6,7 @@ run gives the same bytes with one and without.
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from pipeline.corpus.language import english
 from pipeline.corpus.unread import in_words
 from pipeline.errors import BudgetExceeded
 from pipeline.loop.episode import run_seed
-from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, targets
+from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, targets
 from pipeline.run.batches import Batches, Submit
 from pipeline.run.plan import askable
 from pipeline.run.resume import unchanged
@@ -47,10 +47,8 @@ def read(config: RunConfig, watch: RunCallbacks) -> Corpus:
         logger.warning(
             "the demo model makes no questions without an answer: choose a --model for questions.unanswerable"
         )
-    for note in corpus.counts.noted:
+    for note in filter(None, [*corpus.counts.noted, in_words(corpus.counts.skipped)]):
         logger.warning("%s: %s", name, note)
-    if files := in_words(corpus.counts.skipped):
-        logger.warning("%s: %s", name, files)
     return corpus
 
 
@@ -91,16 +89,11 @@ def opened(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Itera
             stack.close()
             stack.enter_context(locked(at_work))
         facts.keep(at_work, corpus)
-        yield stack.enter_context(Run(context.config, corpus, folder=at_work, lock=nullcontext())), context
+        yield stack.enter_context(Run(context.config, corpus, folder=at_work, locks=False)), context
 
 
 async def generate(
-    config: RunConfig,
-    folder: Path | None,
-    watch: RunCallbacks,
-    *,
-    engine: Engine | None = None,
-    export: bool = True,
+    config: RunConfig, folder: Path | None, watch: RunCallbacks, *, engine: Engine | None = None, export: bool = True
 ) -> RunResult:
     """All stages, for a run that begins or, in `folder`, goes on; its seeds run in this process, unless an `engine` is
     given. Raises BudgetExceeded, as all that ends the work on seeds, but only once what there is was exported.
@@ -140,8 +133,6 @@ async def run_seeds(run: Run, context: RunContext, watch: RunCallbacks, engine: 
 
 def export_run(run: Run, watch: RunCallbacks) -> None:
     """Write the data set and the report of what there is."""
-    from pipeline.run import publish
-
     run.begin(watch)  # where no seed was owed
     watch.stage("exporting")
     # What could not be run again, as where the budget is used up, is logged and holds back nothing that is there.

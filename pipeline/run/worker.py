@@ -6,7 +6,6 @@ share one event loop, and so the limits of its endpoints.
 """
 
 import asyncio
-import hashlib
 import os
 import platform
 import secrets
@@ -25,7 +24,7 @@ from pydantic import Field
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.errors import DigsiteError, ProviderError, UsageError, WorkerError
+from pipeline.errors import DigsiteError, UsageError, WorkerError
 from pipeline.llm.base import LLM
 from pipeline.llm.ledger import Spent
 from pipeline.llm.routed import Routed
@@ -34,10 +33,11 @@ from pipeline.run import prepare
 from pipeline.run.attempts import Attempt, attempted
 from pipeline.run.plan import Order, Planned
 from pipeline.store.cache import BatchCache, Cache
+from pipeline.store.files import checksum
 from pipeline.store.journal import encode, headed
 from pipeline.store.scratch import Scratch
 from pipeline.store.shipped_folders import folder
-from pipeline.types import Data, Record, Seed
+from pipeline.types import Data, Record, Seed, sha256
 
 _opening = threading.Lock()
 _scratch = cache(Scratch)
@@ -69,8 +69,7 @@ class Failure(Data):
     kind: str
     """The name of the error."""
     line: str
-    then: Literal["", "pause", "requeue", "stop"] = ""
-    """Of a ProviderError."""
+    then: Literal["pause", "requeue", "stop"]
 
 
 class BatchOutcome(Data):
@@ -171,10 +170,9 @@ async def _tried(
 
 
 def _failure(error: Exception, worker: str) -> Failure:
-    known = isinstance(error, DigsiteError)
-    line = str(error) if known else f"{type(error).__name__}: {error}"
-    then = error.then if isinstance(error, ProviderError) else ""
-    return Failure(kind=type(error).__name__, line=f"{line} (worker {worker})", then=then)
+    kind, known = type(error).__name__, isinstance(error, DigsiteError)
+    line = f"{error if known else f'{kind}: {error}'} (worker {worker})"
+    return Failure(kind=kind, line=line, then=getattr(error, "then", "stop"))
 
 
 def _opened_for(batch: Batch) -> _Opened:
@@ -226,9 +224,7 @@ def machine() -> str:
 @cache
 def code() -> str:
     """The version of the package, with a digest of its files and prompts: a checkout changes without its version."""
-    digest = hashlib.sha256()
-    here = Path(__file__).parents[1]
-    for root, pattern in ((here, "**/*.py"), (here, "**/*.toml"), (folder("prompts"), "**/*.md")):
-        for path in sorted(root.glob(pattern)):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\n" + path.read_bytes())
-    return f"{version('digsite')}+{digest.hexdigest()[:12]}"
+    here, prompts = Path(__file__).parents[1], folder("prompts")
+    paths = [*sorted(here.rglob("*.py")), *sorted(here.rglob("*.toml")), *sorted(prompts.rglob("*.md"))]
+    digest = sha256("\n".join(f"{path.name} {checksum(path)}" for path in paths))
+    return f"{version('digsite')}+{digest[:12]}"

@@ -8,13 +8,12 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as RoutingError
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 
 from pipeline.analysis.run_source import Library
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.serve.http_server import Guard
 from pipeline.view import layout, reviewing, routes
-from pipeline.view.page_cache import PageCache
 
 _HEADERS = {
     "content-security-policy": (
@@ -31,12 +30,12 @@ _HEADERS = {
 
 def create(library: Library) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.library, app.state.kept = library, PageCache()
+    app.state.library, app.state.kept = library, {}
     app.state.token = secrets.token_urlsafe()
     app.mount("/static", StaticFiles(directory=layout.STATIC))
     app.include_router(routes.router)
     app.include_router(reviewing.router)
-    app.add_middleware(_Fenced)
+    app.add_middleware(BaseHTTPMiddleware, dispatch=_fenced)
     app.add_middleware(Guard, token="")
     app.add_exception_handler(RoutingError, _missing)
     app.add_exception_handler(KeyError, _missing)
@@ -44,30 +43,18 @@ def create(library: Library) -> FastAPI:
     return app
 
 
-class _Fenced:
-    """ASGI middleware: what the pages may load and do, and no request that another site's page sends to change
-    something."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def fenced(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                more = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-                message = {**message, "headers": [*message.get("headers", ()), *more]}
-            await send(message)
-
-        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD") and not _own(Request(scope)):
-            answer = layout.shown("trouble.html.j2", status=403, title="Refused", line="another site sent this request")
-            await answer(scope, receive, fenced)
-            return
-        await self._app(scope, receive, fenced if scope["type"] == "http" else send)
+async def _fenced(request: Request, answer: RequestResponseEndpoint) -> Response:
+    """What the pages may load and do, and no request that another site's page sends to change something."""
+    if request.method in ("GET", "HEAD") or _own(request):
+        found = await answer(request)
+    else:
+        found = layout.shown("trouble.html.j2", status=403, title="Refused", line="another site sent this request")
+    found.headers.update(_HEADERS)
+    return found
 
 
 def _own(request: Request) -> bool:
-    origin = request.headers.get("origin")
-    return origin == f"{request.url.scheme}://{request.headers.get('host', '')}"
+    return request.headers.get("origin") == f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 
 async def _missing(request: Request, error: Exception) -> Response:

@@ -3,67 +3,63 @@
 Fields that are not declared here are ignored: clients send much that a model without weights has no use for.
 """
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from pydantic import Field
 
 from pipeline.config.sampling import Sampling
 from pipeline.llm.base import Completion, Request, Schema, Tool
-from pipeline.types import Message, ToolCall
+from pipeline.types import Data, Message, ToolCall
 
 
-@dataclass(frozen=True)
-class _Called:
+class _Sent(Data, extra="ignore"):
+    """What a client sends."""
+
+
+class _Called(_Sent):
     name: str
     arguments: str = ""
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(_Sent):
     """A call of the history, or the tool that must be called."""
 
     function: _Called
     id: str = ""
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(_Sent):
     text: str
 
 
-@dataclass(frozen=True)
-class _Message:
+class _Message(_Sent):
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: str | list[_Part] | None = None
     tool_calls: list[_Call] | None = None
     tool_call_id: str | None = None
 
 
-@dataclass(frozen=True)
-class _Function:
+class _Function(_Sent):
     name: str
     description: str | None = None
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = Field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Tool:
+class _Tool(_Sent):
     function: _Function
 
 
-@dataclass(frozen=True)
-class _Schema:
+class _Schema(_Sent):
     name: str
-    schema: dict[str, Any]
+    body: dict[str, Any] = Field(alias="schema")
 
 
-@dataclass(frozen=True)
-class _Format:
+class _Format(_Sent):
     type: Literal["text", "json_schema"]
     json_schema: _Schema | None = None
 
 
-@dataclass(frozen=True)
-class ChatRequest:
+class ChatRequest(_Sent):
     """The fields of a request that are read."""
 
     model: str
@@ -87,12 +83,9 @@ def model_request(body: ChatRequest, sample: int) -> Request:
     return Request(
         model=body.model,
         messages=tuple(map(_message, body.messages)),
-        tools=tuple(
-            Tool(name=tool.name, description=tool.description or "", parameters=tool.parameters)
-            for tool in (one.function for one in body.tools or ())
-        ),
+        tools=tuple(_tool(one.function) for one in body.tools or ()),
         tool_choice=choice if isinstance(choice, str) else choice.function.name,
-        output=Schema(name=output.name, body=output.schema) if output else None,
+        output=Schema(name=output.name, body=output.body) if output else None,
         sampling=Sampling(
             temperature=plain.temperature if body.temperature is None else body.temperature,
             top_p=plain.top_p if body.top_p is None else body.top_p,
@@ -100,6 +93,10 @@ def model_request(body: ChatRequest, sample: int) -> Request:
         ),
         sample=sample,
     )
+
+
+def _tool(tool: _Function) -> Tool:
+    return Tool(name=tool.name, description=tool.description or "", parameters=tool.parameters)
 
 
 def _message(message: _Message) -> Message:
@@ -123,16 +120,12 @@ def chat_completion(completion: Completion, model: str) -> dict[str, Any]:
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in completion.message.tool_calls
         ]
-    usage = completion.usage
+    counts = ("prompt_tokens", "completion_tokens", "total_tokens")
     return {
         "id": "chatcmpl-0",
         "object": "chat.completion",
         "created": 0,
         "model": model,
         "choices": [{"index": 0, "message": message, "finish_reason": completion.finish.value, "logprobs": None}],
-        "usage": {
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "total_tokens": usage.total_tokens,
-        },
+        "usage": {name: getattr(completion.usage, name) for name in counts},
     }

@@ -11,9 +11,7 @@ import ipaddress
 import logging
 import os
 import re
-import signal
 import socket
-import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -38,7 +36,6 @@ logger = logging.getLogger(__name__)
 _GRACE = 5
 """Seconds that requests in progress have after a signal."""
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+))(?::\d{1,5})?")
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class ServerConfig(Data):
@@ -54,19 +51,16 @@ class ServerConfig(Data):
         if not re.fullmatch(r"[!-~]*", token):
             raise UsageError(f"the environment variable {self.token_env} holds no token: use ASCII without spaces")
         if not token and not _loopback(self.host):
-            raise UsageError(
-                f"{self.host} can be reached from other machines: put a token into the environment variable "
-                f"{self.token_env}, which clients then send as 'Authorization: Bearer ...'"
-            )
+            line = f"{self.host} can be reached from other machines: put a token into the environment variable"
+            raise UsageError(f"{line} {self.token_env}, which clients then send as 'Authorization: Bearer ...'")
         return token
 
     def bind(self) -> socket.socket:
         """A listening socket. Raises UsageError where the address cannot be had, or the token is missing."""
         self.token()
         try:
-            kind, _, _, _, address = socket.getaddrinfo(
-                self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-            )[0]
+            found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            kind, _, _, _, address = found[0]
             listening = socket.socket(kind, socket.SOCK_STREAM)
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
@@ -121,16 +115,10 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Like uvicorn's own, which raises the signal again at the end: for a server it is the ordinary end."""
-        if threading.current_thread() is not threading.main_thread():
+        """As uvicorn does, but the signal is not raised again at the end: for a server it is the ordinary end."""
+        with super().capture_signals():
             yield
-            return
-        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            self._captured_signals.clear()
 
 
 class JsonRoute(APIRoute):

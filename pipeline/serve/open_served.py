@@ -69,7 +69,6 @@ def read_environment(file: Path) -> Environment:
         raise UsageError(f"{file} is not the environment of a data set: name its '{_FILE}'") from error
     ours = environment(RunConfig())
     if (found.tools, found.observation) != (ours.tools, ours.observation):
-        raise UsageError(
-            f"{file} needs other tools or another rendering than this version has; use the version that wrote it"
-        )
+        line = "needs other tools or another rendering than this version has; use the version that wrote it"
+        raise UsageError(f"{file} {line}")
     return found

@@ -103,17 +103,6 @@ class CallResponse(Data):
     shown: list[str]
 
 
-class ServedEnvironment(Data):
-    environment: Environment
-    fixed: bool
-    corpus: str
-    corpus_fingerprint: str
-    licence: str
-    attribution: str
-    passages: int
-    retriever: str
-
-
 def router(served: Served) -> APIRouter:
     service, routes = _Service(served), APIRouter(route_class=JsonRoute)
     routes.post("/retrieve")(service.retrieve)
@@ -164,23 +153,31 @@ class _Service:
         state.calls = [Call(id="", tool="search", argument="", passage_ids=())] * request.calls
         arguments = request.arguments if isinstance(request.arguments, str) else json.dumps(request.arguments)
         call = ToolCall(id="", name=request.name, arguments=arguments)
-        content, good = await carry_out(self._toolbox(retriever), state, call, request.place)
+        environment = self._served.environment
+        toolbox = Toolbox(
+            tools=environment.tools,
+            limits=environment.limits,
+            retriever=retriever,
+            k=environment.k,
+            accept=lambda arguments, state: parse_arguments(AnswerArguments, arguments),
+        )
+        content, good = await carry_out(toolbox, state, call, request.place)
         made = len(state.calls) - request.calls
         shown = [key for key in state.passages if key not in known]
         return CallResponse(content=content, ok=good, calls=request.calls + made, shown=[*request.shown, *shown])
 
-    async def environment(self) -> ServedEnvironment:
+    async def environment(self) -> dict[str, Any]:
         served, manifest = self._served, self._served.corpus.manifest
-        return ServedEnvironment(
-            environment=served.environment,
-            fixed=served.fixed,
-            corpus=manifest.name,
-            corpus_fingerprint=served.corpus.fingerprint,
-            licence=manifest.licence,
-            attribution=manifest.attribution,
-            passages=len(served.corpus.passages),
-            retriever=served.engine,
-        )
+        return {
+            "environment": served.environment,
+            "fixed": served.fixed,
+            "corpus": manifest.name,
+            "corpus_fingerprint": served.corpus.fingerprint,
+            "licence": manifest.licence,
+            "attribution": manifest.attribution,
+            "passages": len(served.corpus.passages),
+            "retriever": served.engine,
+        }
 
     async def health(self) -> dict[str, str]:
         return {"status": "ok"}
@@ -203,16 +200,6 @@ class _Service:
         passages = self._served.overlays(question_id)
         over = Overlay(self._served.retriever, passages) if passages else self._served.retriever
         return over, {passage.shown_id: passage for passage in passages}
-
-    def _toolbox(self, retriever: Retriever) -> Toolbox:
-        environment = self._served.environment
-        return Toolbox(
-            tools=environment.tools,
-            limits=environment.limits,
-            retriever=retriever,
-            k=environment.k,
-            accept=lambda arguments, state: parse_arguments(AnswerArguments, arguments),
-        )
 
 
 def _document(hit: Hit, request: RetrieveRequest) -> dict[str, Any]:

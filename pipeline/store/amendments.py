@@ -4,7 +4,6 @@ records on reading.
 A line is `{"sha256": ..., "<kind>": {...}}`. A torn or damaged line is no line, and can be written again.
 """
 
-import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -14,12 +13,10 @@ from typing import Any, Generic, TypeVar, cast
 from pydantic import ValidationError
 
 from pipeline.errors import StoreError
+from pipeline.store.checked_lines import checked, files_of_lines, hash_of, line_at, scanned
 from pipeline.store.files import Appender
-from pipeline.store.line_files import files_of_lines
-from pipeline.store.offsets import Place
 from pipeline.types import CompletedStages, Fork, PolicyMeasurement, Record, twin_key
 
-_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","([a-z]+)":(.*)\}\n', re.DOTALL)
 T = TypeVar("T", bound=Fork | PolicyMeasurement | CompletedStages)
 
 
@@ -33,11 +30,16 @@ class _Additions(Generic[T]):
     def __init__(self, folder: Path, kind: str, model: type[T], name: Callable[[str, T], Any]) -> None:
         """`name` takes the stem of the value's file and the value; names are sorted."""
         self.damaged = 0
-        self._folder, self._kind, self._model, self._name = folder, kind, model, name
+        self._folder, self._kind, self._model, self._name = folder, kind.encode(), model, name
+        self._pattern = re.compile(rb'\{"sha256":"([0-9a-f]{64})","%b":(.*)\}\n' % self._kind, re.DOTALL)
         self._appenders: dict[str, Appender] = {}
-        self._places: dict[str, dict[Any, Place]] = defaultdict(dict)
+        self._places: dict[str, dict[Any, tuple[Path, int]]] = defaultdict(dict)
         for path in files_of_lines(folder):
-            self._index(path)
+            for offset, _, match in scanned(path, self._pattern):
+                if value := self._value(match):
+                    self._places[value.key].setdefault(name(path.stem, value), (path, offset))
+                else:
+                    self.damaged += 1
 
     def append(self, file: str, value: T) -> None:
         """Write one value durably. Nothing is written if its name is there already."""
@@ -48,8 +50,8 @@ class _Additions(Generic[T]):
         if file not in self._appenders:
             self._appenders[file] = Appender(path)
         body = value.model_dump_json().encode()
-        line = b'{"sha256":"%b","%b":%b}' % (_sha256(body), self._kind.encode(), body)
-        self._places[value.key][name] = Place(path, self._appenders[file].append(line))
+        line = b'{"sha256":"%b","%b":%b}' % (hash_of(body), self._kind, body)
+        self._places[value.key][name] = path, self._appenders[file].append(line)
 
     def has(self, key: str, name: Any) -> bool:
         return name in self._places.get(key, {})
@@ -57,9 +59,7 @@ class _Additions(Generic[T]):
     def get(self, key: str, name: Any) -> T:
         """One value. Raises KeyError where there is none."""
         path, offset = self._places[key][name]
-        with path.open("rb") as file:
-            file.seek(offset)
-            value = self._value(file.readline())
+        value = self._value(checked(self._pattern, line_at(path, offset)))
         if value is None:
             raise StoreError(f"{path} was damaged while it was read; repeat the command")
         return value
@@ -73,22 +73,9 @@ class _Additions(Generic[T]):
             appender.close()
         self._appenders = {}
 
-    def _index(self, path: Path) -> None:
-        offset = 0
-        with path.open("rb") as file:
-            for line in file:
-                value = self._value(line)
-                self.damaged += value is None
-                if value:
-                    self._places[value.key].setdefault(self._name(path.stem, value), Place(path, offset))
-                offset += len(line)
-
-    def _value(self, line: bytes) -> T | None:
-        match = _LINE.fullmatch(line)
-        if match is None or match[2] != self._kind.encode() or _sha256(match[3]) != match[1]:
-            return None
+    def _value(self, match: re.Match[bytes] | None) -> T | None:
         try:
-            return cast(T, self._model.model_validate_json(match[3]))
+            return cast(T, self._model.model_validate_json(match[2])) if match else None
         except ValidationError:
             return None
 
@@ -188,7 +175,3 @@ def _measured_again(record: Record, others: Iterable[PolicyMeasurement]) -> Reco
 def _new(known: Iterable[PolicyMeasurement], found: Iterable[PolicyMeasurement]) -> list[PolicyMeasurement]:
     orders = {one.order for one in known}
     return [one for one in found if one.order not in orders]
-
-
-def _sha256(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest().encode()

@@ -72,22 +72,16 @@ class Cache:
             finally:
                 self._db.execute("DETACH DATABASE other")
 
-    def flush(self) -> None:
-        """Let the file itself hold all answers, as far as other processes let it, for who cannot read the `-wal`."""
-        with self._errors():
-            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-
     def close(self) -> None:
         """Done at the end of the process too, for whoever has not: the file alone then holds every answer."""
         with self._lock:
             self._end()
 
     def _prepare(self) -> None:
-        self._db.execute("BEGIN")
-        version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        application = self._db.execute("PRAGMA application_id").fetchone()[0]
-        tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        self._db.execute("COMMIT")
+        found = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
+        application, version, tables = self._db.execute(
+            f"{found} FROM pragma_application_id, pragma_user_version"
+        ).fetchone()
         if tables and (application, version) != (_APPLICATION, _VERSION):
             raise StoreError(f"{self.path} is not a cache of this version of digsite; move it elsewhere and repeat")
         self._db.execute("PRAGMA journal_mode = WAL")

@@ -88,24 +88,33 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     StoreError. The body may write with anything (pyarrow, a JVM); all is synced before the rename.
     """
     building = path.with_name(path.name + ".incomplete")
-    with clear_errors(path), _claimed(building):
+    with growing_folder(building, wait=False) as install:
+        emptied(building)
         try:
             yield building
-            _install(building, path)
+            install(path)
         except BaseException:
             shutil.rmtree(building, ignore_errors=True)
             raise
 
 
 @contextmanager
-def growing_folder(building: Path) -> Iterator[Callable[[Path], None]]:
+def growing_folder(building: Path, *, wait: bool = True) -> Iterator[Callable[[Path], None]]:
     """A folder that keeps what is in it when the body fails or is killed, so that the next one goes on from there.
 
-    Yields a function that moves it to its final place. Waits for another process that is building in it.
+    Yields a function that moves it to its final place. Waits for another process that is building in it, or else
+    raises StoreError.
     """
+
+    def lock(handle: int) -> None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError as error:
+            raise StoreError(f"another process is building {building}; wait until it is done") from error
+
     with clear_errors(building):
         made = [place for place in (building, *building.parents) if not place.exists()]
-        handle = open_locked(building, os.O_RDONLY, lambda handle: fcntl.flock(handle, fcntl.LOCK_EX), building)
+        handle = open_locked(building, os.O_RDONLY, lock, building)
         try:
             yield lambda path: _install(building, path)
         finally:
@@ -160,8 +169,8 @@ def remove(path: Path) -> None:
 def discard_unfinished(folder: Path, pattern: str) -> None:
     """Remove the folders that `growing_folder` has left and that nobody builds in."""
     for building in folder.glob(f"{pattern}.incomplete"):
-        with suppress(StoreError, OSError), _claimed(building):
-            building.rmdir()
+        with suppress(StoreError, OSError), growing_folder(building, wait=False):
+            emptied(building)
 
 
 def checksum(path: Path) -> str:
@@ -175,22 +184,6 @@ def folder_of(owner: object) -> Path:
     path = Path(tempfile.mkdtemp(prefix="digsite-"))
     weakref.finalize(owner, shutil.rmtree, path, ignore_errors=True)
     return path
-
-
-@contextmanager
-def _claimed(building: Path) -> Iterator[None]:
-    """Hold an exclusive lock on the folder, made empty."""
-    building.mkdir(parents=True, exist_ok=True)
-    handle = os.open(building, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StoreError(f"another process is building {building}; wait until it is done") from error
-        emptied(building)
-        yield
-    finally:
-        os.close(handle)
 
 
 def standing(path: Path) -> Path:

@@ -7,22 +7,24 @@ clock had ended and that was run again. A line that is torn or damaged, or that 
 seed is owed again.
 """
 
-import hashlib
 import re
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
 from pipeline.errors import StoreError
+from pipeline.store.checked_lines import checked, files_of_lines, hash_of, line_at, scanned
 from pipeline.store.files import Appender
-from pipeline.store.line_files import files_of_lines
 from pipeline.types import Record, Slotted, Status, sha256
 from pipeline.types.data import slotted
 
 _KEY = re.compile(rb'"key":"([0-9a-f]{64})"')
 _LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})",("head":(\{[^{}]*\}),"record":(.*)\})\n?', re.DOTALL)
+_AT_ONCE = 64 << 20
+"""Bytes of a file that are read before others get a turn."""
 
 _RECORD = re.compile(
     rb'\{"key":"([0-9a-f]{64})","seed":(\{.*?\}),"status":("[a-z]+"),"reason":("(?:[^"\\]|\\.)*")', re.DOTALL
@@ -77,15 +79,28 @@ class Journal:
     `duplicates`, `damaged` and `torn` count the lines that are not used; those of another run than `run` are damaged.
     """
 
-    def __init__(self, folder: Path, writer: str = "main", *, run: RunIdentity | None = None) -> None:
-        self._run = run
+    def __init__(
+        self, folder: Path, writer: str = "main", *, run: RunIdentity | None = None, whole: bool = True
+    ) -> None:
+        """Unless it is `whole` from the start, `advance` reads it."""
+        self._folder, self._run, self._lock = folder, run, Lock()
         self.entries: dict[str, Entry] = {}
-        self.duplicates = self.damaged = self.torn = 0
+        self.duplicates = self.damaged = 0
+        self._read_to: dict[Path, int] = {}
         self._unread: list[str] = []
+        self._torn: dict[Path, str] = {}
         self._path = folder / f"{writer}.jsonl"
         self._appender: Appender | None = None
-        for path in files_of_lines(folder):
-            self._index(path)
+        while whole and self.advance():
+            pass
+
+    def advance(self) -> bool:
+        """Read some more of the files, to which others may be adding. False once all that stands in them is known."""
+        with self._lock:
+            for path in files_of_lines(self._folder):
+                if self._read_to.get(path, 0) < path.stat().st_size and self._index(path):
+                    return True
+        return False
 
     def append(self, record: Record, order: str, seconds: float | None = None) -> bool:
         """Write one finished seed, to stay. False, and nothing written, if its key is there already. `seconds` are what
@@ -100,13 +115,18 @@ class Journal:
         return True
 
     @property
+    def torn(self) -> int:
+        return len(self._torn)
+
+    @property
     def lost(self) -> int:
         """Lines that are torn or damaged, without those whose seed has another line: it has been run again."""
-        return sum(key not in self.entries for key in self._unread)
+        return sum(key not in self.entries for key in (*self._unread, *self._torn.values()))
 
     def heads(self) -> list[Head]:
         """All heads in the order of the plan."""
-        return sorted((entry.head for entry in self.entries.values()), key=lambda head: (head.order, head.key))
+        heads = [entry.head for entry in list(self.entries.values())]
+        return sorted(heads, key=lambda head: (head.order, head.key))
 
     def read(self, key: str) -> Record:
         """One record. Raises KeyError for an unknown key."""
@@ -123,21 +143,26 @@ class Journal:
             self._appender.close()
             self._appender = None
 
-    def _index(self, path: Path) -> None:
-        offset = 0
-        with path.open("rb") as file:
-            for line in file:
-                if not line.endswith(b"\n"):
-                    self.torn += 1
-                    self._unread.append(_key(line))
-                elif (head := _head(line, self._run)) is None:
-                    self.damaged += 1
-                    self._unread.append(_key(line))
-                elif self.stands(head):
-                    self.duplicates += 1
-                else:
-                    self.entries[head.key] = Entry(head, path, offset)
-                offset += len(line)
+    def _index(self, path: Path) -> bool:
+        """Was there a whole line? The last one may be in the middle of being written."""
+        begin = end = self._read_to.get(path, 0)
+        self._torn.pop(path, None)
+        for offset, line, match in scanned(path, _LINE, begin):
+            if not line.endswith(b"\n"):
+                self._torn[path] = _key(line)
+                break
+            end = offset + len(line)
+            if (head := _head(line, match, self._run)) is None:
+                self.damaged += 1
+                self._unread.append(_key(line))
+            elif self.stands(head):
+                self.duplicates += 1
+            else:
+                self.entries[head.key] = Entry(head, path, offset)
+            if end - begin > _AT_ONCE:
+                break
+        self._read_to[path] = end
+        return end > begin
 
 
 def headed(record: Record, order: str, seconds: float | None = None) -> Head:
@@ -156,16 +181,7 @@ def headed(record: Record, order: str, seconds: float | None = None) -> Head:
 def encode(head: Head, record: Record) -> bytes:
     """The line of a record, without its line end."""
     body = b'"head":%b,"record":%b}' % (_HEADS.dump_json(head), record.model_dump_json().encode())
-    return b'{"sha256":"%b",%b' % (hashlib.sha256(body).hexdigest().encode(), body)
-
-
-def _whole(line: bytes) -> re.Match[bytes] | None:
-    match = _LINE.fullmatch(line)
-    if match is None:
-        return None
-    # A view: a line may have megabytes, and there may be hundreds of thousands of them.
-    body = memoryview(line)[slice(*match.span(2))]
-    return match if hashlib.sha256(body).hexdigest().encode() == match[1] else None
+    return b'{"sha256":"%b",%b' % (hash_of(body), body)
 
 
 def _key(line: bytes) -> str:
@@ -174,8 +190,7 @@ def _key(line: bytes) -> str:
     return found[1].decode() if found else ""
 
 
-def _head(line: bytes, run: RunIdentity | None) -> Head | None:
-    match = _whole(line)
+def _head(line: bytes, match: re.Match[bytes] | None, run: RunIdentity | None) -> Head | None:
     begin = _RECORD.match(line, match.start(4)) if match else None
     if match is None or begin is None:
         return None
@@ -191,14 +206,12 @@ def _head(line: bytes, run: RunIdentity | None) -> Head | None:
 
 def record_at(path: Path, offset: int) -> Record:
     """The record whose line begins there. Raises StoreError where it is damaged, or of another version."""
-    with path.open("rb") as file:
-        file.seek(offset)
-        return decode(file.readline(), f"{path}, byte {offset}")
+    return decode(line_at(path, offset), f"{path}, byte {offset}")
 
 
 def decode(line: bytes, source: str) -> Record:
     """The record of a line. Raises StoreError, naming its source, where it is damaged, or of another version."""
-    match = _whole(line)
+    match = checked(_LINE, line)
     if match is None:
         raise StoreError(f"{source} was damaged while it was read; repeat the command")
     try:

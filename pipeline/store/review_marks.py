@@ -2,7 +2,6 @@
 
 import fcntl
 import getpass
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -59,10 +58,6 @@ class Mark(Data):
     """When, in ISO 8601."""
 
     @property
-    def said(self) -> tuple[bool | None, bool | None, bool | None, str]:
-        return self.right, self.unique, self.natural, self.note
-
-    @property
     def answered(self) -> bool:
         """Did the person answer anything that is asked?"""
         return any(getattr(self, name) is not None for name in ASKED)
@@ -84,7 +79,7 @@ def add(folder: Path, marks: Iterable[Mark]) -> None:
         with closing(Appender(path)) as lines:
             for mark in marks:
                 known = before.get((mark.key, mark.reviewer), Mark(key=mark.key, reviewer=mark.reviewer, at=""))
-                if known.said != mark.said:
+                if mark.model_copy(update={"at": known.at}) != known:
                     lines.append(mark.model_dump_json().encode())
 
 
@@ -103,10 +98,6 @@ def read(folder: Path) -> dict[tuple[str, str], Mark]:
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Wait for other writers: opening the file would cut off a line that one of them is in the middle of."""
-    with clear_errors(path):
-        handle = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
+    with clear_errors(path), path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from pipeline.store.files import clear_errors
 
@@ -11,27 +12,22 @@ from pipeline.store.files import clear_errors
 class RowFile:
     """`done`: the rows that are in the file, a multiple of those of a part."""
 
-    def __init__(self, handle: int, done: int) -> None:
-        self._handle, self.done = handle, done
+    def __init__(self, file: IO[bytes], done: int) -> None:
+        self._file, self.done = file, done
 
     def append(self, rows: bytes) -> None:
         """Write a part, so that it stays once this returns."""
-        left = memoryview(rows)
-        while left:
-            left = left[os.write(self._handle, left) :]
-        os.fsync(self._handle)
+        self._file.write(rows)
+        self._file.flush()
+        os.fsync(self._file.fileno())
 
 
 @contextmanager
 def row_file(path: Path, header: bytes, row: int, part: int) -> Iterator[RowFile]:
     """The file, cut after its last whole part. `row`: bytes; `part`: rows. Raises StoreError."""
-    with clear_errors(path):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-        try:
-            done = max(0, os.fstat(handle).st_size - len(header)) // row // part * part
-            os.ftruncate(handle, len(header) + done * row if done else 0)
-            if not done:
-                os.write(handle, header)
-            yield RowFile(handle, done)
-        finally:
-            os.close(handle)
+    with clear_errors(path), path.open("ab") as file:
+        done = max(0, path.stat().st_size - len(header)) // row // part * part
+        file.truncate(len(header) + done * row if done else 0)
+        if not done:
+            file.write(header)
+        yield RowFile(file, done)

@@ -3,12 +3,12 @@
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 from pipeline.errors import StoreError
 from pipeline.store.cache import Cache
+from pipeline.store.checked_lines import line_at
 from pipeline.store.files import atomic_file, clear_errors
 from pipeline.store.journal import Entry, Head, Journal, RunIdentity, record_at
 from pipeline.store.lock import locked
@@ -18,22 +18,15 @@ ANSWERS = "answers"
 """The folder, in that of a run, in which workers keep what they have paid for until it is taken over."""
 
 
-class JoinedLines(NamedTuple):
-    """How many lines of a shard's journal are good, and how many were left out."""
-
-    good: int
-    damaged: int
-
-
 def join_journals(
     folder: Path, shards: Sequence[Path], run: RunIdentity | None, planned: Callable[[Head], bool]
-) -> list[JoinedLines]:
-    """Add to the journal in `folder` the lines of seeds that it lacks; what each shard's journal has. A line that is
-    not `planned`, or whose record cannot be read, is damaged.
+) -> list[tuple[int, int]]:
+    """Add to the journal in `folder` the lines of seeds that it lacks; how many lines of each shard's journal are good,
+    and how many are left out: they are damaged or not `planned`, or their record cannot be read.
 
     It stays one file, as that of a run without shards. A process may be adding to a shard's journal meanwhile.
     """
-    joined, counts, new = Journal(folder, run=run), list[JoinedLines](), list[Entry]()
+    joined, counts, new = Journal(folder, run=run), list[tuple[int, int]](), list[Entry]()
     for shard in shards:
         journal = Journal(shard, run=run)
         added = {key: entry for key, entry in journal.entries.items() if not joined.stands(entry.head)}
@@ -41,15 +34,13 @@ def join_journals(
         new += good.values()
         joined.entries |= good
         left_out = len(added) - len(good)
-        counts.append(JoinedLines(len(journal.entries) - left_out, journal.damaged + left_out))
+        counts.append((len(journal.entries) - left_out, journal.damaged + left_out))
     path = folder / "main.jsonl"
     if new:
         with atomic_file(path) as file:
             file.writelines(_whole_lines(path))
             for entry in new:
-                with entry.path.open("rb") as lines:
-                    lines.seek(entry.offset)
-                    file.write(lines.readline())
+                file.write(line_at(entry.path, entry.offset))
     return counts
 
 
@@ -81,9 +72,8 @@ def take_answers(shard: Path, name: str, target: Path) -> bool:
     try:
         with locked(shard):
             if (shard / name).exists():
-                cache = Cache(target)
-                cache.take(shard / name)
-                cache.close()
+                with closing(Cache(target)) as cache:
+                    cache.take(shard / name)
             return True
     except StoreError:
         return False
@@ -97,26 +87,21 @@ def answers_folder(run: Path, name: str) -> Path:
     return folder
 
 
-def take_batch(folder: Path, batch: str, cache: Cache) -> None:
-    """Move the answers of the workers that have had the batch, the killed ones too, into the run's cache."""
-    for path in sorted(folder.glob(f"{batch}-*.sqlite")):
-        try:
-            cache.take(path)
-        except StoreError as error:
-            logger.warning("answers of a worker are lost: %s", error)
-        for end in ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                path.with_name(path.name + end).unlink()
-    cache.flush()
+def take_batch(folder: Path, batch: str, target: Path) -> None:
+    """Move the answers of the workers that have had the batch, the killed ones too, into the run's cache `target`."""
+    if found := sorted(folder.glob(f"{batch}-*.sqlite")):
+        with closing(Cache(target)) as cache:
+            for path in found:
+                try:
+                    cache.take(path)
+                except StoreError as error:
+                    logger.warning("answers of a worker are lost: %s", error)
+                for end in ("", "-wal", "-shm"):
+                    path.with_name(path.name + end).unlink(missing_ok=True)
 
 
 def take_left(run: Path, target: Path) -> None:
     """As `take_batch`, of every batch that commands on the run have left: they were killed. Hold the run's lock."""
-    if not (run / ANSWERS).exists():
-        return
-    if any((run / ANSWERS).glob("*/*.sqlite")):
-        cache = Cache(target)
-        for folder in (run / ANSWERS).iterdir():
-            take_batch(folder, "*", cache)
-        cache.close()
+    for folder in (run / ANSWERS).glob("*"):
+        take_batch(folder, "*", target)
     shutil.rmtree(run / ANSWERS, ignore_errors=True)

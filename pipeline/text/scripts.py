@@ -44,7 +44,7 @@ def length(text: str) -> int:
 
 def runs(words: Sequence[str], count: int) -> Iterator[Sequence[str]]:
     """All runs of neighbours, of what `text.words` gives, that are together as long as so many words of English."""
-    sizes = [_size(word) for word in words]
+    sizes = [_WORD // 2 if _HANS.match(word) else _WORD // 5 if _THAIS.match(word) else _WORD for word in words]
     end = held = 0
     for start in range(len(words)):
         while held < _WORD * count:
@@ -54,10 +54,6 @@ def runs(words: Sequence[str], count: int) -> Iterator[Sequence[str]]:
             end += 1
         yield words[start:end]
         held -= sizes[start]
-
-
-def _size(word: str) -> int:
-    return _WORD if word.isascii() else _WORD // 2 if _HANS.match(word) else _WORD // 5 if _THAIS.match(word) else _WORD
 
 
 def spaceless(text: str) -> bool:

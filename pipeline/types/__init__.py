@@ -10,27 +10,9 @@ from pipeline.types.assessment import DEMO_MODELS, DEMO_NOTE, KNOWN_TRIES, Asses
 from pipeline.types.completed import CompletedStages
 from pipeline.types.corpus import AsOf, Document, Hit, Passage, shown_id
 from pipeline.types.data import Data, Slotted, sha256
-from pipeline.types.distractor import (
-    Distractor,
-    DistractorCheck,
-    DistractorEval,
-    Encounter,
-    Kind,
-    Outcome,
-    TeacherRollout,
-)
+from pipeline.types.distractor import Distractor, DistractorCheck, DistractorEval, Encounter, Outcome, TeacherRollout
 from pipeline.types.fork import Branch, Fork
-from pipeline.types.model_probe import (
-    OneSearch,
-    PriorKnowledge,
-    Probe,
-    Searched,
-    beyond_chance,
-    known_to,
-    naturalness,
-    seeker,
-    undated,
-)
+from pipeline.types.model_probe import OneSearch, Probe, Searched, beyond_chance, seeker
 from pipeline.types.question import PLAIN, AnswerItem, AnswerType, Draft, Hop, NegativeAspect, Seed
 from pipeline.types.record import ROLES, Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
 from pipeline.types.rollout import (

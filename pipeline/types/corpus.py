@@ -4,9 +4,9 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
-from pipeline.types.data import Data, sha256
+from pipeline.types.data import Data, IfKnown, sha256
 
 
 def _as_of(given: Any) -> Any:
@@ -23,10 +23,6 @@ def _as_of(given: Any) -> Any:
 
 AsOf = Annotated[str, BeforeValidator(_as_of)]
 """A year, month or day (`2024`, `2024-06`, `2024-06-30`), or nothing."""
-
-
-IfKnown = Annotated[str, BeforeValidator(lambda value: value or ""), Field(exclude_if=lambda value: not value)]
-"""Text that is left out of what is written where it is empty; Arrow reads that as null."""
 
 
 class Document(Data):

@@ -4,8 +4,8 @@ from enum import StrEnum
 
 from pydantic import AliasChoices, Field
 
-from pipeline.types.corpus import IfKnown, Passage
-from pipeline.types.data import Data, sha256
+from pipeline.types.corpus import Passage
+from pipeline.types.data import Data, IfKnown, sha256
 from pipeline.types.rollout import Rollout, Usage, Verdict
 
 SYNTHETIC = "synthetic-"

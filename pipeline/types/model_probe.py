@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 from statistics import median_low
-from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from pipeline.types.data import Data
+from pipeline.types.data import Data, IfKnown
 from pipeline.types.rollout import Usage
 
 
@@ -15,7 +14,7 @@ class Searched(Data):
 
     query: str
     passage_ids: tuple[str, ...]
-    retriever: Annotated[str, BeforeValidator(lambda name: name or "")] = Field("", exclude_if=lambda name: not name)
+    retriever: IfKnown = ""
     """Which of `retrieval.audit` it searched; empty: the run's own retriever."""
 
 

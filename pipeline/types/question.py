@@ -1,12 +1,12 @@
 """Seeds and the questions that are made from them."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from pipeline.types.corpus import Passage
-from pipeline.types.data import Data, Slotted, slotted
+from pipeline.types.data import Data, IfAny, IfKnown, Slotted, slotted
 from pipeline.types.distractor import Kind
 
 
@@ -54,11 +54,9 @@ class Hop(Slotted):
     passage_sha256: str
     relation: str = ""
     """The generator's own short name of the link (a verb and preposition, say), for diversity figures."""
-    answer_aliases: Annotated[tuple[str, ...], BeforeValidator(lambda names: names or ())] = Field(
-        (), exclude_if=lambda names: not names
-    )
+    answer_aliases: IfAny[str] = ()
     """Other names of the answer, by its author's word. A chain holds by one of them only where a reader agrees."""
-    answer_kind: Annotated[str, BeforeValidator(lambda kind: kind or "")] = Field("", exclude_if=lambda kind: not kind)
+    answer_kind: IfKnown = ""
     """What kind of thing the answer is, by its author's word: film, director, town."""
 
     @property
@@ -98,7 +96,7 @@ class Draft(Data):
     answer: str
     answer_aliases: tuple[str, ...] = ()
     answer_type: AnswerType
-    answer_items: tuple[AnswerItem, ...] = Field((), exclude_if=lambda items: not items)
+    answer_items: IfAny[AnswerItem] = ()
     """Lists only; `answer` and the last hop's answer are these, joined by semicolons."""
     answer_precision: Literal["", "day", "month", "year"] = ""
     """Dates only: how exact the question asks for it."""

@@ -1,12 +1,11 @@
 """How a seed went, round by round, and how it ended: the journal line."""
 
 from enum import StrEnum
-from typing import Annotated
 
-from pydantic import AliasChoices, BeforeValidator, Field
+from pydantic import AliasChoices, Field
 
 from pipeline.types.assessment import Assessment, PolicyMeasurement, by_demo
-from pipeline.types.data import Data, Slotted, slotted
+from pipeline.types.data import Data, IfAny, IfKnown, Slotted, slotted
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
 from pipeline.types.model_probe import OneSearch, PriorKnowledge, Probe, Searched
@@ -73,10 +72,6 @@ class Feedback(Data):
     hops: tuple[int, ...] = ()
 
 
-_NONE = BeforeValidator(lambda made: () if made is None else made)
-"""Of a field that is newer than the first runs: left out of JSON where there is nothing, it is null in a table."""
-
-
 @slotted
 class Round(Slotted):
     """One draft and all that was found out about it. Round 0 is the generator's, later ones the refiner's."""
@@ -94,9 +89,9 @@ class Round(Slotted):
     """What readers said of drafts that the agent had checked before it gave one: no part of what they found of this."""
     rollouts: tuple[Rollout, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    policy_rollouts: Annotated[tuple[Rollout, ...], _NONE] = Field((), exclude_if=lambda made: not made)
+    policy_rollouts: IfAny[Rollout] = ()
     """Of the model that the pairs are for, as many as decided, where its solve rate is a target."""
-    policy_verdicts: Annotated[tuple[Verdict, ...], _NONE] = Field((), exclude_if=lambda made: not made)
+    policy_verdicts: IfAny[Verdict] = ()
     decided: int = 0
     """How many of the rollouts, the first ones, the feedback rests on."""
     control: bool = False
@@ -185,12 +180,10 @@ class Record(Data):
     """Indices of the hops that are needless: an attack from the end (`end`) found a later passage without them,
     or a correct rollout did. Of an accepted pair at least as many others remain as the target asks for, unless the demo
     model solved it."""
-    one_search: Annotated[tuple[OneSearch, ...], _NONE] = Field((), exclude_if=lambda made: not made)
+    one_search: IfAny[OneSearch] = ()
     """Of an accepted pair, where `retrieval.audit` names more retrievers: what one search of each finds, the run's own
     first."""
-    agreed_answer: Annotated[str, BeforeValidator(lambda said: said or "")] = Field(
-        "", exclude_if=lambda said: not said
-    )
+    agreed_answer: IfKnown = ""
     """The wrong answer to the final question on which two rollouts or more agree; it may be a second right one."""
     naturalness: int | None = None
     """How natural the final question sounds, 1 to 5, by the reader of the check `naturalness`; None where it was not
@@ -220,7 +213,8 @@ class Record(Data):
         used["teacher"] += [made.rollout.trajectory.usage for made in self.teacher_rollouts]
         used["solver"] += [rollout.trajectory.usage for rollout in rollouts]
         used["judge"] += [verdict.usage for verdict in (*verdicts, *(made.verdict for made in self.teacher_rollouts))]
-        stages = (self.distractor_eval, self.twin, *self.measurements)
+        twins = self.twin.measurements if self.twin else ()
+        stages = (self.distractor_eval, self.twin, *self.measurements, *twins)
         for usages in (stage.usages for stage in stages if stage):
             for role, took in usages.items():
                 used[role] += took

@@ -68,14 +68,12 @@ class Twin(Data):
 
     @property
     def usages(self) -> dict[str, list[Usage]]:
-        """By role, of writing, checks and rollouts."""
+        """By role, of writing, checks and rollouts; `measurements` have their own."""
         probes = [probe for tried in self.tries for probe in tried.probes]
         return {
             "writer": [self.writer],
             "reader": [probe.usage for probe in probes],
             "solver": [rollout.trajectory.usage for tried in self.tries for rollout in tried.rollouts],
-            "policy": [usage for measured in self.measurements for usage in measured.usages["policy"]],
-            "judge": [usage for measured in self.measurements for usage in measured.usages["judge"]],
         }
 
 

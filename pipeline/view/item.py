@@ -1,27 +1,26 @@
 """One record as its page shows it: the report's traces of it, and all that the report leaves out."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from pipeline.agents.tools import ShownPassage, all_shown
 from pipeline.analysis.rollout_metrics import FailureKind
-from pipeline.analysis.traces import Item, RolloutTrace, TreeLayout, attempts, by_title, grown, item
+from pipeline.analysis.traces import Item, RolloutTrace, attempts, by_title, grown, item
 from pipeline.distractors.encounters import encounters
 from pipeline.exports.report.rendering import BOLD, marked
 from pipeline.text.redact import clean
 from pipeline.types import (
     Branch,
     ChangedPremise,
-    Distractor,
     DistractorEval,
     Draft,
-    Fork,
     Hop,
     PolicyMeasurement,
     Record,
     TeacherRollout,
+    Twin,
     Usage,
     shown_id,
     twin_draft,
@@ -54,88 +53,40 @@ def why(trace: RolloutTrace) -> str:
     return reason
 
 
-class RolloutPair(NamedTuple):
-    """The same sample of the solver without and with the distractors."""
-
-    without_distractors: RolloutTrace
-    with_distractors: RolloutTrace
-
-
-class TwinTry(NamedTuple):
-    tried: ChangedPremise
-    attempts: tuple[RolloutTrace, ...]
-
-
-class ShownMeasurement(NamedTuple):
-    measurement: PolicyMeasurement
-    attempts: tuple[RolloutTrace, ...]
-
-
-class ForkTrace(NamedTuple):
-    fork: Fork
-    branches: tuple[RolloutTrace, ...]
-    controls: tuple[RolloutTrace, ...]
-
-
 class Evidence(NamedTuple):
     hop: Hop
     text: Markup
     """Its passage with the quote and the answer marked, or the quote alone where no agent saw the passage."""
     heading: str
     """As it was shown: with the date and source of its document."""
-    seen: bool
     skippable: bool
 
 
-class Sheet(NamedTuple):
-    """All of one record."""
-
-    item: Item
-    evidence: tuple[Evidence, ...]
-    tree: TreeLayout | None
-    distractors: Mapping[str, Distractor]
-    """By the ids that agents were shown."""
-    pairs: tuple[RolloutPair, ...]
-    teacher_rollouts: tuple[tuple[TeacherRollout, RolloutTrace], ...]
-    measured: tuple[ShownMeasurement, ...]
-    twins: tuple[TwinTry, ...]
-    twins_measured: tuple[ShownMeasurement, ...]
-    forks: tuple[ForkTrace, ...]
-    passages: tuple[ShownPassage, ...]
-    """All that any agent was shown, once each, by title."""
-    usage: Mapping[str, Usage]
-    """By role, of those that were asked."""
-
-    @property
-    def total(self) -> Usage:
-        return Usage.total(self.usage.values())
-
-
-def sheet(record: Record) -> Sheet:
-    found, draft = item(record), record.draft
-    tried = record.distractor_eval
-    distractors = {shown_id(one.id): one for one in tried.distractors} if tried else {}
-    twins = record.twin.tries if record.twin and draft else ()
-    return Sheet(
-        item=found,
-        evidence=tuple(_evidence(draft, found, record.skippable_hops)) if draft else (),
-        tree=grown(record),
-        distractors=distractors,
-        pairs=tuple(_pairs(draft, tried)) if draft and tried else (),
-        teacher_rollouts=tuple(_teacher_rollouts(draft, record.teacher_rollouts)),
-        measured=tuple(_measured(one, draft) for one in record.measurements),
-        twins=tuple(_twin(draft, one) for one in twins) if draft else (),
-        twins_measured=tuple(
-            _measured(one, twin_draft(draft, record.twin.used))
-            for one in (record.twin.measurements if record.twin else ())
-            if draft and record.twin and record.twin.used
-        ),
-        forks=tuple(
-            ForkTrace(one, _branches(one.branches, draft), _branches(one.controls, draft)) for one in record.forks
-        ),
-        passages=_passages(record, found),
-        usage={role: used for role, used in record.usage.items() if used.calls},
-    )
+def sheet(record: Record) -> dict[str, Any]:
+    """What the page of a record shows of it, by the names in the page's template. What was made of a thing, such as
+    the rollouts of a measurement, stands beside it as a pair."""
+    found, draft, tried, twin = item(record), record.draft, record.distractor_eval, record.twin
+    return {
+        "item": found,
+        "evidence": _evidence(draft, found, record.skippable_hops) if draft else (),
+        "tree": grown(record),
+        # By the ids that agents were shown.
+        "distractors": {shown_id(one.id): one for one in tried.distractors} if tried else {},
+        "pairs": _pairs(draft, tried) if draft and tried else (),
+        "teacher_rollouts": [
+            (one, trace._replace(met=one.encounters))
+            for one, trace in zip(record.teacher_rollouts, _single(record.teacher_rollouts, draft), strict=True)
+        ],
+        "measured": _tries(record.measurements, draft),
+        "twins": _twins(draft, twin) if draft and twin else (),
+        "twins_measured": _tries(twin.measurements, twin_draft(draft, twin.used))
+        if draft and twin and twin.used
+        else (),
+        "forks": [(one, _single(one.branches, draft), _single(one.controls, draft)) for one in record.forks],
+        "passages": _passages(record, found),
+        "usage": {role: used for role, used in record.usage.items() if used.calls},
+        "total": Usage.total(record.usage.values()),
+    }
 
 
 def _passages(record: Record, found: Item) -> tuple[ShownPassage, ...]:
@@ -159,8 +110,7 @@ def _evidence(draft: Draft, found: Item, skippable: Sequence[int]) -> list[Evide
         passage = passages.get(shown_id(hop.passage_id))
         heading, text = (passage.title, passage.text) if passage else (hop.title, "")
         answers = [spelling for wanted in draft.wanted(number) for spelling in wanted]
-        shown = highlighted(text, hop.quote, answers) if text else highlighted(hop.quote, hop.quote, answers)
-        made.append(Evidence(hop, shown, heading, bool(text), number in skippable))
+        made.append(Evidence(hop, highlighted(text or hop.quote, hop.quote, answers), heading, number in skippable))
     return made
 
 
@@ -172,29 +122,25 @@ def highlighted(text: str, quote: str, answers: Sequence[str]) -> Markup:
     return Markup("{}<mark>{}</mark>{}").format(before, marked(quoted, answers, BOLD), after)
 
 
-def _pairs(draft: Draft, tried: DistractorEval) -> list[RolloutPair]:
+def _pairs(draft: Draft, tried: DistractorEval) -> list[tuple[RolloutTrace, RolloutTrace]]:
+    """The same samples of the solver without and with the distractors."""
     without = attempts(tried.without_distractors, tried.without_distractors_verdicts, draft)
     among = attempts(tried.with_distractors, tried.with_distractors_verdicts, draft)
     return [
-        RolloutPair(a, b._replace(met=encounters(draft, tried.used, b.rollout, correct=b.verdict.correct)))
+        (a, b._replace(met=encounters(draft, tried.used, b.rollout, correct=b.verdict.correct)))
         for a, b in zip(without, among, strict=True)
     ]
 
 
-def _teacher_rollouts(
-    draft: Draft | None, teacher_rollouts: Sequence[TeacherRollout]
-) -> list[tuple[TeacherRollout, RolloutTrace]]:
-    traces = attempts([one.rollout for one in teacher_rollouts], [one.verdict for one in teacher_rollouts], draft)
-    return [(one, trace._replace(met=one.encounters)) for one, trace in zip(teacher_rollouts, traces, strict=True)]
+def _twins(draft: Draft, twin: Twin) -> list[tuple[ChangedPremise, tuple[RolloutTrace, ...]]]:
+    return [(one, attempts(one.rollouts, one.verdicts, twin_draft(draft, one))) for one in twin.tries]
 
 
-def _measured(one: PolicyMeasurement, draft: Draft | None) -> ShownMeasurement:
-    return ShownMeasurement(one, attempts(one.rollouts, one.verdicts, draft))
+def _tries(
+    measured: Sequence[PolicyMeasurement], draft: Draft | None
+) -> list[tuple[PolicyMeasurement, tuple[RolloutTrace, ...]]]:
+    return [(one, attempts(one.rollouts, one.verdicts, draft)) for one in measured]
 
 
-def _twin(draft: Draft, tried: ChangedPremise) -> TwinTry:
-    return TwinTry(tried, attempts(tried.rollouts, tried.verdicts, twin_draft(draft, tried)))
-
-
-def _branches(branches: Sequence[Branch], draft: Draft | None) -> tuple[RolloutTrace, ...]:
-    return attempts([one.rollout for one in branches], [one.verdict for one in branches], draft)
+def _single(ones: Sequence[TeacherRollout] | Sequence[Branch], draft: Draft | None) -> tuple[RolloutTrace, ...]:
+    return attempts([one.rollout for one in ones], [one.verdict for one in ones], draft)

@@ -36,14 +36,7 @@ def under(links: Mapping[Any, Mapping[str, str]], items: str) -> dict[Any, dict[
     return {plot: {name: items + url for name, url in found.items()} for plot, found in links.items()}
 
 
-_JINJA.globals |= {
-    "money_heads": money.HEADS,
-    "pages": PAGES,
-    "choices": CHOICES,
-    "spans": SPANS,
-    "min": min,
-    "max": max,
-}
+_JINJA.globals |= {"money_heads": money.HEADS, "pages": PAGES, "choices": CHOICES, "spans": SPANS}
 _JINJA.filters |= {
     "lasting": lasting,
     "in_words": in_words,

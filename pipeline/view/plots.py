@@ -119,9 +119,7 @@ def by_seconds(attempts: pl.LazyFrame | None) -> Curve | None:
         return None
     began = pl.col("began").str.to_datetime(time_zone="UTC", strict=False).dt.epoch("ms") / 1000
     rows = attempts.select((began + pl.col("seconds")).alias("at"), began.alias("began"), "ended").drop_nulls()
-    rows = rows.select(
-        (pl.col("at") - pl.col("began").min()).alias("spent"), (pl.col("ended") == "accepted").alias("accepted")
-    )
+    rows = rows.select(spent=pl.col("at") - pl.col("began").min(), accepted=pl.col("ended") == "accepted")
     return _curve(rows.sort("spent"))
 
 

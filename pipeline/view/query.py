@@ -163,17 +163,16 @@ def ordered(seeds: pl.LazyFrame, query: ItemQuery) -> pl.Series:
 
 def rows(seeds: pl.LazyFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
     """What the table shows of these keys, in their order."""
-    wanted = pl.DataFrame({"key": list(keys)}, schema={"key": pl.String}).with_row_index("place")
+    wanted = pl.LazyFrame({"key": list(keys)}, schema={"key": pl.String})
     amounts = [span.value.alias(span.name) for span in SPANS]
     shown = ("key", "status", "reason", "gate_detail", "question", "answer", "answer_type", "strategy", "target_steps")
     part = seeds.filter(pl.col("key").is_in(list(keys))).select(*shown, "passage_id", *amounts)
-    return wanted.lazy().join(part, on="key", how="left").sort("place").collect().to_dicts()
+    return wanted.join(part, on="key", how="left", maintain_order="left").collect().to_dicts()
 
 
 def row(seeds: pl.LazyFrame, key: str) -> dict[str, Any] | None:
     """The whole row of a key; None where the table has none."""
-    found = seeds.filter(pl.col("key") == key).head(1).collect().to_dicts()
-    return found[0] if found else None
+    return next(iter(seeds.filter(pl.col("key") == key).collect().to_dicts()), None)
 
 
 def neighbours(keys: pl.Series, key: str) -> tuple[int, str, str]:
@@ -189,10 +188,8 @@ def neighbours(keys: pl.Series, key: str) -> tuple[int, str, str]:
 def facets(seeds: pl.LazyFrame, query: ItemQuery) -> dict[str, list[Count]]:
     """For each choice its values with the number of rows that it would give; those that are chosen stand there even
     where it would give none. A choice with one value and none chosen is left out."""
-    counts = []
-    for choice in CHOICES:
-        value = _values(selected(seeds, query, leave_out=choice.name), choice)
-        counts.append(value.group_by("name").agg(pl.len().alias("count")))
+    others = [selected(seeds, query, leave_out=choice.name) for choice in CHOICES]
+    counts = [_values(rows, choice).group_by("name").len() for rows, choice in zip(others, CHOICES, strict=True)]
     found = {}
     for choice, frame in zip(CHOICES, pl.collect_all(counts), strict=True):
         number = dict(frame.rows())

@@ -1,7 +1,6 @@
 """The addresses under which people mark pairs: a random order of the accepted ones, the same for everybody."""
 
 import hmac
-from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -59,19 +58,9 @@ def pair(request: Request, source: Opened, key: str) -> Response:
     before, after = (order[at] if 0 <= at < len(order) else "" for at in (place - 1, place + 1))
     said = next((mark for mark in source.marks() if (mark.key, mark.reviewer) == (key, by)), None)
     links = {rel: _url(source.slug, by, one) if one else "" for rel, one in (("prev", before), ("next", after))}
-    return _page(
-        request,
-        "review.html.j2",
-        source,
-        order,
-        by=by,
-        key=key,
-        it=sheet(record),
-        place=place + 1,
-        said=said,
-        links=links,
-        action=_url(source.slug, by, key),
-    )
+    action = _url(source.slug, by, key)
+    shown = {"by": by, "key": key, "it": sheet(record), "place": place + 1, "said": said}
+    return _page(request, "review.html.j2", source, order, **shown, links=links, action=action)
 
 
 @router.post("/{slug}/review/{key}")
@@ -98,24 +87,17 @@ def card(request: Request, source: Opened, form: Form) -> Response:
 
 
 def _page(request: Request, template: str, source: Source, order: list[str], **values: Any) -> Response:
-    by = values["by"]
-    known = set(order)
-    mine = len(known & _marked(source, by))
-    found = reviewed(source.marks(), known)
-    more: Mapping[str, Any] = {"written": False, "myself": by} | values
-    return layout.of_run(
-        request,
-        template,
-        source,
-        "review",
-        token=request.app.state.token,
-        asked=ASKED,
-        pairs=len(order),
-        mine=mine,
-        found=found,
-        names=sorted({one.reviewer for one in source.marks()}),
-        **more,
-    )
+    shared = {
+        "token": request.app.state.token,
+        "asked": ASKED,
+        "pairs": len(order),
+        "mine": len(set(order) & _marked(source, values["by"])),
+        "found": reviewed(source.marks(), set(order)),
+        "names": sorted({one.reviewer for one in source.marks()}),
+        "written": False,
+        "myself": values["by"],
+    }
+    return layout.of_run(request, template, source, "review", **shared | values)
 
 
 def _by(request: Request) -> str:
@@ -135,7 +117,7 @@ def _order(request: Request, source: Source) -> list[str]:
     def drawn() -> list[str]:
         return sample(table.frame.filter(ACCEPTED & pl.col("question").is_not_null()).select("key").collect()["key"])
 
-    return kept(request).get(("review", source.slug, table.version), drawn) if source.reviewable else []
+    return kept(request, ("review", source.slug, table.version), drawn) if source.reviewable else []
 
 
 def _place(order: list[str], key: str) -> int | None:

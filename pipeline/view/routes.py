@@ -2,7 +2,8 @@
 `token` that every form holds.
 """
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import orjson
 import polars as pl
@@ -10,13 +11,12 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from pipeline.analysis import comparison
-from pipeline.analysis.pairing import GROUPS
+from pipeline.analysis.pairing import GROUPS, joined
 from pipeline.analysis.run_source import Library, Source, Table, compared
 from pipeline.text.redact import escaped
-from pipeline.view import layout, pairs
+from pipeline.view import layout
 from pipeline.view.item import sheet
 from pipeline.view.overview import overview
-from pipeline.view.page_cache import PageCache
 from pipeline.view.query import (
     PAGE,
     ItemQuery,
@@ -31,6 +31,11 @@ from pipeline.view.query import (
 )
 
 router = APIRouter()
+T = TypeVar("T")
+_MOST_KEPT = 24
+_PAIRED = 25
+"""Seeds on a page of those that two runs both tried."""
+_OF_A_SEED = ("key", "status", "reason", "question", "target_steps", "difficulty", "solve_rate")
 
 
 def opened(request: Request, slug: str) -> Source:
@@ -43,8 +48,15 @@ Opened = Annotated[Source, Depends(opened)]
 """The run that the address names."""
 
 
-def kept(request: Request) -> PageCache:
-    found: PageCache = request.app.state.kept
+def kept(request: Request, name: tuple[str, ...], make: Callable[[], T]) -> T:
+    """What was made for a page and will be asked for again soon, made if it is not there. The name holds the version
+    of what it is made from; the latest are kept."""
+    made: dict[tuple[str, ...], Any] = request.app.state.kept
+    if name not in made:
+        made[name] = make()
+        for old in list(made)[:-_MOST_KEPT]:
+            made.pop(old, None)
+    found: T = made[name]
     return found
 
 
@@ -67,8 +79,7 @@ def run(slug: str) -> Response:
 def items(request: Request, source: Opened) -> Response:
     """The table, by the filters, order and page of the address."""
     table = source.seeds()
-    query = asked_of(request, source, table)
-    keys = _order(request, source, table, query)
+    query, keys = _asked(request, source, table)
     last = max(1, -(-len(keys) // PAGE))
     query = query._replace(page=min(query.page, last))
     first = (query.page - 1) * PAGE
@@ -92,8 +103,7 @@ def items(request: Request, source: Opened) -> Response:
 def item(request: Request, source: Opened, key: str) -> Response:
     """One record, and what comes before and after it by the filters and order of the address."""
     table = source.seeds()
-    query = asked_of(request, source, table)
-    keys = _order(request, source, table, query)
+    query, keys = _asked(request, source, table)
     place, before, after = neighbours(keys, key)
     record, counted = source.read(key), row(table.frame, key)
     if record is None and counted is None:
@@ -131,7 +141,7 @@ def raw(source: Opened, key: str) -> Response:
 def figures(request: Request, source: Opened) -> Response:
     """The figures and plots of the run."""
     table = source.seeds()
-    made = kept(request).get(("overview", source.slug, table.version), lambda: overview(table.frame, source))
+    made = kept(request, ("overview", source.slug, table.version), lambda: overview(table.frame, source))
     return layout.of_run(request, "overview.html.j2", source, "overview", it=made, config=source.config)
 
 
@@ -143,7 +153,8 @@ def compare(request: Request, source: Opened) -> Response:
         return layout.of_run(request, "choose.html.j2", source, "compare")
     other = opened(request, other_slug)
     first, second = source.seeds(), other.seeds()
-    found = kept(request).get(
+    found = kept(
+        request,
         ("compare", source.slug, first.version, other.slug, second.version),
         lambda: comparison.compare(compared(source, first), compared(other, second)),
     )
@@ -159,18 +170,22 @@ def compare(request: Request, source: Opened) -> Response:
         pending=first.pending or (second.pending and f"B: {second.pending}"),
         group=group,
         groups={name: title for name, (title, _) in GROUPS.items()},
-        rows=pairs.rows(first.frame, second.frame, group, page) if found.paired else [],
+        rows=_both(first.frame, second.frame, group, page) if found.paired else [],
         at=page,
-        page_rows=pairs.PAGE,
+        page_rows=_PAIRED,
     )
 
 
-def asked_of(request: Request, source: Source, table: Table) -> ItemQuery:
-    """What the address asks of a table."""
-    known = kept(request).get(("values", source.slug, table.version), lambda: known_values(table.frame))
-    return parsed(request.query_params.multi_items(), known)
+def _both(first: pl.LazyFrame, second: pl.LazyFrame, group: str, page: int) -> list[dict[str, Any]]:
+    """The seeds of one page that both runs tried; what the second run has ends in `_right`."""
+    tables = (table.select("corpus_fingerprint", "passage_id", "draw", *_OF_A_SEED) for table in (first, second))
+    return joined(*tables).filter(GROUPS[group][1]).slice((page - 1) * _PAIRED, _PAIRED).collect().to_dicts()
 
 
-def _order(request: Request, source: Source, table: Table, query: ItemQuery) -> pl.Series:
-    """The keys that the filters let through, kept for the next page, and for what is next to an item."""
-    return kept(request).get(("order", source.slug, table.version, query.url()), lambda: ordered(table.frame, query))
+def _asked(request: Request, source: Source, table: Table) -> tuple[ItemQuery, pl.Series]:
+    """What the address asks of a table, and the keys that its filters let through in order; these are kept for the
+    next page, and for what is next to an item."""
+    known = kept(request, ("values", source.slug, table.version), lambda: known_values(table.frame))
+    query = parsed(request.query_params.multi_items(), known)
+    name = ("order", source.slug, table.version, query.url())
+    return query, kept(request, name, lambda: ordered(table.frame, query))

@@ -1,12 +1,11 @@
 """The probe says in words what a model can do, whatever it does."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import orjson
 import pytest
 
-from pipeline.agents.ability_probe import ProbeFinding, probe
-from pipeline.agents.probe_run import long_prompt, nested_call
+from pipeline.agents.ability_probe import Ask, ProbeFinding, long_prompt, nested_call, probe
 from pipeline.agents.tools import PROPOSE
 from pipeline.config.models import ModelConfig
 from pipeline.config.sampling import Sampling
@@ -32,6 +31,13 @@ SEARCH, ANSWER = call("search", '{"query": "lighthouse"}', "I search"), call("an
 
 def nothing(finish: Finish) -> Completion:
     return Completion(message=Message(role="assistant", reasoning="hm"), finish=finish, usage=Usage(calls=1))
+
+
+def asking(model: ModelConfig, llm: ScriptedLLM) -> Ask:
+    async def ask(**fields: Any) -> Completion:
+        return await llm.complete(Request(model=model.model, sampling=model.sampling, **fields))
+
+    return ask
 
 
 async def findings(*outputs: Output | Exception) -> dict[str, ProbeFinding]:
@@ -139,8 +145,8 @@ async def test_a_call_with_lists_in_it_is_tried_as_a_run_makes_it(
     arguments: dict[str, object] | None, ok: bool, said: str
 ) -> None:
     made = call("propose", orjson.dumps(arguments).decode()) if arguments else Message(role="assistant", content="Hm.")
-    (well, detail, remedy), _ = await nested_call(REAL, ScriptedLLM([made]))
-    assert (well, bool(remedy)) == (ok, not ok)
+    detail, remedy = await nested_call(REAL, asking(REAL, ScriptedLLM([made])))
+    assert bool(remedy) is not ok
     assert said in detail
     assert ok or "--tool-call-parser" in remedy
 
@@ -160,16 +166,16 @@ async def test_a_long_prompt_shows_whether_the_server_cuts_it(share: float, says
         usage = Usage(calls=1, prompt_tokens=int(size(request.messages) * share))
         return Completion(message=Message(role="assistant", content=says), finish=Finish.STOP, usage=usage)
 
-    (well, detail, remedy), _ = await long_prompt(REAL, ScriptedLLM(model))
-    assert (well, said in detail) == (ok, True)
+    detail, remedy = await long_prompt(REAL, asking(REAL, ScriptedLLM(model)))
+    assert (not remedy, said in detail) == (ok, True)
     assert ok or "num_ctx" in remedy
 
 
 async def test_a_long_prompt_fits_a_small_context_and_one_that_does_not_is_said() -> None:
     small = REAL.model_copy(update={"context": 8192, "sampling": Sampling(max_tokens=4096)})
     llm = ScriptedLLM([nothing(Finish.CONTEXT)])
-    (well, detail, _), _ = await long_prompt(small, llm)
-    assert (well, "does not fit" in detail) == (False, True)
+    detail, remedy = await long_prompt(small, asking(small, llm))
+    assert (bool(remedy), "does not fit" in detail) == (True, True)
     assert size(llm.requests[0].messages) <= (small.room or 0)
 
 

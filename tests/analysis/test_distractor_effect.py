@@ -10,7 +10,8 @@ from pipeline.analysis.distractor_effect import DistractorFigures
 from pipeline.analysis.estimates import Interval
 from pipeline.config import RunConfig
 from pipeline.exports.card.card import Contents, card
-from pipeline.types import Kind, Record, Share, Verdict
+from pipeline.types import Record, Share, Verdict
+from pipeline.types.distractor import Kind
 from tests.records import accepted
 from tests.tables import figures, page
 from tests.teacher_rollouts import blindly_read, taught

@@ -100,7 +100,7 @@ def test_pairs_are_marked_by_keyboard_and_kept_as_you_go(
 
     def said() -> object:
         found = review_marks.read(runs[0]).get((key, "Grace Hopper"))
-        return found and found.said
+        return found and (found.right, found.unique, found.natural, found.note)
 
     for pressed, wanted in (
         ("r", (True, None, None, "")),

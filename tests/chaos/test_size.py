@@ -114,7 +114,7 @@ def test_one_document(tmp_path: Path, figures: Figures, megabytes: int) -> None:
     assert most <= MOST
 
 
-@pytest.mark.parametrize("megabytes", [50, pytest.param(10_000, marks=pytest.mark.chaos)])
+@pytest.mark.parametrize("megabytes", [200, pytest.param(10_000, marks=pytest.mark.chaos)])
 @pytest.mark.parametrize("kind", ["a line", "lines"])
 def test_a_bomb(tmp_path: Path, figures: Figures, kind: str, megabytes: int) -> None:
     """A small file that unpacks to gigabytes, of one line or of many documents."""

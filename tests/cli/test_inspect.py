@@ -9,6 +9,7 @@ import pytest
 from pipeline.cli import console
 from pipeline.cli.inspect import ITEM
 from pipeline.store.journal import Journal
+from pipeline.types import Record
 from tests.cli.conftest import Digsite
 
 
@@ -65,17 +66,17 @@ def test_nothing_found_is_said(digsite: Digsite, out: Path) -> None:
     assert (said.code, said.out, said.err) == (0, "", "no seeds match\n")
 
 
-def test_the_journal_is_read_only_where_the_table_of_the_data_set_may_be_older(
+def test_records_are_read_only_where_the_table_of_the_data_set_is_older(
     digsite: Digsite, out: Path, listed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(out, tmp_path / "out", symlinks=True)
     inspect = ("inspect", "tiny", "--out", tmp_path / "out", "--json")
-    opened: list[Path] = []
+    opened: list[str] = []
 
     class Seen(Journal):
-        def __init__(self, folder: Path, **more: Any) -> None:
-            opened.append(folder)
-            super().__init__(folder, **more)
+        def read(self, key: str) -> Record:
+            opened.append(key)
+            return super().read(key)
 
     monkeypatch.setattr("pipeline.run.publish.Journal", Seen)
     assert digsite(*inspect).json["items"] == listed["items"]

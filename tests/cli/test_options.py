@@ -26,6 +26,7 @@ def test_every_flag_has_a_key_of_the_configuration() -> None:
     for option in options.KEYS:
         texts: dict[str, object] = {
             "against": [Path("questions.txt")],
+            "preset": "sage",
             "steps": "3",
             "model": "openai:m",
             "base_url": ["http://localhost:8000/v1"],

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from pipeline.cli.progress import Progress, duration, short
+from pipeline.cli.progress import Progress, duration
 from pipeline.errors import ProviderError
 from pipeline.gates import Drop
 from pipeline.llm.ledger import Spending, Spent
@@ -148,11 +148,6 @@ def test_the_same_trouble_is_told_once_a_minute(capsys: pytest.CaptureFixture[st
         progress.trouble(records.accepted(n).seed, ProviderError("http://x cannot be reached"), 5)
     progress.trouble(records.accepted(1).seed, ProviderError("another"), 5)
     assert capsys.readouterr().err.count("\n") == 2
-
-
-@pytest.mark.parametrize(("number", "said"), [(950, "950"), (12_345, "12.3k"), (1_234_567, "1.2M")])
-def test_tokens_are_short(number: int, said: str) -> None:
-    assert short(number) == said
 
 
 def test_nothing_is_left_when_all_is_there() -> None:

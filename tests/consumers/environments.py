@@ -17,6 +17,8 @@ PACKAGES = {
     # Both are for pictures and sound, and their wheels break imports beside a CPU build of torch.
     "llamafactory": ["torch", "llamafactory==0.9.5", "--without torchvision torchaudio"],
     "verifiers": ["verifiers==0.4.0", "pyarrow"],
+    "retrievers": ["torch", "sentence-transformers[train]==6.0.1", "beir==2.2.0"],
+    "flagembedding": ["torch", "transformers<5", "FlagEmbedding==1.4.2"],
     # Its dependencies are deepspeed, ray and vllm; what reads data needs none of them.
     "openrlhf": ["torch", "transformers", "datasets", "tqdm", "aiohttp", "--no-deps openrlhf==0.11.2"],
 }

@@ -33,6 +33,8 @@ SCRIPTS = {
     "LLaMA-Factory": ("llamafactory", "with_llamafactory.py"),
     "verifiers": ("verifiers", "with_verifiers.py"),
     "OpenRLHF": ("openrlhf", "with_openrlhf.py"),
+    "sentence-transformers": ("retrievers", "with_sentence_transformers.py"),
+    "FlagEmbedding": ("flagembedding", "with_flagembedding.py"),
 }
 SPECIAL: list[Callable[..., Record]] = [listed, decided, twinned]
 CONFIG = build(

@@ -12,6 +12,7 @@ RULES_ONLY = {
     "steps": ("SRL, PivotRL", "tests/exports/views/test_steps.py: no public loader"),
     "critic": ("critics in the manner of DeepVerifier", "tests/exports/views/test_critic.py: no public loader"),
     "planner": ("APEX-Searcher", "tests/exports/views/test_planner.py: no public code"),
+    "retriever": ("Tevatron 2", "tests/exports/views/test_retriever.py: its data set's rules; not on a package index"),
     "rl_search_r1": ("Search-R1", "tests/exports/views/test_rl_search_r1.py: its scorer; not on a package index"),
 }
 """Views whose consumer cannot be installed: the rules as code, and where they stand."""

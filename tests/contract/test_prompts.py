@@ -10,7 +10,7 @@ from jinja2 import Environment
 
 from pipeline import prompts
 from pipeline.agents import judge, readers, tools
-from pipeline.distractors import blind
+from pipeline.distractors import checks
 from pipeline.distractors.kinds import base
 from pipeline.loop import unanswerable
 from tests.hostile import HOSTILE
@@ -24,7 +24,7 @@ OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, to
     readers.CHECK,
     readers.ABSENT,
     unanswerable.CHANGE,
-    blind.DETECT,
+    checks.DETECT,
     *("trace", "skip", "commit", "complete", "grade"),
 }
 BOUNDARY = "0123456789abcdef"

@@ -8,15 +8,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from pipeline import corpus
 from pipeline.corpus import Corpus, Manifest, cutting, readers, row_blocks
 from pipeline.corpus.passages import passages, spans
 from pipeline.corpus.readers.base import Row
-from pipeline.corpus.seen import SeenHashes, hashed
-from pipeline.errors import CorpusError
+from pipeline.errors import CorpusError, StoreError
 from pipeline.types import Document
 from tests.conftest import Figures
 
@@ -134,6 +132,31 @@ def test_what_was_read_before_an_interruption_is_not_read_again(
     assert [name.partition("-")[0] for name in of(tmp_path)] == ["mills"]
 
 
+@pytest.mark.parametrize(
+    "damage", [lambda data: b"junk", lambda data: data[:9000], lambda data: data[:8192] + b"x" * 8192]
+)
+def test_of_what_was_kept_and_is_damaged_nothing_is_read(
+    damage: Callable[[bytes], bytes],
+    mills: Manifest,
+    whole: tuple[object, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(row_blocks, "PART_ROWS", 8)
+    with monkeypatch.context() as patched:
+        broken_off(patched, 64)
+        with pytest.raises(KeyboardInterrupt):
+            corpus.load(mills, tmp_path)
+    (kept,) = (tmp_path / "corpora").glob("*/kept.sqlite")
+    kept.write_bytes(damage(kept.read_bytes()))
+    try:
+        loaded = corpus.load(mills, tmp_path)
+    except StoreError as error:
+        assert str(error) == f"{kept} is damaged; repeat the command, which prepares the corpus anew"  # noqa: PT017
+        loaded = corpus.load(mills, tmp_path)
+    assert seen(loaded) == whole
+
+
 def test_it_is_read_once_and_again_where_a_file_was_changed_or_to_verify_it(
     mills: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,18 +215,6 @@ def test_a_corpus_that_cannot_be_used_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(CorpusError):
         corpus.load(corpus.resolve(str(path)), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_hashes_are_found_in_memory_and_on_disk(tmp_path: Path) -> None:
-    hashes = np.array([hashed(str(n)) for n in range(5000)], dtype=np.uint64)
-    hashes[4000] = hashes[17]  # of two texts, by chance
-    kept = SeenHashes(tmp_path, "some")
-    for start in range(0, 5000, 100):
-        kept.add(hashes[start : start + 100], np.arange(start, start + 100, dtype=np.uint32))
-    assert len(list(tmp_path.iterdir())) == 6
-    asked = [4999, 17, 0, 1599]
-    assert kept.find(hashes[asked]) == {0: [4999], 1: [17, 4000], 2: [0], 3: [1599]}
-    assert kept.find(np.array([hashed("x")], dtype=np.uint64)) == {}
 
 
 PREPARE = """

@@ -9,7 +9,7 @@ import pytest
 from pipeline import prompts
 from pipeline.demo.writer import write
 from pipeline.llm.base import Request
-from pipeline.types import Kind
+from pipeline.types.distractor import Kind
 
 KNOXVILLE: dict[str, Any] = {
     "query": "In which city did the comedy film Logan Lucky premiere?",

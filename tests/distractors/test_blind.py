@@ -9,7 +9,8 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.distractors.checks import CHECKS, DistractorChecks
 from pipeline.llm.base import Request
-from pipeline.types import Distractor, Kind, Message
+from pipeline.types import Distractor, Message
+from pipeline.types.distractor import Kind
 from tests.distractors.test_checks import DRAFT, FILM, HOLM, MILL, SHELF, TOWN, checked, reader, sound
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM

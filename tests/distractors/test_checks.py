@@ -10,7 +10,8 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.distractors.checks import CHECKS, DistractorChecks, differs, similarity
 from pipeline.llm.base import Request
-from pipeline.types import AnswerType, Distractor, Draft, Kind, Message
+from pipeline.types import AnswerType, Distractor, Draft, Message
+from pipeline.types.distractor import Kind
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, hop, passage

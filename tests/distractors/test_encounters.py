@@ -3,7 +3,8 @@
 import pytest
 
 from pipeline.distractors.encounters import encounters
-from pipeline.types import Encounter, Kind, Outcome
+from pipeline.types import Encounter, Outcome
+from pipeline.types.distractor import Kind
 from tests.records import World, draft, world
 from tests.teacher_rollouts import Searches, lie, played
 

@@ -11,7 +11,8 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.distractors.evaluate import evaluate_distractors
 from pipeline.llm.base import Request
-from pipeline.types import DistractorEval, Draft, Kind, Message, Usage, sha256
+from pipeline.types import DistractorEval, Draft, Message, Usage, sha256
+from pipeline.types.distractor import Kind
 from tests.distractors.test_checks import DRAFT, SHELF, SOUND, reader
 from tests.loop.test_episode import LINEAGE, Cast, call
 from tests.loop.test_episode import run as run_seed

@@ -10,7 +10,8 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.distractors.checks import DistractorChecks
 from pipeline.llm.base import Request
-from pipeline.types import Distractor, Kind, Message
+from pipeline.types import Distractor, Message
+from pipeline.types.distractor import Kind
 from tests.distractors.test_blind import REAL
 from tests.loop.checks.test_languages import CHINESE, drafted
 from tests.loop.test_episode import LINEAGE

@@ -10,7 +10,8 @@ from pipeline.config.ragshaper_settings import TeacherConfig
 from pipeline.context import RunContext
 from pipeline.distractors.teacher import kept, teacher_rollouts
 from pipeline.llm.base import Request
-from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Kind, Message, Outcome, TeacherRollout
+from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Message, Outcome, TeacherRollout
+from pipeline.types.distractor import Kind
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN, call, proposal
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage, synthetic

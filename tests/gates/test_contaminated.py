@@ -144,7 +144,7 @@ def test_the_shipped_lists_hold_hashes_alone_and_say_whose_they_are() -> None:
     question = "If Gallu is a demon Lilu is what?"
     assert judged([having(0, question=question)], only("contaminated")) == ["contaminated"]
     assert sum(file.stat().st_size for file in files) < 3_000_000
-    assert len(lists(()).names) > 30_000
+    assert len(lists(())[1]) > 30_000
 
 
 @pytest.mark.parametrize(

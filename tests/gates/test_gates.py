@@ -5,7 +5,8 @@ import pytest
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, described, dropped
-from pipeline.types import PriorKnowledge, Probe, Record, Status
+from pipeline.types import Probe, Record, Status
+from pipeline.types.model_probe import PriorKnowledge
 from tests.records import accepted, no_draft
 
 

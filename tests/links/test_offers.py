@@ -44,8 +44,8 @@ async def test_an_end_that_its_own_words_find_is_not_offered(
     links = linked(*CHAIN, last, *built(12), pad=500)
     retriever = open_retriever("bm25", links.corpus, tmp_path)
     # The key says from which of its two ends the chain is walked.
-    walks = next(walks for walks in (Walks(links, key) for key in "abcdefgh") if walks.chains(0, 3))
-    assert [end.text for end in walks.chains(0, 3)[0].ends] == ["1650"]
+    walks = next(walks for walks in (Walks(links, key) for key in "abcdefgh") if walks.best("chain", 0, 3))
+    assert [end.text for end in walks.best("chain", 0, 3)[0].ends] == ["1650"]
     assert [offer.ends for offer in await offers(walks, 0, 3, [retriever], 5)] == [("1650",)] * found
 
 

@@ -1,10 +1,12 @@
 """Walks: what holds of every one of them, and that each has one start."""
 
+from typing import get_args
+
 import pytest
 
 from pipeline.corpus.split import side
 from pipeline.links.stored import StoredLinks
-from pipeline.links.walks import Walk, Walks
+from pipeline.links.walks import Kind, Walk, Walks
 from pipeline.text import contains
 from tests.links.conftest import Opened
 
@@ -15,8 +17,8 @@ HOPS = 2, 3, 4
 def walks(wiki: StoredLinks) -> list[tuple[int, Walk]]:
     """All walks from some starts, with the start of each."""
     found, starts = Walks(wiki, "key"), range(0, len(wiki.corpus.passages), 41)
-    asked = [found.chains, found.meetings, found.conjunctions]
-    return [(start, walk) for start in starts for hops in HOPS for ask in asked for walk in ask(start, hops, most=8)]
+    asked = [(start, hops, kind) for start in starts for hops in HOPS for kind in get_args(Kind)]
+    return [(start, walk) for start, hops, kind in asked for walk in found.best(kind, start, hops, most=8)]
 
 
 def test_there_are_walks_of_all_kinds_and_lengths(walks: list[tuple[int, Walk]]) -> None:
@@ -78,7 +80,7 @@ def test_no_two_starts_get_one_walk(wiki: StoredLinks) -> None:
         owner: dict[object, int] = {}
         last: dict[object, int] = {}
         for start in range(0, len(wiki.corpus.passages), 3):
-            for walk in every.chains(start, hops, most=8):
+            for walk in every.best("chain", start, hops, most=8):
                 walked += 1
                 passages = tuple(stop.passage for stop in walk.stops)
                 assert owner.setdefault(min(passages, passages[::-1]), start) == start
@@ -88,10 +90,10 @@ def test_no_two_starts_get_one_walk(wiki: StoredLinks) -> None:
 
 def test_walks_rest_on_key_and_start_alone(wiki: StoredLinks) -> None:
     starts = range(0, len(wiki.corpus.passages), 151)
-    first = [Walks(wiki, "key").chains(start, 3) for start in starts]
+    first = [Walks(wiki, "key").best("chain", start, 3) for start in starts]
     again = Walks(wiki, "key")
-    assert [again.chains(start, 3) for start in reversed(starts)] == first[::-1]
-    assert [Walks(wiki, "other").chains(start, 3) for start in starts] != first
+    assert [again.best("chain", start, 3) for start in reversed(starts)] == first[::-1]
+    assert [Walks(wiki, "other").best("chain", start, 3) for start in starts] != first
 
 
 def test_a_chain_of_three_towns(linked: Opened) -> None:
@@ -100,7 +102,7 @@ def test_a_chain_of_three_towns(linked: Opened) -> None:
         "For some years Ada Brannick taught the children of a village called Upper Issel by all.",
         "A mill that stood near Upper Issel was sold for a small sum when the river fell dry.",
     )
-    found = [walk for start in range(3) for walk in Walks(links, "key").chains(start, 3)]
+    found = [walk for start in range(3) for walk in Walks(links, "key").best("chain", start, 3)]
     assert len(found) == 1  # from one of its two ends
     assert {stop.passage for stop in found[0].stops} == {"d0#0", "d1#0", "d2#0"}
     assert {stop.bridge for stop in found[0].stops} == {"", "Ada Brannick", "Upper Issel"}
@@ -111,7 +113,11 @@ def test_walks_keep_to_their_side_of_the_split(wiki: StoredLinks) -> None:
     passed = dict.fromkeys(found, 0)
     for start in range(0, len(wiki.corpus.passages), 7):
         of = side(wiki.corpus.passages[start].document_id)
-        for walk in (*found[of].chains(start, 2), *found[of].meetings(start, 3), *found[of].conjunctions(start, 2)):
+        for walk in (
+            *found[of].best("chain", start, 2),
+            *found[of].best("meeting", start, 3),
+            *found[of].best("conjunction", start, 2),
+        ):
             passed[of] += 1
             assert {side(stop.passage.rpartition("#")[0]) for stop in walk.stops} == {of}
     assert passed["train"] > 500

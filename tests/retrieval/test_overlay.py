@@ -14,7 +14,8 @@ from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.open_retriever import kinds, open_retriever
 from pipeline.retrieval.overlay import Overlay
-from pipeline.types import Distractor, Kind, Passage
+from pipeline.types import Distractor, Passage
+from pipeline.types.distractor import Kind
 from tests.encoders import Asked
 from tests.shelf import InMemory, synthetic
 

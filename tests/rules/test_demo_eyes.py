@@ -25,7 +25,7 @@ from pipeline.corpus import Corpus
 from pipeline.corpus.seed_passages import quality
 from pipeline.corpus.split import side
 from pipeline.demo.role_dispatch import DemoModel
-from pipeline.distractors.blind import readings as blind_readings
+from pipeline.distractors import checks
 from pipeline.distractors.evaluate import written
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.ledger import role
@@ -36,7 +36,8 @@ from pipeline.loop.checks.oracle import trace
 from pipeline.prompts import unfence
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
-from pipeline.types import AnswerType, Draft, Kind, Lineage, Message, Seed, sha256
+from pipeline.types import AnswerType, Draft, Lineage, Message, Seed, sha256
+from pipeline.types.distractor import Kind
 
 ROLES = (
     "propose",
@@ -122,7 +123,7 @@ async def play(corpus: Corpus, model: Recorder) -> None:
             await read(asked, "grade", GradeOutput, context)
             evaluated = await written(record.draft, replace(context, config=WITH_DISTRACTORS))
             for distractor in evaluated.used[:2]:
-                await blind_readings(distractor, record.draft.hops[distractor.hop].sub_question, context)
+                await checks.blind(distractor, checks.DistractorChecks(record.draft, context))
         if all(len(model.asked[name]) >= EACH for name in ROLES):
             return
 

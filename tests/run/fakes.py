@@ -106,4 +106,5 @@ async def run_part(
     run: Run, indexes: range, run_seed: Callable[[Seed], Awaitable[Record]], callbacks: LogCallbacks
 ) -> None:
     """Run these seeds of the plan alone."""
-    await run._work(((index, run._order[index]) for index in indexes), run_seed, callbacks)
+    run.begin(callbacks)
+    await run._work(((index, run._order[index]) for index in indexes), run_seed)

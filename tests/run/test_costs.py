@@ -4,14 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipeline.config.roles import Models
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import costs
 from pipeline.run.attempts import Attempt
 from pipeline.types import Record, Usage
 from tests.records import accepted, rejected
 
-MODELS = Models.model_validate({"default": {"provider": "openai", "model": "m", "base_url": "http://a:1/v1"}})
 START = datetime(2026, 1, 2, tzinfo=UTC)
 
 
@@ -35,7 +33,7 @@ GOOD, BAD = accepted(0), rejected()
 
 def test_the_clock_is_shared_by_the_seeds_that_were_at_work_together() -> None:
     rows = [tried(GOOD, 0, 30, paid=used(100)), tried(BAD, 10, 10, paid=used(50))]
-    found = costs.pilot(rows, [GOOD, BAD], MODELS)
+    found = costs.pilot(rows, [GOOD, BAD])
     assert found.at_work == pytest.approx(40 / 30)
     assert [seed.seconds for seed in found.seeds] == [pytest.approx(22.5), pytest.approx(7.5)]
     assert [seed.accepted for seed in found.seeds] == [True, False]
@@ -44,7 +42,7 @@ def test_the_clock_is_shared_by_the_seeds_that_were_at_work_together() -> None:
 
 def test_time_between_two_commands_does_not_count() -> None:
     rows = [tried(GOOD, 0, 30, paid=used(1)), tried(BAD, 100_000, 10, paid=used(1))]
-    found = costs.pilot(rows, [GOOD, BAD], MODELS)
+    found = costs.pilot(rows, [GOOD, BAD])
     assert sum(seed.seconds or 0 for seed in found.seeds) == pytest.approx(40)
 
 
@@ -55,15 +53,15 @@ def test_an_interrupted_attempt_costs_time_and_its_answers_are_counted_once() ->
         tried(GOOD, 30, 5, "completed", paid=used(7)),
         tried(GOOD, 90, 50, "remeasured", paid=used(1000)),
     ]
-    (seed,) = costs.pilot(rows, [GOOD], MODELS).seeds
+    (seed,) = costs.pilot(rows, [GOOD]).seeds
     assert seed.usage == {"m": used(100) + used(40) + used(7)}
     assert seed.seconds == pytest.approx(35)
 
 
 def test_what_digsites_cache_answered_is_counted_and_its_time_made_up_or_unknown() -> None:
-    half = costs.pilot([tried(GOOD, 0, 10, paid=used(50), cached=used(50))], [GOOD], MODELS)
-    again = costs.pilot([tried(GOOD, 0, 10, paid=used(50), cached=used(50), repeated=used(50))], [GOOD], MODELS)
-    replayed = costs.pilot([tried(GOOD, 0, 0.1, cached=used(100))], [GOOD], MODELS)
+    half = costs.pilot([tried(GOOD, 0, 10, paid=used(50), cached=used(50))], [GOOD])
+    again = costs.pilot([tried(GOOD, 0, 10, paid=used(50), cached=used(50), repeated=used(50))], [GOOD])
+    replayed = costs.pilot([tried(GOOD, 0, 0.1, cached=used(100))], [GOOD])
     found = [pilot.seeds[0] for pilot in (half, again, replayed)]
     assert [seed.usage["m"].completion_tokens for seed in found] == [100, 50, 100]
     assert [seed.seconds and round(seed.seconds, 3) for seed in found] == [20, 10, None]
@@ -71,11 +69,5 @@ def test_what_digsites_cache_answered_is_counted_and_its_time_made_up_or_unknown
 
 def test_work_beyond_the_plan_takes_part_in_the_clock_alone() -> None:
     rows = [tried(GOOD, 0, 30, paid=used(100)), tried(BAD, 0, 30, paid=used(50))]
-    found = costs.pilot(rows, [GOOD], MODELS)
+    found = costs.pilot(rows, [GOOD])
     assert [seed.seconds for seed in found.seeds] == [pytest.approx(15)]
-
-
-def test_without_attempts_the_record_counts() -> None:
-    (seed,) = costs.pilot([], [GOOD], MODELS).seeds
-    assert seed.usage == {"m": Usage.total(GOOD.usage.values())}
-    assert seed.seconds is None

@@ -14,7 +14,7 @@ from pipeline.errors import UsageError
 from pipeline.exports.views import qa
 from pipeline.llm.base import Request
 from pipeline.run.measuring import GoldQuestion, measure, read
-from pipeline.types import Message, ToolCall
+from pipeline.types import Message, Stop, ToolCall
 from tests.records import accepted
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -66,6 +66,23 @@ async def test_recall_is_unknown_without_supporting_documents() -> None:
     bare = GoldQuestion(question=ASKED.question, answer="Vessby")
     (every,) = (await measure([bare], ScriptedLLM(follows), SHELF, settings(1))).figures
     assert (every.recall, every.baseline) == (None, None)
+
+
+async def test_valid_calls_are_told_from_turns_that_hold_none() -> None:
+    def chats_first(request: Request) -> Message:
+        turn = sum(message.role == "assistant" for message in request.messages)
+        said = [Message(role="assistant", content="Let me think."), call("search", query="Lantern Bay silent")]
+        return said[turn] if turn < 2 else call("answer", answer="Vessby")
+
+    one, other = (await measure([ASKED], ScriptedLLM(chats_first), SHELF, settings(1))).scored
+    assert (one.calls, one.format_errors, one.stop) == (2, 1, Stop.ANSWERED)
+    assert (other.calls, other.format_errors) == (one.calls, one.format_errors)
+
+
+async def test_a_solver_that_never_calls_ends_for_it() -> None:
+    talks = ScriptedLLM(lambda request: Message(role="assistant", content="Let me think."))
+    one, _ = (await measure([ASKED], talks, SHELF, settings(1))).scored
+    assert (one.calls, one.format_errors, one.stop) == (0, 3, Stop.FORMAT_ERRORS)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from pipeline.errors import StoreError
 from pipeline.store.amendments import Forks
 from pipeline.store.journal import Journal, RunIdentity, encode, headed
-from pipeline.store.offsets import Offsets
 from pipeline.types import Record, Status
 from tests.records import RUN, accepted, rejected
 
@@ -77,10 +76,10 @@ def test_a_record_that_contradicts_itself_is_named_when_it_is_read(what: str, tm
     assert tampered != whole
     first = sealed(body(rejected(2)))
     folder = written(tmp_path, first, sealed(tampered))
-    for journal in (Journal(folder, run=RUN), Offsets(folder)):
-        with pytest.raises(StoreError, match=f"main.jsonl, byte {len(first)}"):
-            journal.read(accepted(1).key)
-        assert journal.read(rejected(2).key).status is Status.REJECTED
+    journal = Journal(folder, run=RUN)
+    with pytest.raises(StoreError, match=f"main.jsonl, byte {len(first)}"):
+        journal.read(accepted(1).key)
+    assert journal.read(rejected(2).key).status is Status.REJECTED
 
 
 def test_a_folder_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,6 +89,6 @@ def test_a_folder_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path, monkey
         raise PermissionError(13, "Permission denied", str(folder))
 
     monkeypatch.setattr(Path, "iterdir", refused)
-    for opened in (lambda: Journal(tmp_path), lambda: Offsets(tmp_path).advance(), lambda: Forks(tmp_path)):
+    for opened in (lambda: Journal(tmp_path), lambda: Forks(tmp_path)):
         with pytest.raises(StoreError, match="cannot read .*: permission denied"):
             opened()

@@ -136,3 +136,18 @@ def test_reading_changes_nothing(tmp_path: Path, make: Make) -> None:
     assert not (tmp_path / "nowhere").exists()
     assert not Journal(tmp_path / "nowhere").entries
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_journal_that_grows_is_read_on_from_where_it_was(tmp_path: Path, make: Make) -> None:
+    path = written(tmp_path, make, range(3))
+    whole = path.read_bytes()
+    ends = [n + 1 for n, byte in enumerate(whole) if byte == 10]
+    path.write_bytes(b"")
+    journal = Journal(tmp_path, whole=False)
+    for size, known, torn in ((ends[0], 1, 0), (ends[0] + 50, 1, 1), (ends[1] + 9, 2, 1), (ends[2], 3, 0)):
+        with path.open("ab") as file:
+            file.write(whole[path.stat().st_size : size])
+        while journal.advance():
+            pass
+        assert (len(journal.entries), journal.torn, journal.damaged) == (known, torn, 0)
+    assert journal.read(make(2).key) == make(2)

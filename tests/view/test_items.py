@@ -74,8 +74,8 @@ def test_a_page_asked_before_anything_was_read_says_so_and_asks_again(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.run.tabling._FIRST", 0)
-    monkeypatch.setattr("pipeline.run.tabling.SeedTableBuilder._make", lambda self: None)
-    monkeypatch.setattr("pipeline.run.tabling.SeedTableBuilder._exported", lambda self: None)
+    monkeypatch.setattr("pipeline.run.tabling.TabledSource._make", lambda self: None)
+    monkeypatch.setattr("pipeline.run.tabling.TabledSource._exported", lambda self: None)
     library = Runs([str(run)], run.parents[1])
     with TestClient(create(library), base_url="http://127.0.0.1") as client:
         for page in ("items", "overview"):

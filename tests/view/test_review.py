@@ -69,7 +69,8 @@ def test_a_change_of_mind_and_another_person(client: TestClient, folder: Path) -
     post(client, first(client, "Ben"), right="yes", unique="yes")
     key = url.split("/")[3].partition("?")[0]
     found = review_marks.read(folder)
-    assert found[key, "Ada"].said == (False, None, None, "not at all")
+    ada = found[key, "Ada"]
+    assert (ada.right, ada.unique, ada.natural, ada.note) == (False, None, None, "not at all")
     page = client.get(f"{slug(client)}/items/{key}").text
     check_inert(Parsed(page))
     assert "not at all" in page

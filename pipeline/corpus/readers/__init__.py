@@ -4,7 +4,6 @@ A reader module has `SUFFIXES` (the file names that it reads) and `read(path, li
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from pipeline import registry
@@ -41,42 +40,30 @@ def for_path(path: Path) -> str:
             remedy = in_words({path.suffix.lower(): 1}).partition(": ")[2]
             raise CorpusError(f"{path}: no reader for it; {f'{remedy}, or ' if remedy else ''}give {TAKEN}")
         return found
-    kinds: dict[str, _Files] = {}
+    kinds: dict[str, list[Path]] = {}
     for number, file in enumerate(walked(path)):
         # Beside the shards of a data set lies its card.
         name = "folder" if file.suffix.lower() in ENDINGS else kind(file)
         if name not in {"", "html"} and file.stem.lower() not in NOTES:
-            kinds.setdefault(name, _Files()).add(file)
+            kinds.setdefault(name, []).append(file)
         if number >= _LOOKED_AT and len(kinds) > 1:  # somebody may have named their home
             break
     return _chosen(path, kinds)
 
 
-class _Files:
-    """Those of one kind in a folder."""
-
-    def __init__(self) -> None:
-        self.first, self.count, self.bytes = "", 0, 0
-
-    def add(self, file: Path) -> None:
-        self.first = self.first or shown(file.name)
-        self.count += 1
-        with suppress(OSError):  # a broken link
-            self.bytes += file.stat().st_size
-
-    def __str__(self) -> str:
-        return self.first if self.count == 1 else f"{self.first} and {self.count - 1:,} more"
-
-
-def _chosen(path: Path, kinds: dict[str, _Files]) -> str:
+def _chosen(path: Path, kinds: dict[str, list[Path]]) -> str:
     """The kind that nearly all of a folder is. Raises CorpusError, naming files, where there is none."""
     if len(kinds) > 1:  # settings lie beside anything
         kinds.pop("json", None)
     if "folder" in kinds:  # tables lie beside texts as attachments
         kinds.pop("csv", None)
-    most = max(kinds, key=lambda name: kinds[name].bytes, default="folder")
-    if len(kinds) > 1 and kinds[most].bytes <= _NEARLY_ALL * sum(files.bytes for files in kinds.values()):
-        beside = " beside ".join(map(str, kinds.values()))
+    # A broken link has no size.
+    sizes = {name: sum(file.stat().st_size for file in files if file.exists()) for name, files in kinds.items()}
+    most = max(sizes, key=lambda name: sizes[name], default="folder")
+    if len(kinds) > 1 and sizes[most] <= _NEARLY_ALL * sum(sizes.values()):
+        beside = " beside ".join(
+            shown(files[0].name) + (f" and {len(files) - 1:,} more" if files[1:] else "") for files in kinds.values()
+        )
         raise CorpusError(f"{path}: holds files of several kinds; give {TAKEN}; here lies {beside}")
     return most
 

@@ -35,32 +35,21 @@ _FREE_BYTES = 64 << 20
 
 
 class ReadBytes:
-    """How much was read of a source so far."""
+    """How much was read of a source so far; of a file that may be packed, unpacked, so that a bomb of a few hundred
+    bytes ends as an error and not as a full memory."""
 
-    def __init__(self, path: Path, limits: ReadLimits) -> None:
+    def __init__(self, path: Path, limits: ReadLimits, *, packed: bool = False) -> None:
         self.path, self.total, self._most = path, 0, limits.bytes
-
-    def add(self, count: int) -> None:
-        """Raises CorpusError beyond the limit."""
-        self.total += count
-        if self.total > self._most:
-            raise CorpusError(f"{self.path}: more than {self._most} bytes; raise limits.bytes in its manifest")
-
-
-class Unpacked(ReadBytes):
-    """How much a file has unpacked to so far, so that a bomb of a few hundred bytes ends as an error and not as a full
-    memory."""
-
-    def __init__(self, path: Path, limits: ReadLimits) -> None:
-        super().__init__(path, limits)
-        self._size = path.stat().st_size
-        if not path.is_file():
+        self._size = path.stat().st_size if packed else None
+        if packed and not path.is_file():
             raise CorpusError(f"{path}: cannot be read: it is a pipe or a device, not a file")
 
     def add(self, count: int) -> None:
         """Raises CorpusError beyond the limit, or where the file unpacks to too many times its size."""
-        super().add(count)
-        if self.total > _FREE_BYTES and self.total > _MAX_RATIO * self._size:
+        self.total += count
+        if self.total > self._most:
+            raise CorpusError(f"{self.path}: more than {self._most} bytes; raise limits.bytes in its manifest")
+        if self._size is not None and self.total > max(_FREE_BYTES, _MAX_RATIO * self._size):
             raise CorpusError(f"{self.path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
 
 
@@ -95,7 +84,7 @@ def lines(path: Path, limits: ReadLimits) -> Iterator[bytes | None]:
 def chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
     """What a file holds, unpacked and in UTF-8 without a mark, while it streams. Raises CorpusError as `lines` does."""
     try:
-        unpacked = Unpacked(path, limits)
+        unpacked = ReadBytes(path, limits, packed=True)
         with _opened(path) as stream:
             chunk = stream.read(_CHUNK).removeprefix(codecs.BOM_UTF8)
             name = marked_encoding(chunk)
@@ -162,7 +151,7 @@ def document_row(
     Raises CorpusError beyond `limits.bytes`.
     """
     try:
-        Unpacked(path, limits).add(path.stat().st_size)
+        ReadBytes(path, limits, packed=True).add(path.stat().st_size)
         with path.open("rb") as stream:
             data = stream.read(LONGEST + 1)
         if len(data) > LONGEST:

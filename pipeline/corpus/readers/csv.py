@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pipeline.corpus.readers.base import LONGEST, NOT_UTF8, PACKED, ReadLimits, Row, lines
 from pipeline.errors import CorpusError
@@ -30,6 +30,7 @@ _CLOSED = re.compile(rf'{_INSIDE}"(?=\t|\Z)')
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d")
 _USUAL = {"id", "_id", "docid", "pid", "title", "text", "contents", "url"}
+_T = TypeVar("_T")
 _NAME = 80
 """Characters that the name of a column may have."""
 _SAMPLED = 20
@@ -99,34 +100,30 @@ def _names(rows: list[list[str]]) -> tuple[list[str], str]:
 
 
 def _parted(source: "_Lines", delimiter: str) -> Iterator[_Cells]:
-    cells = csv.reader(source, delimiter=delimiter, strict=True)
-    while True:
-        line, source.row = source.number + 1, 0
-        try:
-            row = next(cells)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield _Cells(line, 1, [], str(error))
-            continue
-        if row:
-            yield _Cells(line, source.number + 1 - line, row)
+    for line, row, error in _each(source, csv.reader(source, delimiter=delimiter, strict=True)):
+        if row or error:
+            yield _Cells(line, 1 if error else source.number + 1 - line, row or [], error)
 
 
 def _tabbed(source: "_Lines", width: int) -> Iterator[_Cells]:
+    for line, text, error in _each(source, source):
+        row = (text or "").rstrip("\r\n")
+        if '"' in row and _OPENED.search(row):
+            yield from _spanning(source, row, width)
+        elif row or error:
+            yield _Cells(line, 1, _cells(row, width) if row else [], error)
+
+
+def _each(source: "_Lines", rows: Iterator[_T]) -> Iterator[tuple[int, _T | None, str]]:
+    """Each row with the line that it begins with, or what is wrong with it."""
     while True:
         line, source.row = source.number + 1, 0
         try:
-            text = next(source).rstrip("\r\n")
+            yield line, next(rows), ""
         except StopIteration:
             return
         except csv.Error as error:
-            yield _Cells(line, 1, [], str(error))
-            continue
-        if '"' in text and _OPENED.search(text):
-            yield from _spanning(source, text, width)
-        elif text:
-            yield _Cells(line, 1, _cells(text, width))
+            yield line, None, str(error)
 
 
 def _spanning(source: "_Lines", text: str, width: int) -> Iterator[_Cells]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.corpus.readers.base import LONGEST, ReadLimits, Row, Unpacked, size
+from pipeline.corpus.readers.base import LONGEST, ReadBytes, ReadLimits, Row, size
 from pipeline.errors import CorpusError
 
 SUFFIXES: tuple[str, ...] = (".parquet",)
@@ -29,11 +29,11 @@ _SAMPLED = 16
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     number = 0
     try:
-        unpacked = Unpacked(path, limits)
+        unpacked = ReadBytes(path, limits, packed=True)
         with path.open("rb") as stream, _opened(path) as file:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
             # The footer is judged before anything is unpacked.
-            Unpacked(path, limits).add(sum(group.total_byte_size + _listed(group) for group in groups))
+            ReadBytes(path, limits, packed=True).add(sum(group.total_byte_size + _listed(group) for group in groups))
             odd = _odd(file.schema_arrow)
             if groups and (encoded := [name for name, kind in odd.items() if _bytes(kind)]):
                 rows = min(_SAMPLED, _batch_rows(groups[0], stream))

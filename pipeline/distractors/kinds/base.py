@@ -8,7 +8,7 @@ from pydantic import Field
 from pipeline import registry
 from pipeline.agents.structured import structured
 from pipeline.context import RunContext
-from pipeline.types import Data, Distractor, Draft, Passage, Usage
+from pipeline.types import Data, Distractor, Passage, Usage
 
 WRITE = "write"
 _SHOWN = {"title", "date", "source", "text"}
@@ -56,11 +56,6 @@ class WritingTask(Data):
 
 def load(kind: str) -> DistractorKind:
     return cast(DistractorKind, registry.load("distractors", kind))
-
-
-def targets(draft: Draft, kind: str) -> Sequence[int]:
-    """The hops whose answers such a distractor can get wrong, the last first: an error there reaches the answer."""
-    return range(len(draft.hops) - 1, load(kind).SKIPPED_HOPS - 1, -1)
 
 
 async def write(

@@ -20,19 +20,14 @@ ALIKE = 0.3
 
 
 class Profile(NamedTuple):
-    """Of one turn: so many samples, how many did as well at the turn, how many were correct in the end."""
+    """Of one turn: so many samples, the share that did as well at the turn, the share that were correct in the end,
+    and how far either varies."""
 
     tried: int
-    passed: int
-    solved: int
-
-    @property
-    def turn_variance(self) -> float:
-        return _variance(self.passed, self.tried)
-
-    @property
-    def outcome_variance(self) -> float:
-        return _variance(self.solved, self.tried)
+    turn_pass: float
+    turn_variance: float
+    outcome_pass: float
+    outcome_variance: float
 
 
 def states(record: Record) -> Iterator[State]:
@@ -60,7 +55,9 @@ def profiles(record: Record) -> dict[int, Profile]:
 def _profile(draft: Draft, trajectory: Trajectory, turn: ToolTurn, fork: Fork) -> Profile:
     wanted = brought(draft, trajectory, turn.message, turn.prefix)
     passed = sum(_as_good(draft, wanted, turn.message, branch, fork.prefix) for branch in fork.branches)
-    return Profile(tried=len(fork.branches), passed=passed, solved=fork.solved)
+    tried = len(fork.branches)
+    alike, right = passed / tried, fork.solved / tried
+    return Profile(tried, alike, alike * (1 - alike), right, right * (1 - right))
 
 
 def brought(draft: Draft, trajectory: Trajectory, message: Message, prefix: int) -> set[str]:
@@ -83,8 +80,3 @@ def _as_good(draft: Draft, wanted: set[str], own: Message, branch: Branch, prefi
         return wanted <= brought(draft, trajectory, other, prefix)
     mine, its = ({word for _, gist in signature(m) for word in words(gist)} for m in (own, other))
     return len(mine & its) >= ALIKE * len(mine | its)
-
-
-def _variance(part: int, whole: int) -> float:
-    share = part / whole if whole else 0.0
-    return share * (1 - share)

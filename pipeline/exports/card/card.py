@@ -7,6 +7,7 @@ matter it stands in ASCII-only quoted scalars, in the body in fences longer than
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,8 @@ from pipeline.analysis import money
 from pipeline.analysis.estimates import percent, short
 from pipeline.analysis.figures import Figures
 from pipeline.config import RunConfig
-from pipeline.exports.card.features import features
 from pipeline.exports.card.glossary import TWINS, gloss
 from pipeline.exports.mix.mix_version import Mix
-from pipeline.exports.trajectories.selection import SelectionCounts
 from pipeline.exports.views import base
 from pipeline.gates.benchmarks import checked as benchmarks
 from pipeline.gates.licence import share_alike
@@ -65,7 +64,7 @@ class Contents(Data):
     """How much of the corpus may be passed on, as its manifest says."""
     language_detected: bool = False
     examples: tuple[Draft, ...] = ()
-    selected: dict[str, SelectionCounts] = Field(default_factory=dict)
+    selected: dict[str, dict[str, int]] = Field(default_factory=dict)
     """By agent, what became of its rollouts on their way into `sft`."""
     mix: Mix | None = None
     """What was mixed, where it is of several runs."""
@@ -86,16 +85,10 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         contents=contents,
         config=config,
         target=band.explained(config),
-        what=json.dumps(config.shown(), indent=2),
         gates=gates.described(config.gates),
         benchmarks=benchmarks.coverage(config.gates),
-        sft_settings=json.dumps(config.sft.model_dump(mode="json"), indent=2),
-        gate_settings=json.dumps(config.gates.shown(), indent=2),
-        prompts=config.digested()["prompts"],
-        lineage=figures.lineage,
         lineages=list({lineage.attribution: lineage for lineage in figures.lineages}.values()) or [None],
         corpora=_corpora(figures, config),
-        shared=config.models.shared(),
         share_alike=[lineage.licence for lineage in figures.lineages if share_alike(lineage.licence)],
     )
 
@@ -167,6 +160,24 @@ def _config(view: str, splits: Mapping[str, int]) -> dict[str, Any]:
     return {"config_name": view, "data_files": files} | ({"default": True} if view == "qa" else {})
 
 
+def features(schema: pa.Schema) -> list[dict[str, Any]] | None:
+    """The columns of a view as the Hub declares them, so that it need not guess their types; `datasets` would give the
+    same, and an export need not import it. None where a column holds JSON: readers of before `datasets` 4.7 know no
+    such type, and would refuse the card."""
+    if any("json" in str(field.type) for field in schema):
+        return None
+    return [{"name": field.name, **_feature(field.type)} for field in schema]
+
+
+def _feature(kind: pa.DataType) -> dict[str, Any]:
+    if pa.types.is_struct(kind):
+        return {"struct": [{"name": field.name, **_feature(field.type)} for field in kind]}
+    if pa.types.is_list(kind):
+        inner = _feature(kind.value_type)
+        return {"list": inner.get("struct") or inner.get("dtype") or inner}
+    return {"dtype": {"double": "float64", "float": "float32"}.get(str(kind), str(kind))}
+
+
 def _size(rows: int) -> str:
     sizes = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
     return next((name for limit, name in sizes if rows < limit), "n>1M")
@@ -179,13 +190,5 @@ def _ascii(text: str) -> str:
     )
 
 
-_JINJA.filters |= {
-    "fence": fence,
-    "bar": bar,
-    "code": code,
-    "gloss": gloss,
-    "twin_gloss": TWINS.__getitem__,
-    "short": short,
-    "percent": percent,
-    "number": "{:,}".format,
-}
+_JINJA.filters |= {function.__name__: function for function in (fence, bar, code, gloss, short, percent)}
+_JINJA.filters |= {"twin_gloss": TWINS.__getitem__, "number": "{:,}".format, "json": partial(json.dumps, indent=2)}

@@ -81,7 +81,7 @@ def write(building: Path, before: Path, mix: Mix, shards: Iterable[ShardFile]) -
             take_over(before / name, building / name)
     else:
         number = old.number + 1 if old else 1
-        ids = _differences(_pairs(before) if old else None, _pairs(building))
+        ids = _differences(_pairs(before) if old else {}, _pairs(building))
         counts = {change: sum(said == change for _, said in ids) for change in ("added", "removed", "changed")}
         update = {"number": number, "version": mix.version or str(number), "content": content}
         changes = Changes(before=old.version if old else "", **counts)
@@ -107,9 +107,8 @@ def _digest(row: dict[str, object]) -> str:
     return sha256(orjson.dumps(row, option=orjson.OPT_SORT_KEYS).decode())[:16]
 
 
-def _differences(old: dict[str, str] | None, new: dict[str, str]) -> list[tuple[str, str]]:
+def _differences(old: dict[str, str], new: dict[str, str]) -> list[tuple[str, str]]:
     """Ids with what became of them, in their order. In a first version all are added."""
-    old = old or {}
     return [
         (key, "removed" if key not in new else "added" if key not in old else "changed")
         for key in sorted(old.keys() | new.keys())

@@ -86,18 +86,12 @@ def sampled(values: Mapping[str, Mapping[str, str]], quotas: tuple[Quota, ...], 
     targets = [{**named, _REST: max(0.0, 1 - sum(named.values()))} for named in shares.values()]
     available = {cell: len(keys) for cell, keys in sorted(cells.items())}
     size = _exact(available, targets) if most is None else min(most, len(values))
-    counts, places = _greedy(available, targets, size), list(shares)
-    results = [
-        QuotaResult(
-            trait=trait,
-            value=value,
-            share=share,
-            wanted=_whole(targets[places.index(trait)], size)[value],
-            taken=_holding(counts, places.index(trait), value),
-            there=_holding(available, places.index(trait), value),
-        )
-        for trait, value, share in quotas
-    ]
+    counts, results = _greedy(available, targets, size), []
+    for quota in quotas:
+        place = list(shares).index(quota.trait)
+        wanted = _whole(targets[place], size)[quota.value]
+        taken, there = (_holding(stock, place, quota.value) for stock in (counts, available))
+        results.append(QuotaResult(**quota._asdict(), wanted=wanted, taken=taken, there=there))
     return Sample(frozenset(key for cell, count in counts.items() for key in cells[cell][:count]), tuple(results))
 
 

@@ -6,19 +6,20 @@ might slip through.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import polars as pl
 from markupsafe import Markup, escape
 
 from pipeline.analysis import money
+from pipeline.analysis.distractor_effect import DistractorFigures
 from pipeline.analysis.figures import ACCEPTED, Outside, figures
+from pipeline.analysis.seed_rows import TELLING, met
 from pipeline.analysis.traces import Item, grown, item
 from pipeline.config import RunConfig
 from pipeline.corpus.unread import in_words
 from pipeline.exports.report import charts
-from pipeline.exports.report.distractor_example import example
 from pipeline.exports.report.rendering import FOLDER, templates
 from pipeline.gates.benchmarks.checked import coverage
 from pipeline.loop import solve_rates as band
@@ -69,11 +70,8 @@ def page(
     made = figures(seeds, outside, config.gates.policy)
     accepted, others = (
         [item(_as_counted(read(row["key"]), row)) for row in rows]
-        for rows in (_first_accepted(seeds), _of_each_reason(seeds))
+        for rows in (seeds.filter(ACCEPTED).head(SHOWN).select(_SHOWN_AS).collect().to_dicts(), _of_each_reason(seeds))
     )
-    examples = [
-        (one.kind, example(read(one.example), one.kind)) for one in made.distractors if one.kind and one.example
-    ]
     values: dict[str, Any] = {
         "f": made,
         "run": made.lineage.run[:12] if made.lineage else config.digest()[:12],
@@ -81,23 +79,36 @@ def page(
         "money_heads": money.HEADS,
         "rounds": charts.rounds(seeds),
         "controls": charts.controls(seeds),
-        "examples": [(kind, found) for kind, found in examples if found],
+        "examples": dict(_examples(made.distractors, read)),
         "diversity": charts.diversity(seeds),
         "config": config,
         "target": band.explained(config),
         "benchmarks": coverage(config.gates),
         "settings": escape(json.dumps({**config.shown(), "gates": config.gates.shown()}, indent=2)),
-        "prompts": config.digested()["prompts"],
         "grown": next((tree for one in accepted if (tree := grown(one.record))), None),
         "unread": in_words(outside.unread),
     }
     template = _JINJA.get_template("report.html.j2")
     room = MOST_BYTES - len(template.render(values, accepted=[], rejected=[]).encode())
     if room < MOST_BYTES // 2:
-        values |= {"grown": None, "examples": []}
+        values |= {"grown": None, "examples": {}}
         room = MOST_BYTES - len(template.render(values, accepted=[], rejected=[]).encode())
     articles = _articles([*enumerate(accepted, 1), *enumerate(others, 1)], room)
     return template.render(values, accepted=articles[: len(accepted)], rejected=articles[len(accepted) :])
+
+
+def _examples(
+    distractors: Iterable[DistractorFigures], read: Callable[[str], Record]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Of each kind of distractor that was met, the rollout whose outcome tells most, with the one that it met."""
+    for kind, key in ((one.kind, one.example) for one in distractors if one.kind and one.example):
+        record = read(key)
+        if tried := record.distractor_eval:
+            pairs = zip(tried.with_distractors, met(record, kind), strict=True)
+            found = [(encounter, rollout) for rollout, all_met in pairs for encounter in all_met]
+            encounter, rollout = min(found, key=lambda pair: TELLING.index(pair[0].outcome))
+            distractor = next(one for one in tried.used if one.id == encounter.distractor)
+            yield kind, {"draft": record.draft, "distractor": distractor, "met": encounter, "rollout": rollout}
 
 
 def _articles(items: list[tuple[int, Item]], room: int) -> list[Markup]:
@@ -118,10 +129,6 @@ def _articles(items: list[tuple[int, Item]], room: int) -> list[Markup]:
 
 
 _SHOWN_AS = ("key", "status", "reason")
-
-
-def _first_accepted(seeds: pl.LazyFrame) -> list[dict[str, str]]:
-    return seeds.filter(ACCEPTED).head(SHOWN).select(_SHOWN_AS).collect().to_dicts()
 
 
 def _of_each_reason(seeds: pl.LazyFrame) -> list[dict[str, str]]:

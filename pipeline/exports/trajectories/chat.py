@@ -59,19 +59,13 @@ def arguments(call: ToolCall) -> dict[str, Any]:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    tree: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.reasoning:
-        tree["reasoning_content"] = message.reasoning
-    if message.tool_calls:
-        calls = tree["tool_calls"] = []
-        for call in message.tool_calls:
-            function = {"name": call.name, "arguments": arguments(call)}
-            calls.append({"id": call.id, "type": "function", "function": function})
-    if message.tool_call_id:
-        tree["tool_call_id"] = message.tool_call_id
-    if message.name:
-        tree["name"] = message.name
-    return tree
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments(call)}}
+        for call in message.tool_calls
+    ]
+    more = {"reasoning_content": message.reasoning, "tool_calls": calls, "tool_call_id": message.tool_call_id}
+    named = {name: value for name, value in (more | {"name": message.name}).items() if value}
+    return {"role": message.role, "content": message.content, **named}
 
 
 def _items(message: Message) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """Rejection sampling: which of the rollouts of a pair that were paid for are worth imitating, and in what order."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -9,8 +10,8 @@ from pipeline.config import RunConfig
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.trajectories import chat
-from pipeline.exports.trajectories.cleaning import demonstrations, is_trainable
-from pipeline.types import Data, Draft, PolicyMeasurement, Record, Rollout, Verdict, sha256
+from pipeline.exports.trajectories.cleaning import is_trainable
+from pipeline.types import Draft, GradedRollout, PolicyMeasurement, Record, Rollout, Verdict, sha256
 
 AGENTS = ("solver", "teacher", "policy")
 T = TypeVar("T")
@@ -26,21 +27,6 @@ class TrainingExample(NamedTuple):
     """Did a teacher resist every distractor that it met? None where it met none, and for the others."""
     measured: PolicyMeasurement | None = None
     """What a policy's rollout is part of."""
-
-
-class SelectionCounts(Data):
-    """Of one agent's rollouts of the pairs: how many were made, and how many each condition left."""
-
-    made: int = 0
-    correct: int = 0
-    fit: int = 0
-    """Correct, and of a form worth imitating; of the teacher those that the run keeps."""
-    passed: int = 0
-    """Those that passed the filters of `[sft]` too."""
-    kept: int = 0
-
-    def __add__(self, other: "SelectionCounts") -> "SelectionCounts":
-        return SelectionCounts(**{name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields})
 
 
 def ready(config: RunConfig) -> None:
@@ -60,7 +46,7 @@ def examples(
     for agent in AGENTS:
         if agent not in settings.source:
             continue
-        passing = _passing(record, agent, environment)
+        passing = _passing(record, _made(record, agent, environment), environment)
         left = settings.per_pair or (len(passing) if settings.select == "all" or agent == "teacher" else 1)
         for example in _ordered(record, passing, settings):
             if not left:
@@ -72,25 +58,22 @@ def examples(
                 yield example, text
 
 
-def counts(record: Record, environment: Environment) -> dict[str, SelectionCounts]:
-    """By agent, of those that made rollouts of the question and are asked for."""
-    kept = [example.agent for example, _ in examples(record, environment, said)]
-    measured = _measured(record, environment)
-    made = {
-        "solver": [verdict for _, verdict in record.graded],
-        "teacher": [made.verdict for made in record.teacher_rollouts],
-        "policy": list(measured.verdicts) if measured else [],
-    }
+def counts(record: Record, environment: Environment) -> dict[str, Counter[str]]:
+    """By agent, of those that made rollouts of the question and are asked for: how many were `made`, and how many each
+    condition left. `fit` are correct, and of a form worth imitating, of the teacher those that the run keeps; `passed`
+    passed the filters of `[sft]` too."""
+    kept = Counter(example.agent for example, _ in examples(record, environment, said))
+    every = {agent: _made(record, agent, environment) for agent in environment.sft.source}
     return {
-        agent: SelectionCounts(
-            made=len(made[agent]),
-            correct=sum(verdict.correct for verdict in made[agent]),
-            fit=len(_fit(record, agent, environment)),
-            passed=len(_passing(record, agent, environment)),
-            kept=kept.count(agent),
+        agent: Counter(
+            made=len(made),
+            correct=sum(example.verdict.correct for example, _ in made),
+            fit=len(_fit(made)),
+            passed=len(_passing(record, made, environment)),
+            kept=kept[agent],
         )
-        for agent in environment.sft.source
-        if made[agent]
+        for agent, made in every.items()
+        if made
     }
 
 
@@ -99,30 +82,30 @@ def said(example: TrainingExample) -> list[str] | None:
     return chat.dumped(example.rollout.trajectory.messages[1:])
 
 
-def _measured(record: Record, environment: Environment) -> PolicyMeasurement | None:
-    return record.measurement(environment.policy) if environment.policy else None
-
-
-def _fit(record: Record, agent: str, environment: Environment) -> list[TrainingExample]:
-    if agent == "solver":
-        return [TrainingExample("solver", rollout, verdict) for rollout, verdict in demonstrations(record)]
-    if agent == "policy":
-        measured = _measured(record, environment)
+def _made(record: Record, agent: str, environment: Environment) -> list[tuple[TrainingExample, bool]]:
+    """All rollouts of an agent, each with whether it is good enough: correct, or of the teacher what the run keeps."""
+    if agent == "teacher":
         return [
-            TrainingExample("policy", rollout, verdict, measured=measured)
-            for rollout, verdict in (zip(measured.rollouts, measured.verdicts, strict=True) if measured else ())
-            if verdict.correct and is_trainable(rollout.trajectory)
+            (TrainingExample(agent, made.rollout, made.verdict, made.resisted if made.encounters else None), made.kept)
+            for made in record.teacher_rollouts
         ]
-    return [
-        TrainingExample("teacher", made.rollout, made.verdict, made.resisted if made.encounters else None)
-        for made in record.teacher_rollouts
-        if made.kept and is_trainable(made.rollout.trajectory)
-    ]
+    measured, graded = None, record.graded
+    if agent == "policy":
+        measured = record.measurement(environment.policy) if environment.policy else None
+        pairs = zip(measured.rollouts, measured.verdicts, strict=True) if measured else ()
+        graded = [GradedRollout(*pair) for pair in pairs]
+    return [(TrainingExample(agent, *one, measured=measured), one.verdict.correct) for one in graded]
 
 
-def _passing(record: Record, agent: str, environment: Environment) -> list[TrainingExample]:
+def _fit(made: list[tuple[TrainingExample, bool]]) -> list[TrainingExample]:
+    return [example for example, good in made if good and is_trainable(example.rollout.trajectory)]
+
+
+def _passing(
+    record: Record, made: list[tuple[TrainingExample, bool]], environment: Environment
+) -> list[TrainingExample]:
     draft = record.draft
-    return [one for one in _fit(record, agent, environment) if draft and _passes(one, draft, environment)]
+    return [one for one in _fit(made) if draft and _passes(one, draft, environment)]
 
 
 def _passes(example: TrainingExample, draft: Draft, environment: Environment) -> bool:

@@ -10,7 +10,6 @@ from pipeline import registry
 from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.reward import standalone
-from pipeline.store.arrow import columns
 from pipeline.types import Message, PolicyMeasurement, Record, Status, curriculum
 from pipeline.types.twin_record import twin_of
 
@@ -70,13 +69,13 @@ class View(Protocol):
         ...
 
 
-def projection(**table: tuple[Any, Callable[..., Any]]) -> tuple[pa.Schema, Callable[..., dict[str, Any]]]:
-    """A schema and a function that makes a row, from each column's type and how it is read."""
+def projection(**table: tuple[Any, Callable[..., Any]]) -> tuple[dict[str, Any], Callable[..., dict[str, Any]]]:
+    """The columns and a function that makes a row, from each column's type and how it is read."""
 
     def row(*values: Any) -> dict[str, Any]:
         return {name: read(*values) for name, (_, read) in table.items()}
 
-    return columns(**{name: kind for name, (kind, _) in table.items()}), row
+    return {name: kind for name, (kind, _) in table.items()}, row
 
 
 def names() -> list[str]:
@@ -169,15 +168,11 @@ def preference(record: Record, texts: list[str], tools: str) -> dict[str, Any]:
     return {**turns, "tools": tools, **provenance(record, [*texts, tools])}
 
 
-class Conversation(NamedTuple):
-    """What one row holds of a trajectory, and which of its messages are learnt."""
-
-    messages: tuple[Message, ...]
-    learnt: tuple[bool, ...]
-
-
-def conversations(messages: Sequence[Message], environment: Environment, agent: str) -> list[Conversation]:
-    """The rows that a trajectory is for a trainer that learns assistant turns within one conversation.
+def conversations(
+    messages: Sequence[Message], environment: Environment, agent: str
+) -> list[tuple[tuple[Message, ...], list[bool]]]:
+    """The rows that a trajectory is for a trainer that learns assistant turns within one conversation: the messages of
+    each, and which of them are learnt.
 
     It is one row, but for thoughts that are all to be learnt and were not sent back: none of them was in the context of
     a later turn, so that every turn is a row of its own.
@@ -185,11 +180,8 @@ def conversations(messages: Sequence[Message], environment: Environment, agent: 
     turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
     apart = environment.sft.thinking == "all" and not environment.keeps_thoughts(agent)
     if apart and any(messages[place].reasoning for place in turns[:-1]):
-        return [
-            Conversation(shown(messages[: place + 1], 1, environment, agent), (*[False] * place, True))
-            for place in turns
-        ]
-    return [Conversation(shown(messages, 1, environment, agent), tuple(m.role == "assistant" for m in messages))]
+        return [(shown(messages[: place + 1], 1, environment, agent), [*[False] * place, True]) for place in turns]
+    return [(shown(messages, 1, environment, agent), [message.role == "assistant" for message in messages])]
 
 
 def shown(messages: Sequence[Message], targets: int, environment: Environment, agent: str) -> tuple[Message, ...]:

@@ -6,8 +6,6 @@ run's own solver, then for every policy that was measured, its latest last. A qu
 pair that it was made from (`twin_of`); its last hop holds the passage that states otherwise what it asks for.
 """
 
-import pyarrow as pa
-
 from pipeline.agents.environment import Environment
 from pipeline.exports.views.base import Rows, ViewOptions, projection
 from pipeline.store.arrow import columns
@@ -48,7 +46,7 @@ _OWN, row = projection(
     trainable=(bool, lambda record, draft: record.lineage.trainable),
     run=(str, lambda record, draft: record.lineage.run),
 )
-SCHEMA = pa.schema([*_OWN, *(column for column in columns(**COLUMNS) if column.name not in _OWN.names)])
+SCHEMA = columns(**_OWN | COLUMNS)
 OPTIONS = ViewOptions("spans", env_specific=False)
 
 

@@ -11,6 +11,7 @@ Its trainer picks the scorer by `data_source`; `code/reward.py` is the one for v
 import re
 import string
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -32,16 +33,9 @@ STOCK = (
 )
 TASK = STOCK.format(call="search", result="information")
 TARGET = {"target": [str]}
-SCHEMA = columns(
-    question=str,
-    golden_answers=[str],
-    data_source=str,
-    prompt=PROMPT,
-    ability=str,
-    reward_model={"style": str, "ground_truth": TARGET},
-    extra_info={"split": str, "index": pa.int64()},
-    **RL,
-)
+VERL: dict[str, Any] = {"prompt": PROMPT, "ability": str, "reward_model": {"style": str, "ground_truth": TARGET}}
+EXTRA = {"split": str, "index": pa.int64()}
+SCHEMA = columns(question=str, golden_answers=[str], data_source=str, **VERL, extra_info=EXTRA, **RL)
 OPTIONS = REWARDED._replace(env_specific=False)
 
 
@@ -56,12 +50,17 @@ def rows(record: Record, environment: Environment) -> Rows:
         "question": question,
         "golden_answers": golds,
         "data_source": DATA_SOURCE,
-        "prompt": [{"role": "user", "content": prompt}],
-        "ability": "fact-reasoning",
-        "reward_model": {"style": "rule", "ground_truth": {"target": golds}},
+        **verl({"user": prompt}, golds),
         "extra_info": {"split": record.seed.side, "index": index(record)},
         **rewarded(record, environment, [prompt]),
     }
+
+
+def verl(prompt: dict[str, str], golds: list[str]) -> dict[str, Any]:
+    """The columns of VERL, from the texts of the prompt by role."""
+    messages = [{"role": role, "content": text} for role, text in prompt.items()]
+    truth = {"style": "rule", "ground_truth": {"target": golds}}
+    return {"prompt": messages, "ability": "fact-reasoning", "reward_model": truth}
 
 
 def scorable(record: Record, *tags: str) -> tuple[str, list[str]] | None:

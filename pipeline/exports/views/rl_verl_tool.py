@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.exports.views import rl_trl
-from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded, task
-from pipeline.exports.views.rl_search_r1 import STOCK, TARGET, asked, index, scorable
+from pipeline.exports.views.base import REWARDED, RL, Rows, rewarded, task
+from pipeline.exports.views.rl_search_r1 import STOCK, TARGET, VERL, asked, index, scorable, verl
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
@@ -23,21 +23,14 @@ LIST_SOURCE = "digsite_list"
 SYSTEM = "You are a helpful and harmless assistant."
 TASK = STOCK.format(call="tool_call", result="tool_response")
 CREATE = {"ground_truth": TARGET, "question": str, "data_source": str}
-SCHEMA = columns(
-    data_source=str,
-    agent_name=str,
-    prompt=PROMPT,
-    ability=str,
-    reward_model={"style": str, "ground_truth": TARGET},
-    extra_info={
-        "index": pa.int64(),
-        "split": str,
-        "question": str,
-        "need_tools_kwargs": bool,
-        "tools_kwargs": {"search": {"create_kwargs": CREATE}},
-    },
-    **RL,
-)
+EXTRA = {
+    "index": pa.int64(),
+    "split": str,
+    "question": str,
+    "need_tools_kwargs": bool,
+    "tools_kwargs": {"search": {"create_kwargs": CREATE}},
+}
+SCHEMA = columns(data_source=str, agent_name=str, **VERL, extra_info=EXTRA, **RL)
 OPTIONS = REWARDED._replace(env_specific=False)
 
 
@@ -47,14 +40,12 @@ def rows(record: Record, environment: Environment) -> Rows:
         return
     question, golds = found
     source = LIST_SOURCE if listed else DATA_SOURCE
-    truth, content = {"target": golds}, task(TASK, environment) + question
-    create = {"ground_truth": truth, "question": question, "data_source": source}
+    content = task(TASK, environment) + question
+    create = {"ground_truth": {"target": golds}, "question": question, "data_source": source}
     yield {
         "data_source": source,
         "agent_name": "tool_agent",
-        "prompt": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": content}],
-        "ability": "fact-reasoning",
-        "reward_model": {"style": "rule", "ground_truth": truth},
+        **verl({"system": SYSTEM, "user": content}, golds),
         "extra_info": {
             "index": index(record),
             "split": record.seed.side,

@@ -13,48 +13,34 @@ resampling: how often to show the row.
 
 from pipeline.agents.environment import Environment
 from pipeline.analysis.rollout_metrics import efficiency, hit_rate, useful_steps
+from pipeline.exports.branching.base import turns
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import weight
 from pipeline.exports.trajectories.selection import examples, said
-from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, conversations, provenance, with_system_prompt
+from pipeline.exports.views import base
 from pipeline.reward import standalone
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
-SCHEMA = columns(
-    messages=chat.MESSAGES,
-    tools=chat.JSON,
-    loss=[bool],
-    agent=str,
-    resisted=bool,
-    weight=int,
-    steps=int,
-    hit_step=int,
-    useful_steps=int,
-    hit_rate=float,
-    efficiency=float,
-    **PROVENANCE,
+_OF_ROLLOUT, of_rollout = base.projection(
+    agent=(str, lambda example: example.agent),
+    resisted=(bool, lambda example: example.resisted),
+    weight=(int, lambda example: weight(len(turns(example.rollout.trajectory)))),
+    steps=(int, lambda example: example.verdict.steps),
+    hit_step=(int, lambda example: example.verdict.hit_step),
+    useful_steps=(int, lambda example: useful_steps(example.rollout)),
+    hit_rate=(float, lambda example: hit_rate(example.verdict.found_at)),
+    efficiency=(float, lambda example: efficiency(example.verdict)),
 )
-OPTIONS = ViewOptions(extra_files={"verl_sft.py": standalone("verl_sft.py")})
+SCHEMA = columns(messages=chat.MESSAGES, tools=chat.JSON, loss=[bool], **_OF_ROLLOUT, **base.PROVENANCE)
+OPTIONS = base.ViewOptions(extra_files={"verl_sft.py": standalone("verl_sft.py")})
 
 
-def rows(record: Record, environment: Environment) -> Rows:
-    for (agent, rollout, verdict, resisted, measured), _ in examples(record, environment, said):
-        messages = rollout.trajectory.messages
-        turns = sum(message.role == "assistant" for message in messages)
-        for row in conversations(messages, environment, agent):
-            texts = with_system_prompt(environment, row.messages) or []
-            yield {
-                "messages": texts,
-                "tools": environment.offered,
-                "loss": list(row.learnt),
-                "agent": agent,
-                "resisted": resisted,
-                "weight": weight(turns),
-                "steps": verdict.steps,
-                "hit_step": verdict.hit_step,
-                "useful_steps": useful_steps(rollout),
-                "hit_rate": hit_rate(verdict.found_at),
-                "efficiency": efficiency(verdict),
-                **provenance(record, [*texts, environment.offered], measured=measured),
-            }
+def rows(record: Record, environment: Environment) -> base.Rows:
+    tools = environment.offered
+    for example, _ in examples(record, environment, said):
+        for messages, loss in base.conversations(example.rollout.trajectory.messages, environment, example.agent):
+            texts = base.with_system_prompt(environment, messages) or []
+            provenance = base.provenance(record, [*texts, tools], measured=example.measured)
+            learnt = {"messages": texts, "tools": tools, "loss": loss}
+            yield learnt | of_rollout(example) | provenance

@@ -56,7 +56,7 @@ def _conversations(environment: Environment, example: TrainingExample) -> list[l
     messages = example.rollout.trajectory.messages
     if not said(example) or any(map(_tagged, messages)):
         return None
-    return [_turns(row.messages[1:]) for row in conversations(messages, environment, example.agent)]
+    return [_turns(row[1:]) for row, _ in conversations(messages, environment, example.agent)]
 
 
 def _turns(messages: tuple[Message, ...]) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 
 from pipeline.agents.environment import Environment
 from pipeline.exports.branching.base import progress, turns, written
-from pipeline.exports.branching.pivot import best, brought, profiles
+from pipeline.exports.branching.pivot import Profile, best, brought, profiles
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import demonstrations
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance, shown
@@ -48,11 +48,7 @@ def rows(record: Record, environment: Environment) -> Rows:
                 "expected": sorted(brought(draft, trajectory, message, prefix)),
                 "step_index": index,
                 "n_steps": len(made),
-                "tried": profile and profile.tried,
-                "turn_pass": profile and profile.passed / profile.tried,
-                "turn_variance": profile and profile.turn_variance,
-                "outcome_pass": profile and profile.solved / profile.tried,
-                "outcome_variance": profile and profile.outcome_variance,
+                **(profile._asdict() if profile else dict.fromkeys(Profile._fields)),
                 "tools": environment.offered,
                 "nemo_gym": chat.nemo_gym(state[:-1], message, environment.tools),
                 **provenance(record, [*texts, environment.offered]),

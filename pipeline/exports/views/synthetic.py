@@ -7,9 +7,10 @@ the observations of the trajectories show; nothing there tells them from real pa
 
 from pipeline.agents.environment import Environment
 from pipeline.exports.views.base import Rows, ViewOptions, projection
+from pipeline.store.arrow import columns
 from pipeline.types import Record
 
-SCHEMA, row = projection(
+_COLUMNS, row = projection(
     synthetic=(bool, lambda record, distractor: True),
     question_id=(str, lambda record, distractor: record.key),
     passage_id=(str, lambda record, distractor: distractor.id),
@@ -27,6 +28,7 @@ SCHEMA, row = projection(
     trainable=(bool, lambda record, distractor: record.lineage.trainable),
     run=(str, lambda record, distractor: record.lineage.run),
 )
+SCHEMA = columns(**_COLUMNS)
 OPTIONS = ViewOptions(env_specific=False)
 
 

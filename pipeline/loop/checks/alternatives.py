@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from pipeline.agents.readers import check_alternative
 from pipeline.context import RunContext
-from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Stage
 from pipeline.reward.answers import compared
 from pipeline.reward.equality import equal
 from pipeline.text.names import normalise
-from pipeline.types import Cause, Draft, Feedback, Finding, Label, Passage, Probe, Rollout, Usage, Verdict
+from pipeline.types import Cause, Draft, Feedback, Label, Passage, Probe, Rollout, Verdict
 
 VOTES = 2
 """Rollouts that must agree on it: one alone says more of the solver than of the question."""
@@ -39,16 +39,37 @@ async def alternatives(
     decided = feedback is not None and feedback.label is not Label.UNSOLVED
     if decided or "alternatives" not in context.config.checks_run():
         return CheckResult()
-    if draft.answer_items:
-        wrong = [rollout for rollout, verdict in tried if rollout.answered and not verdict.right]
-        return await _further_item(draft, wrong, len(tried), context)
-    voters = agreed(tried)
-    if not voters:
+    found = _further_item(draft, tried) if draft.answer_items else _other_answer(draft, tried)
+    if found is None:
         return CheckResult()
-    voter = voters[0]
-    fits, usage = await check_alternative(draft.question, voter.answer, await seen(voter, context), context)
-    detail = f"{settled(draft, voters, len(tried))}, and their passages bear it out"
-    return _result(draft, voter.answer, fits, usage, detail, context)
+    answer, claim, voter, told = found
+    fits, usage = await check_alternative(draft.question, claim, await seen(voter, context), context)
+    model = context.config.models.of("reader").model
+    probe = Probe(check="alternatives", model=model, answers=(answer,), right=int(fits), usage=usage)
+    against = Found(f"{told}, and their passages bear it out", (len(draft.hops) - 1,))
+    findings = (against.finding("alternatives", CHECK.cause),) if fits else ()
+    return CheckResult(probes=(probe,), findings=findings)
+
+
+def _other_answer(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]]) -> tuple[str, str, Rollout, str] | None:
+    """The wrong answer, the claim to check, the rollout whose passages are looked at, and how many gave it."""
+    if not (voters := agreed(tried)):
+        return None
+    return voters[0].answer, voters[0].answer, voters[0], settled(draft, voters, len(tried))
+
+
+def _further_item(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]]) -> tuple[str, str, Rollout, str] | None:
+    """The same of a list: one more item that several of its wrong rollouts name."""
+    items = [list(item.spellings) for item in draft.answer_items]
+    named: dict[str, list[tuple[str, Rollout]]] = {}
+    for rollout in (rollout for rollout, verdict in tried if rollout.answered and not verdict.right):
+        for name in {normalise(name): name for name in compared(rollout.answer, items)[1]}.values():
+            named.setdefault(normalise(name), []).append((name, rollout))
+    votes = max(named.values(), key=len, default=[])
+    if len(votes) < VOTES:
+        return None
+    item, voter = min(votes, key=lambda vote: (vote[1].trajectory.steps, vote[1].sample))
+    return item, f"{item} is one of them", voter, f"{len(votes)} of {len(tried)} rollouts named '{item}' too"
 
 
 def settled(draft: Draft, voters: Sequence[Rollout], tried: int) -> str:
@@ -59,31 +80,6 @@ def settled(draft: Draft, voters: Sequence[Rollout], tried: int) -> str:
 def same(answer: str, other: str) -> bool:
     """One answer, in whatever spelling."""
     return normalise(answer) == normalise(other) or equal(answer, [other])
-
-
-async def _further_item(draft: Draft, wrong: Sequence[Rollout], tried: int, context: RunContext) -> CheckResult:
-    """Of a list: one more item that several of its wrong rollouts name."""
-    items = [list(item.spellings) for item in draft.answer_items]
-    named: dict[str, list[tuple[str, Rollout]]] = {}
-    for rollout in wrong:
-        for name in {normalise(name): name for name in compared(rollout.answer, items)[1]}.values():
-            named.setdefault(normalise(name), []).append((name, rollout))
-    votes = max(named.values(), key=len, default=[])
-    if len(votes) < VOTES:
-        return CheckResult()
-    item, voter = min(votes, key=lambda vote: (vote[1].trajectory.steps, vote[1].sample))
-    claim = f"{item} is one of them"
-    fits, usage = await check_alternative(draft.question, claim, await seen(voter, context), context)
-    detail = f"{len(votes)} of {tried} rollouts named '{item}' too, and their passages bear it out"
-    return _result(draft, item, fits, usage, detail, context)
-
-
-def _result(draft: Draft, answer: str, fits: bool, usage: Usage, detail: str, context: RunContext) -> CheckResult:
-    model = context.config.models.of("reader").model
-    probe = Probe(check="alternatives", model=model, answers=(answer,), right=int(fits), usage=usage)
-    last = (len(draft.hops) - 1,)
-    found = Finding(check="alternatives", cause=CHECK.cause, fatal=True, hops=last, detail=detail)
-    return CheckResult(probes=(probe,), findings=(found,) if fits else ())
 
 
 async def seen(rollout: Rollout, context: RunContext) -> list[Passage]:

@@ -43,8 +43,7 @@ async def another_answer(case: Case) -> Found | None:
     queries = [last.sub_question, f"{_subject(draft)} {untold}"]
     found = await case.retriever.search_many(queries, case.k)
     cited = {hop.passage_id for hop in draft.hops}
-    rival = other_answer(draft, cited, (hit.passage for hits in found for hit in hits))
-    if rival is None:
+    if (rival := other_answer(draft, cited, (hit.passage for hits in found for hit in hits))) is None:
         return None
     other, sentence = rival
     detail = f"'{other.title}' gives another answer to its last step{saying(sentence)}"
@@ -66,22 +65,26 @@ def other_answer(draft: Draft, cited: Container[str], passages: Iterable[Shown])
     """
     said, subject, silent = _claim_words(draft), _subject(draft), _filler_test(draft)
     for passage in passages if said else ():
-        if (
-            passage.id not in cited
-            and holds(f"{passage.title} {passage.text}", subject)
-            and not _named_before(passage.title, draft)
-        ):
-            for span in sentences(passage.text):
-                sentence = passage.text[span.start : span.end]
-                if _answers_otherwise(sentence, passage.title, said, silent, draft):
-                    return passage, sentence
+        if passage.id in cited or not holds(f"{passage.title} {passage.text}", subject):
+            continue
+        about = untagged(passage.title)
+        if not _tied(about, subject) and mentions(_before(draft), about):
+            continue  # It is about what the question or a hop before the last names.
+        for span in sentences(passage.text):
+            sentence = passage.text[span.start : span.end]
+            if _answers_otherwise(sentence, passage.title, said, silent, draft):
+                return passage, sentence
     return None
+
+
+def _tied(name: str, subject: str) -> bool:
+    """Does one of these names hold the other?"""
+    return contains(name, subject) or contains(subject, name)
 
 
 def _claim_words(draft: Draft) -> set[str]:
     """What the last quote says of its subject beside the answer; nothing where it is too little to know a rival by."""
-    last = draft.hops[-1]
-    quote = last.quote
+    last, quote = draft.hops[-1], draft.hops[-1].quote
     if spaceless(quote):
         # The subject would be most of its characters, and pairs would reach into the answer.
         for name in (*_spellings(draft), _subject(draft)):
@@ -90,26 +93,16 @@ def _claim_words(draft: Draft) -> set[str]:
     told = {word for word in terms(quote) if not silent(word)}
     said = told - {word for answer in _spellings(draft) for word in terms(answer)} - FILLERS
     # A comparison's answer is not what its last step finds, and another answer to a list is one more of its items.
-    if draft.answer_items:
-        return set()
-    if len(said) < LEAST or normalise(last.answer) != normalise(draft.answer):
+    if draft.answer_items or len(said) < LEAST or normalise(last.answer) != normalise(draft.answer):
         return set()
     return said - {*terms(_subject(draft))}
-
-
-def _named_before(title: str, draft: Draft) -> bool:
-    """Is a passage about what the question or a hop before the last names, its subject apart?"""
-    name = untagged(title)
-    if contains(name, _subject(draft)) or contains(_subject(draft), name):
-        return False
-    return mentions(_before(draft), name)
 
 
 def _earlier(draft: Draft) -> list[str]:
     """What the hops before the last name, its subject apart."""
     names = [name for hop in draft.hops[:-1] for name in (*hop.spellings, untagged(hop.title))]
     subject = _subject(draft)
-    return [name for name in names if normalise(name) and not contains(name, subject) and not contains(subject, name)]
+    return [name for name in names if normalise(name) and not _tied(name, subject)]
 
 
 def _before(draft: Draft) -> str:

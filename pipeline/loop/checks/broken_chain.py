@@ -36,15 +36,11 @@ def broken(draft: Draft, evidence: Evidence, but: Collection[int] = ()) -> tuple
     hops `but`.
     """
     return tuple(
-        number
-        for number in range(1, len(draft.hops))
-        if not (
-            number in but
-            or linked(draft, number)
-            or _starts(draft, number)
-            or _meets(draft, number, evidence)
-            or _by_last_name(draft, number, evidence[number : number + 1])
-        )
+        n
+        for n in range(1, len(draft.hops))
+        if n not in but
+        and not (linked(draft, n) or _starts(draft, n) or _meets(draft, n, evidence))
+        and not _by_last_name(draft, n, evidence[n : n + 1])
     )
 
 

@@ -1,36 +1,32 @@
 """The answer is given from memory, without any passage."""
 
 from pipeline.agents import readers
-from pipeline.agents.readers import Reading
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.asking import ask_reader
 from pipeline.loop.checks.alternatives import VOTES, same
-from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning, Stage
-from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Usage, beyond_chance
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Meaning, Stage
+from pipeline.types import KNOWN_TRIES, Cause, Draft, Probe, Usage, beyond_chance
 
 
 async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """Known without any passage, in most of the tries: fatal where it is so of every model to be trained, so that
     nobody would learn from it. What the solver knows says nothing of the question, and is kept as `Record.known_to`;
     where it remembers another answer, that one is looked at (`contested`)."""
-    solver, policies = context.config.models.of("solver"), trained(context.config)
+    solver, known = context.config.models.of("solver"), list[Probe]()
     probes = [await recalled(draft, context, solver)]
-    known: list[Probe] = []
-    for model in policies:
-        if model.digested() != solver.digested():
-            probes.append(await recalled(draft, context, model))
-        probe = probes[0] if model.digested() == solver.digested() else probes[-1]
-        if beyond_chance(probe.right, probe.tries, draft.answer_type.chance) <= 0.5:
+    for model in trained(context.config):
+        same = model.digested() == solver.digested()
+        probes += [] if same else [await recalled(draft, context, model)]
+        known.append(probes[0] if same else probes[-1])
+        if beyond_chance(known[-1].right, known[-1].tries, draft.answer_type.chance) <= 0.5:
             known = []
             break
-        known.append(probe)
-    detail = "answered from memory by " + " and ".join(probe.model for probe in known)
     if known:
-        found = Finding(check="closed_book", cause=CHECK.cause, fatal=True, detail=detail)
-        return CheckResult(probes=tuple(probes), findings=(found,))
+        found = Found("answered from memory by " + " and ".join(probe.model for probe in known))
+        return CheckResult(probes=tuple(probes), findings=(found.finding("closed_book", CHECK.cause),))
     other = await contested(draft, probes[0], context)
     return CheckResult(probes=(*probes, *other.probes), findings=other.findings)
 
@@ -46,13 +42,13 @@ async def recalled(draft: Draft, context: RunContext, model: ModelConfig) -> Pro
     cannot be read is a wrong one: a checkpoint need not speak JSON."""
     policy = any(model.digested() == one.digested() for one in context.config.models.policies.values())
 
-    async def answer(sample: int) -> Reading:
+    async def answer(sample: int) -> readers.Reading:
         try:
             return await readers.closed_book(draft.question, context, model, sample)
         except FormatError:
             if not policy:
                 raise
-            return Reading(answer="", model=model.model, usage=Usage())
+            return readers.Reading(answer="", model=model.model, usage=Usage())
 
     tries = context.config.checks.tries
     return await ask_reader("closed_book", draft, context, answer, max(KNOWN_TRIES, tries) if policy else tries)
@@ -71,8 +67,7 @@ async def contested(draft: Draft, recalled: Probe, context: RunContext) -> Check
     defended, model, usage = await readers.weigh(asked, context)
     probe = Probe(check="contested", model=model, answers=(other,), right=int(defended), usage=usage)
     detail = f"from memory '{other}' is answered, which a general source may bear out; the question names no source"
-    last = (len(draft.hops) - 1,)
-    found = Finding(check="contested", cause=Cause.AMBIGUOUS, fatal=True, hops=last, detail=detail)
+    found = Found(detail, (len(draft.hops) - 1,)).finding("contested", Cause.AMBIGUOUS)
     return CheckResult(probes=(probe,), findings=(found,) if defended else ())
 
 

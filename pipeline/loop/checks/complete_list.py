@@ -5,6 +5,7 @@ It is shown what the corpus holds on the last step, not the list; each item is t
 
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from pydantic import Field
 
@@ -15,7 +16,7 @@ from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Found, 
 from pipeline.reward.equality import equal
 from pipeline.text import untagged
 from pipeline.text.names import contains, normalise
-from pipeline.types import AnswerItem, Cause, Data, Draft, Hit, Passage, Probe
+from pipeline.types import AnswerItem, Cause, Data, Draft, Passage, Probe
 
 DEPTH, ITEM_DEPTH = 20, 5
 """Hits of a search for the whole list, and of one for an item."""
@@ -41,7 +42,10 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
     queries = _queries(draft)
     found = await context.retriever.search_many(queries[:2], DEPTH)
     found += await context.retriever.search_many(queries[2:], ITEM_DEPTH)
-    passages = _in_turn(await evidence.passages(draft, context.retriever), found)
+    cited = await evidence.passages(draft, context.retriever)
+    # The best hits of each search, the second best, and so on.
+    ranked = (hit.passage for rank in zip_longest(*found) for hit in rank if hit)
+    passages = list({passage.id: passage for passage in (*cited, *ranked)}.values())[: max(MOST_PASSAGES, len(cited))]
     hop, about = draft.hops[last], evidence.subject(draft, last)
     question = hop.sub_question if contains(hop.sub_question, about) else f"{hop.sub_question} ({about})"
     asked = context.prompt("list/complete", question=question, passages=list(map(shown, passages)))
@@ -79,16 +83,6 @@ def _queries(draft: Draft) -> list[str]:
     ]
 
 
-def _in_turn(cited: Sequence[Passage], found: Sequence[Sequence[Hit]]) -> list[Passage]:
-    """The cited passages, then the best hits of each search, the second best, and so on."""
-    ranked = sorted(
-        ((rank, place, hit.passage) for place, hits in enumerate(found) for rank, hit in enumerate(hits)),
-        key=lambda hit: hit[:2],
-    )
-    passages = {passage.id: passage for passage in (*cited, *(passage for *_, passage in ranked))}
-    return list(passages.values())[: max(MOST_PASSAGES, len(cited))]
-
-
 def _stating(output: ItemOutput, passages: Sequence[Passage]) -> Passage | None:
     """The passage that the reader names for an item, if it is among these and names the item."""
     cited = (passage for passage in passages if passage.shown_id in output.passage)
@@ -102,12 +96,9 @@ def _compared(
 
     A longer or shorter form stands for an item that is not found under one of its own names.
     """
-    missed = list(items)
-    more: list[tuple[str, Passage]] = []
-    for name, passage in stated:
-        same = [item for item in items if _same(name, item)]
-        missed = [item for item in missed if item not in same]
-        more += [] if same else [(name, passage)]
+    known = {name: [item for item in items if _same(name, item)] for name, _ in stated}
+    missed = [item for item in items if not any(item in same for same in known.values())]
+    more = [(name, passage) for name, passage in stated if not known[name]]
     for item in list(missed):
         forms = [pair for pair in more if any(contains(pair[0], s) or contains(s, pair[0]) for s in item.spellings)]
         if forms:
@@ -126,8 +117,7 @@ FURTHER = {
         f"Add them, or a clue that leaves them out, or ask for a list that is closed. {ALL_STAY}",
     ),
     "unproven_item": Meaning(
-        "A reader finds an item of a list in no passage.",
-        "Leave these items out, or quote a passage that states them.",
+        "A reader finds an item of a list in no passage.", "Leave these items out, or quote a passage that states them."
     ),
 }
 CHECK = DraftCheck(Stage.READ, 2, Cause.AMBIGUOUS, ask=complete_list, at_once=complete_list, further=FURTHER)

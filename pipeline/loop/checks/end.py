@@ -4,22 +4,20 @@ Then the hops before it are needless, since they only lead there (MuSiQue's conn
 """
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from pipeline.agents import evidence, readers
-from pipeline.agents.evidence import start
 from pipeline.agents.grading import shows
-from pipeline.agents.readers import Reading
 from pipeline.agents.tools import render, shown
 from pipeline.context import RunContext
 from pipeline.loop.asking import ask_reader
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Stage
 from pipeline.text import normalise, terms, untagged, words
 from pipeline.text.names import contains
-from pipeline.types import Cause, Data, Draft, Passage, Probe, Searched, Usage
+from pipeline.types import Cause, Data, Draft, Hit, Passage, Probe, Searched, Usage
 
 ADVICE = "Ask at the end for what many things of that kind have, in words that fit all of them."
 
@@ -48,7 +46,7 @@ class CommitOutput(Data):
     answer: readers.Given = ""
 
 
-class Committed(Reading):
+class Committed(readers.Reading):
     """What a reader would answer that does not know what a question leads over; with corpus ids."""
 
     passages: tuple[str, ...] = ()
@@ -63,43 +61,41 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
 
     The hops before it are skipped if that reader would answer from it, or gives its answer where too few others fit.
     """
-    ends = [number for number in evidence.ends(draft) if start(draft, number) < number]
+    ends = [number for number in evidence.ends(draft) if evidence.start(draft, number) < number]
     if target < 2 or not ends:
         return CheckResult()
     parts = [opened(draft, number) for number in ends]
     written, model, usage = await _wordings(draft, parts, context)
     asked = list(dict.fromkeys([*parts, *fair(draft, written), draft.question]))
-    found: list[tuple[Searched, list[Passage]]] = []
+    searches, results = list[Searched](), list[list[Hit]]()
     for name, retriever in context.searched.items():
-        results = await retriever.search_many(asked, TOP)
-        found += [
-            (evidence.searched(query, hits, name), [hit.passage for hit in hits])
-            for query, hits in zip(asked, results, strict=True)
-        ]
+        found = await retriever.search_many(asked, TOP)
+        searches += [evidence.searched(query, hits, name) for query, hits in zip(asked, found, strict=True)]
+        results += found
     homes = {draft.hops[number].passage_id for number in ends}
-    probe = Probe(check="end", model=model, answers=(), right=0, searches=tuple(s for s, _ in found), usage=usage)
-    brought = _brought(homes, probe.searches)
+    probe = Probe(check="end", model=model, answers=(), right=0, searches=tuple(searches), usage=usage)
+    brought = _brought(homes, searches)
     if not brought:
         return CheckResult(probes=(probe,))
-    skipped = tuple(sorted({hop for number in ends for hop in range(start(draft, number), number)}))
-    passages = _shown(draft, homes, skipped, [passages for _, passages in found])
-    said: list[Committed] = []
+    skipped = tuple(sorted({hop for number in ends for hop in range(evidence.start(draft, number), number)}))
+    passages = _shown(draft, homes, skipped, results)
+    said = await commit(draft.question, passages, context)
 
     async def answer(sample: int) -> Committed:
-        said.append(await commit(draft.question, passages, context))
-        return said[-1]
+        return said
 
     read = await ask_reader("end", draft, context, answer, 1)
-    others = sum(key not in homes for key in said[0].fits)
-    skips = read.right and (homes == {*said[0].passages} or others < RIVALS)
+    others, sure = sum(key not in homes for key in said.fits), homes == {*said.passages}
+    skips = read.right and (sure or others < RIVALS)
     spent = {"usage": usage + read.usage, "hops": skipped if skips else (), "evidence": True}
     probe = read.model_copy(update={"searches": probe.searches, "uncited": (), **spent})
     if not skips:
         return CheckResult(probes=(probe,))
-    detail = _detail(draft, ends[-1], brought, others if homes != {*said[0].passages} else None)
-    detail += _leading(draft, homes, passages)
-    finding = Found(detail, skipped, (*brought,)).finding("end", CHECK.cause, fatal=False)
-    return CheckResult(probes=(probe,), findings=(finding,))
+    detail = _detail(draft, ends[-1], brought) + "; a reader would have answered from it"
+    if not sure:
+        detail += f", since {'one' if others else 'no'} other passage that was found so could be the end"
+    finding = Found(detail + _leading(draft, homes, passages), skipped, (*brought,))
+    return CheckResult(probes=(probe,), findings=(finding.finding("end", CHECK.cause, fatal=False),))
 
 
 async def commit(question: str, passages: Sequence[Passage], context: RunContext) -> Committed:
@@ -119,7 +115,7 @@ async def search_end(question: str, parts: Sequence[str], context: RunContext) -
 
 def opened(draft: Draft, number: int) -> str:
     """A hop's own question with their kind, or a gap, for the names that only the hops before it give."""
-    first = start(draft, number)
+    first = evidence.start(draft, number)
     kinds: dict[str, str] = {}
     for hop, after in zip(draft.hops[first:number], draft.hops[first + 1 : number + 1], strict=True):
         # A title is mostly a longer form of what leads there.
@@ -151,9 +147,11 @@ def fair(draft: Draft, written: Iterable[str]) -> list[str]:
 
 
 async def _wordings(draft: Draft, parts: Sequence[str], context: RunContext) -> tuple[tuple[str, ...], str, Usage]:
-    """A reader's wordings of the end, and who wrote them. It is not asked again for a chain that stays as it was,
-    however the question is worded now; words that an author has taken out of it lead nobody any more."""
-    memory, same = context.memory.queries, _identity(draft)
+    """A reader's wordings of the end, and who wrote them. It is not asked again while the last hop and what leads to it
+    stay as they were, however the question is worded now; words that an author has taken out of it lead nobody any
+    more."""
+    memory, last = context.memory.queries, draft.hops[-1]
+    same = tuple(hop.answer for hop in draft.hops), last.sub_question, last.passage_id
     model, usage = context.config.models.of("reader").model, Usage()
     if same not in memory:
         written, model, usage = await search_end(draft.question, parts, context)
@@ -162,12 +160,6 @@ async def _wordings(draft: Draft, parts: Sequence[str], context: RunContext) -> 
     gone = {*words(question)} - {*words(draft.question)}
     kept = (" ".join(word for word in query.split() if gone.isdisjoint(words(word))) for query in queries)
     return tuple(kept), model, usage
-
-
-def _identity(draft: Draft) -> Hashable:
-    """What stays the same while the last hop and what leads to it do."""
-    last = draft.hops[-1]
-    return tuple(hop.answer for hop in draft.hops), last.sub_question, last.passage_id
 
 
 def _brought(homes: set[str], searches: Sequence[Searched]) -> list[Searched]:
@@ -179,12 +171,10 @@ def _brought(homes: set[str], searches: Sequence[Searched]) -> list[Searched]:
     return []
 
 
-def _shown(
-    draft: Draft, homes: set[str], skipped: Sequence[int], results: Sequence[Sequence[Passage]]
-) -> list[Passage]:
+def _shown(draft: Draft, homes: set[str], skipped: Sequence[int], results: Sequence[Sequence[Hit]]) -> list[Passage]:
     """The last passages with the best of other documents, but for what tells the answer of a hop before; in an order
     that says nothing of which is which."""
-    ranked = [found[rank] for rank in range(TOP) for found in results if rank < len(found)]
+    ranked = [hits[rank].passage for rank in range(TOP) for hits in results if rank < len(hits)]
     last = {passage.id: passage for passage in ranked if passage.id in homes}
     known = {passage.document_id for passage in last.values()}
     titles = {draft.hops[hop].title for hop in skipped}
@@ -197,23 +187,21 @@ def _shown(
     return sorted(chosen, key=lambda passage: passage.sha256)
 
 
-def _detail(draft: Draft, last: int, brought: Sequence[Searched], others: int | None) -> str:
-    """With the search that finds the last passage best, in the fewest words."""
+def _detail(draft: Draft, last: int, brought: Sequence[Searched]) -> str:
+    """The search that finds the last passage best, in the fewest words."""
     home = draft.hops[last].passage_id
-    finding = [search for search in brought if home in search.passage_ids]
-    search = min(finding, key=lambda search: (search.passage_ids.index(home), len(search.query)))
-    rank = search.passage_ids.index(home) + 1
-    said = f"searched '{search.query}': hops[{last}] at rank {rank}; a reader would have answered from it"
-    rivals = "one other passage" if others else "no other passage"
-    return said if others is None else f"{said}, since {rivals} that was found so could be the end"
+    ranks = [(found.passage_ids.index(home) + 1, found.query) for found in brought if home in found.passage_ids]
+    rank, query = min(ranks, key=lambda one: (one[0], len(one[1])))
+    return f"searched '{query}': hops[{last}] at rank {rank}"
 
 
 def _leading(draft: Draft, homes: set[str], found: Sequence[Passage]) -> str:
     """Which words of the question stand in the last passages, and in few of the others that were found with them: other
     words there would not find them so easily."""
-    held = [{*terms(f"{passage.title} {passage.text}")} for passage in found if passage.id in homes]
-    others = [{*terms(f"{passage.title} {passage.text}")} for passage in found if passage.id not in homes]
-    shared = (word for word in dict.fromkeys(terms(draft.question)) if any(word in one for one in held))
+    held = {passage.id: {*terms(f"{passage.title} {passage.text}")} for passage in found}
+    others = [said for key, said in held.items() if key not in homes]
+    own = {word for key in homes & {*held} for word in held[key]}
+    shared = [word for word in dict.fromkeys(terms(draft.question)) if word in own]
     telling = [word for word in shared if 2 * sum(word in one for one in others) <= len(others)]
     return f"; of the question's words that passage holds {', '.join(telling)}" if telling else ""
 

@@ -11,11 +11,8 @@ ADVICE = f"Describe what the question names. {ALL_STAY}"
 async def exposed_intermediate(case: Case) -> Found | None:
     """It saves all hops up to that one. "Nashville" is "Nashville, Tennessee"."""
     draft = case.draft
-    named = [
-        number
-        for number, hop in enumerate(draft.hops[:-1])
-        if any(mentions(draft.question, name.split(", ")[0]) for name in hop.spellings)
-    ]
+    spelt = [[name.split(", ")[0] for name in hop.spellings] for hop in draft.hops[:-1]]
+    named = [n for n, names in enumerate(spelt) if any(mentions(draft.question, name) for name in names)]
     hops = sorted({hop for number in named for hop in range(start(draft, number), number + 1)})
     names = " and ".join(f"'{draft.hops[number].answer}'" for number in named)
     return Found(f"the question names {names}", (*hops,)) if hops else None

@@ -1,16 +1,16 @@
 """The answer is given although the passage of one hop is held back."""
 
-from collections.abc import Sequence
+from functools import partial
 
 from pipeline.agents import evidence
 from pipeline.agents.grading import shows
-from pipeline.agents.readers import Reading, rest
+from pipeline.agents.readers import rest
 from pipeline.agents.tools import render
 from pipeline.context import RunContext
 from pipeline.loop.asking import ask_reader, hold_evidence, over
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Stage
 from pipeline.loop.checks.end import opened
-from pipeline.types import Cause, Draft, Passage
+from pipeline.types import Cause, Draft
 
 ADVICE = "What is left singles the answer out: the last passage should hold two of that kind."
 
@@ -43,10 +43,7 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
         nowhere = led and draft.hops[number + 1].passage_id not in {passage.id for passage in hits}
         if nowhere or not hold_evidence(left, draft):
             continue
-
-        async def answer(sample: int, left: Sequence[Passage] = left) -> Reading:
-            return await rest(draft.question, left, context)
-
+        answer = partial(rest, draft.question, left, context)
         probe = await ask_reader("leave_one_out", draft, context, answer, 1)
         searches = tuple(map(evidence.searched, queries, found))
         probes.append(over(left, draft, probe).model_copy(update={"hops": (number,), "searches": searches}))

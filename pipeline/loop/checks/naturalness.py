@@ -12,8 +12,8 @@ from pydantic import Field, WithJsonSchema
 
 from pipeline.agents import readers
 from pipeline.context import RunContext
-from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning, Stage
-from pipeline.types import Cause, Data, Draft, Finding, Probe, Usage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Meaning, Stage
+from pipeline.types import Cause, Data, Draft, Probe, Usage
 
 GRADES = 3
 
@@ -36,25 +36,24 @@ async def naturalness(draft: Draft, target: int, context: RunContext, *, grades:
     while not _settled(read, least, grades):
         output, model, took = await readers.read(asked, "grade", GradeOutput, context, len(read))
         read, usage = [*read, output], usage + took
-    given = [output.grade for output in read]
-    good = median_low(given) >= least
-    told = {"model": model, "answers": tuple(map(str, given)), "right": sum(grade >= least for grade in given)}
-    probe = Probe(check="naturalness", usage=usage, **told)
-    why = next((" ".join(output.reason.split()) for output in read if output.grade < least), "")
-    said = ", ".join(map(str, given))
-    detail = f"a reader graded the wording {said} of 5, and {least} in most readings is enough: {why}"
-    found = [] if good else [Finding(check="naturalness", cause=CHECK.cause, fatal=True, detail=detail)]
-    first = read[0]
-    if first.changes_with_time is None:
-        return CheckResult(probes=(probe,), findings=tuple(found))
-    said = "yes" if first.changes_with_time else "no"
-    dated = Probe(check="undated", model=model, answers=(said,), right=int(not first.changes_with_time))
-    if first.changes_with_time:
-        as_of = f"; the texts are as of {context.lineage.as_of}" if context.lineage.as_of else ""
-        what = f"; the reader says what changes: {' '.join(first.what_changes.split())}" if first.what_changes else ""
-        detail = f"a reader says that the answer changes with time, and the question names no date{what}{as_of}"
-        found.append(Finding(check="undated", cause=Cause.UNDATED, fatal=True, detail=detail))
-    return CheckResult(probes=(probe, dated), findings=tuple(found))
+    given = tuple(str(output.grade) for output in read)
+    bad = [output for output in read if output.grade < least]
+    probe = Probe(check="naturalness", model=model, answers=given, right=len(read) - len(bad), usage=usage)
+    result = CheckResult(probes=(probe,))
+    if median_low(output.grade for output in read) < least:
+        why = " ".join(bad[0].reason.split())
+        graded = f"a reader graded the wording {', '.join(given)} of 5, and {least} in most readings is enough: {why}"
+        result += CheckResult(findings=(Found(graded).finding("naturalness", CHECK.cause),))
+    return result if read[0].changes_with_time is None else result + _undated(read[0], model, context)
+
+
+def _undated(first: GradeOutput, model: str, context: RunContext) -> CheckResult:
+    changes = bool(first.changes_with_time)
+    probe = Probe(check="undated", model=model, answers=("yes" if changes else "no",), right=int(not changes))
+    as_of = f"; the texts are as of {context.lineage.as_of}" if context.lineage.as_of else ""
+    what = f"; the reader says what changes: {' '.join(first.what_changes.split())}" if first.what_changes else ""
+    told = Found(f"a reader says that the answer changes with time, and the question names no date{what}{as_of}")
+    return CheckResult(probes=(probe,), findings=(told.finding("undated", Cause.UNDATED),) if changes else ())
 
 
 def _settled(read: Sequence[GradeOutput], least: int, grades: int) -> bool:

@@ -10,9 +10,9 @@ from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.asking import ask_reader, over
-from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Meaning, Stage
 from pipeline.text.names import contains
-from pipeline.types import Cause, Data, Draft, Finding, Passage, Probe, Usage
+from pipeline.types import Cause, Data, Draft, Passage, Probe, Usage
 
 
 class TraceOutput(Data):
@@ -33,7 +33,7 @@ async def oracle(draft: Draft, target: int, context: RunContext) -> CheckResult:
         return CheckResult(probes=(probe,))
     parts = await _hop_by_hop(draft, context)
     hops = tuple(hop for part in parts for hop in part.hops)
-    found = Finding(check="oracle", cause=CHECK.cause, fatal=True, hops=hops, detail=_unproven(probe))
+    found = Found(_unproven(probe), hops).finding("oracle", CHECK.cause)
     return CheckResult(probes=(probe, *parts), findings=(found,))
 
 
@@ -62,8 +62,8 @@ async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
         if not all(any(contains(answer, name) for name in names) for names in draft.wanted(place))
         and (len(draft.wanted(place)) > 1 or not contains(hop.answer, answer))
     )
-    found = {"check": "trace", "model": model, "answers": tuple(answers), "right": len(answers) - len(misread)}
-    return [Probe.model_validate({**found, "hops": misread, "usage": usage})]
+    right = len(answers) - len(misread)
+    return [Probe(check="trace", model=model, answers=tuple(answers), right=right, hops=misread, usage=usage)]
 
 
 async def trace(parts: Sequence[tuple[str, Passage]], context: RunContext) -> tuple[list[str], str, Usage]:

@@ -37,7 +37,10 @@ async def seeker(draft: Draft, target: int, context: RunContext) -> CheckResult:
     probes: list[Probe] = []
     with ledger.within(ledger.SEEKER):
         for sample, (searches, way) in enumerate(_tries(target, context.config.checks.seeker_tries), FIRST):
-            tried = await _graded(draft, target, searches, way, sample, context)
+            start = partial(_played, draft, target, searches, way, sample, context)
+            made = await with_timeouts(start, context.config.how.rollout_seconds)
+            graded = await grade(draft, made.answer, context, ask=grading.supported(draft, made))
+            tried = GradedRollout(made, grading.verdict(draft, made, graded))
             probes.append(_probe(draft, tried, context))
             if probes[-1].shortcut:
                 return CheckResult(probes=tuple(probes), findings=(_finding(draft, target, tried, probes[-1]),))
@@ -51,15 +54,6 @@ def _tries(target: int, tries: int) -> Iterator[tuple[int, str]]:
     if target > FAR:
         yield target // 2, WAYS[0]
     yield from zip([target - 1] * tries, cycle(WAYS), strict=False)
-
-
-async def _graded(
-    draft: Draft, target: int, searches: int, way: str, sample: int, context: RunContext
-) -> GradedRollout:
-    start = partial(_played, draft, target, searches, way, sample, context)
-    made = await with_timeouts(start, context.config.how.rollout_seconds)
-    ask = grading.supported(draft, made)
-    return GradedRollout(made, grading.verdict(draft, made, await grade(draft, made.answer, context, ask=ask)))
 
 
 async def _played(draft: Draft, target: int, searches: int, way: str, sample: int, context: RunContext) -> Rollout:
@@ -81,8 +75,8 @@ async def _played(draft: Draft, target: int, searches: int, way: str, sample: in
 
 def _probe(draft: Draft, tried: GradedRollout, context: RunContext) -> Probe:
     made, found = tried
-    steps = [call for call in made.trajectory.calls if not call.repeat]
-    queries = [call.argument if call.tool == "search" else f"{call.tool} {call.argument}" for call in steps]
+    steps = (call for call in made.trajectory.calls if not call.repeat)
+    ran = [(call.argument if call.tool == "search" else f"{call.tool} {call.argument}", call) for call in steps]
     return Probe(
         check="seeker",
         model=context.config.models.of("reader").model,
@@ -90,7 +84,7 @@ def _probe(draft: Draft, tried: GradedRollout, context: RunContext) -> Probe:
         right=int(found.right),
         hops=grading.by_heart(draft, made),
         evidence=found.supported,
-        searches=tuple(Searched(query=q, passage_ids=c.passage_ids) for q, c in zip(queries, steps, strict=True)),
+        searches=tuple(Searched(query=query, passage_ids=call.passage_ids) for query, call in ran),
         usage=made.trajectory.usage,
         judged=found.usage,
         second=found.second,

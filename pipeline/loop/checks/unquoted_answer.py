@@ -16,14 +16,12 @@ async def unquoted_answer(case: Case) -> Found | None:
 
     Every item of a list stands in its own quote, or else in the last hop's.
     """
-    draft, last = case.draft, len(case.draft.hops) - 1
+    draft, last, end = case.draft, len(case.draft.hops) - 1, case.draft.hops[-1]
     hops = enumerate(draft.hops[:-1] if draft.answer_items else draft.hops)
     bare = [number for number, hop in hops if not _stated((hop.answer,), hop.quote, hop.title)]
-    bare += [
-        last
-        for item in draft.answer_items
-        if not _stated(item.spellings, item.quote or draft.hops[last].quote, item.title or draft.hops[last].title)
-    ][:1]
+    items = draft.answer_items
+    if not all(_stated(item.spellings, item.quote or end.quote, item.title or end.title) for item in items):
+        bare.append(last)
     if not draft.answer_type.decided and normalise(draft.hops[last].answer) != normalise(draft.answer):
         bare.append(last)
     told = quoted([draft.hops[number].answer for number in bare])

@@ -3,18 +3,18 @@
 import re
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
 from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import ProposeArguments, ProposedItem
+from pipeline.agents.tools import ProposeArguments, ProposedHop, ProposedItem
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.reward.answers import side
 from pipeline.text.names import normalise
-from pipeline.types import AnswerItem, AnswerType, Data, Draft, Hop, Passage, Probe, Round, Seed, Trajectory, Tree
+from pipeline.types import AnswerItem, AnswerType, Data, Draft, Probe, Round, Seed, Trajectory, Tree
 
 FEWEST, MOST = 2, 10
 """Items of a list."""
@@ -48,23 +48,11 @@ def to_draft(arguments: str, state: AgentState, form: type[ProposeArguments] = P
     proposed = parse(form, arguments)
     if not proposed.question.strip() or not proposed.hops:
         return None
-    hops = []
-    for hop in proposed.hops:
-        passage = _cited(hop.passage_id, state)
-        hops.append(
-            Hop(
-                sub_question=hop.sub_question,
-                answer=hop.answer,
-                passage_id=passage.id,
-                title=passage.title,
-                quote=_verbatim(hop.quote, passage.text),
-                passage_sha256=passage.sha256,
-                relation=hop.relation,
-                answer_aliases=tuple(name for name in hop.answer_aliases if normalise(name)),
-                answer_kind=" ".join(hop.answer_kind.split()),
-            )
-        )
-    stated = proposed.model_dump() | {"hops": tuple(hops), "answer_items": ()}
+    hops = [hop.model_dump() | _evidence(hop, state) for hop in proposed.hops]
+    for hop in hops:
+        hop["answer_aliases"] = tuple(name for name in hop["answer_aliases"] if normalise(name))
+        hop["answer_kind"] = " ".join(hop["answer_kind"].split())
+    stated = proposed.model_dump() | {"hops": hops, "answer_items": ()}
     if proposed.answer_type == AnswerType.LIST:
         stated |= _as_list(proposed, hops, state)
     if proposed.answer_type == AnswerType.BOOLEAN and not side(proposed.answer):
@@ -75,7 +63,7 @@ def to_draft(arguments: str, state: AgentState, form: type[ProposeArguments] = P
         raise FormatError(str(error.errors()[0]["msg"])) from error
 
 
-def _as_list(proposed: ProposeArguments, hops: Sequence[Hop], state: AgentState) -> dict[str, object]:
+def _as_list(proposed: ProposeArguments, hops: list[dict[str, Any]], state: AgentState) -> dict[str, object]:
     """The fields of a draft whose answer is a list. Raises FormatError where it is none."""
     if not FEWEST <= len(proposed.answer_items) <= MOST:
         raise FormatError(f"A list has {FEWEST} to {MOST} `answer_items`.")
@@ -90,8 +78,8 @@ def _as_list(proposed: ProposeArguments, hops: Sequence[Hop], state: AgentState)
             told = f"The items '{one.answer[:40]}' and '{other.answer[:40]}' have the same name, '{same[:40]}'. "
             raise FormatError(f"{told}Give each thing once, with names that are its own.")
     answer = "; ".join(item.answer for item in items)
-    last = hops[-1].model_copy(update={"answer": answer})
-    return {"answer": answer, "answer_aliases": (), "answer_items": items, "hops": (*hops[:-1], last)}
+    hops[-1]["answer"] = answer
+    return {"answer": answer, "answer_aliases": (), "answer_items": items}
 
 
 def _item(item: ProposedItem, state: AgentState) -> AnswerItem:
@@ -100,31 +88,19 @@ def _item(item: ProposedItem, state: AgentState) -> AnswerItem:
     for name in item.answer, *item.aliases:
         names.setdefault(normalise(name), name)
     aliases = tuple(name for said, name in names.items() if said)[1:]
-    if not item.passage_id:
-        return AnswerItem(answer=item.answer, aliases=aliases)
-    passage = _cited(item.passage_id, state)
-    quote = _verbatim(item.quote, passage.text)
-    if not quote or quote not in passage.text:
+    cited = _evidence(item, state) if item.passage_id else {}
+    if cited and (not cited["quote"] or cited["quote"] not in state.passages[item.passage_id].text):
         raise FormatError(f"The quote of the item '{item.answer[:40]}' is not in the passage that it cites.")
-    return AnswerItem(
-        answer=item.answer,
-        aliases=aliases,
-        passage_id=passage.id,
-        title=passage.title,
-        quote=quote,
-        passage_sha256=passage.sha256,
-    )
+    return AnswerItem(answer=item.answer, aliases=aliases, **cited)
 
 
-def _verbatim(quote: str, text: str) -> str:
-    """The slice of the text that the quote is but for blanks: agents see fewer. Else the quote as it came."""
-    if quote in text:
-        return quote
-    found = re.search(r"\s+".join(map(re.escape, quote.split())), text)
-    return found[0] if found else quote
-
-
-def _cited(shown_id: str, state: AgentState) -> Passage:
-    if shown_id not in state.passages:
-        raise FormatError(f"No passage '{shown_id[:40]}' has been read; cite the ids in the search results.")
-    return state.passages[shown_id]
+def _evidence(one: ProposedHop | ProposedItem, state: AgentState) -> dict[str, str]:
+    """The passage that it cites, with the slice of its text that the quote is but for blanks: agents see fewer. Else
+    the quote as it came."""
+    if one.passage_id not in state.passages:
+        raise FormatError(f"No passage '{one.passage_id[:40]}' has been read; cite the ids in the search results.")
+    passage, quote = state.passages[one.passage_id], one.quote
+    if quote not in passage.text:
+        found = re.search(r"\s+".join(map(re.escape, quote.split())), passage.text)
+        quote = found[0] if found else quote
+    return {"passage_id": passage.id, "title": passage.title, "quote": quote, "passage_sha256": passage.sha256}

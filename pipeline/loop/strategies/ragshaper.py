@@ -5,17 +5,16 @@ who may search, revises them.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
-from pipeline import prompts
 from pipeline.agents.calls import AgentState
 from pipeline.agents.curator import grow, steps
-from pipeline.agents.loop import converse
 from pipeline.agents.tools import COMPOSER_TOOLS, ComposeArguments, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.loop.strategies.base import Proposal
 from pipeline.text import sentences
 from pipeline.text.names import contains
 from pipeline.types import AnswerType, Draft, Probe, Round, Seed, Tree, Usage
@@ -50,15 +49,9 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
     settings, retriever = context.config.tree, context.side(seed.side)
     got = [await retriever.get(passage_id) for passage_id in tree.passages(leaf)]
     passages = {passage.id: passage for passage in got if passage is not None}
-
-    def accept(arguments: str, state: AgentState) -> Draft | None:
-        draft = to_draft(arguments, state, ComposeArguments)
-        if draft:
-            keeps_to_the_rules(draft, settings.hops)
-        return draft
-
     tools = COMPOSER_TOOLS if settings.composer_searches else COMPOSER_TOOLS[2:]
-    composer = sage.agent(seed, context, tools, settings.composer_searches, accept)
+    rule = partial(keeps_to_the_rules, least_hops=settings.hops)
+    composer = sage.agent(seed, context, tools, settings.composer_searches, rule, form=ComposeArguments)
     path = steps(tree.path(leaf), passages, limited=composer.room is not None)
     messages = context.prompt(
         "composer/compose",
@@ -71,18 +64,11 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
         check_budget=composer.checks,
         calls_per_turn=composer.limits.calls_per_turn,
     )
-    messages = prompts.noted(messages, sage.notes(seed))
     given = [seed.passage.shown_id, *(p["id"] for step in path for p in step["passages"])]
     state = AgentState(passages={passage.shown_id: passage for passage in passages.values()}, given=frozenset(given))
     async with deadline(context.config.how.rollout_seconds):
-        trajectory = await converse(composer, messages, sample=seed.draw, state=state)
-    draft = to_draft(trajectory.final, state, ComposeArguments) if trajectory.final else None
-    return Proposal(
-        trajectory=trajectory,
-        draft=draft,
-        tree=tree.model_copy(update={"composed": leaf if draft else None}),
-        checked=tuple(state.probes),
-    )
+        made = await sage.run(composer, messages, state, seed)
+    return made.model_copy(update={"tree": tree.model_copy(update={"composed": leaf if made.draft else None})})
 
 
 def keeps_to_the_rules(draft: Draft, least_hops: int) -> None:

@@ -4,12 +4,12 @@ refiner may search and sees every draft, what each check found and every rollout
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 from pipeline import prompts
 from pipeline.agents.calls import AgentState, LinksOf
 from pipeline.agents.loop import Agent, converse
-from pipeline.agents.tools import CHECK, GENERATOR_TOOLS, REFINER_TOOLS, REVISE, for_answers, shown
+from pipeline.agents.tools import CHECK, GENERATOR_TOOLS, REFINER_TOOLS, REVISE, ProposeArguments, for_answers, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
@@ -20,11 +20,12 @@ from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.text import normalise
 from pipeline.types import Draft, GradedRollout, Message, Round, Seed
 
-Accept = Callable[[str, AgentState], Draft | None]
+Rule = Callable[[Draft], None]
+"""What a strategy asks of every draft. Raises FormatError, written for the author."""
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
-    proposer = agent(seed, context, GENERATOR_TOOLS, context.config.generator.searches, to_draft)
+    proposer = agent(seed, context, GENERATOR_TOOLS, context.config.generator.searches)
     messages = context.prompt(
         "generator/propose",
         passage=shown(seed.passage),
@@ -34,37 +35,31 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         check_budget=proposer.checks,
         calls_per_turn=proposer.limits.calls_per_turn,
     )
-    messages = prompts.noted(messages, notes(seed))
     given = {seed.passage.shown_id: seed.passage}
-    return await run(proposer, messages, AgentState(passages=given, given=frozenset(given)), seed.draw)
+    return await run(proposer, messages, AgentState(passages=given, given=frozenset(given)), seed)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
-    searches = context.config.generator.searches
-    reviser = agent(seed, context, REFINER_TOOLS, searches, another(to_draft, rounds))
-    made = await revision(seed, context, rounds, reviser)
+    reviser = agent(seed, context, REFINER_TOOLS, context.config.generator.searches, another(rounds))
+    drafts, seen, state = await revision(seed, context, rounds, reviser)
     messages = context.prompt(
         "refiner/revise",
-        drafts=made.drafts,
-        seen=made.seen,
+        drafts=drafts,
+        seen=seen,
         answer_types=answer_types(seed, context),
         target_steps=aim(seed, context.config, rounds),
         search_budget=reviser.limits.searches,
         check_budget=reviser.checks,
         calls_per_turn=reviser.limits.calls_per_turn,
     )
-    return await run(reviser, prompts.noted(messages, notes(seed)), made.state, seed.draw)
+    return await run(reviser, messages, state, seed)
 
 
-class Revision(NamedTuple):
-    """What a reviser is shown of the rounds so far."""
-
-    drafts: list[dict[str, Any]]
-    seen: list[dict[str, str]]
-    state: AgentState
-
-
-async def revision(seed: Seed, context: RunContext, rounds: Sequence[Round], reviser: Agent) -> Revision:
+async def revision(
+    seed: Seed, context: RunContext, rounds: Sequence[Round], reviser: Agent
+) -> tuple[list[dict[str, Any]], list[dict[str, str]], AgentState]:
+    """What a reviser is shown of the rounds so far: the drafts, and the passages that stand there whole; and the state
+    that it begins in."""
     last = rounds[-1]
     if last.draft is None:
         raise ValueError("a round without a draft ends the episode")
@@ -76,24 +71,28 @@ async def revision(seed: Seed, context: RunContext, rounds: Sequence[Round], rev
         passages={passage.shown_id: passage for passage in known.own.values()},
         given=frozenset(passage.shown_id for passage in whole),
     )
-    return Revision(history.drafts(rounds, pairs, known), list(map(shown, whole)), state)
+    return history.drafts(rounds, pairs, known), list(map(shown, whole)), state
 
 
-def another(accept: Accept, rounds: Sequence[Round]) -> Accept:
-    """The same, but for a question that was asked in one of the rounds."""
+def another(rounds: Sequence[Round]) -> Rule:
+    """No question that was asked in one of the rounds."""
     tried = {normalise(past.draft.question) for past in rounds if past.draft}
 
-    def accepted(arguments: str, state: AgentState) -> Draft | None:
-        draft = accept(arguments, state)
-        if draft and normalise(draft.question) in tried:
+    def rule(draft: Draft) -> None:
+        if normalise(draft.question) in tried:
             raise FormatError("The question must differ from the draft and from the earlier ones.")
-        return draft
 
-    return accepted
+    return rule
 
 
 def agent(
-    seed: Seed, context: RunContext, tools: Sequence[Tool], searches: int, accept: Accept, links: LinksOf | None = None
+    seed: Seed,
+    context: RunContext,
+    tools: Sequence[Tool],
+    searches: int,
+    *rules: Rule,
+    form: type[ProposeArguments] = ProposeArguments,
+    links: LinksOf | None = None,
 ) -> Agent:
     """Who proposes, revises or composes: it searches the side of its seed alone. A check covers the whole index, as the
     audit does."""
@@ -103,8 +102,11 @@ def agent(
     checks = limits.checks > 0 and context.config.loop.audit and any(tool.name == CHECK for tool in tools)
 
     def accepted(arguments: str, state: AgentState) -> Draft | None:
-        draft = accept(arguments, state)
-        if draft and draft.answer_type not in answer_types(seed, context):
+        if (draft := to_draft(arguments, state, form)) is None:
+            return None
+        for rule in rules:
+            rule(draft)
+        if draft.answer_type not in answer_types(seed, context):
             raise FormatError(f"An answer of the type '{draft.answer_type.value}' is not wanted.")
         return draft
 
@@ -136,14 +138,12 @@ def answer_types(seed: Seed, context: RunContext) -> list[str]:
     return [kind.value for kind in dict.fromkeys([seed.answer_type, *others])]
 
 
-def notes(seed: Seed) -> tuple[str, ...]:
-    """What an author is told of the wanted type of answer."""
-    return () if seed.answer_type.plain else (f"{seed.answer_type.value}/_write",)
-
-
-async def run(author: Agent, messages: tuple[Message, ...], state: AgentState, sample: int) -> Proposal:
-    trajectory = await converse(author, messages, sample=sample, state=state)
-    draft = to_draft(trajectory.final, state) if trajectory.final else None
+async def run(author: Agent, messages: tuple[Message, ...], state: AgentState, seed: Seed) -> Proposal:
+    """The author's conversation, from its prompt to its draft."""
+    if not seed.answer_type.plain:
+        messages = prompts.noted(messages, [f"{seed.answer_type.value}/_write"])
+    trajectory = await converse(author, messages, sample=seed.draw, state=state)
+    draft = cast(Draft | None, author.accept(trajectory.final, state)) if trajectory.final else None
     return Proposal(trajectory=trajectory, draft=draft, checked=tuple(state.probes))
 
 
@@ -152,6 +152,6 @@ def _traces(last: Round, which: str) -> list[GradedRollout]:
     pairs = history.graded(last)
     if which == "all" or not pairs:
         return pairs
-    correct = [pair for pair in pairs if pair[1].correct]
-    answered = [pair for pair in pairs if pair[0].answer]
-    return [min(correct, key=lambda pair: pair[1].steps) if correct else (answered or pairs)[0]]
+    correct = sorted((pair for pair in pairs if pair.verdict.correct), key=lambda pair: pair.verdict.steps)
+    answered = [pair for pair in pairs if pair.rollout.answer]
+    return (correct or answered or pairs)[:1]

@@ -11,7 +11,6 @@ from typing import Any
 
 import orjson
 
-from pipeline import prompts
 from pipeline.agents.calls import AgentState, LinksOf
 from pipeline.agents.loop import Agent
 from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
@@ -22,7 +21,7 @@ from pipeline.llm.base import Tool
 from pipeline.llm.token_estimate import tokens
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.loop.strategies.base import Proposal
 from pipeline.text import contains, sentences
 from pipeline.types import Draft, Passage, Round, Seed, Stop, Trajectory, sha256
 
@@ -38,10 +37,11 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     target = aim(seed, context.config, ())
     found = await _offered(seed, context, target)
     if not found:
-        if _unlinked(seed, context):
+        # Drawn by hash, not by chance.
+        if int(sha256(f"unlinked:{seed.key}")[:8], 16) < context.config.links.unlinked * 2**32:
             return await sage.propose(seed, context)
         return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.NO_WALK), draft=None)
-    author = _author(seed, context, WALK_TOOLS, _reader(seed))
+    author = _author(seed, context, WALK_TOOLS)
     walks = _fitting(_told(found, seed), _WALKS)
     messages = context.prompt(
         "generator/walk",
@@ -53,15 +53,12 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         check_budget=author.checks,
         calls_per_turn=author.limits.calls_per_turn,
     )
-    messages = prompts.noted(messages, sage.notes(seed))
-    passages = _passages(found)
+    own, passages = seed.passage.shown_id, _passages(found)
     told = {one["id"]: one["text"] for walk in walks for one in walk["passages"]}
     whole = {i for i, text in told.items() if text == shown(passages[i])["text"]}
-    state = AgentState(
-        passages={i: passages[i] for i in told} | {seed.passage.shown_id: seed.passage},
-        given=frozenset(whole | {seed.passage.shown_id}),
-    )
-    return await sage.run(author, messages, state, seed.draw)
+    given = {i: passages[i] for i in told} | {own: seed.passage}
+    state = AgentState(passages=given, given=frozenset(whole | {own}))
+    return await sage.run(author, messages, state, seed)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
@@ -69,58 +66,46 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     last = rounds[-1]
     if not found or last.draft is None or last.feedback is None:
         return await sage.revise(seed, context, rounds)
-    found = _unused(found, rounds)
+    # Not those that a draft has gone along from one end to the other.
+    gone = [{hop.passage_id for hop in past.draft.hops} for past in rounds if past.draft]
+    found = [one for one in found if not any(cited.issuperset(p.id for p in one.passages) for cited in gone)]
     links = await _beside(last.draft, last.feedback.hops, seed, context)
-    reviser = _author(seed, context, WALK_REFINER_TOOLS, sage.another(_reader(seed), rounds))
-    made = await sage.revision(seed, context, rounds, reviser)
+    reviser = _author(seed, context, WALK_REFINER_TOOLS, sage.another(rounds))
+    drafts, seen, state = await sage.revision(seed, context, rounds, reviser)
     messages = context.prompt(
         "refiner/walk",
-        drafts=made.drafts,
+        drafts=drafts,
         start=seed.passage.shown_id,
         walks=_fitting(_told(found, seed), _OTHERS),
         links=_fitting(listed(links), _LINKS),
         answer_types=sage.answer_types(seed, context),
         target_steps=aim(seed, context.config, rounds),
-        seen=made.seen,
+        seen=seen,
         search_budget=reviser.limits.searches,
         check_budget=reviser.checks,
         calls_per_turn=reviser.limits.calls_per_turn,
     )
     passages = (*_passages(found).values(), *(passage for one in links for passage in one.passages))
-    made.state.passages.update({passage.shown_id: passage for passage in passages})
-    return await sage.run(reviser, prompts.noted(messages, sage.notes(seed)), made.state, seed.draw)
+    state.passages.update({passage.shown_id: passage for passage in passages})
+    return await sage.run(reviser, messages, state, seed)
 
 
 async def _offered(seed: Seed, context: RunContext, hops: int) -> list[Offer]:
-    walks = context.walks[seed.side]
+    walks, retrievers = context.walks[seed.side], list(context.searched.values())
     start = walks.links.corpus.place(seed.passage.id)
-    if start is None:
-        return []
-    retrievers = list(context.searched.values())
-    return await offers(walks, start, max(hops, 2), retrievers, context.config.retrieval.k)
+    return [] if start is None else await offers(walks, start, max(hops, 2), retrievers, context.config.retrieval.k)
 
 
-def _unlinked(seed: Seed, context: RunContext) -> bool:
-    """Does this seed without a walk go `sage`'s way? Drawn by hash, not by chance."""
-    return int(sha256(f"unlinked:{seed.key}")[:8], 16) < context.config.links.unlinked * 2**32
-
-
-def _author(seed: Seed, context: RunContext, tools: Sequence[Tool], accept: sage.Accept) -> Agent:
-    searches = min(SEARCHES, context.config.generator.searches)
-    return sage.agent(seed, context, tools, searches, accept, _links(seed, context))
-
-
-def _reader(seed: Seed) -> sage.Accept:
+def _author(seed: Seed, context: RunContext, tools: Sequence[Tool], *rules: sage.Rule) -> Agent:
     """A seed gives questions of its own passage: all others have seeds that give theirs."""
+    own = f"{seed.passage.document_id}#"
 
-    def read(arguments: str, state: AgentState) -> Draft | None:
-        draft = to_draft(arguments, state)
-        own = f"{seed.passage.document_id}#"
-        if draft and not any(hop.passage_id.startswith(own) for hop in draft.hops):
+    def rests_on_it(draft: Draft) -> None:
+        if not any(hop.passage_id.startswith(own) for hop in draft.hops):
             raise FormatError(f"One of the hops must rest on the given passage, {seed.passage.shown_id}.")
-        return draft
 
-    return read
+    searches = min(SEARCHES, context.config.generator.searches)
+    return sage.agent(seed, context, tools, searches, rests_on_it, *rules, links=_links(seed, context))
 
 
 def _links(seed: Seed, context: RunContext) -> LinksOf:
@@ -138,12 +123,6 @@ async def _beside(draft: Draft, failed: Sequence[int], seed: Seed, context: RunC
     hop = draft.hops[max(0, min(failed, default=len(draft.hops) - 1) - 1)]
     passage = await context.side(seed.side).get(hop.passage_id)
     return _links(seed, context)(passage) if passage else ()
-
-
-def _unused(found: Sequence[Offer], rounds: Sequence[Round]) -> list[Offer]:
-    """Those that no draft so far has gone along from one end to the other."""
-    gone = [{hop.passage_id for hop in past.draft.hops} for past in rounds if past.draft]
-    return [one for one in found if not any(cited.issuperset(p.id for p in one.passages) for cited in gone)]
 
 
 def _passages(found: Iterable[Offer]) -> dict[str, Passage]:

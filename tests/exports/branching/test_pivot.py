@@ -22,22 +22,22 @@ def test_every_turn_of_the_shortest_clean_rollout_is_asked_about():
 
 def test_variance_is_of_the_turn_and_of_the_outcome():
     found = profile(2, "right", "wrong", "right", "wrong")
-    assert (found.tried, found.passed, found.solved) == (4, 4, 2)
+    assert (found.tried, found.turn_pass, found.outcome_pass) == (4, 1.0, 0.5)
     assert found.turn_variance == 0.0, "all four brought the bridge's passage"
     assert found.outcome_variance == pytest.approx(0.25)
 
 
 def test_a_search_passes_by_the_evidence_that_it_brings():
     found = profile(6, "right", "wrong", "wrong", "wrong")
-    assert (found.passed, found.turn_variance) == (1, pytest.approx(0.1875))
+    assert (found.turn_pass, found.turn_variance) == (0.25, pytest.approx(0.1875))
 
 
 def test_an_answer_passes_if_it_is_right():
-    assert profile(8, "right", "wrong").passed == 1
+    assert profile(8, "right", "wrong").turn_pass == 0.5
 
 
 def test_a_branch_without_a_turn_does_not_pass():
-    assert profile(8, "silent", "right").passed == 1
+    assert profile(8, "silent", "right").turn_pass == 0.5
 
 
 def test_unasked_is_no_profile():

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config import RunConfig, build
-from pipeline.exports.card.card import Contents, bar, card, code, fence, front_matter, metadata
-from pipeline.exports.card.features import features
+from pipeline.exports.card.card import Contents, bar, card, code, features, fence, front_matter, metadata
 from pipeline.exports.views import base
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile, rejected

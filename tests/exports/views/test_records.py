@@ -4,7 +4,8 @@ from pipeline.agents.environment import environment
 from pipeline.analysis.rollout_metrics import RolloutMetrics
 from pipeline.config import RunConfig
 from pipeline.exports.views import records
-from pipeline.types import PriorKnowledge, Record
+from pipeline.types import Record
+from pipeline.types.model_probe import PriorKnowledge
 from tests.records import accepted, batch, hostile, rejected
 from tests.sought import sought
 from tests.teacher_rollouts import taught

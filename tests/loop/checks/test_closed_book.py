@@ -6,7 +6,8 @@ import pytest
 from pipeline.errors import FormatError
 from pipeline.llm.base import Request
 from pipeline.loop.examine import readings
-from pipeline.types import Cause, known_to
+from pipeline.types import Cause
+from pipeline.types.model_probe import known_to
 from tests.loop.checks.test_readings import DRAFT, context, read, told
 from tests.scripted import ScriptedLLM
 

@@ -14,7 +14,8 @@ from pipeline.llm.base import LLM, Request
 from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.checks.base import CheckResult, Stage, known
 from pipeline.loop.examine import readings
-from pipeline.types import AnswerType, Cause, Draft, Finding, Message, PriorKnowledge, known_to
+from pipeline.types import AnswerType, Cause, Draft, Finding, Message
+from pipeline.types.model_probe import PriorKnowledge, known_to
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, hop, passage

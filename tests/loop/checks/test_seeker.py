@@ -19,7 +19,8 @@ from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.loop.examine import readings
 from pipeline.store.cache import Cache
-from pipeline.types import Cause, Message, PriorKnowledge, Record, Status, known_to, seeker
+from pipeline.types import Cause, Message, Record, Status, seeker
+from pipeline.types.model_probe import PriorKnowledge, known_to
 from tests.loop import test_draft_check as checking
 from tests.loop.checks.test_readings import DRAFT, context
 from tests.loop.test_episode import call, seeded

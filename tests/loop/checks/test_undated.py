@@ -9,7 +9,8 @@ from pipeline.agents.parse import schema_of
 from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.checks.naturalness import GradeOutput
 from pipeline.loop.examine import readings
-from pipeline.types import Cause, Label, undated
+from pipeline.types import Cause, Label
+from pipeline.types.model_probe import undated
 from tests.loop.checks.test_readings import DRAFT, context, told
 from tests.scripted import ScriptedLLM
 

@@ -8,7 +8,8 @@ from pipeline.llm.base import Request
 from pipeline.llm.token_estimate import size
 from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.examine import readings
-from pipeline.types import AnswerType, Cause, Draft, Label, naturalness, undated
+from pipeline.types import AnswerType, Cause, Draft, Label
+from pipeline.types.model_probe import naturalness, undated
 from tests.loop.checks.test_readings import DRAFT, context, told
 from tests.scripted import ScriptedLLM
 

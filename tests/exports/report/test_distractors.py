@@ -2,8 +2,8 @@
 
 from pipeline.analysis.estimates import Count
 from pipeline.config import RunConfig
-from pipeline.exports.report.distractor_example import example
-from pipeline.types import Kind, Node, Outcome, Tree
+from pipeline.types import Node, Tree
+from pipeline.types.distractor import Kind
 from tests.records import batch
 from tests.tables import figures, page
 from tests.teacher_rollouts import blindly_read, taught
@@ -27,9 +27,13 @@ def test_what_was_written_met_and_believed_is_counted() -> None:
     ]
     assert [row.correct_without, row.correct_with] == [sum(ones) / len(ones) for ones in right]
     assert row.example == taught(1).key
-    shown = example(taught(1), Kind.DOPPELGANGER)
-    assert shown
-    assert (shown.outcome, shown.given, shown.step) == (Outcome.MISLED, "1399", 1)
+
+
+def test_the_example_of_a_kind_is_the_rollout_whose_outcome_tells_most() -> None:
+    text = page([taught(1)], RunConfig())
+    assert "<summary>doppelganger: misled</summary>" in text
+    assert "This rollout said “1399”." in text
+    assert "Met at step 1." in text
 
 
 def test_a_kind_of_which_nothing_was_written_is_counted_too() -> None:

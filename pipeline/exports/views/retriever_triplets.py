@@ -1,0 +1,26 @@
+"""`retriever_triplets`: anchor, positive, negative; for sentence-transformers.
+
+Rules: sentence-transformers' "Dataset Format": the first columns, in their order, are the texts of the loss, so that
+`.select_columns(["anchor", "positive", "negative"])` is what MultipleNegativesRankingLoss is given. A query is a row
+for each passage of its evidence, each with another of its hard negatives. A passage is its title and its text, as
+Digsite's dense indexes encode it.
+"""
+
+from itertools import cycle
+
+from pipeline.agents.environment import Environment
+from pipeline.exports.relevance import queries
+from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
+from pipeline.store.arrow import columns
+from pipeline.types import Record
+
+SCHEMA = columns(anchor=str, positive=str, negative=str, kind=str, **PROVENANCE)
+OPTIONS = ViewOptions(env_specific=False, takes_twins=False)
+
+
+def rows(record: Record, environment: Environment) -> Rows:
+    for query in queries(record):
+        for positive, negative in zip(query.positives, cycle(query.negatives), strict=False):
+            texts = [query.text, positive.contents, negative.contents]
+            row = dict(zip(("anchor", "positive", "negative"), texts, strict=True))
+            yield {**row, "kind": query.kind, **provenance(record, texts)}

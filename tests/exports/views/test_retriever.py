@@ -1,0 +1,34 @@
+"""Tevatron's TrainDataset takes a row with `positive_passages` so: `query`, and of each passage title and text."""
+
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig
+from pipeline.exports.views import reranker, retriever, retriever_triplets
+from tests.records import accepted, world
+
+ENVIRONMENT = environment(RunConfig())
+RECORD, W = accepted(0), world(0)
+
+
+def test_every_row_has_a_text_for_the_query_and_for_each_passage_of_either_side():
+    rows = list(retriever.rows(RECORD, ENVIRONMENT))
+    assert [row["query_id"] for row in rows] == [f"{RECORD.key}-{number}" for number in range(len(rows))]
+    for row in rows:
+        assert row["positive_passages"]
+        assert row["negative_passages"]
+        for passage in (*row["positive_passages"], *row["negative_passages"]):
+            assert set(passage) == {"docid", "title", "text"}
+            assert all(isinstance(value, str) and value for value in (row["query"], *passage.values()))
+
+
+def test_a_triplet_for_each_passage_of_the_evidence_each_with_another_negative():
+    rows = [row for row in retriever_triplets.rows(RECORD, ENVIRONMENT) if row["anchor"] == W.question]
+    assert [row["positive"] for row in rows] == [f"{passage.title}\n{passage.text}" for passage in W.chain]
+    assert len({row["negative"] for row in rows}) == len(rows)
+
+
+def test_what_is_relevant_has_its_quotes_and_the_rest_has_none():
+    rows = list(reranker.rows(RECORD, ENVIRONMENT))
+    assert {row["label"] for row in rows} == {0, 1}
+    for row in rows:
+        assert bool(row["evidence"]) == bool(row["label"])
+        assert all(quote in row["passage"] for quote in row["evidence"])
