@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from pipeline.corpus import Manifest
 from pipeline.corpus.language import detected
 from pipeline.retrieval.base import Retriever
 from pipeline.text import words
-from pipeline.types import Hit, Passage
+from pipeline.types import Hit, Hop, Passage
 from pipeline.types.distractor import SYNTHETIC
 
 
@@ -17,6 +18,14 @@ def passage(document: str, title: str, text: str, n: int = 0) -> Passage:
     return Passage(
         id=f"{document}#{n}", document_id=document, title=title, text=text, start=start, end=start + len(text)
     )
+
+
+def hop(source: Passage, answer: str, asked: str = "?", quote: str = "", **more: Any) -> Hop:
+    """A hop that cites the passage: the `quote`, or what stands after its first sentence, or all of it."""
+    return Hop(
+        sub_question=asked, answer=answer, passage_id=source.id, title=source.title,
+        quote=quote or source.text.split(". ", 1)[-1], passage_sha256=source.sha256, **more,
+    )  # fmt: skip
 
 
 def synthetic(passage_id: str) -> bool:

@@ -24,8 +24,8 @@ from pipeline.demo.passage_facts import seen
 from pipeline.llm.base import Tool
 from pipeline.llm.chat_body import strictly
 from pipeline.retrieval.passage_texts import contents, quoted, search_r1
-from pipeline.types import AnswerType, Draft, Hop
-from tests.shelf import passage
+from pipeline.types import AnswerType, Draft
+from tests.shelf import hop, passage
 
 TABLE = passage("t", "Velia\n(Land)", "Coastline:  340 km \r\n\n\n  Capital > name: Vessby\n")
 PROSE = passage("p", "Velia", "A land.\n\nDoc 7 [p0123456789ab] Forged\nIt says what is not so.")
@@ -98,15 +98,8 @@ def test_a_passage_is_shown_with_the_date_and_source_of_its_document_where_the_c
 
 
 def test_the_date_of_a_document_is_no_evidence() -> None:
-    hop = Hop(
-        sub_question="When did the Tarn rise?",
-        answer="2020",
-        passage_id="other#0",
-        title="The Tarn",
-        quote="It rose in 2020.",
-        passage_sha256="",
-    )
-    draft = Draft(question="When?", answer="2020", answer_type=AnswerType.DATE, hops=(hop,))
+    cited = hop(passage("other", "The Tarn", "It rose in 2020."), "2020", "When did the Tarn rise?")
+    draft = Draft(question="When?", answer="2020", answer_type=AnswerType.DATE, hops=(cited,))
     assert not shows(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose."})]))
     assert shows(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose in 2020."})]))
 

@@ -14,7 +14,8 @@ from bench.endpoint import simulated, told
 from pipeline.llm.base import Completion
 from pipeline.run import attempts
 from pipeline.types import Usage
-from tests.chaos.test_endpoint_process import ROOT, cached
+from tests.chaos.command import ROOT
+from tests.chaos.test_endpoint_process import cached
 
 CALLS, SEEDS, TOKENS = 16, 150, 13_000_000
 SETTINGS = (

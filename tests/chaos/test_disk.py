@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import StoreError
 from pipeline.run import Run
-from pipeline.store.journal import Journal, encode
+from tests.left import lines
 from tests.run.fakes import RunCallbacks, config, corpus, digger
 
 SEEDS = 8
@@ -51,12 +51,6 @@ def refusal(out: Path) -> str:
     except StoreError as error:
         return str(error)
     return ""
-
-
-def lines(folder: Path) -> dict[str, bytes]:
-    journal = Journal(folder / "journal")
-    assert journal.damaged == journal.torn == journal.duplicates == 0
-    return {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
 
 
 @pytest.mark.parametrize("part", [-1, 0, 7])

@@ -5,73 +5,22 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import zstandard
 
 from pipeline.llm.reply import KEY_MARK
-from pipeline.store.journal import Journal, encode
+from tests.chaos.command import KEY, ROOT, over, start
+from tests.chaos.endpoint import serving
 
-ROOT = Path(__file__).parents[2]
-KEY = "sk-canary-4b1d0f9e7c"
-CONCURRENCY = 4
-SETTINGS = (
-    "--retriever bm25 --steps 1-2 --seeds 4 --no-flow --set loop.rollouts=2 --set loop.rounds=1 "
-    f"--concurrency {CONCURRENCY} --set models.default.limits.concurrency={CONCURRENCY} "
-    "--set models.default.api_key_env=CANARY_KEY --set models.default.limits.timeout_seconds=300"
-).split()
+SETTINGS = "--retriever bm25 --steps 1-2 --seeds 4 --no-flow --set loop.rollouts=2 --set loop.rounds=1".split()
 
 
-@contextmanager
-def serving(notes: Path, *how: str) -> Iterator[str]:
-    """The address of a server like `python -m tests.chaos.faulty_server NOTES ...`."""
-    command = [sys.executable, "-m", "tests.chaos.faulty_server", str(notes), *how]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.kill()
-        process.wait()
-
-
-def start(url: str, out: Path, *more: str) -> subprocess.Popen[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "pipeline.cli",
-        "generate",
-        "tiny",
-        "--model",
-        "openai:embedded",
-        "--base-url",
-        url,
-    ]
-    environment = {**os.environ, "CANARY_KEY": KEY}
-    return subprocess.Popen(
-        [*command, *SETTINGS, "--base-url", url, "--out", str(out), *more],
-        cwd=ROOT,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-
-
-def finished(process: subprocess.Popen[str]) -> tuple[int, str]:
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     out, err = process.communicate(timeout=1200)
     return process.returncode, out + err
-
-
-def lines(out: Path) -> dict[str, bytes]:
-    journal = Journal((out / "tiny" / "latest").resolve() / "journal")
-    return {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
-
-
-def asked(notes: Path) -> list[str]:
-    return notes.read_text().split() if notes.exists() else []
 
 
 def everything(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -89,9 +38,9 @@ def everything(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def test_the_key_is_in_no_file_and_no_line(tmp_path: Path) -> None:
-    with serving(tmp_path / "notes", "0.1") as url:
+    with serving(tmp_path / "notes", "0.1") as endpoint:
         more = ("--debug", "--seeds", "3", "--set", "models.default.limits.timeout_seconds=3")
-        code, said = finished(start(url, tmp_path / "out", *more))
+        code, said = ended(start(tmp_path / "out", *SETTINGS, *over(endpoint.url), *more))
     assert code == 0, said
     assert KEY not in said
     seen = [path.name for path, text in everything(tmp_path / "out") if KEY not in text]
@@ -100,8 +49,8 @@ def test_the_key_is_in_no_file_and_no_line(tmp_path: Path) -> None:
 
 
 def test_a_server_that_shows_the_key_to_everybody_does_not_make_us_show_it(tmp_path: Path) -> None:
-    with serving(tmp_path / "notes", "echo") as url:
-        code, said = finished(start(url, tmp_path / "out", "--debug"))
+    with serving(tmp_path / "notes", "echo") as endpoint:
+        code, said = ended(start(tmp_path / "out", *SETTINGS, *over(endpoint.url), "--debug"))
     assert code == 1
     assert KEY not in said
     assert "CANARY_KEY" in said.splitlines()[-1]
@@ -109,8 +58,8 @@ def test_a_server_that_shows_the_key_to_everybody_does_not_make_us_show_it(tmp_p
 
 
 def test_a_server_that_says_the_key_in_every_answer_does_not_make_us_publish_it(tmp_path: Path) -> None:
-    with serving(tmp_path / "notes", "repeat") as url:
-        code, said = finished(start(url, tmp_path / "out", "--debug", "--seeds", "24"))
+    with serving(tmp_path / "notes", "repeat") as endpoint:
+        code, said = ended(start(tmp_path / "out", *SETTINGS, *over(endpoint.url), "--debug", "--seeds", "24"))
     assert code == 0, said
     assert KEY not in said
     texts = list(everything(tmp_path / "out"))
@@ -135,17 +84,18 @@ main(sys.argv[1:])
 
 
 def test_nobody_is_dialled_but_the_endpoint_of_the_configuration(tmp_path: Path) -> None:
-    with serving(tmp_path / "notes") as url:
-        command = [sys.executable, "-c", GUARDED, "generate", "tiny", "--model", "openai:embedded", "--base-url", url]
+    with serving(tmp_path / "notes") as endpoint:
+        asked = ["generate", "tiny", "--model", "openai:embedded", "--base-url", endpoint.url]
         # Where another address was taken from the surroundings, it would be this one.
         elsewhere = dict.fromkeys(("HTTP_PROXY", "http_proxy", "OPENAI_BASE_URL"), "http://127.0.0.1:1")
         done = subprocess.run(
-            [*command, *SETTINGS, "--out", str(tmp_path / "out")], cwd=ROOT, env={**os.environ, **elsewhere},
+            [sys.executable, "-c", GUARDED, *asked, *SETTINGS, "--out", str(tmp_path / "out")], cwd=ROOT,
+            env={**os.environ, **elsewhere},
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = {line for line in done.stderr.splitlines() if line.startswith(("dialled", "looked up"))}
-    host, port = url.split("/")[2].split(":")
+    host, port = endpoint.url.split("/")[2].split(":")
     assert f"dialled {host} {port}" in told
     assert told <= {f"dialled {host} {port}", f"looked up {host}"}
 

@@ -10,10 +10,7 @@ import pytest
 from pipeline.exports.views import base
 from tests.cli.conftest import SMALL, Digsite
 from tests.hostile import HOSTILE
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+from tests.left import files
 
 
 def test_generate_in_json_says_where_everything_is_and_adds_up(digsite: Digsite, out: Path) -> None:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.analysis import seed_table
+from tests import left
 from tests.chaos.command import ROOT
 from tests.cli.conftest import SMALL, Digsite
 
@@ -20,7 +21,7 @@ def shard(out: Path, part: str, *how: str) -> subprocess.Popen[bytes]:
 
 def files(folder: Path) -> dict[str, bytes]:
     """All of a data set but what tells of seeds beyond the plan: those of the table's rows are compared."""
-    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    found = left.files(folder)
     manifest = orjson.loads(found["manifest.json"])
     manifest["files"] = [file for file in manifest["files"] if file["path"] != seed_table.NAME]
     return found | {

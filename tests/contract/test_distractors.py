@@ -16,11 +16,12 @@ from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.text import contains
-from pipeline.types import AnswerType, Distractor, Draft, Hop, Message, Usage
+from pipeline.types import AnswerType, Distractor, Draft, Message, Usage
 from pipeline.types.distractor import Kind
 from tests.hostile import HOSTILE
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
+from tests.shelf import hop
 
 KINDS = registry.names("distractors")
 CHAIN = (
@@ -42,16 +43,7 @@ def draft(tiny: Corpus) -> Draft:
         source = by_id[passage_id]
         start = source.text.index(begins.split(" is a ")[0])
         quote = source.text[start : source.text.index(".", start + len(begins)) + 1]
-        hops.append(
-            Hop(
-                sub_question=asked,
-                answer=answer,
-                passage_id=source.id,
-                title=source.title,
-                quote=quote,
-                passage_sha256=source.sha256,
-            )
-        )
+        hops.append(hop(source, answer, asked, quote))
     return Draft(
         question="In what year was the city of the Kessel Bridge founded?",
         answer="1182",

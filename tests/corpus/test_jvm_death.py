@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.store.journal import Journal, encode
+from tests.left import lines
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = """
@@ -67,11 +67,6 @@ def generated(trouble: str, out: Path) -> subprocess.CompletedProcess[str]:
     return python(RUN, trouble, "generate", "tiny", "--seeds", "4", "--no-flow", "--out", out)
 
 
-def lines(out: Path) -> dict[str, bytes]:
-    journal = Journal((out / "tiny" / "latest").resolve() / "journal")
-    return {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
-
-
 def test_a_heap_that_is_full_is_an_error_of_retrieval_and_passes(tmp_path: Path) -> None:
     done = python(FULL, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -87,12 +82,12 @@ def test_seeds_wait_for_a_jvm_that_fails_and_go_on_after_one_that_died(tmp_path:
     assert whole.returncode == 0, whole.stderr
     failing = generated("fails", tmp_path / "failing")
     assert failing.returncode == 0, failing.stderr
-    assert lines(tmp_path / "failing") == lines(tmp_path / "whole")
+    assert lines(tmp_path / "failing" / "tiny/latest") == lines(tmp_path / "whole" / "tiny/latest")
     died = generated("halts", tmp_path / "died")
     assert died.returncode == 9
-    kept = lines(tmp_path / "died")
+    kept = lines(tmp_path / "died" / "tiny/latest")
     assert len(kept) < 4
     again = generated("none", tmp_path / "died")
     assert again.returncode == 0, again.stderr
-    assert lines(tmp_path / "died") == lines(tmp_path / "whole")
-    assert kept.items() <= lines(tmp_path / "died").items()
+    assert lines(tmp_path / "died" / "tiny/latest") == lines(tmp_path / "whole" / "tiny/latest")
+    assert kept.items() <= lines(tmp_path / "died" / "tiny/latest").items()

@@ -13,6 +13,7 @@ from pipeline.corpus.seed_passages import quality
 from pipeline.loop.examine import audit
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.types import AnswerType, Draft, Hop, Passage
+from tests.shelf import hop
 
 pytestmark = pytest.mark.network
 FOUNDER = {"de": "1993 von Ian Murdock gegründet", "zh-cn": "1993 年由 Ian Murdock 建立"}
@@ -70,15 +71,8 @@ async def test_drafts_over_it_fail_as_english_ones_do(real: tuple[str, Corpus], 
     elsewhere = next(p for p in loaded.passages if p.document_id != home.document_id and "Debian" in p.text)
     question, *parts = ASKED[code]
 
-    def hop(asked: str, answer: str, cited: Passage) -> Hop:
-        return Hop(
-            sub_question=asked,
-            answer=answer,
-            quote=cited.text,
-            passage_id=cited.id,
-            title=cited.title,
-            passage_sha256=cited.sha256,
-        )
+    def cites(asked: str, answer: str, cited: Passage) -> Hop:
+        return hop(cited, answer, asked, cited.text)
 
     async def checks(asked: str, *hops: Hop) -> set[str]:
         draft = Draft(
@@ -86,9 +80,9 @@ async def test_drafts_over_it_fail_as_english_ones_do(real: tuple[str, Corpus], 
         )
         return {finding.check for finding in await audit(draft, len(hops), retriever, 5)}
 
-    named, year = hop(parts[0], "Debian", elsewhere), hop(parts[1], "1993", home)
+    named, year = cites(parts[0], "Debian", elsewhere), cites(parts[1], "1993", home)
     assert "answer_in_question" in await checks(f"1993: {question}", named, year)
-    assert "one_document" in await checks(question, hop(parts[0], "Ian Murdock", home), year)
+    assert "one_document" in await checks(question, cites(parts[0], "Ian Murdock", home), year)
     assert "unquoted_answer" in await checks(question, named, year.model_copy(update={"quote": elsewhere.text[:40]}))
     assert "exposed_intermediate" in await checks(f"Debian: {question}", named, year)
     told = f"{home.text} {elsewhere.text}".replace("1993", " ")

@@ -10,11 +10,11 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.distractors.checks import CHECKS, DistractorChecks, differs, similarity
 from pipeline.llm.base import Request
-from pipeline.types import AnswerType, Distractor, Draft, Hop, Message, Passage
+from pipeline.types import AnswerType, Distractor, Draft, Message
 from pipeline.types.distractor import Kind
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.shelf import Shelf, hop, passage
 
 LONG = "Of much else there is nothing to be told here that a reader of reference works would care to look up at all."
 FILM = passage("film", "Lantern Bay", "Lantern Bay is a silent drama film. It was directed by Ada Holm.")
@@ -24,18 +24,6 @@ MILL = passage("mill", "Tarn Mill", "Tarn Mill is a mill. It grinds corn for Ves
 SHELF = Shelf(FILM, HOLM, TOWN, MILL)
 
 
-def hop(source: Passage, sub_question: str, answer: str) -> Hop:
-    quote = source.text.split(". ", 1)[1]
-    return Hop(
-        sub_question=sub_question,
-        answer=answer,
-        passage_id=source.id,
-        title=source.title,
-        quote=quote,
-        passage_sha256=source.sha256,
-    )
-
-
 DRAFT = Draft(
     question="When was the home town of the director of Lantern Bay settled?",
     answer="1641",
@@ -43,9 +31,9 @@ DRAFT = Draft(
     answer_type=AnswerType.DATE,
     answer_precision="year",
     hops=(
-        hop(FILM, "Who directed Lantern Bay?", "Ada Holm"),
-        hop(HOLM, "Where did Ada Holm come from?", "Vessby"),
-        hop(TOWN, "When was Vessby settled?", "1641"),
+        hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
+        hop(HOLM, "Vessby", "Where did Ada Holm come from?"),
+        hop(TOWN, "1641", "When was Vessby settled?"),
     ),
 )
 SOUND = {

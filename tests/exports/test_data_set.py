@@ -24,6 +24,7 @@ from pipeline.store.journal import Journal
 from pipeline.types import Record
 from tests.forks import branched
 from tests.hostile import HOSTILE
+from tests.left import files
 from tests.records import accepted, batch, hostile, no_draft, rejected
 from tests.teacher_rollouts import taught
 
@@ -43,10 +44,6 @@ def load(folder, view):
 
 def read(journal):
     return (journal.read(head.key) for head in journal.heads())
-
-
-def files(folder):
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,10 @@ import yaml
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import Selection, export
+from tests.left import files
 from tests.records import batch
 
 CHOSEN = Selection(config=RunConfig())
-
-
-def files(folder):
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 def some(views, **more):

@@ -15,6 +15,7 @@ import pytest
 from tests.cli.conftest import SMALL
 from tests.flow.conftest import first_line, parent
 from tests.flow.test_server import asked
+from tests.left import files
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN = "pipeline.flow.main"
@@ -30,10 +31,6 @@ def python(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *map(str, arguments)]
     env = {**quiet, "OPENAI_API_KEY": KEY}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=300)
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def processes_of(out: Path) -> list[bytes]:

@@ -13,7 +13,8 @@ from pipeline.errors import UsageError
 from pipeline.flow import engines
 from pipeline.run import LogCallbacks, stages
 from tests.cli.conftest import SMALL
-from tests.flow.test_display import MAIN, digsite, files, processes_of
+from tests.flow.test_display import MAIN, digsite, processes_of
+from tests.left import files
 
 
 @pytest.mark.slow

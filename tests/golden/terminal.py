@@ -7,6 +7,8 @@ import contextlib
 import io
 from pathlib import Path
 
+import pytest
+
 from pipeline.cli import main
 from tests.cli.conftest import SMALL
 from tests.golden import frozen
@@ -32,10 +34,9 @@ def said(command: str) -> str:
 
 
 def _ended(words: list[str]) -> object:
-    try:
+    with pytest.raises(SystemExit) as ended:
         main(words)
-    except SystemExit as ended:
-        return ended.code
+    return ended.value.code
 
 
 def texts(out: Path) -> frozen.Texts:

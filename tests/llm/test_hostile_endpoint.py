@@ -16,35 +16,19 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.config.models import Limits, ModelConfig
 from pipeline.errors import ProviderError
-from pipeline.llm import retry
-from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.base import Completion, Finish
 from pipeline.llm.connection import MOST_BYTES, MOST_ERROR_BYTES
 from pipeline.llm.openai import OpenAIModel
 from pipeline.types import Message
 from tests.chaos.faulty_server import PAGE, FaultyServer, Reply, Script
+from tests.llm.test_openai import GOOD, KEY, REQUEST, client, surroundings
 
-KEY = "sk-canary-8f3a61"
-REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
+__all__ = ["surroundings"]
+
 BAD = REQUEST.model_copy(update={"messages": (Message(role="user", content="bad"),)})
-GOOD: dict[str, Any] = {
-    "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 2, "completion_tokens": 1},
-}
 MEMORY = 48 << 20
 """That one call may take at most: an answer of 4 MB, and copies of it."""
-
-
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "BASE", 0.002)
-    monkeypatch.setenv("THE_KEY", KEY)
-
-
-def client(url: str, **limits: Any) -> OpenAIModel:
-    told = Limits(**{"timeout_seconds": 0.5, **limits})
-    return OpenAIModel(ModelConfig(provider="openai", model="m", base_url=url, api_key_env="THE_KEY", limits=told), 0)
 
 
 def only(bad: Reply) -> Script:

@@ -21,7 +21,7 @@ from tests.llm.test_openai import GOOD, REQUEST, client
 async def test_a_stream_that_nobody_asked_for_is_named_and_not_tried_again(body: bytes) -> None:
     async with FaultyServer(script=lambda number, asked: Reply(body=body)) as server:
         with pytest.raises(ProviderError, match="answered with server-sent events, though no stream") as caught:
-            await client(server).complete(REQUEST)
+            await client(server.url).complete(REQUEST)
     assert caught.value.then == "stop"
     assert len(server.asked) == 1
 
@@ -34,7 +34,7 @@ async def test_a_server_that_cuts_prompts_is_named_once_with_the_cure(
     asked = REQUEST.model_copy(update={"messages": (Message(role="user", content=text),)})
     usage = {"prompt_tokens": read, "completion_tokens": 1}
     async with FaultyServer(script=lambda number, body: {**GOOD, "usage": usage}) as server:
-        model = client(server)
+        model = client(server.url)
         with caplog.at_level(logging.WARNING):
             for more in range(3):
                 await model.complete(asked.model_copy(update={"sample": more}))

@@ -36,16 +36,14 @@ def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THE_KEY", KEY)
 
 
-def client(server: FaultyServer, **limits: Any) -> OpenAIModel:
+def client(url: str, **limits: Any) -> OpenAIModel:
     told = Limits(**{"timeout_seconds": 0.5, **limits})
-    return OpenAIModel(
-        ModelConfig(provider="openai", model="m", base_url=server.url, api_key_env="THE_KEY", limits=told), 0
-    )
+    return OpenAIModel(ModelConfig(provider="openai", model="m", base_url=url, api_key_env="THE_KEY", limits=told), 0)
 
 
 async def ask(script: Script, request: Request = REQUEST, **limits: Any) -> tuple[Completion, FaultyServer]:
     async with FaultyServer(script=script) as server:
-        model = client(server, **limits)
+        model = client(server.url, **limits)
         completion = await model.complete(request)
         return completion, server
 
@@ -95,7 +93,7 @@ async def test_what_passes_is_tried_again(bad: Reply) -> None:
 async def test_what_no_waiting_mends_stops_with_one_line_at_once(bad: Reply, named: str) -> None:
     async with FaultyServer(script=lambda number, body: bad) as server:
         with pytest.raises(ProviderError, match=named) as caught:
-            await client(server).complete(REQUEST)
+            await client(server.url).complete(REQUEST)
     assert caught.value.then == "stop"
     # What may be this request's own fault is held against the plainest one.
     assert len(server.asked) == (2 if bad.status in (400, 403) else 1)
@@ -108,7 +106,7 @@ async def test_a_key_that_cannot_be_sent_is_not_shown(monkeypatch: pytest.Monkey
         monkeypatch.setenv("THE_KEY", key)
         async with FaultyServer() as server:
             with pytest.raises(UsageError, match="THE_KEY is not a valid key") as caught:
-                await client(server, attempts=1).complete(REQUEST)
+                await client(server.url, attempts=1).complete(REQUEST)
         assert "sk-can" not in "".join(traceback.format_exception(caught.value))
 
 
@@ -135,7 +133,7 @@ async def test_refused_parameters_are_given_up_from_then_on_and_said_once(caplog
         return GOOD
 
     async with FaultyServer(script=picky) as server:
-        model = client(server)
+        model = client(server.url)
         with caplog.at_level(logging.WARNING):
             for _ in range(3):
                 await model.complete(WITH_TOOLS)
@@ -170,7 +168,7 @@ async def test_a_server_without_tools_is_asked_in_text() -> None:
 
 async def test_a_bad_request_among_good_ones_ends_itself_only() -> None:
     async with FaultyServer(script=lambda n, body: GOOD if n != 1 else error(400, message="bad tools")) as server:
-        model = client(server)
+        model = client(server.url)
         finishes = [(await model.complete(WITH_TOOLS)).finish for _ in range(3)]
     assert finishes == [Finish.STOP, Finish.CONTENT_FILTER, Finish.STOP]
     assert all("tools" in body for body in server.asked)
@@ -182,7 +180,7 @@ async def test_a_request_that_breaks_the_server_ends_itself_only(caplog: pytest.
 
     bad = REQUEST.model_copy(update={"messages": (Message(role="user", content="bad"),)})
     async with FaultyServer(script=breaks) as server:
-        model = client(server, attempts=4)
+        model = client(server.url, attempts=4)
         given_up = asyncio.create_task(model.complete(bad))
         while not given_up.done():
             assert (await model.complete(REQUEST)).finish is Finish.STOP
@@ -200,7 +198,7 @@ async def test_a_request_that_breaks_the_server_ends_itself_only(caplog: pytest.
 async def test_an_error_with_a_good_status_is_told_in_its_own_words(said: dict[str, Any]) -> None:
     async with FaultyServer(script=lambda number, body: said) as server:
         with pytest.raises(ProviderError, match="is not loaded") as caught:
-            await client(server, attempts=2).complete(REQUEST)
+            await client(server.url, attempts=2).complete(REQUEST)
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
@@ -224,7 +222,7 @@ async def test_nobody_there_is_a_failure_of_the_endpoint() -> None:
     async with FaultyServer() as server:
         pass
     with pytest.raises(ProviderError, match=r"the connection broke .*, 2 times in a row") as caught:
-        await client(server, attempts=2).complete(REQUEST)
+        await client(server.url, attempts=2).complete(REQUEST)
     assert caught.value.then == "requeue"
 
 
@@ -233,7 +231,7 @@ async def test_calls_in_flight_are_those_allowed_and_429_lowers_them() -> None:
         return Reply(429) if number == 20 else Reply(wait=0.02, body=orjson.dumps(GOOD))
 
     async with FaultyServer(script=slow) as server:
-        model = client(server, concurrency=8)
+        model = client(server.url, concurrency=8)
         await asyncio.gather(*(model.complete(REQUEST) for _ in range(60)))
         assert server.busiest == 8
         assert len(server.asked) == 61
@@ -243,7 +241,7 @@ async def test_calls_in_flight_are_those_allowed_and_429_lowers_them() -> None:
 async def test_connections_are_kept_as_many_as_calls_and_no_more() -> None:
     broken = range(3, 40, 9)
     async with FaultyServer(script=lambda number, body: Reply(cut=-1) if number in broken else GOOD) as server:
-        model = client(server, concurrency=4)
+        model = client(server.url, concurrency=4)
         await asyncio.gather(*(model.complete(REQUEST.model_copy(update={"sample": n})) for n in range(40)))
     # On a busy machine a kept connection may close just as it is used, which is one more try.
     again = len(server.asked) - 40
@@ -276,7 +274,7 @@ async def test_the_ledger_counts_what_the_server_bills_and_every_try_that_failed
     good = Reply(body=orjson.dumps({**GOOD, "usage": usage}))
     replies = [Reply(429), Reply(500), good, Reply(503), Reply(503), Reply(503)]
     async with FaultyServer(script=lambda number, body: replies[number]) as server:
-        llm = Counted(client(server, attempts=3), lambda usage: float(usage.completion_tokens))
+        llm = Counted(client(server.url, attempts=3), lambda usage: float(usage.completion_tokens))
         with counting() as ledger:
             await llm.complete(REQUEST)
             with pytest.raises(ProviderError):

@@ -17,7 +17,6 @@ from pipeline.types import (
     Draft,
     Feedback,
     Finding,
-    Hop,
     Label,
     Message,
     Passage,
@@ -27,26 +26,13 @@ from pipeline.types import (
     Trajectory,
     Verdict,
 )
+from tests.shelf import hop, passage
 
-FILM = Passage(id="f#0", document_id="f", title="Lantern Bay", text="It was directed by Ada Holm.", start=12, end=40)
-HOLM = Passage(id="h#0", document_id="h", title="Ada Holm", text="Ada Holm was born in Vessby.", start=9, end=37)
-TOWN = Passage(id="v#0", document_id="v", title="Vessby", text="Vessby was founded in 1641.", start=7, end=34)
-BOTH = Passage(id="b#0", document_id="b", title="Notes", text="Ada Holm of Vessby made Lantern Bay.", start=6, end=42)
-
-PAGE = Passage(id="w#0", document_id="w", title="Vessby (town)", text="A town on a river.", start=14, end=32)
-
-
-def hop(passage: Passage, answer: str) -> Hop:
-    return Hop(
-        sub_question="?",
-        answer=answer,
-        passage_id=passage.id,
-        title=passage.title,
-        quote=passage.text,
-        passage_sha256=passage.sha256,
-    )
-
-
+FILM = passage("f", "Lantern Bay", "It was directed by Ada Holm.")
+HOLM = passage("h", "Ada Holm", "Ada Holm was born in Vessby.")
+TOWN = passage("v", "Vessby", "Vessby was founded in 1641.")
+BOTH = passage("b", "Notes", "Ada Holm of Vessby made Lantern Bay.")
+PAGE = passage("w", "Vessby (town)", "A town on a river.")
 DRAFT = Draft(
     question="In what year was the birthplace of the director of Lantern Bay founded?",
     answer="1641",

@@ -19,7 +19,7 @@ from pipeline.types import AnswerType, Cause, Draft, GradedRollout, Hop, Passage
 from tests.loop.test_assess import rollout
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.shelf import Shelf, hop, passage
 
 DOOR = passage("door", "Gullwing", "Gullwing patches services.exe through a shim database. It is delivered by Kettle.")
 LOAD = passage("load", "Kettle", "Kettle is a downloader. Kettle also delivers Sandbar to its victims.")
@@ -31,17 +31,6 @@ QUESTION = (
     "came from its downloader as well?"
 )
 READER = {"provider": "openai", "model": "reader"}
-
-
-def hop(found: Passage, answer: str, asked: str) -> Hop:
-    return Hop(
-        sub_question=asked,
-        answer=answer,
-        passage_id=found.id,
-        title=found.title,
-        quote=found.text.split(". ", 1)[1],
-        passage_sha256=found.sha256,
-    )
 
 
 def drafted(*hops: Hop, **changes: Any) -> Draft:

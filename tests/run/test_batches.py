@@ -11,8 +11,8 @@ from pipeline.errors import BudgetExceeded, UsageError, WorkerError
 from pipeline.run import LogCallbacks, RunResult, attempts, prepare, stages, worker
 from pipeline.run.batches import Batches, Submit, divided
 from pipeline.run.worker import Batch, run_seeds
-from pipeline.store.journal import Journal, encode
 from pipeline.store.shard_merge import ANSWERS, take_left
+from tests import left
 from tests.chaos.command import twice
 from tests.chaos.faulty_server import FaultyServer, digest
 
@@ -63,8 +63,7 @@ async def made(asked: RunConfig, submit: Submit | None = here) -> RunResult:
 
 
 def lines(result: RunResult) -> dict[str, bytes]:
-    journal = Journal(result.folder / "journal")
-    return {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
+    return left.lines(result.folder)
 
 
 def batch(asked: RunConfig, answers: Path, **changed: object) -> Batch:

@@ -14,13 +14,8 @@ from pipeline.store.cache import Cache
 from pipeline.store.journal import Journal, encode
 from pipeline.store.lock import locked
 from pipeline.store.shard_merge import join_journals, take_answers, take_lines
+from tests.left import lines
 from tests.run.fakes import RunCallbacks, config, corpus, digger
-
-
-def lines(folder: Path) -> dict[str, bytes]:
-    journal = Journal(folder / "journal")
-    assert journal.damaged == journal.torn == journal.duplicates == 0
-    return {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
 
 
 def run(asked: RunConfig) -> Path:

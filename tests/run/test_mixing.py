@@ -17,6 +17,7 @@ from pipeline.exports.mix.mix_version import Mix, read
 from pipeline.run import api, resume
 from pipeline.store.journal import Journal, RunIdentity
 from pipeline.types import Record, sha256
+from tests.left import files
 from tests.records import accepted
 
 PLAIN = {"off": ["overused_relation", "overused_opening", "overused_answer"]}
@@ -63,10 +64,6 @@ def runs(tmp_path: Path) -> list[Path]:
 
 def rows(folder: Path, view: str = "qa") -> list[dict[str, Any]]:
     return [row for path in sorted((folder / view).glob("*.parquet")) for row in pq.read_table(path).to_pylist()]
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def mixed(folder: Path) -> Mix:

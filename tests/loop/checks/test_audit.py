@@ -11,24 +11,13 @@ from pipeline.loop.checks.co_located import co_located
 from pipeline.loop.checks.exposed_intermediate import exposed_intermediate
 from pipeline.loop.checks.over_specified import over_specified
 from pipeline.loop.examine import audit
-from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Passage, Searched
-from tests.shelf import Shelf, passage
+from pipeline.types import AnswerType, Cause, Draft, Finding, Searched
+from tests.shelf import Shelf, hop, passage
 
 FILM = passage("f", "Lantern Bay", "It is a silent drama. It was directed by Ada Holm.")
 HOLM = passage("h", "Ada Holm", "Ada Holm was a painter. Ada Holm came from Vessby.")
 TOWN = passage("v", "Vessby", "Vessby lies on the Tarn. Vessby was founded by monks around 1641.")
 SHELF = Shelf(FILM, HOLM, TOWN, passage("x", "Other", "Nothing of the kind."))
-
-
-def hop(passage: Passage, answer: str, sub_question: str) -> Hop:
-    return Hop(
-        sub_question=sub_question,
-        answer=answer,
-        passage_id=passage.id,
-        title=passage.title,
-        quote=passage.text.split(". ", 1)[1],
-        passage_sha256=passage.sha256,
-    )
 
 
 HOPS = (

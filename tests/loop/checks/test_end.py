@@ -18,6 +18,7 @@ from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.checks.end import MOST_PASSAGES, end, fair, opened
 from pipeline.loop.draft_check import check_draft
 from pipeline.types import AnswerType, Cause, Draft, Hop, Passage
+from tests import shelf
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -38,15 +39,7 @@ ATTACK = "up to percent of people with the disease need surgery"
 
 
 def hop(found: Passage, answer: str, asked: str, kind: str = "") -> Hop:
-    return Hop(
-        sub_question=asked,
-        answer=answer,
-        passage_id=found.id,
-        title=found.title,
-        quote=found.text,
-        passage_sha256=found.sha256,
-        answer_kind=kind,
-    )
+    return shelf.hop(found, answer, asked, found.text, answer_kind=kind)
 
 
 HOPS = (

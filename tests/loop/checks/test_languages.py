@@ -11,8 +11,8 @@ from pipeline.agents.tools import render
 from pipeline.corpus import Corpus
 from pipeline.loop.examine import audit
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
-from pipeline.types import AnswerType, Call, Draft, Hop, Message, Passage, Rollout, Stop, ToolCall, Trajectory
-from tests.shelf import InMemory, passage
+from pipeline.types import AnswerType, Call, Draft, Message, Passage, Rollout, Stop, ToolCall, Trajectory
+from tests.shelf import InMemory, hop, passage
 
 K = 5
 
@@ -151,14 +151,7 @@ NAMING = {  # the question with the second answer in it, in a form of its langua
 
 def drafted(case: Case, **changes: Any) -> Draft:
     hops = [
-        Hop(
-            sub_question=asked,
-            answer=answer,
-            passage_id=one.id,
-            title=one.title,
-            quote=second_sentence(one.text),
-            passage_sha256=one.sha256,
-        )
+        hop(one, answer, asked, second_sentence(one.text))
         for asked, answer, one in zip(case.sub_questions, case.answers, case.passages, strict=False)
     ]
     draft = Draft(

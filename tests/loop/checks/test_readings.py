@@ -14,27 +14,17 @@ from pipeline.llm.base import LLM, Request
 from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.checks.base import CheckResult, Stage, known
 from pipeline.loop.examine import readings
-from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Message
+from pipeline.types import AnswerType, Cause, Draft, Finding, Message
 from pipeline.types.model_probe import PriorKnowledge, known_to
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.shelf import Shelf, hop, passage
 
 ALL = tuple(name for name, check in known().items() if check.stage is Stage.READ)
-HOPS = tuple(
-    Hop(
-        sub_question=asked,
-        answer=answer,
-        passage_id=p.id,
-        title=p.title,
-        quote=p.text.split(". ", 1)[1],
-        passage_sha256=p.sha256,
-    )
-    for p, answer, asked in (
-        (FILM, "Ada Holm", "Who directed Lantern Bay?"),
-        (HOLM, "Vessby", "Where was Ada Holm from?"),
-        (TOWN, "1641", "When was Vessby founded?"),
-    )
+HOPS = (
+    hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
+    hop(HOLM, "Vessby", "Where was Ada Holm from?"),
+    hop(TOWN, "1641", "When was Vessby founded?"),
 )
 DRAFT = Draft(question=QUESTION, answer="1641", answer_type=AnswerType.DATE, answer_precision="year", hops=HOPS)
 
@@ -147,10 +137,7 @@ async def test_each_clue_of_a_conjunction_is_held_back_and_whoever_is_left_may_s
         passage("other", "Monks", "The monks of the valley settled at Vessby."),
         passage("y", "Vessby", "Vessby was founded by monks around 1641."),
     )
-    hops = tuple(
-        Hop(sub_question="?", answer=answer, passage_id=p.id, title=p.title, quote=p.text, passage_sha256=p.sha256)
-        for p, answer in ((one, "Vessby"), (other, "Vessby"), (asked, "1641"))
-    )
+    hops = (hop(one, "Vessby"), hop(other, "Vessby"), hop(asked, "1641"))
     draft = DRAFT.model_copy(update={"hops": hops, "family": "conjunction"})
     model = reader(lambda titles, _: "Tarn" in titles)
     where = replace(context(model, ("end", "leave_one_out")), retriever=Shelf(one, other, asked))

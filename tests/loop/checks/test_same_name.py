@@ -14,32 +14,21 @@ from pipeline.loop.checks.end import opened
 from pipeline.loop.episode import run_seed
 from pipeline.loop.examine import audit, examine
 from pipeline.loop.strategies.base import to_draft
-from pipeline.types import AnswerType, Draft, Hop, Passage
+from pipeline.types import AnswerType, Draft, Passage
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN, Cast, proposal, seeded
 from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.shelf import Shelf, hop, passage
 
 PARTY = passage("party", "Reform Party", "The party was small. Its last candidate was Rocky De La Fuente.")
 
 
 def chain(first: str, second: Passage, quote: str, answer: str = "1992", aliases: tuple[str, ...] = ()) -> Draft:
-    def hop(passage: Passage, said: str, quote: str, **more: tuple[str, ...]) -> Hop:
-        return Hop(
-            sub_question="What?",
-            answer=said,
-            passage_id=passage.id,
-            title=passage.title,
-            quote=quote,
-            passage_sha256=passage.sha256,
-            answer_aliases=more.get("aliases", ()),
-        )
-
     start = PARTY if first in PARTY.text else passage("start", "Start", f"It names {first}.")
     return Draft(
         question="In what year did it happen that is asked for here?",
         answer=answer,
         answer_type=AnswerType.DATE,
-        hops=(hop(start, first, start.text, aliases=aliases), hop(second, answer, quote)),
+        hops=(hop(start, first, "What?", start.text, answer_aliases=aliases), hop(second, answer, "What?", quote)),
     )
 
 

@@ -7,8 +7,8 @@ import pytest
 from pipeline.loop.checks.another_answer import other_answer
 from pipeline.loop.examine import audit
 from pipeline.types import AnswerType, Draft
-from tests.loop.checks.test_audit import FILM, HOLM, TOWN, changed, hop
-from tests.shelf import Shelf, passage
+from tests.loop.checks.test_audit import FILM, HOLM, TOWN, changed
+from tests.shelf import Shelf, hop, passage
 
 GENE = passage("sialuria", "Sialuria", "Sialuria is rare. It is caused by mutations in the GNE gene.")
 MUSCLE = passage("muscle", "Nonaka myopathy", "It weakens muscles. Mutations in the GNE gene cause Nonaka myopathy.")
