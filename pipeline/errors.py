@@ -38,19 +38,21 @@ def unknown(
 
 
 _WORDS = [
-    (re.compile(rf"Input should be {pydantic}", re.DOTALL), ours)
+    (re.compile(pydantic, re.DOTALL), ours)
     for pydantic, ours in (
-        (r"greater than or equal to (\S+).*", r"must be at least \1"),
-        (r"less than or equal to (\S+).*", r"must be at most \1"),
-        (r"greater than (\S+).*", r"must be more than \1"),
-        (r"less than (\S+).*", r"must be less than \1"),
-        (r"a valid integer.*", "must be a whole number"),
-        (r"a valid number.*|a finite number.*", "must be a number"),
-        (r"a valid boolean.*", "must be true or false"),
-        (r"a valid string.*", "must be a text"),
-        (r"a valid (?:list|tuple).*", "must be a list"),
-        (r"a valid dictionary.*", "must be a table of settings"),
-        (r"('.*)", r"must be \1"),
+        (r"Input should be greater than or equal to (\S+).*", r"must be at least \1"),
+        (r"Input should be less than or equal to (\S+).*", r"must be at most \1"),
+        (r"Input should be greater than (\S+).*", r"must be more than \1"),
+        (r"Input should be less than (\S+).*", r"must be less than \1"),
+        (r"Input should be a valid integer.*", "must be a whole number"),
+        (r"Input should be a (?:valid|finite) number.*", "must be a number"),
+        (r"Input should be a valid boolean.*", "must be true or false"),
+        (r"Input should be a valid string.*", "must be a text"),
+        (r"Input should be a valid (?:list|tuple).*", "must be a list"),
+        (r"Input should be a valid dictionary.*", "must be a table of settings"),
+        (r"Input should be ('.*)", r"must be \1"),
+        (r"\w+ should have at least 1 (?:item|character).*", "must not be empty"),
+        (r"\w+ should have at (least|most) (\d+) (items?|characters?).*", r"must have at \1 \2 \3"),
     )
 ]
 

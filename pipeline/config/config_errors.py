@@ -9,7 +9,7 @@ from pipeline.errors import UsageError, in_words, unknown
 def config_error(model: Any, first: Any) -> UsageError:
     """The line for the first thing that pydantic says of a tree of settings of that model."""
     *table, name = first["loc"] or [""]
-    key = ".".join(map(str, first["loc"]))
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]")
     if first["type"] != "extra_forbidden":
         return UsageError(f"{key}: {in_words(first['msg'])}" if key else in_words(first["msg"]))
     # The name of a setting in another table is no slip of the pen.

@@ -19,6 +19,7 @@ from pipeline.config.weights import name as weights_name
 from pipeline.errors import UsageError
 from pipeline.types import Data, Usage
 from pipeline.types.capabilities import Capabilities
+from pipeline.types.data import matching
 
 LOCAL_LIMITS = {"concurrency": 2, "timeout_seconds": 3600.0}
 """On a CPU one turn of an agent takes up to some minutes."""
@@ -97,7 +98,9 @@ class ModelConfig(Data):
     )
     """Addresses of servers that all serve this model; calls are spread over them. A single one may be given as
     `base_url`."""
-    api_key_env: str = Field("", pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")
+    api_key_env: Annotated[
+        str, matching(r"([A-Za-z_][A-Za-z0-9_]*)?", "must be the name of a variable, not the key itself")
+    ] = ""
     """Name of the environment variable that holds the API key. Left out, OPENAI_API_KEY is sent to OpenAI's own
     endpoint only, and no key to any other. The key itself is never stored."""
     limits: Limits = Limits()

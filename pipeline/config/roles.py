@@ -8,9 +8,12 @@ from pydantic import Field, model_validator
 from pipeline.config.address import each_model
 from pipeline.config.models import ModelConfig, inherited
 from pipeline.types import Data
+from pipeline.types.data import matching
 
 ROLES = ("generator", "refiner", "curator", "solver", "teacher", "judge", "reader", "writer")
-PolicyName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
+PolicyName = Annotated[
+    str, matching(r"[a-z0-9][a-z0-9_-]{0,39}", "the name must be of small letters, digits, - and _, 40 at most")
+]
 """As it stands in file names: small letters, digits, `-` and `_`."""
 
 

@@ -17,6 +17,7 @@ from pipeline.corpus.unread import BESIDE
 from pipeline.errors import CorpusError, UsageError, unknown
 from pipeline.store.shipped_folders import folder
 from pipeline.types import AsOf, Data
+from pipeline.types.data import matching
 
 ROOT = folder("corpora")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -47,7 +48,9 @@ class Description(Data):
     licence: str = "unknown"
     """An SPDX expression."""
     attribution: str = "unknown"
-    language: str = Field("unknown", pattern=r"^(unknown|[a-z]{2,3}(-[A-Za-z0-9]{2,8})*)$")
+    language: Annotated[
+        str, matching(r"unknown|[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", "must be a code such as en or pt-BR, or unknown")
+    ] = "unknown"
     """A code such as `en` or `pt-BR`."""
     as_of: AsOf = ""
     """Whose state of the world the texts describe; empty where nobody said it."""
@@ -58,11 +61,11 @@ class Description(Data):
 
 
 class Manifest(Description):
-    name: str = Field(pattern=rf"^{_NAME.pattern}$")
+    name: Annotated[str, matching(_NAME.pattern, "must be of small letters, digits, - and _, 64 at most")]
     reader: str
     source: Path
     """A relative path is relative to the folder of the manifests. The source of `hf` may be a name on the Hub."""
-    sha256: str = Field("", pattern=r"^([0-9a-f]{64})?$")
+    sha256: Annotated[str, matching(r"([0-9a-f]{64})?", "must be 64 hexadecimal digits")] = ""
     """Empty: not checked. A folder has none."""
 
     @property

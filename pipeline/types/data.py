@@ -1,10 +1,11 @@
 """The bases of every value, and its identity."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, TypeVar, cast, dataclass_transform
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 _STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -14,6 +15,17 @@ IfKnown = Annotated[str, BeforeValidator(lambda value: value or ""), _WHERE_THER
 """Text that is left out of what is written where it is empty; Arrow reads that as null."""
 IfAny = Annotated[tuple[_Item, ...], BeforeValidator(lambda values: values or ()), _WHERE_THERE_IS_ONE]
 """Values that are left out where there are none, as IfKnown."""
+
+
+def matching(pattern: str, rule: str) -> AfterValidator:
+    """A validator of texts; one that does not match wholly is refused with the rule, which reads on from its name."""
+
+    def matched(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(rule)
+        return text
+
+    return AfterValidator(matched)
 
 
 class Data(BaseModel):

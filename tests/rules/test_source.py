@@ -1,6 +1,7 @@
 """What no file of the product says: places of a developer's machine, switches that run foreign code, hidden errors."""
 
 import re
+import tomllib
 
 import pytest
 
@@ -68,3 +69,12 @@ def test_a_file_has_300_lines_at_most() -> None:
         for source in tree("pipeline", "flows", "serving", "tests", "bench", "docs")
     }
     assert {path: lines for path, lines in sizes.items() if lines > LINES} == {}
+
+
+def test_no_import_is_excepted_from_the_layers() -> None:
+    tree = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contracts = tree["tool"]["importlinter"]["contracts"]
+    layers = next(one for one in contracts if one["type"] == "layers")
+    assert layers["exhaustive"]
+    assert set(layers) == {"name", "type", "layers", "exhaustive", "containers"}
+    assert not [key for one in contracts for key in one if key.startswith(("ignore", "unmatched"))]
