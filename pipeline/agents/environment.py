@@ -44,6 +44,8 @@ class Environment(Data):
     """Whether the solver was sent its thoughts of earlier turns again."""
     calls: ToolMode = Field("native", exclude_if=lambda mode: mode == "native")
     """How the solver was told of the tools and wrote its calls: see `models.<role>.tools`."""
+    retriever: str = ""
+    """What was searched, and so what difficulty was measured over: `digsite serve` refuses another."""
     teacher_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy: str = Field("", exclude=True)
@@ -65,8 +67,9 @@ class Environment(Data):
 
     @property
     def digest(self) -> str:
-        """Of what is published: two data sets with one digest put a model into the same environment."""
-        return sha256(orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS).decode())[:12]
+        """Of what is published but for the retriever: two data sets with one put a model into the same environment."""
+        published = self.model_dump(mode="json", exclude={"retriever"})
+        return sha256(orjson.dumps(published, option=orjson.OPT_SORT_KEYS).decode())[:12]
 
     def worded(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """A conversation as a model reads and writes it that is told of the tools in words; where the server tells it,
@@ -101,6 +104,7 @@ def environment(config: RunConfig) -> Environment:
         system=system,
         tools=SOLVER_TOOLS,
         k=config.retrieval.k,
+        retriever=config.retrieval.identity,
         observation=OBSERVATION,
         limits=config.solver,
         final_answer="the argument `answer` of the call of the tool `answer`",

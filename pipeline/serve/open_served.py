@@ -18,7 +18,18 @@ _FILE = "environment.json"
 
 
 def of_corpus(config: RunConfig, file: Path | None = None) -> Served:
-    """The corpus that `config` names; the environment is that of `file`, if it is given, else the configuration's."""
+    """The corpus that `config` names; the environment is that of `file`, if it is given, else the configuration's.
+
+    Raises UsageError where the pairs of that environment were measured over another retriever.
+    """
+    served = _opened(config, file)
+    if file and served.environment.retriever not in ("", served.engine):
+        line = f"how hard its pairs are was measured over {served.environment.retriever}, not over {served.engine}"
+        raise UsageError(f"{file}: {line}; serve that with --retriever, or generate over the one that you train with")
+    return served
+
+
+def _opened(config: RunConfig, file: Path | None) -> Served:
     governing = read_environment(file) if file else environment(config)
     corpus = prepare.corpus(config)
     retriever = open_retriever(config.retrieval, corpus, config.how.out)
@@ -39,7 +50,7 @@ def of_run(folder: Path) -> Served:
     kept = read(folder)
     config = kept.config.with_how(out=folder.parents[1])
     file = folder / "dataset" / _FILE
-    served = of_corpus(config, file if file.exists() else None)
+    served = _opened(config, file if file.exists() else None)
     if served.corpus.fingerprint != kept.corpus_fingerprint:
         raise UsageError(f"the corpus '{config.corpus.name}' has changed since {folder} was made; restore its texts")
     if served.engine != config.retrieval.identity:

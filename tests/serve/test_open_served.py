@@ -43,6 +43,17 @@ def test_a_corpus_under_a_data_sets_environment_is_governed_by_it(run: Path, tmp
     assert (served.environment.k, served.fixed) == (7, True)
 
 
+def test_pairs_are_not_served_over_another_retriever_than_they_were_measured_over(run: Path, tmp_path: Path) -> None:
+    file = run / "dataset" / "environment.json"
+    write_json(file, {**orjson.loads(file.read_bytes()), "retriever": "dense#e5"})
+    config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"out": tmp_path}})
+    with pytest.raises(UsageError, match="was measured over dense#e5, not over bm25; serve that with --retriever"):
+        open_served.of_corpus(config, file)
+    before = {name: value for name, value in orjson.loads(file.read_bytes()).items() if name != "retriever"}
+    write_json(file, before)
+    assert open_served.of_corpus(config, file).engine == "bm25", "one that does not say it, of an older version"
+
+
 def test_a_run_is_governed_by_its_data_set_and_without_one_by_its_configuration(run: Path) -> None:
     file = run / "dataset" / "environment.json"
     assert (open_served.of_run(run).environment.k, open_served.of_run(run).fixed) == (7, True)
