@@ -22,7 +22,8 @@ from pipeline.types import Message, sha256
 
 ROOT = folder("prompts")
 IN_BAND = {
-    name: f"{name}_in_band" for name in ("generator/propose", "generator/walk", "refiner/revise", "refiner/walk")
+    name: f"{name}_in_band"
+    for name in ("generator/aggregate", "generator/propose", "generator/walk", "refiner/revise", "refiner/walk")
 }
 """What an author is told in place of a prompt where a solve rate is a target."""
 WRITE_IN = "language/_write"

@@ -30,8 +30,10 @@ def linked(draft: Draft, number: int) -> bool:
 
 
 def start(draft: Draft, number: int) -> int:
-    """The first hop of the chain that a hop belongs to: 0, but for an answer that is decided by several chains."""
-    while number and not (draft.answer_type.decided and not linked(draft, number)):
+    """The first hop of the chain that a hop belongs to: 0, but for an answer that is decided by several chains. Each
+    value of a program ends one."""
+    values = {one.hop for one in draft.program.values} if draft.program else set()
+    while number and not (number - 1 in values if values else draft.decided and not linked(draft, number)):
         number -= 1
     return number
 

@@ -51,7 +51,7 @@ def _hit_step(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) ->
         return found_at[-1]
     if draft.answer_type is AnswerType.UNANSWERABLE:
         return None
-    if draft.answer_type.decided:
+    if draft.decided:
         return max((at for at in found_at if at), default=None) if None not in found_at else None
     steps = 0
     for call, text in observations(rollout):
@@ -70,7 +70,7 @@ def supported(draft: Draft, rollout: Rollout) -> bool:
     """
     if draft.answer_items:
         return found(draft, rollout)[-1] is not None
-    if draft.answer_type.decided:
+    if draft.decided:
         return None not in found(draft, rollout)
     last = draft.hops[-1]
     if any(last.passage_id in call.passage_ids for call in rollout.trajectory.calls):

@@ -18,7 +18,7 @@ from pipeline.agents.parse import schema_of
 from pipeline.llm.base import Tool
 from pipeline.text import sentences
 from pipeline.text.scripts import laid_out
-from pipeline.types import AnswerType, Data, NegativeAspect, Passage, Trajectory
+from pipeline.types import AnswerType, Data, NegativeAspect, Passage, Program, Trajectory
 
 if TYPE_CHECKING:
     from pipeline.links.offers import Related
@@ -96,6 +96,13 @@ class AnyProposeArguments(ProposeArguments):
     answer: str = Field(description="As short as it can be; of a list all items, separated by semicolons.")
     answer_type: str = Field(description="One of the `answer_types`.")
     answer_items: tuple[ProposedItem, ...] = Field((), max_length=32, description="Of a list alone: its items.")
+
+
+class AggregateArguments(AnyProposeArguments):
+    """As it is offered where the answer is to be computed."""
+
+    answer: str = Field(description="What the program gives, as short as it can be.")
+    program: Program
 
 
 class AnyComposeArguments(ComposeArguments, AnyProposeArguments):

@@ -137,7 +137,12 @@ class PairOptions(ModelOptions, ProvenanceOptions):
     seed: Annotated[int | None, Option(min=0, help="Random seed.  [0]")] = None
     retriever: Engine = None
     strategy: Annotated[
-        str | None, Option(help="walk: along links of the corpus; sage: by searching; ragshaper: from a tree.  [sage]")
+        str | None,
+        Option(
+            metavar="NAME[:WEIGHT,…]",
+            help="walk: along links of the corpus; aggregate: computed over linked documents; sage: by searching; "
+            "ragshaper: from a tree.  [sage]",
+        ),
     ] = None
     preset: Annotated[
         str | None, Option(help="default; sage: the paper's own loop; ragshaper: the paper's own tree.")

@@ -29,6 +29,7 @@ from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
 from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
+from pipeline.config.strategy_mix import LINKED, StrategyMix, strategy_weights
 from pipeline.errors import UsageError, unknown
 from pipeline.types import PLAIN, AnswerType, AsOf, Data, TargetRange, sha256
 from pipeline.types.distractor import Kind
@@ -78,9 +79,10 @@ class RunConfig(Data):
     retrieval: RetrievalConfig = RetrievalConfig()
     links: LinksConfig = LinksConfig()
     models: Models = Models()
-    strategy: str = "sage"
+    strategy: StrategyMix = "sage"
     """How a draft is made: `sage` searches from a passage, `walk` begins with walks over the links of the corpus,
-    `ragshaper` grows an information tree."""
+    `aggregate` computes the answer over documents that one link joins, `ragshaper` grows an information tree. Several
+    with weights, such as `walk:2,aggregate:1`, are drawn seed by seed."""
     seed: int = Field(0, ge=0)
     """Random seed: the same one gives the same seeds, targets and samples."""
     steps: tuple[int, int] = (2, 4)
@@ -165,8 +167,13 @@ class RunConfig(Data):
 
     @property
     def walks(self) -> bool:
-        """Does a draft begin with walks over the links of the corpus? Then pairs rest on these."""
-        return self.strategy == "walk"
+        """Does a draft begin with the links of the corpus? Then pairs rest on these."""
+        return not self.strategies.keys().isdisjoint(LINKED)
+
+    @property
+    def strategies(self) -> dict[str, int]:
+        """The weight of each strategy, by name."""
+        return strategy_weights(self.strategy)
 
     def answer_notes(self) -> tuple[str, ...]:
         """What whoever answers is told of answers that are no short span."""
@@ -199,9 +206,9 @@ class RunConfig(Data):
         tree["models"] = self.models.digested()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if self._may_ask(name)}
         special = [kind.value for kind in self.answer_types if not kind.plain]
-        tree["prompts"] |= {
-            name: sha256(prompts.note(name)) for kind in special for name in (f"{kind}/_write", f"{kind}/_answer")
-        }
+        notes = [f"{kind}/{note}" for kind in special for note in ("_write", "_answer")]
+        notes += ["aggregate/_write"] if "aggregate" in self.strategies else []
+        tree["prompts"] |= {name: sha256(prompts.note(name)) for name in notes}
         if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))
         for model in self.models.all():
@@ -211,7 +218,7 @@ class RunConfig(Data):
     def _may_ask(self, prompt: str) -> bool:
         """Not that of walks, of a kind of distractor beyond the shipped ones, of a type of answer, of twins or of a
         target, that is not asked for: to add one changes no run."""
-        if prompt.partition("/")[2].startswith("walk") and not self.walks:
+        if (own := prompt.partition("/")[2].removesuffix("_in_band")) in LINKED and own not in self.strategies:
             return False
         if prompt in prompts.IN_BAND.values():
             return self.solve_rate is not None

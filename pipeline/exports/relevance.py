@@ -116,7 +116,7 @@ def _names_one(passage: FoundPassage, names: Iterable[str]) -> bool:
 
 def _names(draft: Draft, number: int) -> list[str]:
     """The spellings of what a hop gives: of the last one those of the answer too, but for yes, no or a choice."""
-    if number < len(draft.hops) - 1 or draft.answer_type.decided:
+    if number < len(draft.hops) - 1 or draft.decided:
         return list(draft.hops[number].spellings)
     if draft.answer_items:
         return list(chain.from_iterable(item.spellings for item in draft.answer_items))

@@ -9,6 +9,7 @@ from functools import partial
 from typing import cast
 
 from pipeline.agents import grading
+from pipeline.config.strategy_mix import draw
 from pipeline.context import RunContext, SeedMemory
 from pipeline.distractors.evaluate import evaluate_distractors, missing_pairs
 from pipeline.distractors.teacher import missing_samples, teacher_rollouts
@@ -33,8 +34,10 @@ NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, messa
 
 async def run_seed(seed: Seed, context: RunContext) -> Record:
     """Run one seed to its end. Raises ProviderError or RetrievalError for a fault outside: the seed is still owed."""
-    strategy = cast(Strategy, load("strategies", context.config.strategy))
-    context = replace(context, memory=SeedMemory())
+    name = draw(context.config.strategy, seed.key)
+    strategy = cast(Strategy, load("strategies", name))
+    lineage = context.lineage.model_copy(update={"strategy": name})
+    context = replace(context, memory=SeedMemory(), lineage=lineage)
     rounds, confirmed, measured = list[Round](), list[GradedRollout](), list[GradedRollout]()
     try:
         ledger.enter("round 0")

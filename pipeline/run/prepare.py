@@ -43,7 +43,10 @@ def check(config: RunConfig) -> Manifest:
     """The manifest of the corpus. Raises UsageError, listing the known ones, for every name that is not known."""
     check_models(config)
     selection.ready(config)
-    registry.load("strategies", config.strategy)
+    for name in config.strategies:
+        registry.load("strategies", name)
+    if "aggregate" in config.strategies and not config.models.of("generator").capabilities.understands:
+        raise UsageError("strategy aggregate: the demo model writes no programs; name a model with --model")
     check_retriever(config.retrieval)
     for kind in config.distractors.kinds:
         registry.load("distractors", kind)

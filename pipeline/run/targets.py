@@ -16,7 +16,7 @@ def check(config: RunConfig, corpus: Corpus) -> None:
     """Raises UsageError, one line with what to set, where no question can take the greatest target."""
     if config.steps_required:
         _contexts(config, _passage_tokens(corpus))
-    if config.strategy == "walk" and config.steps[1] > 1:
+    if "walk" in config.strategies and config.steps[1] > 1:
         _walks(config, corpus)
 
 

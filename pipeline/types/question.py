@@ -8,6 +8,7 @@ from pydantic import Field
 from pipeline.types.corpus import Passage
 from pipeline.types.data import Data, IfAny, IfKnown, Slotted, slotted
 from pipeline.types.distractor import Kind
+from pipeline.types.program import Program
 
 
 class AnswerType(StrEnum):
@@ -90,7 +91,7 @@ class NegativeAspect(Data):
 
 
 class Draft(Data):
-    """What a generator or refiner proposes. The last hop's answer is the answer, but for types that are `decided`."""
+    """What a generator or refiner proposes. The last hop's answer is the answer, unless it is `decided`."""
 
     question: str
     answer: str
@@ -102,9 +103,16 @@ class Draft(Data):
     """Dates only: how exact the question asks for it."""
     hops: tuple[Hop, ...]
     family: str = "chain"
-    """How the question was made: `chain`, `meeting` of two chains, `conjunction` of clues about one thing, or `control`
-    for one hop."""
+    """How the question was made: `chain`, `meeting` of two chains, `conjunction` of clues about one thing, `aggregate`
+    of values, or `control` for one hop."""
     negative_aspect: tuple[NegativeAspect, ...] = ()
+    program: Program | None = Field(None, exclude_if=lambda program: program is None)
+    """Aggregates only: it computes the answer from the answers of hops."""
+
+    @property
+    def decided(self) -> bool:
+        """Does the answer follow from what several chains of hops find, instead of being what the last hop finds?"""
+        return self.answer_type.decided or self.program is not None
 
     def wanted(self, number: int) -> tuple[tuple[str, ...], ...]:
         """What the evidence of a hop must name: its answer, or each item of a list, in one of its spellings."""

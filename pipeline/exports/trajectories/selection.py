@@ -124,7 +124,7 @@ def guessed(draft: Draft, rollout: Rollout) -> bool:
     """Did it search with the answer of a hop before it had been shown it?"""
     if by_heart(draft, rollout):
         return True
-    if draft.answer_type.decided:
+    if draft.decided:
         return False
     names = [name for spellings in draft.wanted(len(draft.hops) - 1) for name in spellings]
     for call, text in observations(rollout):

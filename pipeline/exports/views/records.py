@@ -49,8 +49,8 @@ def _filled(value: Any, kind: pa.DataType) -> Any:
 
 
 def _empty(kind: pa.DataType) -> Any:
-    if pa.types.is_list(kind):
-        return []
+    if pa.types.is_nested(kind):
+        return [] if pa.types.is_list(kind) else None
     return False if pa.types.is_boolean(kind) else 0 if pa.types.is_integer(kind) else ""
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 
-from pipeline.agents.cited import Evidence, linked
+from pipeline.agents.cited import Evidence, linked, start
 from pipeline.agents.naming import mentions
 from pipeline.corpus.language import before_things, common_words, language_of
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
@@ -53,7 +53,7 @@ def _by_last_name(draft: Draft, index: int, evidence: Evidence) -> bool:
     Chinese and Japanese ones are, and scripts without capitals, where no first name shows, must stand as they are.
     """
     name = draft.hops[index - 1].answer.split()
-    if draft.answer_type.decided or len(name) < 2 or "of" in name or not _LAST_NAME.fullmatch(name[-1]):
+    if draft.decided or len(name) < 2 or "of" in name or not _LAST_NAME.fullmatch(name[-1]):
         return False
     endings = [name[start:] for start in range(1, len(name)) if name[start][:1].isupper() or start == len(name) - 1]
     return any(_named_by(ending, name, draft.hops[index], evidence) for ending in endings)
@@ -81,8 +81,13 @@ def _spaced(name: Sequence[str]) -> str:
 
 
 def _starts(draft: Draft, index: int) -> bool:
-    named = untagged(draft.hops[index].title).split(", ")[0]
-    return draft.answer_type.decided and mentions(draft.question, named)
+    """Does a chain of its own start there, from what the question names or from what joins the values?"""
+    hop = draft.hops[index]
+    if draft.decided and mentions(draft.question, untagged(hop.title).split(", ")[0]):
+        return True
+    joined = draft.program.link if draft.program and start(draft, index) == index else ""
+    sources = (draft.question, *(before.answer for before in draft.hops[:index]))
+    return any(mentions(source, joined) for source in sources) and mentions(f"{hop.title} | {hop.quote}", joined)
 
 
 def _meets(draft: Draft, index: int, evidence: Evidence) -> bool:

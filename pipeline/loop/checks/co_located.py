@@ -1,11 +1,12 @@
 """The passage of one hop already gives the answer of the next."""
 
 import re
+from itertools import permutations
 
 from pipeline.agents.cited import start
 from pipeline.agents.naming import mentions
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
-from pipeline.text import numbers
+from pipeline.text import numbers, untagged
 from pipeline.types import Cause
 
 SMALL = 100
@@ -13,7 +14,7 @@ SMALL = 100
 
 
 async def co_located(case: Case) -> Found | None:
-    """Two hops never cite one passage: `one_document` is fatal."""
+    """Two hops never cite one passage: `one_document` is fatal. Of a program no passage tells another value."""
     draft, hops, said = case.draft, [], []
     for i in range(1, len(draft.hops)):
         before = case.evidence[i - 1]
@@ -24,7 +25,13 @@ async def co_located(case: Case) -> Found | None:
         if all(any(mentions(told, form) for form in forms) for forms in wanted):
             hops.append(i)
             said.append(f"'{before.title}', the passage before, already names '{draft.hops[i].answer}'")
-    return Found("; ".join(said), (*hops,)) if hops else None
+    for number, other in permutations([one.hop for one in draft.program.values] if draft.program else (), 2):
+        passage, hop = case.evidence[other], draft.hops[number]
+        names = _counted(hop.answer, hop.quote), (untagged(hop.title),)
+        if passage and all(any(mentions(f"{passage.title} {passage.text}", form) for form in forms) for forms in names):
+            hops.append(number)
+            said.append(f"'{passage.title}' tells '{hop.answer}' of '{hop.title}' too")
+    return Found("; ".join(said), tuple(sorted({*hops}))) if hops else None
 
 
 def _counted(name: str, quote: str) -> list[str]:

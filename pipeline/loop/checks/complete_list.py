@@ -35,10 +35,14 @@ class CompleteOutput(Data):
 
 
 async def complete_list(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    """Of a list: what a reader found, and a fatal finding for items that are missing or that no passage bears out."""
+    """Of a list: what a reader found, and a fatal finding for items that are missing or that no passage bears out.
+
+    The set of things over which a program computes is such a list.
+    """
+    last, step = len(draft.hops) - 1, "the set" if draft.program else "the last step"
+    draft = _as_list(draft)
     if not draft.answer_items:
         return CheckResult()
-    last = len(draft.hops) - 1
     queries = _queries(draft)
     found = await context.retriever.search_many(queries[:2], DEPTH)
     found += await context.retriever.search_many(queries[2:], ITEM_DEPTH)
@@ -46,7 +50,7 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
     # The best hits of each search, the second best, and so on.
     ranked = (hit.passage for rank in zip_longest(*found) for hit in rank if hit)
     passages = list({passage.id: passage for passage in (*gold, *ranked)}.values())[: max(MOST_PASSAGES, len(gold))]
-    hop, about = draft.hops[last], cited.subject(draft, last)
+    hop, about = draft.hops[-1], cited.subject(draft, len(draft.hops) - 1)
     question = hop.sub_question if contains(hop.sub_question, about) else f"{hop.sub_question} ({about})"
     asked = context.prompt("list/complete", question=question, passages=list(map(shown, passages)))
     output, model, usage = await readers.read(asked, "complete", CompleteOutput, context)
@@ -60,13 +64,31 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
         told = "; ".join(f"'{name}' by the passage '{passage.title}'" for name, passage in more[:MOST_NAMED])
         ids = {passage.id for _, passage in more}
         telling = tuple(search for search in searches if ids & set(search.passage_ids))[:1]
-        found_more = Found(f"the last step has more answers than the list: {told}", (last,), telling)
+        found_more = Found(f"{step} has more answers than the list: {told}", (last,), telling)
         findings.append(found_more.finding("incomplete_list", CHECK.cause))
     if missed:
         told = " and ".join(f"'{item.answer}'" for item in missed)
-        detail = f"a reader of {len(passages)} passages did not find that the last step's answers include {told}"
+        detail = f"a reader of {len(passages)} passages did not find that {step}'s answers include {told}"
         findings.append(Found(detail, (last,)).finding("unproven_item", Cause.GENERATOR_ERROR))
     return CheckResult(probes=(probe,), findings=tuple(findings))
+
+
+def _as_list(draft: Draft) -> Draft:
+    """Of a program the draft that asks for all things of its set, each with the passage that names what joins them."""
+    if (program := draft.program) is None or not program.set_question:
+        return draft
+    items = []
+    for one in program.values:
+        chain = range(cited.start(draft, one.hop), one.hop + 1)
+        led = [number + 1 for number in chain[:-1] if normalise(draft.hops[number].answer) == normalise(program.link)]
+        hop = draft.hops[[*chain[:1], *led][-1]]
+        named = one.value if program.operation == "count" and not program.condition else one.name
+        name, *others = dict.fromkeys(filter(None, (named, untagged(hop.title), hop.title)))
+        own = {field: getattr(hop, field) for field in ("passage_id", "title", "quote", "passage_sha256")}
+        items.append(AnswerItem(answer=name, aliases=tuple(others), **own))
+    end = {"sub_question": program.set_question, "answer": "; ".join(item.answer for item in items)}
+    last = draft.hops[-1].model_copy(update={**end, "title": program.link})
+    return draft.model_copy(update={"answer_items": tuple(items), "hops": (last,), "program": None})
 
 
 def _queries(draft: Draft) -> list[str]:

@@ -12,7 +12,9 @@ async def exposed_intermediate(case: Case) -> Found | None:
     """It saves all hops up to that one. "Nashville" is "Nashville, Tennessee"."""
     draft = case.draft
     spelt = [[name.split(", ")[0] for name in hop.spellings] for hop in draft.hops[:-1]]
+    bound = draft.program.bound if draft.program else ""
     named = [n for n, names in enumerate(spelt) if any(mentions(draft.question, name) for name in names)]
+    named = [n for n in named if not mentions(bound, draft.hops[n].answer)]
     hops = sorted({hop for number in named for hop in range(start(draft, number), number + 1)})
     names = " and ".join(f"'{draft.hops[number].answer}'" for number in named)
     return Found(f"the question names {names}", (*hops,)) if hops else None

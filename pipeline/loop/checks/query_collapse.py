@@ -1,6 +1,6 @@
 """The search for one hop also finds the passage of a later hop."""
 
-from pipeline.agents.cited import searched
+from pipeline.agents.cited import searched, start
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.types import Cause
 
@@ -16,6 +16,8 @@ async def query_collapse(case: Case) -> Found | None:
     searches = []
     for i, search in enumerate(map(searched, queries, results)):
         later = {n for n in range(i + 1, len(hops)) if hops[n].passage_id in search.passage_ids}
+        if case.draft.program:
+            later = {n for n in later if start(case.draft, n) <= i}  # of what joins them one search may find several
         searches += [search] if later else []
         collapsed |= later
     detail = "an earlier hop's query finds these too"

@@ -12,7 +12,7 @@ from pipeline.types import Cause, Draft, Probe
 
 async def same_name(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """Of each hop that names the answer before it in no form that can be compared: does it mean the same thing?"""
-    if draft.answer_type.decided:
+    if draft.decided:
         return CheckResult()
     gold = await cited.gather(draft, context.retriever)
     probes: list[Probe] = []

@@ -22,7 +22,7 @@ async def unquoted_answer(case: Case) -> Found | None:
     items = draft.answer_items
     if not all(_stated(item.spellings, item.quote or end.quote, item.title or end.title) for item in items):
         bare.append(last)
-    if not draft.answer_type.decided and normalise(draft.hops[last].answer) != normalise(draft.answer):
+    if not draft.decided and normalise(draft.hops[last].answer) != normalise(draft.answer):
         bare.append(last)
     told = quoted([draft.hops[number].answer for number in bare])
     return Found(f"the quotes of these hops do not hold {told}", (*bare,)) if bare else None

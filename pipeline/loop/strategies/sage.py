@@ -39,8 +39,11 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     return await run(proposer, messages, AgentState(passages=given, given=frozenset(given)), seed)
 
 
-async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
-    reviser = agent(seed, context, REFINER_TOOLS, context.config.generator.searches, another(rounds))
+async def revise(
+    seed: Seed, context: RunContext, rounds: Sequence[Round], reviser: Agent | None = None, notes: Sequence[str] = ()
+) -> Proposal:
+    """`reviser` and `notes`: who revises in the place of the usual one, and what else its prompt says."""
+    reviser = reviser or agent(seed, context, REFINER_TOOLS, context.config.generator.searches, another(rounds))
     drafts, seen, state = await revision(seed, context, rounds, reviser)
     messages = context.prompt(
         "refiner/revise",
@@ -52,7 +55,7 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
         check_budget=reviser.checks,
         calls_per_turn=reviser.limits.calls_per_turn,
     )
-    return await run(reviser, messages, state, seed)
+    return await run(reviser, prompts.noted(messages, notes) if notes else messages, state, seed)
 
 
 async def revision(

@@ -13,7 +13,7 @@ import orjson
 
 from pipeline.agents.calls import AgentState, LinksOf
 from pipeline.agents.loop import Agent
-from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
+from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, ProposeArguments, listed, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.offers import Offer, Related, offers, related
@@ -37,28 +37,25 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     target = aim(seed, context.config, ())
     found = await _offered(seed, context, target)
     if not found:
-        # Drawn by hash, not by chance.
-        if int(sha256(f"unlinked:{seed.key}")[:8], 16) < context.config.links.unlinked * 2**32:
-            return await sage.propose(seed, context)
-        return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.NO_WALK), draft=None)
-    author = _author(seed, context, WALK_TOOLS)
-    walks = _fitting(_told(found, seed), _WALKS)
+        return await unlinked(seed, context)
+    asked = author(seed, context, WALK_TOOLS)
+    walks = fitting(_told(found, seed), _WALKS)
     messages = context.prompt(
         "generator/walk",
         passage=shown(seed.passage),
         walks=walks,
         answer_types=sage.answer_types(seed, context),
         target_steps=target,
-        search_budget=author.limits.searches,
-        check_budget=author.checks,
-        calls_per_turn=author.limits.calls_per_turn,
+        search_budget=asked.limits.searches,
+        check_budget=asked.checks,
+        calls_per_turn=asked.limits.calls_per_turn,
     )
     own, passages = seed.passage.shown_id, _passages(found)
     told = {one["id"]: one["text"] for walk in walks for one in walk["passages"]}
     whole = {i for i, text in told.items() if text == shown(passages[i])["text"]}
     given = {i: passages[i] for i in told} | {own: seed.passage}
     state = AgentState(passages=given, given=frozenset(whole | {own}))
-    return await sage.run(author, messages, state, seed)
+    return await sage.run(asked, messages, state, seed)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
@@ -70,14 +67,14 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     gone = [{hop.passage_id for hop in past.draft.hops} for past in rounds if past.draft]
     found = [one for one in found if not any(cited.issuperset(p.id for p in one.passages) for cited in gone)]
     links = await _beside(last.draft, last.feedback.hops, seed, context)
-    reviser = _author(seed, context, WALK_REFINER_TOOLS, sage.another(rounds))
+    reviser = author(seed, context, WALK_REFINER_TOOLS, sage.another(rounds))
     drafts, seen, state = await sage.revision(seed, context, rounds, reviser)
     messages = context.prompt(
         "refiner/walk",
         drafts=drafts,
         start=seed.passage.shown_id,
-        walks=_fitting(_told(found, seed), _OTHERS),
-        links=_fitting(listed(links), _LINKS),
+        walks=fitting(_told(found, seed), _OTHERS),
+        links=fitting(listed(links), _LINKS),
         answer_types=sage.answer_types(seed, context),
         target_steps=aim(seed, context.config, rounds),
         seen=seen,
@@ -90,13 +87,27 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     return await sage.run(reviser, messages, state, seed)
 
 
+async def unlinked(seed: Seed, context: RunContext) -> Proposal:
+    """What becomes of a seed that nothing leads on from: none, but for a share that goes `sage`'s way."""
+    # Drawn by hash, not by chance.
+    if int(sha256(f"unlinked:{seed.key}")[:8], 16) < context.config.links.unlinked * 2**32:
+        return await sage.propose(seed, context)
+    return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.NO_WALK), draft=None)
+
+
 async def _offered(seed: Seed, context: RunContext, hops: int) -> list[Offer]:
     walks, retrievers = context.walks[seed.side], list(context.searched.values())
     start = walks.links.corpus.place(seed.passage.id)
     return [] if start is None else await offers(walks, start, max(hops, 2), retrievers, context.config.retrieval.k)
 
 
-def _author(seed: Seed, context: RunContext, tools: Sequence[Tool], *rules: sage.Rule) -> Agent:
+def author(
+    seed: Seed,
+    context: RunContext,
+    tools: Sequence[Tool],
+    *rules: sage.Rule,
+    form: type[ProposeArguments] = ProposeArguments,
+) -> Agent:
     """A seed gives questions of its own passage: all others have seeds that give theirs."""
     own = f"{seed.passage.document_id}#"
 
@@ -105,7 +116,7 @@ def _author(seed: Seed, context: RunContext, tools: Sequence[Tool], *rules: sage
             raise FormatError(f"One of the hops must rest on the given passage, {seed.passage.shown_id}.")
 
     searches = min(SEARCHES, context.config.generator.searches)
-    return sage.agent(seed, context, tools, searches, rests_on_it, *rules, links=_links(seed, context))
+    return sage.agent(seed, context, tools, searches, rests_on_it, *rules, form=form, links=_links(seed, context))
 
 
 def _links(seed: Seed, context: RunContext) -> LinksOf:
@@ -156,7 +167,7 @@ def _excerpt(text: str, phrases: Iterable[str]) -> str:
     return "".join(part for both in zip(parts, [*gaps, ""], strict=True) for part in both)
 
 
-def _fitting(told: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
+def fitting(told: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
     """The first, and as many more as there is room for."""
     while len(told) > 1 and tokens(orjson.dumps(told).decode()) > room:
         told = told[:-1]
