@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline import config, corpus, prompts
+from pipeline.config.gates import GateConfig
 from pipeline.config.strategy_mix import draw
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
@@ -146,7 +147,7 @@ def test_who_revises_has_the_rules_of_programs_too(play: Play) -> None:
 
 def test_the_export_runs_the_program_again(play: Play) -> None:
     record, _ = play(Author())
-    gates, last = Gates(config.GateConfig()), record.rounds[-1]
+    gates, last = Gates(GateConfig()), record.rounds[-1]
     assert record.draft
     wrong = last.model_copy(update={"draft": record.draft.model_copy(update={"answer": "9"})})
     assert gates.copy().admit(gates.check(record)) is None
