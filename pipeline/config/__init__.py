@@ -16,6 +16,7 @@ from pipeline import prompts
 from pipeline.config import address, toml
 from pipeline.config.config_errors import config_error
 from pipeline.config.derived_limits import derive_limits
+from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.links_settings import LinksConfig
@@ -105,6 +106,7 @@ class RunConfig(Data):
     distractors: DistractorConfig = DistractorConfig()
     generator: AuthorLimits = AuthorLimits(searches=80, turns=48, tokens=400_000, calls_per_turn=16)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
+    environment: EnvironmentConfig = Field(EnvironmentConfig(), exclude_if=lambda given: given == EnvironmentConfig())
     gates: GateConfig = GateConfig()
     """Which of the accepted pairs count. Not digested: gates stand behind the journal and change nothing in it."""
     sft: SftConfig = SftConfig()
@@ -172,6 +174,10 @@ class RunConfig(Data):
         """What whoever answers is told of answers that are no short span."""
         return tuple(f"{kind.value}/_answer" for kind in self.answer_types if not kind.plain)
 
+    def solver_notes(self) -> tuple[str, ...]:
+        """What whoever answers by searching is told beside its prompt."""
+        return (*self.answer_notes(), *self.environment.notes)
+
     def checks_run(self) -> tuple[str, ...]:
         if self.checks.run is not None:
             return self.checks.run
@@ -202,6 +208,7 @@ class RunConfig(Data):
         tree["prompts"] |= {
             name: sha256(prompts.note(name)) for kind in special for name in (f"{kind}/_write", f"{kind}/_answer")
         }
+        tree["prompts"] |= {name: sha256(prompts.note(name)) for name in self.environment.notes}
         if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))
         for model in self.models.all():
