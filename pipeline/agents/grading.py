@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from pipeline.agents.evidence import start, subject
+from pipeline.agents.cited import start, subject
 from pipeline.agents.judge import Grade
 from pipeline.agents.tools import undated
 from pipeline.text import MONTHS, folded, normalise, untagged

@@ -1,109 +1,132 @@
-"""Documents into passages, in a process of its own: it takes as long as all else that a corpus is prepared by.
+"""Documents into passages of about 100 words, on sentence boundaries, in any script.
 
-Documents go there, and what is found of them comes back, as batches of Arrow through its pipes. What is found does not
-rest on where it was.
+A document is cut into equal parts rather than filled up from the left, so that no stump of a sentence is left over. One
+that has several lines is cut between its paragraphs where one ends near enough, and never after a heading, so that a
+passage begins with what it is about.
 """
 
-import subprocess
-import sys
-from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
-from typing import Any, Self
+import re
+from bisect import bisect_left, bisect_right
+from itertools import accumulate, pairwise
 
-import numpy as np
-import pyarrow as pa
+from pipeline.text import HAN, THAI, Span, sentences
+from pipeline.text.scripts import foreign, ordinals, spaceless
+from pipeline.types import Document, Passage
 
-from pipeline.corpus import parts
-from pipeline.corpus.hashes import hashed
-from pipeline.corpus.passages import rules, spans
-from pipeline.corpus.prepared import stored_sha256
-from pipeline.types import sha256
+PLAIN, OTHERS, LINES = 1, 2, 3
+"""By which rules a text is cut: those of German dates and of scripts other than the Latin one, those of several lines.
+The highest of a corpus is part of its fingerprint: give a rule a new number whenever a text would be cut otherwise by
+it, by a change in `sentences` too."""
 
-CUTS = pa.schema(
-    [parts.DOCUMENTS.field("spans"), ("passages", pa.uint32()), ("characters", pa.uint32()), ("sha256", pa.string()),
-     ("digest", pa.string()), ("id_hash", pa.uint64()), ("rules", pa.uint8())]
-)  # fmt: skip
-"""`digest`: of the text alone. `rules`: by which the document is cut."""
-_ALONE = 8 << 20
-"""Characters that this process cuts itself: a process for less is not worth its start."""
-_CHILD = "from pipeline.corpus.cutting import serve; serve()"
+WORDS = 100
+_LONGEST = 200
+_WORD_LENGTH = 40
+_WORD = re.compile(rf"[{HAN}]{{1,2}}|[{THAI}]{{1,5}}|[^\s{HAN}{THAI}]{{1,{_WORD_LENGTH}}}")
+"""What counts as a word; a longer run counts as several, as many as it has on the whole in scripts without blanks."""
 
 
-def cut(texts: pa.RecordBatch) -> pa.RecordBatch:
-    """Of documents without their spans."""
-    documents = [parts.document(row) for row in zip(*(column.to_pylist() for column in texts.columns), strict=True)]
-    found = [spans(document) for document in documents]
-    columns: dict[str, tuple[Any, Any]] = {
-        "passages": (map(len, found), np.uint32),
-        "characters": ((len(document.text) for document in documents), np.uint32),
-        "id_hash": ((hashed(document.id) for document in documents), np.uint64),
-        "rules": ((rules(document.text) for document in documents), np.uint8),
-    }
-    arrays = {name: parts.numbers(np.fromiter(values, kind, len(found))) for name, (values, kind) in columns.items()}
-    texts_of = {"sha256": map(stored_sha256, documents), "digest": (sha256(document.text) for document in documents)}
-    arrays |= {name: parts.strings(list(values)) for name, values in texts_of.items()} | {"spans": parts.spans(found)}
-    return pa.RecordBatch.from_arrays([arrays[name] for name in CUTS.names], schema=CUTS)
+_CLOSED = re.compile(r"[.!?;…。！？｡؟۔।॥።][\"'”’»)\]」』]*$")
+_ITEM = re.compile(r"[-*•|–]\s|\d+[.)]\s|[^\s:：][^:：\n]{0,80}(?::[ \t]|：)\S")
+"""A line that stands for itself: of a list, or a name with its value."""
+_UNNAMED = re.compile(
+    r"(?:He|She|It|They|We|This|That|These|Those|Such|Both|Most|Some|Many|Others?|His|Her|Its|Their|Here|There)\b"
+)
+"""A sentence that begins so is about what the one before names."""
+_SENTENCE, _LINE, _UNCLEAR, _TIED, _FAR, _HEADING = 16, 4, 8, 45, 50, 15
+"""In words. How much nearer to its ideal place a cut must lie to be as good as one between two paragraphs, if it lies
+between two sentences, between two lines, before what names no subject or after a heading; how far a cut may lie from
+that place; and the longest heading."""
 
 
-class Cutter:
-    """Cuts batches in their order. One thread of this process waits for the other process."""
-
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="cutter")
-        self._characters = 0
-        self._child: _Child | None = None
-        self._alone = False
-
-    def submit(self, texts: pa.RecordBatch, characters: int) -> Future[pa.RecordBatch]:
-        self._characters += characters
-        return self._thread.submit(self._cut, texts, away=self._characters > _ALONE)
-
-    def _cut(self, texts: pa.RecordBatch, *, away: bool) -> pa.RecordBatch:
-        if away and not self._alone:
-            try:
-                self._child = self._child or _Child()
-                return self._child.cut(texts)
-            except (OSError, StopIteration, pa.ArrowInvalid):  # it could not start, or was killed
-                self._alone = True
-        return cut(texts)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._thread.shutdown(cancel_futures=True)
-        if self._child:
-            self._child.end()
+def rules(text: str) -> int:
+    """By which rules a text is cut."""
+    return LINES if _has_lines(text) else OTHERS if foreign(text) or ordinals(text) else PLAIN
 
 
-class _Child:
-    """The other process. It ends with this one, whose end of its pipe closes."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-c", _CHILD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self._writer = pa.ipc.new_stream(self._process.stdin, parts.TEXTS)
-        self._reader: Any = None
-
-    def cut(self, texts: pa.RecordBatch) -> pa.RecordBatch:
-        self._writer.write_batch(texts)
-        self._process.stdin.flush()  # type: ignore[union-attr]
-        self._reader = self._reader or pa.ipc.open_stream(self._process.stdout)
-        return self._reader.read_next_batch()
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+def _has_lines(text: str) -> bool:
+    return "\n" in text.strip()
 
 
-def serve() -> None:
-    """The other process's work."""
-    with pa.ipc.new_stream(sys.stdout.buffer, CUTS) as writer:
-        for texts in pa.ipc.open_stream(sys.stdin.buffer):
-            writer.write_batch(cut(texts))
-            sys.stdout.buffer.flush()
+def passages(document: Document) -> list[Passage]:
+    """The passages of a document, in order."""
+    return [passage(document, number, span) for number, span in enumerate(spans(document))]
+
+
+def spans(document: Document) -> list[Span]:
+    """Where a document is cut; offsets count code points of `stored`, the title lies outside of all."""
+    body = len(document.title) + 1
+    return [Span(body + start, body + end) for start, end in _cut(document.text)]
+
+
+def passage(document: Document, number: int, span: Span) -> Passage:
+    body = len(document.title) + 1
+    return Passage(
+        id=f"{document.id}#{number}",
+        document_id=document.id,
+        title=document.title,
+        text=document.text[span.start - body : span.end - body],
+        start=span.start,
+        end=span.end,
+        date=document.date,
+        source=document.source,
+    )
+
+
+def _cut(text: str) -> list[Span]:
+    pieces = [(span, n) for sentence in sentences(text) for span, n in _pieces(text, sentence)]
+    total = sum(n for _, n in pieces)
+    parts = max(1, round(total / WORDS))
+    if parts > 1 and _has_lines(text):
+        return _cut_lines(text, pieces, parts)
+    cuts: dict[int, Span] = {}
+    seen = 0
+    for span, n in pieces:
+        part = int((seen + n / 2) * parts / total)  # the part that holds the middle of the piece
+        cuts[part] = Span(cuts.get(part, span).start, span.end)
+        seen += n
+    return list(cuts.values())
+
+
+def _cut_lines(text: str, pieces: list[tuple[Span, int]], parts: int) -> list[Span]:
+    """The same for a text of several lines: each cut at the best place near the one that makes equal parts."""
+    ends = [0, *accumulate(n for _, n in pieces)]
+    chosen = {0, len(pieces)}
+    for number in range(1, parts):
+        ideal = number * ends[-1] / parts
+        first, last = bisect_left(ends, ideal - _FAR), bisect_right(ends, ideal + _FAR)
+        # One on each side at least: a piece may be longer than that.
+        places = range(max(0, first - 1), min(len(ends), last + 1))
+        chosen.add(min(places, key=lambda at: abs(ends[at] - ideal) + _cost(text, pieces, at)))
+    return [Span(pieces[start][0].start, pieces[end - 1][0].end) for start, end in pairwise(sorted(chosen))]
+
+
+def _cost(text: str, pieces: list[tuple[Span, int]], at: int) -> int:
+    """How much worse a cut before that piece is than one between two paragraphs."""
+    if at in (0, len(pieces)):
+        return _SENTENCE
+    (before, length), (after, _) = pieces[at - 1], pieces[at]
+    unclear = _UNCLEAR if _UNNAMED.match(text, after.start) else 0
+    ends = text.count("\n", before.end, after.start)
+    if not ends:
+        return _SENTENCE + unclear
+    end = text[max(before.start, before.end - 8) : before.end]
+    closed, item = _CLOSED.search(end), _ITEM.match(text, before.start)
+    alone = at == 1 or "\n" in text[pieces[at - 2][0].end : before.start]
+    if end[-1] in ":：" or (alone and length <= _HEADING and not item and (not closed or end[-1] in "?？")):
+        return _TIED
+    if ends > 1:
+        return unclear
+    return _LINE + unclear if closed or _ITEM.match(text, after.start) else _TIED
+
+
+def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:
+    """A sentence with its number of words; one of more than 200 words in pieces of 100."""
+    start, end = sentence
+    length = len(text[start:end].split())
+    if end - start > _WORD_LENGTH * length or spaceless(text[start:end]):
+        length = len(_WORD.findall(text, start, end))
+    if length <= _LONGEST:
+        return [(sentence, length)]
+    words = [match.span() for match in _WORD.finditer(text, start, end)]
+    parts = [words[i : i + WORDS] for i in range(0, len(words), WORDS)]
+    return [(Span(part[0][0], part[-1][1]), len(part)) for part in parts]

@@ -15,10 +15,10 @@ import pyarrow as pa
 from pydantic import Field, ValidationError
 
 from pipeline.corpus import parts, readers
-from pipeline.corpus.cutting import Cutter
+from pipeline.corpus.cutting import PLAIN
+from pipeline.corpus.cutting_process import Cutter
 from pipeline.corpus.kept_documents import KeptDocuments
 from pipeline.corpus.manifest import Manifest
-from pipeline.corpus.passages import PLAIN
 from pipeline.corpus.prepared import MANIFEST, Prepared, described, finished, keep, stored_sha256, titles
 from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.corpus.row_blocks import Block, blocks

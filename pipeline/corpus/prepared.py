@@ -16,10 +16,10 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from pipeline.corpus import parts
+from pipeline.corpus.cutting import passage
 from pipeline.corpus.hashes import Hashes, Rows, hashed, places
 from pipeline.corpus.language import UNKNOWN, detected
 from pipeline.corpus.manifest import Manifest
-from pipeline.corpus.passages import passage
 from pipeline.corpus.tally import Counts
 from pipeline.errors import StoreError
 from pipeline.store.files import checksum, remove, write_json

@@ -7,7 +7,7 @@ from itertools import islice
 import pyarrow as pa
 
 from pipeline.corpus import parts, readers
-from pipeline.corpus.cutting import CUTS, Cutter
+from pipeline.corpus.cutting_process import CUTS, Cutter
 from pipeline.corpus.documents import document_of, own_id
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.readers.base import Row

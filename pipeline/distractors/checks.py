@@ -10,7 +10,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from pipeline.agents import evidence
+from pipeline.agents import cited
 from pipeline.agents.judge import grade
 from pipeline.agents.readers import about_the_living, oracle
 from pipeline.agents.structured import structured
@@ -191,7 +191,7 @@ async def untrue(d: Distractor, case: DistractorChecks) -> str:
 
 async def readable(d: Distractor, case: DistractorChecks) -> str:
     """A reader with the evidence and the distractor in hand still answers right."""
-    gold = await evidence.passages(case.draft, case.context.retriever)
+    gold = await cited.passages(case.draft, case.context.retriever)
     try:
         reading = await oracle(case.draft.question, [d.passage, *gold], case.context)
         case.reader += reading.usage

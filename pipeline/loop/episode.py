@@ -3,7 +3,7 @@
 Every seed ends as one record: accepted, rejected(reason) or failed(reason).
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -16,6 +16,7 @@ from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
 from pipeline.loop import assess, solve_rates, tries
+from pipeline.loop.acceptance import outcome
 from pipeline.loop.checks.alternatives import agreed, alternatives
 from pipeline.loop.examine import examine
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
@@ -23,12 +24,11 @@ from pipeline.loop.retrievers import with_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import missing_twin, unanswerable_twin
 from pipeline.registry import load
-from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Record, Round, Seed, Status, Stop
+from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Record, Round, Seed, Status
 from pipeline.types.model_probe import known_to, naturalness
 from pipeline.types.twin_record import as_record
 
 NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
-Tried = Sequence[GradedRollout]
 
 
 async def run_seed(seed: Seed, context: RunContext) -> Record:
@@ -105,43 +105,6 @@ async def contested(last: Round, draft: Draft, confirmed: list[GradedRollout], c
     other = await alternatives(draft, confirmed, None, context)
     more = {"probes": (*last.probes, *other.probes), "findings": (*last.findings, *other.findings)}
     return last.model_copy(update=more)
-
-
-def outcome(
-    rounds: Sequence[Round], confirmed: Tried, measured: Tried, seed: Seed, context: RunContext
-) -> tuple[Status, str]:
-    """How the seed ends, from its last draft, its confirmation, and that by the model that the pairs are for."""
-    target = solve_rates.least_steps(seed, context.config)
-    last = next((past for past in reversed(rounds) if past.draft), None)
-    if last is None:
-        return Status.REJECTED, no_draft(rounds[-1].agent.stop)
-    if last.feedback is not None:
-        relaxed = context.config.loop.last_round_relaxed and last.feedback.cause is not Cause.ABOVE_BAND
-        if relaxed and last.feedback.label is Label.TOO_EASY:
-            return Status.ACCEPTED, "relaxed"
-        if last.feedback.label is Label.UNSOLVED and last.answerable and last.feedback.cause is not Cause.BELOW_BAND:
-            return Status.REJECTED, "beyond_solver"
-        return Status.REJECTED, last.feedback.cause.value
-    if not context.config.loop.confirm:
-        return Status.ACCEPTED, ""
-    if against := [finding for finding in last.findings if finding.fatal]:
-        return Status.REJECTED, against[0].cause.value
-    if solve_rates.missed(measured or confirmed, context.config):
-        return Status.REJECTED, "outside_band"
-    steps = [verdict.steps for _, verdict in confirmed if verdict.correct]
-    if not steps:
-        return Status.REJECTED, "unconfirmed"
-    if min(steps) < target:
-        return Status.REJECTED, "below_target"
-    if last.draft and tries.skips_count(context) and (skipped := assess.skipping(last.draft, confirmed, target)):
-        return Status.REJECTED, skipped.cause.value
-    return Status.ACCEPTED, ""
-
-
-def no_draft(stop: Stop) -> str:
-    """The reason of a seed whose author ended so without a draft: by its own choice, by what, or before it began."""
-    own = {Stop.ANSWERED: "", Stop.SEARCH_BUDGET: "", Stop.FORMAT_ERRORS: ":format_errors"}
-    return stop.value if stop is Stop.NO_WALK else f"no_draft{own.get(stop, ':limits')}"
 
 
 async def enrich(record: Record, context: RunContext) -> Record:

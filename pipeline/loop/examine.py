@@ -7,7 +7,7 @@ or it is too easy. What each reader said is kept as a `Probe`, passed or not.
 
 from collections.abc import Collection, Mapping, Sequence
 
-from pipeline.agents.evidence import gather
+from pipeline.agents.cited import gather
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.assess import UNSOUND

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipeline.agents.evidence import searched
+from pipeline.agents.cited import searched
 from pipeline.context import RunContext
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Draft, Finding, OneSearch, Record, Status

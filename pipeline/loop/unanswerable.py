@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
-from pipeline.agents import evidence
+from pipeline.agents import cited
 from pipeline.agents.readers import absent, check_alternative, oracle
 from pipeline.agents.solver import graded_rollout
 from pipeline.agents.structured import structured
@@ -107,7 +107,7 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
         question=draft.question,
         answer=draft.answer,
         hops=hops,
-        passages=[shown(passage) for passage in _fitting(await evidence.passages(draft, context.retriever), writer)],
+        passages=[shown(passage) for passage in _fitting(await cited.passages(draft, context.retriever), writer)],
         prefer=preferred(key, sample),
         refused=[{"question": tried.question, "why": f"{tried.outcome}: {tried.detail}"} for tried in twin.refused],
     )
@@ -128,7 +128,7 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
         queries = [tried.question, tried.sub_question, f"{subject(draft, tried.hop)} {tried.changed_to}"]
         queries = list(dict.fromkeys(query for query in (*queries, *said.queries[:QUERIES]) if words(query)))
         found = await context.retriever.search_many(queries, DEPTH)
-        tried = tried.model_copy(update={"searches": tuple(map(evidence.searched, queries, found))})
+        tried = tried.model_copy(update={"searches": tuple(map(cited.searched, queries, found))})
     return twin.model_copy(update={"tries": (*twin.tries, tried), "writer": twin.writer + usage})
 
 

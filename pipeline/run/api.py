@@ -241,6 +241,16 @@ def remeasure(
     return done
 
 
+def refill(run: str | Path, policy: str, *, out: Path | None = None, watch: RunCallbacks | None = None) -> RunResult:
+    """Go on with a run until as many pairs as it was to have are right for that policy: those that a `remeasure` found
+    outside `gates.solve_rate` count no more.
+
+    Raises UsageError where any solve rate is allowed, or the run does not measure new pairs for that policy.
+    """
+    policy_measuring.check_band(reopened(run, out)[1], policy)
+    return resume(run, out=out, watch=watch)
+
+
 def branch(
     run: str | Path,
     method: str,

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
 from pipeline.config import RunConfig
+from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
@@ -43,6 +44,8 @@ class Remeasuring(Data):
     """Of the questions, those that it answers without search in most tries."""
     opened: int
     """Of those beyond the run's solver, how many it solves at their target."""
+    outgrown: int
+    """Of the questions, those whose solve rate is outside `gates.solve_rate`: an export for it leaves them out."""
 
 
 class Budgets(Data):
@@ -74,6 +77,13 @@ def recast(
     how = config.how.model_copy(update={f"budget_{name}": most for name, most in budgets})
     # Limits are those of the run's environment.
     return config.model_copy(update={"models": models, "how": how})
+
+
+def check_band(config: RunConfig, policy: str) -> None:
+    """Raises UsageError where the gates allow that policy any solve rate."""
+    if config.gates.policy != policy or config.gates.solve_rate == GateConfig().solve_rate:
+        band = f"digsite export RUN --for {policy} --set 'gates.solve_rate=[0.2, 0.8]'"
+        raise UsageError(f"which pairs has {policy} outgrown? Say it first: {band}")
 
 
 def spent(policy: str, folder: Path, config: RunConfig) -> Spent:
@@ -130,6 +140,7 @@ async def _rollout(draft: Draft, sample: int, context: RunContext, model: ModelC
 
 def _summary(policy: str, found: list[tuple[Record, Assessment]], context: RunContext) -> Remeasuring:
     rates = [assessment.solve_rate for _, assessment in found]
+    low, high = context.config.gates.solve_rate
     beyond = [(a.least_steps or 0) >= r.seed.target_steps for r, a in found if r.reason == "beyond_solver"]
     return Remeasuring(
         policy=policy,
@@ -139,4 +150,5 @@ def _summary(policy: str, found: list[tuple[Record, Assessment]], context: RunCo
         solve_rate=sum(rates) / len(rates) if rates else None,
         known=sum((assessment.known or 0) > 1 / 2 for _, assessment in found),
         opened=sum(beyond),
+        outgrown=sum(not low <= rate <= high for rate in rates),
     )

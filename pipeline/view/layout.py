@@ -13,7 +13,7 @@ from pipeline.analysis.run_source import Library, Source
 from pipeline.exports.report.rendering import FOLDER as REPORT_FOLDER
 from pipeline.exports.report.rendering import templates
 from pipeline.types import Share, by_demo, shown_id
-from pipeline.view.columns import CHOICES, SPANS
+from pipeline.view.filters import CHOICES, SPANS
 from pipeline.view.item import why
 
 _HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ from pipeline.analysis.run_source import Source
 from pipeline.analysis.seed_rows import STAGES, TELLING
 from pipeline.exports.report import charts
 from pipeline.view import plots
-from pipeline.view.columns import CALLS, TOKENS
+from pipeline.view.filters import CALLS, TOKENS
 from pipeline.view.plots import filtered
 from pipeline.view.query import ItemQuery
 

@@ -10,7 +10,7 @@ from pipeline.analysis.comparison import RATES, rate
 from pipeline.analysis.estimates import counted
 from pipeline.analysis.figures import ACCEPTED
 from pipeline.types import Share
-from pipeline.view.columns import PLACE, TOKENS
+from pipeline.view.filters import PLACE, TOKENS
 from pipeline.view.query import ItemQuery
 
 PLACES, POINTS = 40, 200

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import polars as pl
 
 from pipeline.analysis.estimates import Count, largest_first
-from pipeline.view.columns import CHOICES, SEARCHED, SORTS, SPANS, Choice
+from pipeline.view.filters import CHOICES, SEARCHED, SORTS, SPANS, Choice
 
 PAGE = 50
 _NONE = "none"

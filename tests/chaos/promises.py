@@ -256,7 +256,7 @@ PROMISES = (
         "Patterns take linear time on hostile text",
         "llm/test_no_calls.py::test_a_hostile_megabyte_takes_as_long_as_it_is",
         "reward/test_reward.py::test_hostile_text_of_100_kilobytes_costs_no_time",
-        "corpus/test_passages.py::test_no_text_makes_cutting_slow",
+        "corpus/test_cutting.py::test_no_text_makes_cutting_slow",
     ),
     _promise("S17", "What is installed is locked by hash, and a stale lock is refused", "test_packaging.py"),
     _promise("S18", "Questions of public benchmarks are dropped", "gates/test_contaminated.py"),

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from pipeline import registry
-from pipeline.agents.evidence import gather
+from pipeline.agents.cited import gather
 from pipeline.errors import FormatError
 from pipeline.loop.checks.base import Case, DraftCheck, Stage, known, meanings
 from tests.loop.checks.test_audit import DRAFT, SHELF

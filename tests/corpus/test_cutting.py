@@ -1,95 +1,121 @@
-"""Documents that are cut in another process are cut as here, also where that process dies."""
+"""Documents into passages: where they are cut, and that nothing is lost."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
+from itertools import pairwise
 
-import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pipeline import corpus
-from pipeline.corpus import cutting, parts, row_blocks
-from pipeline.corpus.cutting import Cutter, cut
-from pipeline.corpus.passages import OTHERS, PLAIN
+from pipeline.corpus import Corpus
+from pipeline.corpus.cutting import LINES, OTHERS, PLAIN, passages, rules
+from pipeline.text import sentences
 from pipeline.types import Document
 
-TEXTS = [
-    "The mill of Arden was built in 1702 by Ada Brannick. " * 40,
-    "Die Mühle wurde am 3. Mai 1702 gebaut. " * 30,
-    "磨坊建于1702年。它在山谷里。" * 60,
-]
+
+def cut(text: str, title: str = "A title") -> list[str]:
+    return [passage.text for passage in passages(Document(id="d", title=title, text=text))]
 
 
-def batch(number: int) -> pa.RecordBatch:
-    return parts.texts([Document(id=f"{number}-{n}", title=f"Mill {n}", text=text) for n, text in enumerate(TEXTS)])
+def sentence(words: int) -> str:
+    return " ".join(["Word", *["word"] * (words - 2), "end."])
 
 
-@pytest.fixture(autouse=True)
-def away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All batches go to the other process."""
-    monkeypatch.setattr(cutting, "_ALONE", -1)
+def test_a_short_document_is_one_passage_without_its_title() -> None:
+    (passage,) = passages(Document(id="d", title="A title", text=sentence(30)))
+    assert (passage.id, passage.document_id, passage.title) == ("d#0", "d", "A title")
+    assert (passage.start, passage.text) == (8, sentence(30))
 
 
-def process(cutter: Cutter) -> int:
-    assert cutter._child is not None
-    return cutter._child._process.pid
+def test_a_document_is_cut_into_equal_parts_of_about_a_hundred_words() -> None:
+    assert [len(part.split()) for part in cut(" ".join([sentence(20)] * 7))] == [140]
+    assert [len(part.split()) for part in cut(" ".join([sentence(20)] * 8))] == [80, 80]
+    assert [len(part.split()) for part in cut(" ".join([sentence(10)] * 33))] == [110, 110, 110]
 
 
-def test_it_does_not_matter_where_documents_are_cut() -> None:
-    here = [cut(batch(number)) for number in range(5)]
-    with Cutter() as cutter:
-        found = [cutter.submit(batch(number), 1) for number in range(5)]
-        assert [one.result() for one in found] == here
-        other = process(cutter)
-    with pytest.raises(ProcessLookupError):
-        os.kill(other, 0)
-    assert parts.column(pa.Table.from_batches(here[:1]), "rules").tolist() == [PLAIN, OTHERS, OTHERS]
+def test_no_sentence_is_split_unless_it_has_more_than_200_words(tiny: Corpus) -> None:
+    assert [len(part.split()) for part in cut(sentence(200))] == [200]
+    assert [len(part.split()) for part in cut(sentence(450))] == [100, 100, 100, 150]
+    long = " ".join(d.text for d in tiny.documents)
+    whole = tuple(long[span.start : span.end] for span in sentences(long))
+    assert len(cut(long)) == round(len(long.split()) / 100)
+    assert all(part.startswith(whole) and part.endswith(whole) for part in cut(long))
 
 
-@pytest.mark.parametrize("after", [0, 2])
-def test_what_a_killed_process_did_not_cut_is_cut_here(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not after:
-        monkeypatch.setattr(cutting, "_CHILD", "raise SystemExit")
-    with Cutter() as cutter:
-        found = [cutter.submit(batch(number), 1).result() for number in range(after)]
-        if after:
-            os.kill(process(cutter), signal.SIGKILL)
-        found += [cutter.submit(batch(number), 1).result() for number in range(after, 5)]
-    assert found == [cut(batch(number)) for number in range(5)]
+def test_text_without_sentences_or_blanks_is_still_cut() -> None:
+    assert cut("word " * 1000) == [("word " * 100).strip()] * 10
+    assert [len(part) for part in cut("字" * 1000)] == [200] * 5
+    assert [len(part) for part in cut("ก" * 1500)] == [500] * 3
+    assert [len(part) for part in cut("x" * 10_000)] == [4000, 6000]
+    assert cut("* a\n* b\n\n* c") == ["* a\n* b\n\n* c"]
 
 
-KILLED = """
-import os, signal
-from pipeline.corpus import cutting
-from tests.corpus.test_cutting import batch
-cutting._ALONE = -1
-cutter = cutting.Cutter()
-cutter.submit(batch(1), 1).result()
-print(cutter._child._process.pid, flush=True)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
+def test_chinese_is_cut_into_about_as_much_text_on_the_ends_of_its_sentences() -> None:
+    parts = cut("这座古镇由僧人建于明朝，以石桥闻名。" * 50)
+    assert all(120 < len(part) < 220 for part in parts)
+    assert all(part.startswith("这座") and part.endswith("闻名。") for part in parts)
 
 
-def test_the_process_ends_with_the_one_that_was_killed() -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    status = Path(f"/proc/{int(done.stdout)}/status")
-    until = time.monotonic() + 60
-    while status.exists() and "(zombie)" not in status.read_text() and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not status.exists() or "(zombie)" in status.read_text()
+def test_only_what_is_cut_by_later_rules_has_a_fingerprint_of_its_own() -> None:
+    assert rules("The band 娘。 of May 3. It sang in 1990, as the city of São Paulo did.\n") == PLAIN
+    for other in ("德国统一。", "Am 3. Oktober 1990 kam er.", "Он родился. Потом умер.", "서울이다. 그렇다."):
+        assert rules(other) == OTHERS
+        assert rules(f"{other}\n{other}") == LINES
 
 
-def test_a_corpus_is_the_same_wherever_it_was_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    manifest = corpus.resolve("tests/golden/recorded/wiki.jsonl.zst")
-    monkeypatch.setattr(row_blocks, "_TOGETHER", 50_000)
-    away = corpus.load(manifest, tmp_path / "away")
-    monkeypatch.setattr(cutting, "_ALONE", 1 << 40)
-    here = corpus.load(manifest, tmp_path / "here")
-    assert away.fingerprint == here.fingerprint
-    (one, other) = [{file.name: file.read_bytes() for file in out.glob("*/*/*.arrow")} for out in tmp_path.iterdir()]
-    assert one == other
-    assert len(one) == 3
+def section(heading: str, *paragraphs: int, ends: str = "\n\n") -> str:
+    return ends.join([heading, *(" ".join([sentence(10)] * (words // 10)) for words in paragraphs)])
+
+
+@pytest.mark.parametrize("heading", ["Causes of the disease", "## Frequency", "What are the symptoms?", "It causes:"])
+@pytest.mark.parametrize("ends", ["\n", "\n\n", "\n \n\n"])
+@pytest.mark.parametrize("words", [40, 60, 70, 90, 100, 130, 170])
+def test_a_heading_goes_with_what_it_heads(heading: str, ends: str, words: int) -> None:
+    parts = cut(ends.join(section(heading, words, ends=ends) for _ in range(7)))
+    assert len(parts) > 2
+    assert not [part for part in parts if part.endswith(heading)]
+    assert all(20 <= len(part.split()) <= 200 for part in parts)
+
+
+def test_a_passage_begins_with_a_section_where_one_begins_near() -> None:
+    parts = cut("\n\n".join(section("Part\n\nCauses", words) for words in (100, 110, 90, 110, 80, 100)))
+    assert [part.split("\n")[0] for part in parts] == ["Part"] * 6
+
+
+def test_a_passage_does_not_begin_with_a_sentence_without_a_subject_where_another_is_as_near() -> None:
+    named, unnamed = sentence(10), sentence(10).replace("Word", "Most", 1)
+    parts = cut("\n\n".join([" ".join([named, unnamed] * 15), " ".join([named, unnamed] * 15)]))
+    assert [part.split()[0] for part in parts] == ["Word"] * len(parts)
+
+
+def test_lists_and_lines_broken_for_their_width_are_cut_into_as_many_words_as_other_text() -> None:
+    for line in (
+        "- a river of the north",
+        "Capital > name: Vessby",
+        "Tarn",
+        "1. the first of the towns",
+        "of the town that lies on the river and",
+    ):
+        sizes = [len(part.split()) for part in cut("\n".join([line] * 300))]
+        assert all(50 <= size <= 150 for size in sizes)
+
+
+@given(st.text(alphabet=st.sampled_from("aB.!? \n\t'\"(é日\u00a0"), max_size=400), st.text(max_size=10))
+def test_passages_are_slices_in_order_that_hold_every_word(text: str, title: str) -> None:
+    document = Document(id="d", title=title, text=text)
+    found = passages(document)
+    assert all(document.stored[p.start : p.end] == p.text == p.text.strip() for p in found)
+    assert all(a.end <= b.start for a, b in pairwise(found))
+    assert "".join("".join(p.text.split()) for p in found) == "".join(text.split())
+    assert [p.id for p in found] == [f"d#{n}" for n in range(len(found))]
+
+
+HOSTILE = [".", ". ", '."', "A. ", "(", "1,", "Mr. A.B. ", "a.", "\n", "may ", "x", "字。", "! \"'"]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_no_text_makes_cutting_slow(unit: str) -> None:
+    start = time.process_time()
+    cut(unit * (200_000 // len(unit)))
+    cut("." + unit * (200_000 // len(unit)) + "a")
+    assert time.process_time() - start < 4

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import Corpus, Manifest, cutting, readers, row_blocks
-from pipeline.corpus.passages import passages, spans
+from pipeline.corpus import Corpus, Manifest, cutting_process, readers, row_blocks
+from pipeline.corpus.cutting import passages, spans
 from pipeline.corpus.readers.base import Row
 from pipeline.errors import CorpusError, StoreError
 from pipeline.types import Document
@@ -112,7 +112,7 @@ def broken_off(monkeypatch: pytest.MonkeyPatch, after: int) -> Callable[[], int]
         return spans(document)
 
     monkeypatch.setattr(readers, "rows", rows)
-    monkeypatch.setattr(cutting, "spans", counted)
+    monkeypatch.setattr(cutting_process, "spans", counted)
     return lambda: cut[0]
 
 

@@ -8,7 +8,7 @@ dependences and weights.
 import re
 from typing import Any
 
-from pipeline.agents.evidence import ends
+from pipeline.agents.cited import ends
 from pipeline.text import normalise
 from pipeline.types import NOT_FOUND, Draft, Hop
 

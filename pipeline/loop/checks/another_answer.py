@@ -9,7 +9,7 @@ asked of it.
 from collections.abc import Callable, Container, Iterable
 from typing import TypeVar
 
-from pipeline.agents.evidence import searched
+from pipeline.agents.cited import searched
 from pipeline.agents.grading import holds
 from pipeline.agents.naming import mentions
 from pipeline.agents.tools import ShownPassage

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from pipeline import registry
-from pipeline.agents.evidence import Evidence
+from pipeline.agents.cited import Evidence
 from pipeline.context import RunContext
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Cause, Data, Draft, Finding, Probe, Searched

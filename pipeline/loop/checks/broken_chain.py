@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 
-from pipeline.agents.evidence import Evidence, linked
+from pipeline.agents.cited import Evidence, linked
 from pipeline.agents.naming import mentions
 from pipeline.corpus.language import before_things, common_words, language_of
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage

@@ -2,7 +2,7 @@
 
 import re
 
-from pipeline.agents.evidence import start
+from pipeline.agents.cited import start
 from pipeline.agents.naming import mentions
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.text import numbers

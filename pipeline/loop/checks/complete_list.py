@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from pydantic import Field
 
-from pipeline.agents import evidence, readers
+from pipeline.agents import cited, readers
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Found, Meaning, Stage
@@ -42,17 +42,17 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
     queries = _queries(draft)
     found = await context.retriever.search_many(queries[:2], DEPTH)
     found += await context.retriever.search_many(queries[2:], ITEM_DEPTH)
-    cited = await evidence.passages(draft, context.retriever)
+    gold = await cited.passages(draft, context.retriever)
     # The best hits of each search, the second best, and so on.
     ranked = (hit.passage for rank in zip_longest(*found) for hit in rank if hit)
-    passages = list({passage.id: passage for passage in (*cited, *ranked)}.values())[: max(MOST_PASSAGES, len(cited))]
-    hop, about = draft.hops[last], evidence.subject(draft, last)
+    passages = list({passage.id: passage for passage in (*gold, *ranked)}.values())[: max(MOST_PASSAGES, len(gold))]
+    hop, about = draft.hops[last], cited.subject(draft, last)
     question = hop.sub_question if contains(hop.sub_question, about) else f"{hop.sub_question} ({about})"
     asked = context.prompt("list/complete", question=question, passages=list(map(shown, passages)))
     output, model, usage = await readers.read(asked, "complete", CompleteOutput, context)
     stated = [(named.item.strip(), passage) for named in output.items if (passage := _stating(named, passages))]
     missed, more = _compared(draft.answer_items, stated)
-    searches = tuple(map(evidence.searched, queries, found))
+    searches = tuple(map(cited.searched, queries, found))
     names, right = tuple(name for name, _ in stated), len(draft.answer_items) - len(missed)
     probe = Probe(check="complete_list", model=model, answers=names, right=right, searches=searches, usage=usage)
     findings = []
@@ -71,7 +71,7 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
 
 def _queries(draft: Draft) -> list[str]:
     """The last step's question, the words of its quote without the items, and each item with what the list is about."""
-    hop, about = draft.hops[-1], evidence.subject(draft, len(draft.hops) - 1)
+    hop, about = draft.hops[-1], cited.subject(draft, len(draft.hops) - 1)
     said = hop.quote
     for name in sorted((name for item in draft.answer_items for name in item.spellings), key=len, reverse=True):
         said = re.sub(re.escape(name), " ", said, flags=re.IGNORECASE)
@@ -85,8 +85,8 @@ def _queries(draft: Draft) -> list[str]:
 
 def _stating(output: ItemOutput, passages: Sequence[Passage]) -> Passage | None:
     """The passage that the reader names for an item, if it is among these and names the item."""
-    cited = (passage for passage in passages if passage.shown_id in output.passage)
-    return next((p for p in cited if normalise(output.item) and contains(f"{p.title} | {p.text}", output.item)), None)
+    named = (passage for passage in passages if passage.shown_id in output.passage)
+    return next((p for p in named if normalise(output.item) and contains(f"{p.title} | {p.text}", output.item)), None)
 
 
 def _compared(

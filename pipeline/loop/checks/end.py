@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from pipeline.agents import evidence, readers
+from pipeline.agents import cited, readers
 from pipeline.agents.grading import shows
 from pipeline.agents.tools import render, shown
 from pipeline.context import RunContext
@@ -61,7 +61,7 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
 
     The hops before it are skipped if that reader would answer from it, or gives its answer where too few others fit.
     """
-    ends = [number for number in evidence.ends(draft) if evidence.start(draft, number) < number]
+    ends = [number for number in cited.ends(draft) if cited.start(draft, number) < number]
     if target < 2 or not ends:
         return CheckResult()
     parts = [opened(draft, number) for number in ends]
@@ -70,14 +70,14 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
     searches, results = list[Searched](), list[list[Hit]]()
     for name, retriever in context.searched.items():
         found = await retriever.search_many(asked, TOP)
-        searches += [evidence.searched(query, hits, name) for query, hits in zip(asked, found, strict=True)]
+        searches += [cited.searched(query, hits, name) for query, hits in zip(asked, found, strict=True)]
         results += found
     homes = {draft.hops[number].passage_id for number in ends}
     probe = Probe(check="end", model=model, answers=(), right=0, searches=tuple(searches), usage=usage)
     brought = _brought(homes, searches)
     if not brought:
         return CheckResult(probes=(probe,))
-    skipped = tuple(sorted({hop for number in ends for hop in range(evidence.start(draft, number), number)}))
+    skipped = tuple(sorted({hop for number in ends for hop in range(cited.start(draft, number), number)}))
     passages = _shown(draft, homes, skipped, results)
     said = await commit(draft.question, passages, context)
 
@@ -115,7 +115,7 @@ async def search_end(question: str, parts: Sequence[str], context: RunContext) -
 
 def opened(draft: Draft, number: int) -> str:
     """A hop's own question with their kind, or a gap, for the names that only the hops before it give."""
-    first = evidence.start(draft, number)
+    first = cited.start(draft, number)
     kinds: dict[str, str] = {}
     for hop, after in zip(draft.hops[first:number], draft.hops[first + 1 : number + 1], strict=True):
         # A title is mostly a longer form of what leads there.

@@ -1,6 +1,6 @@
 """The question names the answer of an intermediate hop."""
 
-from pipeline.agents.evidence import start
+from pipeline.agents.cited import start
 from pipeline.agents.naming import mentions
 from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage
 from pipeline.types import Cause

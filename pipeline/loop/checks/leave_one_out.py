@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from pipeline.agents import evidence
+from pipeline.agents import cited
 from pipeline.agents.grading import shows
 from pipeline.agents.readers import rest
 from pipeline.agents.tools import render
@@ -25,18 +25,18 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
     nobody comes there without it. What is found beside it stands among what is left, so that this alone does not give
     the answer away; but not what tells what is held back, which was then read, not skipped.
     """
-    passages = await evidence.passages(draft, context.retriever)
-    cited = {passage.id for passage in passages}
+    passages = await cited.passages(draft, context.retriever)
+    gold = {passage.id for passage in passages}
     probes = []
     for number, hop in enumerate(draft.hops if len(draft.hops) > 1 else ()):
-        led = draft.family == "chain" and number + 1 < len(draft.hops) and evidence.start(draft, number + 1) <= number
+        led = draft.family == "chain" and number + 1 < len(draft.hops) and cited.start(draft, number + 1) <= number
         if led and number + 2 == len(draft.hops) and "end" in context.config.checks_run():
             continue  # `end` has asked as much.
         after = [number + 1] if led else [other for other in range(len(draft.hops)) if other != number]
         queries = [opened(draft, other) for other in after]
         found = await context.retriever.search_many(queries, context.config.retrieval.k)
         hits = list({hit.passage.id: hit.passage for hits in found for hit in hits}.values())
-        decoys = [p for p in hits if p.id not in cited and not shows(draft, number, (), render([p]))][:DECOYS]
+        decoys = [p for p in hits if p.id not in gold and not shows(draft, number, (), render([p]))][:DECOYS]
         # In an order that tells nothing of which is which.
         left = [*(passage for passage in passages if passage.id != hop.passage_id), *decoys]
         left.sort(key=lambda passage: passage.sha256)
@@ -45,7 +45,7 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
             continue
         answer = partial(rest, draft.question, left, context)
         probe = await ask_reader("leave_one_out", draft, context, answer, 1)
-        searches = tuple(map(evidence.searched, queries, found))
+        searches = tuple(map(cited.searched, queries, found))
         probes.append(over(left, draft, probe).model_copy(update={"hops": (number,), "searches": searches}))
     needless = [probe for probe in probes if probe.grounded]
     hops = tuple(hop for probe in needless for hop in probe.hops)

@@ -1,6 +1,6 @@
 """A comparison does not name its answer, or gives no hops for the other thing that it compares."""
 
-from pipeline.agents.evidence import ends
+from pipeline.agents.cited import ends
 from pipeline.agents.naming import mentions
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.types import AnswerType, Cause

@@ -5,7 +5,7 @@ from functools import partial
 
 from pydantic import Field
 
-from pipeline.agents import evidence, readers
+from pipeline.agents import cited, readers
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
@@ -25,7 +25,7 @@ async def oracle(draft: Draft, target: int, context: RunContext) -> CheckResult:
 
     A right answer proves nothing where the passages state less than the reader needed.
     """
-    passages = await evidence.passages(draft, context.retriever)
+    passages = await cited.passages(draft, context.retriever)
     answer = partial(readers.oracle, draft.question, passages, context)
     probe = await ask_reader("oracle", draft, context, answer, context.config.checks.oracle_tries, until_grounded=True)
     probe = over(passages, draft, probe)
@@ -48,7 +48,7 @@ def _unproven(probe: Probe) -> str:
 
 async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
     """Each hop's own question over its own passage, where there are several hops."""
-    passages = [passage for passage in await evidence.gather(draft, context.retriever) if passage is not None]
+    passages = [passage for passage in await cited.gather(draft, context.retriever) if passage is not None]
     if not 1 < len(draft.hops) == len(passages):
         return []
     questions = [hop.sub_question for hop in draft.hops]

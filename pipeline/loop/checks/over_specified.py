@@ -1,6 +1,6 @@
 """One search with the question finds the passages of all hops."""
 
-from pipeline.agents.evidence import searched
+from pipeline.agents.cited import searched
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.loop.checks.query_collapse import TOP
 from pipeline.types import Cause

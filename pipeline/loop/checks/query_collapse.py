@@ -1,6 +1,6 @@
 """The search for one hop also finds the passage of a later hop."""
 
-from pipeline.agents.evidence import searched
+from pipeline.agents.cited import searched
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.types import Cause
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipeline.agents import evidence, readers
+from pipeline.agents import cited, readers
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
@@ -14,10 +14,10 @@ async def same_name(draft: Draft, target: int, context: RunContext) -> CheckResu
     """Of each hop that names the answer before it in no form that can be compared: does it mean the same thing?"""
     if draft.answer_type.decided:
         return CheckResult()
-    cited = await evidence.gather(draft, context.retriever)
+    gold = await cited.gather(draft, context.retriever)
     probes: list[Probe] = []
-    for number in broken(draft, cited):
-        before, passage, hop = cited[number - 1], cited[number], draft.hops[number - 1]
+    for number in broken(draft, gold):
+        before, passage, hop = gold[number - 1], gold[number], draft.hops[number - 1]
         if before is None or passage is None:
             continue
         asked = context.prompt(

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pipeline.agents.evidence import gather
+from pipeline.agents.cited import gather
 from pipeline.loop.checks.another_answer import other_answer
 from pipeline.loop.checks.base import Case
 from pipeline.loop.checks.co_located import co_located

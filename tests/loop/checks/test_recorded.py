@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from pipeline.agents.evidence import gather
+from pipeline.agents.cited import gather
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import Case

@@ -1,0 +1,109 @@
+"""Documents into passages, in a process of its own: it takes as long as all else that a corpus is prepared by.
+
+Documents go there, and what is found of them comes back, as batches of Arrow through its pipes. What is found does not
+rest on where it was.
+"""
+
+import subprocess
+import sys
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.corpus import parts
+from pipeline.corpus.cutting import rules, spans
+from pipeline.corpus.hashes import hashed
+from pipeline.corpus.prepared import stored_sha256
+from pipeline.types import sha256
+
+CUTS = pa.schema(
+    [parts.DOCUMENTS.field("spans"), ("passages", pa.uint32()), ("characters", pa.uint32()), ("sha256", pa.string()),
+     ("digest", pa.string()), ("id_hash", pa.uint64()), ("rules", pa.uint8())]
+)  # fmt: skip
+"""`digest`: of the text alone. `rules`: by which the document is cut."""
+_ALONE = 8 << 20
+"""Characters that this process cuts itself: a process for less is not worth its start."""
+_CHILD = "from pipeline.corpus.cutting_process import serve; serve()"
+
+
+def cut(texts: pa.RecordBatch) -> pa.RecordBatch:
+    """Of documents without their spans."""
+    documents = [parts.document(row) for row in zip(*(column.to_pylist() for column in texts.columns), strict=True)]
+    found = [spans(document) for document in documents]
+    columns: dict[str, tuple[Any, Any]] = {
+        "passages": (map(len, found), np.uint32),
+        "characters": ((len(document.text) for document in documents), np.uint32),
+        "id_hash": ((hashed(document.id) for document in documents), np.uint64),
+        "rules": ((rules(document.text) for document in documents), np.uint8),
+    }
+    arrays = {name: parts.numbers(np.fromiter(values, kind, len(found))) for name, (values, kind) in columns.items()}
+    texts_of = {"sha256": map(stored_sha256, documents), "digest": (sha256(document.text) for document in documents)}
+    arrays |= {name: parts.strings(list(values)) for name, values in texts_of.items()} | {"spans": parts.spans(found)}
+    return pa.RecordBatch.from_arrays([arrays[name] for name in CUTS.names], schema=CUTS)
+
+
+class Cutter:
+    """Cuts batches in their order. One thread of this process waits for the other process."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="cutter")
+        self._characters = 0
+        self._child: _Child | None = None
+        self._alone = False
+
+    def submit(self, texts: pa.RecordBatch, characters: int) -> Future[pa.RecordBatch]:
+        self._characters += characters
+        return self._thread.submit(self._cut, texts, away=self._characters > _ALONE)
+
+    def _cut(self, texts: pa.RecordBatch, *, away: bool) -> pa.RecordBatch:
+        if away and not self._alone:
+            try:
+                self._child = self._child or _Child()
+                return self._child.cut(texts)
+            except (OSError, StopIteration, pa.ArrowInvalid):  # it could not start, or was killed
+                self._alone = True
+        return cut(texts)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._thread.shutdown(cancel_futures=True)
+        if self._child:
+            self._child.end()
+
+
+class _Child:
+    """The other process. It ends with this one, whose end of its pipe closes."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-c", _CHILD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._writer = pa.ipc.new_stream(self._process.stdin, parts.TEXTS)
+        self._reader: Any = None
+
+    def cut(self, texts: pa.RecordBatch) -> pa.RecordBatch:
+        self._writer.write_batch(texts)
+        self._process.stdin.flush()  # type: ignore[union-attr]
+        self._reader = self._reader or pa.ipc.open_stream(self._process.stdout)
+        return self._reader.read_next_batch()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+def serve() -> None:
+    """The other process's work."""
+    with pa.ipc.new_stream(sys.stdout.buffer, CUTS) as writer:
+        for texts in pa.ipc.open_stream(sys.stdin.buffer):
+            writer.write_batch(cut(texts))
+            sys.stdout.buffer.flush()
