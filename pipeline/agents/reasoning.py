@@ -7,7 +7,7 @@ denied, reckoned or put in order of time may stand in the words of the question 
 import re
 from enum import StrEnum
 
-from pipeline.agents.evidence import ends
+from pipeline.agents.cited import ends
 from pipeline.text import dates
 from pipeline.text.names import normalise
 from pipeline.types import AnswerType, Draft
