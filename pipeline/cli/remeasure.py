@@ -50,6 +50,7 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
         model=_model(own.models, name, model, base_url, sets or []),
         budgets=Budgets(tokens=budget_tokens, money=budget_money, seconds=budget_seconds),
         progress=lambda n: console.message(f"{n} questions"),
+        announce=console.message,
     )
     found = measured()
     if refill:
