@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import (
     CHECK,
+    FIND,
     LINKS,
-    OPENED,
+    PAGED_OPEN,
+    FindArguments,
     LinksArguments,
     OpenArguments,
+    PagedOpenArguments,
     SearchArguments,
     drafted,
     render,
     render_links,
 )
+from pipeline.agents.within_document import find, place, window
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
     from pipeline.links.offers import Related
 
 
-_Looked = Literal["search", "open", "links"]
+_Looked = Literal["search", "open", "find", "links"]
 LinksOf = Callable[[Passage], Sequence["Related"]]
 
 
@@ -151,7 +155,7 @@ async def _checked(box: Toolbox, state: AgentState, arguments: str) -> str:
 
 
 async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
-    """The observation of a search, an open or a look at links."""
+    """The observation of a search, an open, a find or a look at links."""
     if call.name == LINKS.name and box.links:
         return _linked(box.links, state, call)
     if call.name == "search":
@@ -160,10 +164,28 @@ async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
             raise FormatError("The query holds no word.")
         found, note = await fetch(box, state, call.id, "search", query), await _nowhere(box, query)
         return _rendered(box, state, call.id, found, state.visible, note)
-    opened = parse(OpenArguments, call.arguments).passage_id.strip()
-    if opened not in state.passages:
-        raise FormatError(f"No search has returned a passage '{opened[:40]}'.")
-    return _rendered(box, state, call.id, await fetch(box, state, call.id, "open", opened))
+    if call.name == FIND.name:
+        asked = parse(FindArguments, call.arguments)
+        opened = _opened(state, asked)
+        found = find(await box.retriever.document(opened.document_id), asked.words, box.k)
+        _note(state, call.id, "find", f"{opened.shown_id} {asked.words.strip()}", found)
+        return _rendered(box, state, call.id, found)
+    if PAGED_OPEN not in box.tools:
+        opened = _opened(state, parse(OpenArguments, call.arguments))
+        return _rendered(box, state, call.id, await fetch(box, state, call.id, "open", opened.shown_id))
+    paged = parse(PagedOpenArguments, call.arguments)
+    opened = _opened(state, paged)
+    passages = await box.retriever.document(opened.document_id)
+    start, found = window(passages, opened, paged.position)
+    _note(state, call.id, "open", f"{opened.shown_id} {start + 1}", found)
+    return _rendered(box, state, call.id, found, note=place(start, len(found), len(passages)))
+
+
+def _opened(state: AgentState, asked: OpenArguments) -> Passage:
+    shown_id = asked.passage_id.strip()
+    if shown_id not in state.passages:
+        raise FormatError(f"No search has returned a passage '{shown_id[:40]}'.")
+    return state.passages[shown_id]
 
 
 def _linked(links: LinksOf, state: AgentState, call: ToolCall) -> str:
@@ -181,7 +203,7 @@ def _rendered(
 ) -> str:
     """The observation, in which an author is shown `named` passages by name alone."""
     if box.author is None:
-        return render(passages)
+        return "\n\n".join(filter(None, (render(passages), note)))
     whole = frozenset(passage.shown_id for passage in passages if passage.shown_id not in named)
     state.observed[call_id] = Observation(tuple(passages), whole, note)
     return state.observed[call_id].text(named)
@@ -201,7 +223,7 @@ async def fetch(
         passages = [hit.passage for hit in await box.retriever.search(argument, box.k)]
     else:
         opened = state.passages[argument]
-        passages = _window(await box.retriever.document(opened.document_id), opened)
+        _, passages = window(await box.retriever.document(opened.document_id), opened)
     _note(state, call_id, tool, argument, passages)
     return passages
 
@@ -214,19 +236,13 @@ def _note(state: AgentState, call_id: str, tool: _Looked, argument: str, passage
     state.calls.append(Call(id=call_id, tool=tool, argument=argument, passage_ids=ids, repeat=repeat))
 
 
-def _window(passages: list[Passage], opened: Passage) -> list[Passage]:
-    """At most OPENED passages of the document, from around the one that was opened."""
-    middle = next((i for i, passage in enumerate(passages) if passage.id == opened.id), 0)
-    start = max(0, min(middle - OPENED // 2, len(passages) - OPENED))
-    return passages[start : start + OPENED]
-
-
 def identity(tool: str, argument: str, state: AgentState) -> tuple[str, str]:
-    """What makes two calls the same: the words of a query, the document of an opened passage, the passage whose links
-    are listed."""
+    """What makes two calls the same: the words of a query, the document of an opened passage with the position or the
+    words that were asked for there, the passage whose links are listed."""
     match tool:
         case "search":
             return tool, " ".join(words(argument))
-        case "open":
-            return tool, state.passages[argument].document_id
+        case "open" | "find":
+            shown_id, _, rest = argument.partition(" ")
+            return tool, f"{state.passages[shown_id].document_id} {' '.join(words(rest))}"
     return tool, argument

@@ -11,7 +11,7 @@ import orjson
 from pydantic import Field
 
 from pipeline import prompts
-from pipeline.agents.tools import SOLVER_TOOLS
+from pipeline.agents.tools import solver_tools
 from pipeline.config import RunConfig
 from pipeline.config.limits import AgentLimits
 from pipeline.config.models import ToolMode
@@ -25,6 +25,8 @@ OBSERVATION = (
     "and empty lines; an empty line parts passages. Nothing found: 'No passage matches.' A call that cannot be carried "
     "out: 'Error: ...'."
 )
+
+PLACE = " Below what `open` shows, as a paragraph of its own: 'Passages FIRST to LAST of ALL of the document.'"
 
 
 class Environment(Data):
@@ -99,13 +101,13 @@ class Environment(Data):
 
 def environment(config: RunConfig) -> Environment:
     messages = prompts.load("solver/answer").render("", question="", searches=config.solver.searches)
-    system = prompts.noted(messages, config.answer_notes())[0].content
+    system = prompts.noted(messages, config.solver_notes())[0].content
     return Environment(
         system=system,
-        tools=SOLVER_TOOLS,
+        tools=solver_tools(config.environment),
         k=config.retrieval.k,
         retriever=config.retrieval.identity,
-        observation=OBSERVATION,
+        observation=OBSERVATION + PLACE * config.environment.pages,
         limits=config.solver,
         final_answer="the argument `answer` of the call of the tool `answer`",
         reasoning=config.models.of("solver").reasoning,

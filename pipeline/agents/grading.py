@@ -121,7 +121,7 @@ def skipped(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> t
     step = 0
     for call, text in observations(rollout):
         step += not call.repeat
-        named |= _naming(draft, call.argument)
+        named |= _naming(draft, call.argument) if call.tool != "open" else set()
         reached = [number for number, at in enumerate(found_at) if at == step]
         before = {hop for number in reached for hop in range(start(draft, number), number)}
         gone |= {number for number in before if found_at[number] is None} - named
@@ -132,7 +132,7 @@ def skipped(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> t
 def by_heart(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
     """The hops before the last whose answers it searched with before it had been shown them. The calls of one turn were
     all made before any of their results was shown."""
-    made = {call.id: call.argument for call in rollout.trajectory.calls}
+    made = {call.id: call.argument for call in rollout.trajectory.calls if call.tool != "open"}
     shown = _naming(draft, draft.question)
     known: set[int] = set()
     for message in rollout.trajectory.messages:

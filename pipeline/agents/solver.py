@@ -8,7 +8,7 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.judge import grade
 from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
+from pipeline.agents.tools import AnswerArguments, solver_tools
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
@@ -24,11 +24,11 @@ def solver(config: RunConfig, llm: LLM, retriever: Retriever, model: ModelConfig
     return Agent(
         llm=llm,
         model=model or config.models.of("solver"),
-        tools=SOLVER_TOOLS,
+        tools=solver_tools(config.environment),
         limits=config.solver,
         retriever=retriever,
         k=config.retrieval.k,
-        notes=config.answer_notes(),
+        notes=config.solver_notes(),
         accept=lambda arguments, state: parse(AnswerArguments, arguments),
     )
 

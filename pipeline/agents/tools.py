@@ -1,9 +1,9 @@
 """The tools of every agent, and the one rendering of what they return.
 
-The solver is offered `search`, `open`, `answer`, the teacher all but `open`; the generator `search`, `open`, `check`,
-`propose`; the refiner `revise` and the composer `compose`, with the same tools before it as far as the settings let
-them search and check; who begins with a walk `links` too; the curator `explore`, once for each action. The name of the
-last tool is the agent's role.
+The solver is offered `search`, `open`, `answer`, and `find` where the settings say so, the teacher all but `open`; the
+generator `search`, `open`, `check`, `propose`; the refiner `revise` and the composer `compose`, with the same tools
+before it as far as the settings let them search and check; who begins with a walk `links` too; the curator `explore`,
+once for each action. The name of the last tool is the agent's role.
 """
 
 import re
@@ -15,6 +15,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from pipeline.agents.parse import schema_of
+from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.llm.base import Tool
 from pipeline.text import sentences
 from pipeline.text.scripts import laid_out
@@ -28,6 +29,7 @@ OPENED = 12
 _SHORT = 300
 """Characters of a passage that `links` shows whole."""
 _DATED = re.compile(r"^(Doc \d+ \[p[0-9a-f]{12}\] [^\n]*) \(\d{4}-\d\d(?:-\d\d)?(?:, [^()\n]*)?\)$", re.MULTILINE)
+_PLACE = re.compile(r"\n\nPassages \d+ to \d+ of \d+ of the document\.[^\n]*\Z")
 _BLOCK = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
 
 
@@ -37,6 +39,14 @@ class SearchArguments(Data):
 
 class OpenArguments(Data):
     passage_id: str = Field(description="The id in square brackets of a passage that a search has returned.")
+
+
+class PagedOpenArguments(OpenArguments):
+    position: int = Field(0, ge=0, description="Number of the passage to begin at; 0 for those around passage_id.")
+
+
+class FindArguments(OpenArguments):
+    words: str = Field(description="A few words that the passage you look for would hold.")
 
 
 class LinksArguments(Data):
@@ -129,6 +139,13 @@ OPEN = _tool(
     f"Read the passages around one that a search has returned, up to {OPENED}. Its document may hold no other.",
     OpenArguments,
 )
+PAGED_OPEN = _tool(
+    OPEN.name,
+    f"Read up to {OPENED} passages of the document of a passage that a search has returned: those around it, or from a "
+    "position on. Says how many passages the document has.",
+    PagedOpenArguments,
+)
+FIND = _tool("find", "List the passages of the document of one passage that hold certain words best.", FindArguments)
 LINKS = _tool("links", "List what else in the corpus holds the phrases of a passage, and says of them.", LinksArguments)
 ANSWER = _tool("answer", "Give the final answer: a short span, without a sentence around it.", AnswerArguments)
 PROPOSE = _tool("propose", "Propose the question with its answer and the evidence of every hop.", ProposeArguments)
@@ -159,7 +176,6 @@ def drafted(arguments: str) -> str:
 
 
 SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
-TEACHER_TOOLS = (SEARCH, ANSWER)
 GENERATOR_TOOLS = (SEARCH, OPEN, _check(PROPOSE.name), PROPOSE)
 REFINER_TOOLS = (SEARCH, OPEN, _check(REVISE.name), REVISE)
 WALK_TOOLS, WALK_REFINER_TOOLS = (LINKS, *GENERATOR_TOOLS), (LINKS, *REFINER_TOOLS)
@@ -169,6 +185,11 @@ _ANY: dict[str, type[Data]] = {
     REVISE.name: AnyProposeArguments,
     COMPOSE.name: AnyComposeArguments,
 }
+
+
+def solver_tools(settings: EnvironmentConfig) -> tuple[Tool, ...]:
+    """The tools of who answers, as the settings of the environment have them."""
+    return (SEARCH, PAGED_OPEN if settings.pages else OPEN, *([FIND] if settings.find else ()), ANSWER)
 
 
 def for_answers(tools: Sequence[Tool], kind: AnswerType) -> tuple[Tool, ...]:
@@ -237,8 +258,10 @@ def _said(passage: Passage, sentence: str) -> str:
 
 
 def undated(observation: str) -> str:
-    """An observation whose heads are without their dates: when a passage was published states nothing that is asked."""
-    return _DATED.sub(r"\1", observation) if ")\n" in observation else observation
+    """An observation whose heads are without their dates, and without the line that counts the document's passages:
+    neither states anything that is asked."""
+    read = _PLACE.sub("", observation)
+    return _DATED.sub(r"\1", read) if ")\n" in read else read
 
 
 class ShownPassage(NamedTuple):

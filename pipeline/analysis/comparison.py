@@ -92,6 +92,8 @@ class Comparison(Data):
     difficulty: tuple[Contrast, ...]
     """By least steps, of the accepted pairs; the same by solve rate."""
     solve_rates: tuple[Contrast, ...]
+    reasoning: tuple[Contrast, ...]
+    """By what the questions of the accepted pairs mainly ask of whoever answers them."""
     targets: tuple[TargetContrast, ...]
     paired: Paired | None
     """None where the runs have no seed in common."""
@@ -120,6 +122,7 @@ def compare(one: Compared, other: Compared) -> Comparison:
         roles=tuple(_roles(first, second)),
         difficulty=shares(*_steps(first, second), whole=pairs),
         solve_rates=shares(_rates(first), _rates(second), whole=pairs),
+        reasoning=shares(_reasoning(first), _reasoning(second), by_number=True, whole=pairs),
         targets=tuple(_targets(first, second)),
         paired=paired(first.rows, second.rows),
     )
@@ -135,7 +138,7 @@ def _side(run: Compared) -> _Side:
     tokens = {role: [f"{role}_{count}" for count in COUNTS if count.endswith("_tokens")] for role in ROLES}
     rows = for_policy(run.seeds, run.policy).select(
         "key", "status", "reason", "corpus_fingerprint", "passage_id", "draw", "target_steps", "difficulty",
-        "solve_rate", "pair_steps", "pair_rate", "naturalness", "rounds", "hops",
+        "solve_rate", "pair_steps", "pair_rate", "naturalness", "rounds", "hops", "reasoning",
         ACCEPTED.alias("accepted"),
         (pl.col("pair_steps") - pl.col("target_steps")).alias("above"),
         pl.sum_horizontal(f"{role}_calls" for role in ROLES).alias("calls"),
@@ -233,6 +236,10 @@ def _steps(first: _Side, second: _Side) -> Iterator[dict[str, int]]:
 def _rates(side: _Side) -> dict[str, int]:
     found = dict(side.rows.drop_nulls("pair_rate").group_by(rate("pair_rate").alias("place")).len().rows())
     return {name: found.get(number, 0) for number, name in enumerate(RATES)}
+
+
+def _reasoning(side: _Side) -> dict[str, int]:
+    return dict(side.rows.filter("accepted").drop_nulls("reasoning").group_by("reasoning").len().rows())
 
 
 def _targets(first: _Side, second: _Side) -> Iterator[TargetContrast]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.agents.reasoning import reasoning
 from pipeline.analysis.rollout_metrics import hit_rate
 from pipeline.distractors.encounters import encounters
 from pipeline.gates import Drop
@@ -51,7 +52,7 @@ SCHEMA = columns(
     key=str, status=str, reason=str, gate=str, gate_detail=str, cause=str, stage=str,
     **{name: bool if name == "trainable" else str for name in Lineage.__slots__},
     split=str, passage_id=str, draw=int, target_steps=int,
-    answer_type=str, question=str, answer=str, family=str,
+    answer_type=str, question=str, answer=str, family=str, reasoning=str,
     hops=int, hop_titles=[str], hop_passages=[str], hop_relations=[str],
     difficulty=int, solve_rate=float, measured_rollouts=int, correct_rollouts=int, confirmation_rollouts=int,
     correct_steps=[int], hit_steps=[int], hops_seen=[float],
@@ -131,6 +132,7 @@ def _question(draft: Draft | None) -> Row:
         "answer": masked(draft.answer),
         "answer_type": draft.answer_type,
         "family": draft.family,
+        "reasoning": reasoning(draft),
         "hops": len(draft.hops),
         "hop_titles": [masked(hop.title) for hop in draft.hops],
         "hop_passages": [hop.passage_id for hop in draft.hops],

@@ -46,6 +46,7 @@ def _tables(found: "Comparison") -> Iterator[RenderableType]:
     yield from _table("tokens for a pair, by role", found.roles)
     yield from _table("measured steps of the pairs", found.difficulty)
     yield from _table("solve rates of the pairs", found.solve_rates)
+    yield from _table("reasoning of the pairs", found.reasoning)
     for target in found.targets:
         steps = f"target {target.steps} {'step' if target.steps == 1 else 'steps'}"
         yield from _table(steps, (target.accepted, target.mean_steps, target.solve_rate))

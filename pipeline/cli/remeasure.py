@@ -1,12 +1,14 @@
 """The command `remeasure`: a run's questions tried by a model to be trained, since difficulty ages with the model."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from typer import Option
 
 from pipeline.analysis.estimates import percent
 from pipeline.cli import console, options
+from pipeline.cli.progress import Progress
 from pipeline.config import build, toml
 from pipeline.config.models import ModelConfig, inherited
 from pipeline.config.roles import Models
@@ -24,6 +26,9 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     ] = None,
     base_url: options.BaseUrl = None,
     sets: options.Sets = None,
+    refill: Annotated[
+        bool, Option("--refill", help="Then generate as many pairs as are now outside gates.solve_rate.")
+    ] = False,
     budget_tokens: options.BudgetTokens = None,
     budget_money: options.BudgetMoney = None,
     budget_seconds: options.BudgetSeconds = None,
@@ -32,23 +37,33 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
 ) -> None:
     """Try the questions of a run, unsolved ones included, with a model to be trained, such as its latest checkpoint."""
     from pipeline.run import api
-    from pipeline.run.policy_measuring import Budgets
+    from pipeline.run.policy_measuring import Budgets, check_band
 
     folder, own = reopened(run, out)
     name = policy or _only(own.models)
-    found = api.remeasure(
+    if refill:
+        check_band(own, name)
+    measured = partial(
+        api.remeasure,
         folder,
         name,
         model=_model(own.models, name, model, base_url, sets or []),
         budgets=Budgets(tokens=budget_tokens, money=budget_money, seconds=budget_seconds),
         progress=lambda n: console.message(f"{n} questions"),
+        announce=console.message,
     )
+    found = measured()
+    if refill:
+        with Progress(pairs=own.how.share().pairs) as watch:
+            api.refill(folder, name, out=out, watch=watch)
+        found = measured()
     rows = [
         ("questions", found.questions),
         ("solved", found.solved),
         ("mean solve rate", percent(found.solve_rate)),
         ("known without search", found.known),
         ("opened", found.opened),
+        ("outside gates.solve_rate", found.outgrown),
     ]
     tree = {"model": found.model, "run": str(folder), **found.model_dump()}
     console.result(tree, console.table(f"{name}: {found.model}", "", rows=rows), as_json=json, model=found.model)

@@ -16,6 +16,7 @@ from pipeline import prompts
 from pipeline.config import address, toml
 from pipeline.config.config_errors import config_error
 from pipeline.config.derived_limits import derive_limits
+from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.links_settings import LinksConfig
@@ -107,6 +108,7 @@ class RunConfig(Data):
     distractors: DistractorConfig = DistractorConfig()
     generator: AuthorLimits = AuthorLimits(searches=80, turns=48, tokens=400_000, calls_per_turn=16)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
+    environment: EnvironmentConfig = Field(EnvironmentConfig(), exclude_if=lambda given: given == EnvironmentConfig())
     gates: GateConfig = GateConfig()
     """Which of the accepted pairs count. Not digested: gates stand behind the journal and change nothing in it."""
     sft: SftConfig = SftConfig()
@@ -158,13 +160,6 @@ class RunConfig(Data):
         """The model that the pairs are for."""
         return self.models.policies[self.policy] if self.policy else self.models.of("solver")
 
-    @field_validator("answer_types", mode="before")
-    @classmethod
-    def _types(cls, given: Any) -> Any:
-        """`"list,entity"` or `["list", "entity"]`, each once."""
-        named = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
-        return tuple(dict.fromkeys(named)) if isinstance(named, list | tuple) else named
-
     @property
     def walks(self) -> bool:
         """Does a draft begin with the links of the corpus? Then pairs rest on these."""
@@ -178,6 +173,10 @@ class RunConfig(Data):
     def answer_notes(self) -> tuple[str, ...]:
         """What whoever answers is told of answers that are no short span."""
         return tuple(f"{kind.value}/_answer" for kind in self.answer_types if not kind.plain)
+
+    def solver_notes(self) -> tuple[str, ...]:
+        """What whoever answers by searching is told beside its prompt."""
+        return (*self.answer_notes(), *self.environment.notes)
 
     def checks_run(self) -> tuple[str, ...]:
         if self.checks.run is not None:
@@ -207,7 +206,7 @@ class RunConfig(Data):
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if self._may_ask(name)}
         special = [kind.value for kind in self.answer_types if not kind.plain]
         notes = [f"{kind}/{note}" for kind in special for note in ("_write", "_answer")]
-        notes += ["aggregate/_write"] if "aggregate" in self.strategies else []
+        notes += [*self.environment.notes, *(["aggregate/_write"] if "aggregate" in self.strategies else [])]
         tree["prompts"] |= {name: sha256(prompts.note(name)) for name in notes}
         if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))

@@ -9,9 +9,9 @@ class AgentLimits(Data):
     """What ends one agent. Each limit has its own `Stop`."""
 
     searches: int = Field(ge=0)
-    """Most searches and opened documents of one agent, repeats included; after them it must answer. Left out, the
-    solver's are 2N + 4 for a target of up to N steps, and 12 at least. Its turns and tokens follow them, and so do the
-    generator's searches, turns, tokens, calls in a turn and size of requests, in proportion."""
+    """Most searches, finds and opened documents of one agent, repeats included; after them it must answer. Left out,
+    the solver's are 2N + 4 for a target of up to N steps, and 12 at least. Its turns and tokens follow them, and so do
+    the generator's searches, turns, tokens, calls in a turn and size of requests, in proportion."""
     turns: int = Field(ge=1)
     """Most turns of the model in one conversation."""
     tokens: int = Field(200_000, ge=1)

@@ -1,8 +1,8 @@
 """Which questions are made."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from pipeline.config.roles import Models
 from pipeline.types import AnswerType, Data
@@ -14,7 +14,15 @@ def _answerable(given: tuple[AnswerType, ...]) -> tuple[AnswerType, ...]:
     return given
 
 
-AnswerTypes = Annotated[tuple[AnswerType, ...], Field(min_length=1), AfterValidator(_answerable)]
+def _each_once(given: Any) -> Any:
+    """`"list,entity"` or `["list", "entity"]`."""
+    named = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
+    return tuple(dict.fromkeys(named)) if isinstance(named, list | tuple) else named
+
+
+AnswerTypes = Annotated[
+    tuple[AnswerType, ...], BeforeValidator(_each_once), Field(min_length=1), AfterValidator(_answerable)
+]
 
 
 class QuestionsConfig(Data):

@@ -10,7 +10,7 @@ from pipeline.agents import grading
 from pipeline.agents.calls import AgentState
 from pipeline.agents.judge import grade
 from pipeline.agents.solver import rollout, solver
-from pipeline.agents.tools import TEACHER_TOOLS
+from pipeline.agents.tools import OPEN
 from pipeline.config.ragshaper_settings import TeacherConfig
 from pipeline.context import RunContext
 from pipeline.distractors.encounters import encounters
@@ -59,7 +59,7 @@ async def _teacher_rollout(
         passages = [distractor.passage for distractor in among.used]
         navigation = Navigation(context.retriever, passages, settings, key)
         alike = solver(context.config, context.llm, navigation, context.config.models.of("teacher"))
-        teacher = replace(alike, tools=TEACHER_TOOLS)
+        teacher = replace(alike, tools=tuple(tool for tool in alike.tools if tool.name != OPEN.name))
         messages = prompts.load("teacher/answer").render("", question=draft.question, searches=teacher.limits.searches)
         return await rollout(teacher, prompts.noted(messages, teacher.notes), sample, AgentState())
 

@@ -1,4 +1,4 @@
-"""Questions of a kind whose quota is full: by target, difficulty, band, answer type, hops, strategy, language, domain.
+"""Kinds whose quota is full: by target, difficulty, band, answer type, reasoning, hops, strategy, language, domain.
 
 `[gates.quotas.target] 2 = 0.5` lets half of the pairs have the target 2; `"*" = 0.25` balances all values of a trait
 that are not named. Until a corpus names the domain of a document, the corpus itself is the domain.
@@ -8,6 +8,7 @@ The functions of `OWN_GATES` are gates too, by name: quotas that hold by default
 
 from collections.abc import Callable, Mapping, Set
 
+from pipeline.agents.reasoning import Reasoning, reasoning
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError, unknown
 from pipeline.gates.base import GateResult
@@ -21,6 +22,7 @@ TRAITS: dict[str, Callable[[Draft, Record, str], object]] = {
     "difficulty": lambda draft, record, policy: record.difficulty,
     "band": lambda draft, record, policy: difficulty_band(record.hardness_for(policy)[1]),
     "answer_type": lambda draft, record, policy: draft.answer_type.value,
+    "reasoning": lambda draft, record, policy: reasoning(draft).value,
     "hops": lambda draft, record, policy: len(draft.hops),
     "strategy": lambda draft, record, policy: record.lineage.strategy,
     "language": lambda draft, record, policy: record.lineage.language,
@@ -28,7 +30,11 @@ TRAITS: dict[str, Callable[[Draft, Record, str], object]] = {
 }
 """Of a pair, with the policy that a data set is for."""
 
-NAMES: Mapping[str, tuple[str, ...]] = {"answer_type": tuple(AnswerType), "band": tuple(DIFFICULTY_BANDS)}
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "answer_type": tuple(AnswerType),
+    "reasoning": tuple(Reasoning),
+    "band": tuple(DIFFICULTY_BANDS),
+}
 """All values of a trait, where they are known."""
 
 

@@ -61,9 +61,10 @@ def call_schema(tools: Iterable[Tool]) -> Schema:
 def _bounded(tool: Tool) -> dict[str, Any]:
     schema = inlined(tool.parameters)
     parts = schema.get("properties", {})
-    if any(part.get("type") != "string" for part in parts.values()):
+    if any(part.get("type") not in ("string", "integer") for part in parts.values()):
         return dict(schema)
-    bounded = {name: part if "enum" in part else {**part, "maxLength": LONGEST} for name, part in parts.items()}
+    free = {name for name, part in parts.items() if part["type"] == "string" and "enum" not in part}
+    bounded = {name: {**part, "maxLength": LONGEST} if name in free else part for name, part in parts.items()}
     return {**schema, "properties": bounded}
 
 

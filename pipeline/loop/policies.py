@@ -11,6 +11,7 @@ import orjson
 from pipeline import prompts
 from pipeline.agents.solver import graded_rollout
 from pipeline.config import RunConfig
+from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.distractors.evaluate import completed, with_verdict
@@ -45,8 +46,10 @@ def identity(policy: str, config: RunConfig) -> str:
         "rollouts": config.loop.rollouts,
         "prompts": [prompts.load(name).digest for name in ("solver/answer", "judge/verdict", "closed_book/recall")],
     }
-    if notes := config.answer_notes():
+    if notes := config.solver_notes():
         what["notes"] = [prompts.note(name) for name in notes]
+    if config.environment != EnvironmentConfig():
+        what["environment"] = config.environment.model_dump(mode="json")
     return sha256(orjson.dumps(what, option=orjson.OPT_SORT_KEYS).decode())[:12]
 
 

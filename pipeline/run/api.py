@@ -214,7 +214,7 @@ def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> c
         return comparison.compare(*(compared(source, source.whole()) for source in found))
 
 
-def remeasure(
+def remeasure(  # noqa: PLR0913 - options of the user
     run: str | Path,
     policy: str,
     *,
@@ -222,23 +222,34 @@ def remeasure(
     budgets: policy_measuring.Budgets | None = None,
     out: Path | None = None,
     progress: Callable[[int], None] = lambda questions: None,
+    announce: Callable[[str], None] = lambda line: None,
 ) -> policy_measuring.Remeasuring:
     """Try the questions of a run with a model to be trained, and write the data set anew: the `model`, or that of
     `models.policies`. Questions that this model has been tried on with these settings are left as they are.
 
-    `progress` is called with the number of questions that have ended. Raises BudgetExceeded once what there is was
-    exported.
+    `progress` is called with the number of questions that have ended, `announce` before with what all will take. Raises
+    BudgetExceeded once what there is was exported.
     """
     budgets = budgets or policy_measuring.Budgets()
     recast = partial(policy_measuring.recast, policy=policy, model=model, budgets=budgets)
     with opened(run, out, recast, partial(policy_measuring.spent, policy)) as (found, context):
         try:
-            done = _wait(policy_measuring.remeasure(policy, found.kept(), context, found.folder, progress))
+            done = _wait(policy_measuring.remeasure(policy, found.kept(), context, found.folder, progress, announce))
         except BudgetExceeded as error:
             publish.again(found.folder, found.config)
             raise BudgetExceeded(f"{error}; what was measured is kept, and the same command continues") from error
         publish.again(found.folder, found.config)
     return done
+
+
+def refill(run: str | Path, policy: str, *, out: Path | None = None, watch: RunCallbacks | None = None) -> RunResult:
+    """Go on with a run until as many pairs as it was to have are right for that policy: those that a `remeasure` found
+    outside `gates.solve_rate` count no more.
+
+    Raises UsageError where any solve rate is allowed, or the run does not measure new pairs for that policy.
+    """
+    policy_measuring.check_band(reopened(run, out)[1], policy)
+    return resume(run, out=out, watch=watch)
 
 
 def branch(

@@ -1,6 +1,6 @@
 """The questions of a run, tried by a model to be trained: what it finds stands beside the journal, kept as it ends."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
@@ -10,19 +10,21 @@ from pydantic import ValidationError
 
 from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
+from pipeline.analysis.estimates import compact, short
 from pipeline.config import RunConfig
+from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
 from pipeline.errors import UsageError, in_words
-from pipeline.llm import ledger
+from pipeline.llm import ledger, throughput
 from pipeline.llm.ledger import Spent
 from pipeline.loop import policies
 from pipeline.run import attempts
 from pipeline.run.attempts import AttemptLog
 from pipeline.run.reopening import each, graded
 from pipeline.store.amendments import Completions, Remeasurements
-from pipeline.types import Assessment, Data, Draft, Record, Rollout, Status, Verdict
+from pipeline.types import Assessment, Data, Draft, PolicyMeasurement, Record, Rollout, Status, Usage, Verdict
 from pipeline.types.twin_record import as_record
 
 POOL = ("below_target", "beyond_solver", "gate:solve_rate", "gate:known_to")
@@ -43,6 +45,8 @@ class Remeasuring(Data):
     """Of the questions, those that it answers without search in most tries."""
     opened: int
     """Of those beyond the run's solver, how many it solves at their target."""
+    outgrown: int
+    """Of the questions, those whose solve rate is outside `gates.solve_rate`: an export for it leaves them out."""
 
 
 class Budgets(Data):
@@ -76,6 +80,13 @@ def recast(
     return config.model_copy(update={"models": models, "how": how})
 
 
+def check_band(config: RunConfig, policy: str) -> None:
+    """Raises UsageError where the gates allow that policy any solve rate."""
+    if config.gates.policy != policy or config.gates.solve_rate == GateConfig().solve_rate:
+        band = f"digsite export RUN --for {policy} --set 'gates.solve_rate=[0.2, 0.8]'"
+        raise UsageError(f"which pairs has {policy} outgrown? Say it first: {band}")
+
+
 def spent(policy: str, folder: Path, config: RunConfig) -> Spent:
     """What measuring that policy with these settings has taken so far."""
     return attempts.spent(folder, file_name(policy, config)).total
@@ -92,11 +103,34 @@ def pool(records: Iterable[Record]) -> list[Record]:
     return sorted(found, key=lambda record: record.status is not Status.ACCEPTED)
 
 
+def reckoned(policy: str, owed: Sequence[Record], config: RunConfig) -> str:
+    """What the rollouts of these records will take, by what the solver's took, and at the speed of the model that
+    `doctor --measure` found, in one line."""
+    count, model = config.loop.rollouts * len(owed), config.models.policies[policy]
+    made = [rollout.trajectory.usage for record in owed for rollout in record.confirmation]
+    line, one = f"{len(owed):,} question{'s' * (len(owed) > 1)}, {count:,} rollouts", Usage.total(made)
+    if not one.total_tokens:
+        return line
+    times = count / len(made)
+    fresh, completion = times * (one.prompt_tokens - one.cached_tokens), times * one.completion_tokens
+    line += f", about {compact(fresh)} prompt and {compact(completion)} completion tokens"
+    speed = throughput.kept(config.how.out).get(model.model)
+    if speed is None or not model.all_gpus:
+        return line
+    hours = (fresh / speed.prompt + completion / speed.completion) * model.all_gpus / 3600
+    return f"{line}, {short(hours, 1)} GPU-hours"
+
+
 async def remeasure(
-    policy: str, records: Iterable[Record], context: RunContext, folder: Path, progress: Callable[[int], None]
+    policy: str,
+    records: Iterable[Record],
+    context: RunContext,
+    folder: Path,
+    progress: Callable[[int], None],
+    announce: Callable[[str], None] = lambda line: None,
 ) -> Remeasuring:
     """K fresh rollouts, and tries from memory, for each record that has none yet of this policy with its settings, and
-    for its twin. The caller holds the run's lock.
+    for its twin. The caller holds the run's lock. What it will take is announced before the first call.
 
     Raises what model and index do, and BudgetExceeded; what had ended is kept.
     """
@@ -105,8 +139,11 @@ async def remeasure(
     with closing(Remeasurements(folder)) as kept, closing(AttemptLog(folder)) as notes:
         order, completed = kept.order(name), Completions(folder)
 
+        def known(record: Record) -> list[PolicyMeasurement]:
+            return [m for m in kept.joined(record).measurements if (m.policy, m.identity) == (policy, identity)]
+
         async def one(record: Record) -> Assessment:
-            found = [m for m in kept.joined(record).measurements if (m.policy, m.identity) == (policy, identity)]
+            found = known(record)
             if not found:
                 with notes.noting(record.seed, "remeasured", name):
                     ledger.enter(ledger.POLICIES)
@@ -119,6 +156,8 @@ async def remeasure(
 
         chosen = [completed.joined(record) for record in pool(records)]
         twins = [twin for record in chosen if (twin := as_record(record))]
+        if owed := [record for record in (*chosen, *twins) if not known(record)]:
+            announce(reckoned(policy, owed, context.config))
         assessed = await each([*chosen, *twins], one, context.config.seeds_at_work(), progress)
     return _summary(policy, list(zip(chosen, assessed[: len(chosen)], strict=True)), context)
 
@@ -130,6 +169,7 @@ async def _rollout(draft: Draft, sample: int, context: RunContext, model: ModelC
 
 def _summary(policy: str, found: list[tuple[Record, Assessment]], context: RunContext) -> Remeasuring:
     rates = [assessment.solve_rate for _, assessment in found]
+    low, high = context.config.gates.solve_rate
     beyond = [(a.least_steps or 0) >= r.seed.target_steps for r, a in found if r.reason == "beyond_solver"]
     return Remeasuring(
         policy=policy,
@@ -139,4 +179,5 @@ def _summary(policy: str, found: list[tuple[Record, Assessment]], context: RunCo
         solve_rate=sum(rates) / len(rates) if rates else None,
         known=sum((assessment.known or 0) > 1 / 2 for _, assessment in found),
         opened=sum(beyond),
+        outgrown=sum(not low <= rate <= high for rate in rates),
     )

@@ -157,7 +157,7 @@ def check_policy(folder: Path, config: RunConfig, policy: str) -> None:
 def passed_on(folder: Path, config: RunConfig) -> Redistribute:
     """How much of the corpus may be passed on. Raises UsageError where that or the environment is not what it was."""
     asked = config.digested()["prompts"]
-    for prompt in ("solver/answer", *config.answer_notes()):
+    for prompt in ("solver/answer", *config.solver_notes()):
         if read(folder).what["prompts"].get(prompt) != asked[prompt]:
             raise UsageError(f"{folder} was made with another prompt {prompt}; restore that to export it")
     name = config.corpus.name

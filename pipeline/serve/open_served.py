@@ -6,7 +6,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pipeline.agents.environment import Environment, environment
+from pipeline.agents.tools import FIND, PAGED_OPEN
 from pipeline.config import RunConfig
+from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.errors import UsageError
 from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.run import prepare, read
@@ -78,7 +80,8 @@ def read_environment(file: Path) -> Environment:
         found = Environment.model_validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
         raise UsageError(f"{file} is not the environment of a data set: name its '{_FILE}'") from error
-    ours = environment(RunConfig())
+    offered = EnvironmentConfig(pages=PAGED_OPEN in found.tools, find=FIND in found.tools)
+    ours = environment(RunConfig(environment=offered))
     if (found.tools, found.observation) != (ours.tools, ours.observation):
         line = "needs other tools or another rendering than this version has; use the version that wrote it"
         raise UsageError(f"{file} {line}")

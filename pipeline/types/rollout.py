@@ -74,11 +74,11 @@ class Stop(StrEnum):
 
 @slotted
 class Call(Slotted):
-    """One search or open of an agent, or one look at the links of a passage. A call that is no repeat is a *step*."""
+    """One search, open or find of an agent, or one look at a passage's links. A call that is no repeat is a *step*."""
 
     id: str
     """The id of the tool call, and so of the tool message that answers it."""
-    tool: Literal["search", "open", "links"]
+    tool: Literal["search", "open", "find", "links"]
     argument: str
     passage_ids: tuple[str, ...]
     """Corpus ids (not the shown ones) of what the agent was shown, in order."""

@@ -46,6 +46,7 @@ CHOICES = (
     Choice("target", "Target", _text("target_steps")),
     Choice("strategy", "Strategy", _text("strategy")),
     Choice("answer_type", "Answer type", _text("answer_type")),
+    Choice("reasoning", "Reasoning", _text("reasoning")),
     Choice("stage", "Stage reached", _text("stage")),
     Choice("split", "Split", _text("split")),
     Choice("twin", "Twin", _text("twin")),

@@ -44,6 +44,7 @@ def overview(seeds: pl.LazyFrame, source: Source) -> dict[str, Any]:
                 for one in diversity.answer_types
                 if one.name
             },
+            "reasoning": {one.name: filtered(status="accepted", reasoning=one.name) for one in diversity.reasoning},
             "kinds": {one.kind: filtered(kind=one.kind) for one in found.distractors if one.kind},
             "outcomes": {outcome: filtered(outcome=outcome) for outcome in TELLING},
         },

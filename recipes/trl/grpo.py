@@ -4,8 +4,8 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import environment
 from datasets import load_dataset
-from environment import Digsite
 from trl import GRPOConfig, GRPOTrainer
 
 dataset, model = sys.argv[1:3]
@@ -16,7 +16,7 @@ spec.loader.exec_module(reward)
 trainer = GRPOTrainer(
     model=model,
     train_dataset=load_dataset(dataset, "rl_trl", split="train"),
-    environment_factory=Digsite,
+    environment_factory=environment.of(dataset),
     reward_funcs=[reward.exact_match],
     args=GRPOConfig(
         output_dir="grpo",

@@ -54,7 +54,7 @@ def test_every_count_is_that_of_its_run(both: Comparison) -> None:
     assert tokens.second
     assert tokens.second.value == pytest.approx((used.prompt_tokens + used.completion_tokens) / made[1].accepted)
     assert sum(one.second.value for one in both.roles if one.second) == pytest.approx(tokens.second.value)
-    for contrasts in (both.difficulty, both.solve_rates):
+    for contrasts in (both.difficulty, both.solve_rates, both.reasoning):
         assert sum(one.counts[0] for one in contrasts if one.counts) == made[0].accepted
     assert [sum(target.planned[place] for target in both.targets) for place in (0, 1)] == [48, 24]
 

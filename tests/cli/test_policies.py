@@ -43,3 +43,27 @@ def test_a_run_for_a_policy_takes_a_later_checkpoint_and_is_exported_for_either(
     assert digsite(*export, "--set", 'sft.source=["policy"]').code == 0
     assert {row["solve_rate"] for row in rows(run, "rl_trl")} == {1.0}
     assert {row["agent"] for row in rows(run, "sft")} == {"policy"}
+
+
+def test_pairs_that_a_policy_has_outgrown_are_made_anew(digsite: Digsite, tmp_path: Path) -> None:
+    out = ("--out", tmp_path)
+    made = digsite("generate", "tiny", *SMALL, *NAMED, "--pairs", "4", "--no-flow", *out, "--json").json
+    run = Path(made["run"])
+    refill = ("remeasure", "tiny", "--refill", *out)
+    ended = digsite(*refill)
+    assert (ended.code, ended.err.count("which pairs has weak outgrown? Say it first")) == (2, 1)
+    band = ("--for", "weak", "--set", "gates.solve_rate=[0.0,0.9]")
+    assert digsite("export", "tiny", *band, *out).code == 0
+    left = len(rows(run, "qa"))
+    assert left < 4, "some of the pairs are solved at every try"
+    found = digsite(*refill, "--json").json
+    assert found["questions"] > 4
+    assert found["outgrown"] == found["questions"] - len(rows(run, "qa"))
+    assert {row["assessments"][-1]["solve_rate"] < 0.9 for row in rows(run, "qa")} == {True}
+    assert left < len(rows(run, "qa")) <= 4
+
+    # A policy that the run does not measure: each new pair would be left out until no seed is left.
+    assert digsite("remeasure", "tiny", "--policy", "other", "--model", "embedded", *out).code == 0
+    assert digsite("export", "tiny", "--for", "other", "--set", "gates.solve_rate=[0.0,0.9]", *out).code == 0
+    ended = digsite("resume", "tiny", "--no-flow", *out)
+    assert (ended.code, ended.err.count("new pairs would not be measured for 'other'")) == (2, 1)

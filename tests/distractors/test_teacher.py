@@ -78,6 +78,13 @@ def test_the_teacher_has_search_alone_its_own_prompt_and_the_bare_question() -> 
     assert user.content == drafted().question
 
 
+def test_the_teacher_is_told_of_find_where_the_environment_has_it_and_of_no_open() -> None:
+    made, llm = taught("environment.find=true", "environment.pages=true")
+    offered = {tuple(tool.name for tool in request.tools) for request in llm.requests if not request.output}
+    assert offered == {("search", "find", "answer")}
+    assert made[0].rollout.trajectory.messages[0].content.endswith(prompts.note("solver/_find"))
+
+
 def test_rollouts_that_search_alike_see_alike_so_that_their_turns_can_be_compared() -> None:
     made, _ = taught()
     resisting, misled = (made[i].rollout.trajectory.messages for i in (0, 1))

@@ -16,7 +16,13 @@ def test_a_quota_keeps_a_share_and_a_floor() -> None:
     assert sum(n % 2 == 0 for n in passed) == 30
 
 
-@pytest.mark.parametrize("trait", ["target", "difficulty", "answer_type", "hops", "strategy", "domain"])
+def test_pairs_are_balanced_by_what_they_ask_of_who_answers() -> None:
+    records = [one_hop(n) if n % 2 else accepted(n) for n in range(60)]
+    found = judged(records, only("quota", quotas={"reasoning": {"bridge": 0.25}}))
+    assert [n % 2 for n, drop in enumerate(found) if not drop].count(0) == 10
+
+
+@pytest.mark.parametrize("trait", ["target", "difficulty", "answer_type", "reasoning", "hops", "strategy", "domain"])
 def test_a_star_stands_for_every_value(trait: str) -> None:
     found = judged([accepted(n) for n in range(20)], only("quota", quotas={trait: {"*": 0.1}}, least=3))
     assert found == [""] * 3 + ["quota"] * 17
@@ -37,6 +43,7 @@ def test_the_window_of_solve_rates_holds_its_ends() -> None:
     ("gate", "settings", "told"),
     [
         ("quota", {"quotas": {"answer_type": {"dates": 0.1}}}, "no 'dates'; known: entity, date, number"),
+        ("quota", {"quotas": {"reasoning": {"bridges": 0.1}}}, "no 'bridges'; known: negation, aggregation"),
         ("quota", {"quotas": {"colour": {"red": 0.1}}}, "no trait for gates.quotas 'colour'"),
     ],
 )

@@ -4,9 +4,11 @@ Quick: the recipe for TRL, which is plain Python, and Search-R1's client by its 
 hundred trajectories through verl's own classes, in environments of their own, are part of `make test-consumers`.
 """
 
+import inspect
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +17,11 @@ import httpx2
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.config import RunConfig
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig, build
 from pipeline.corpus import Corpus, load, resolve
 from pipeline.exports.views.records import record
+from pipeline.store.files import write_json
 from pipeline.types import Passage, Record, Trajectory
 from tests.consumers import environments
 from tests.consumers.told import told
@@ -85,6 +89,34 @@ def test_the_recipe_for_trl_sees_what_the_rollouts_saw(
         tools = environment.Digsite()
         tools.reset(prompt="...", golden_answers=[])
         assert [getattr(tools, name)(**json.loads(text)) for name, text in replay.calls] == replay.observed
+
+
+def test_the_recipes_have_the_tools_of_the_data_sets_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "recipes" / "trl")
+    import environment as recipe
+
+    for sets in ([], ["environment.pages=true", "environment.find=true"]):
+        one = environment(build(sets=["retrieval.retriever=bm25", *sets]))
+        write_json(tmp_path / "environment.json", one.model_dump(mode="json"))
+        offered = recipe.of(tmp_path)
+        for tool in one.tools:
+            taken = inspect.signature(getattr(offered, tool.name)).parameters
+            assert [name for name in taken if name != "self"] == list(tool.parameters["properties"])
+        assert hasattr(offered, "find") == bool(sets)
+        command = [sys.executable, str(ROOT / "recipes/verl/write_tools.py"), str(tmp_path)]
+        written = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["tools"]
+        assert [tool["tool_schema"]["function"] for tool in written] == [tool.model_dump() for tool in one.tools[:-1]]
+    where = ["--retriever", "bm25", "--environment", str(tmp_path / "environment.json"), "--out", str(tmp_path)]
+    with serving("serve", "tiny", *where) as (_, url):
+        monkeypatch.setattr(recipe, "ADDRESS", url.removesuffix("/retrieve"))
+        tools: Any = offered()
+        tools.reset()
+        shown = tools.search("Kessel Bridge").split("[")[1].split("]")[0]
+        assert "steel arch" in tools.find(shown, "steel arch")
+        assert tools.open(shown, 1).endswith(" of the document.")
+        assert tools.open(shown, 99).startswith("Error: The document has ")
 
 
 @pytest.mark.parametrize("arguments", [None, [], "bridge", 5, {"query": "\udfff"}, {"query": None}])

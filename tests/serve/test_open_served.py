@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig, build
+from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.corpus import jvm
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.run import resume
@@ -109,6 +110,16 @@ def test_what_is_no_environment_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "environment.json").write_text(text)
     with pytest.raises(UsageError, match="is not the environment of a data set"):
         open_served.read_environment(tmp_path / "environment.json")
+
+
+@pytest.mark.parametrize("pages", [False, True])
+@pytest.mark.parametrize("find", [False, True])
+def test_an_environment_with_tools_for_long_documents_is_read_as_it_was_written(
+    tmp_path: Path, pages: bool, find: bool
+) -> None:
+    written = environment(RunConfig(environment=EnvironmentConfig(pages=pages, find=find)))
+    write_json(tmp_path / "environment.json", written.model_dump(mode="json"))
+    assert open_served.read_environment(tmp_path / "environment.json").digest == written.digest
 
 
 def test_an_environment_of_another_rendering_is_refused(tmp_path: Path) -> None:

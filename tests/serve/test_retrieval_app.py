@@ -12,6 +12,7 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.environment import Environment, environment
 from pipeline.agents.loop import Agent, converse
 from pipeline.config import RunConfig
+from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.models import ModelConfig
 from pipeline.corpus import Corpus
 from pipeline.llm.base import Completion, Finish
@@ -185,8 +186,25 @@ TURNS = (
 """Good calls and bad ones, more of them than a turn and the whole budget allow."""
 
 
-def test_calls_are_answered_as_in_a_rollout_byte_for_byte(ask: Ask, served: Served) -> None:
-    calls = [tuple(ToolCall(id="", name=name, arguments=text) for name, text in turn) for turn in TURNS]
+LONG = (
+    (("search", '{"query": "Kessel Bridge"}'), ("find", '{"passage_id": "pfeb7361c2192", "words": "steel arch"}')),
+    (("open", '{"passage_id": "pfeb7361c2192", "position": 1}'), ("find", '{"passage_id": "p0", "words": "steel"}')),
+    (("open", '{"passage_id": "pfeb7361c2192", "position": 99}'), ("find", '{"passage_id": "pfeb7361c2192"}')),
+    tuple(("find", f'{{"passage_id": "pfeb7361c2192", "words": "bridge {n}"}}') for n in range(10)),
+    (("find", '{"passage_id": "pfeb7361c2192", "words": "one more"}'), ("search", '{"query": "Ostrand"}')),
+    (("answer", '{"answer": "x"}'),),
+)
+
+
+@pytest.mark.parametrize(
+    ("turns", "settings", "errors"),
+    [(TURNS, EnvironmentConfig(), 7), (LONG, EnvironmentConfig(pages=True, find=True), 5)],
+)
+def test_calls_are_answered_as_in_a_rollout_byte_for_byte(
+    ask: Ask, served: Served, turns: Any, settings: EnvironmentConfig, errors: int
+) -> None:
+    served = served._replace(environment=environment(RunConfig(environment=settings)))
+    calls = [tuple(ToolCall(id="", name=name, arguments=text) for name, text in turn) for turn in turns]
     said = [Message(role="assistant", tool_calls=turn) for turn in calls]
     llm = ScriptedLLM([Completion(message=message, finish=Finish.TOOL_CALLS, usage=Usage()) for message in said])
     context = served.environment
@@ -202,11 +220,11 @@ def test_calls_are_answered_as_in_a_rollout_byte_for_byte(ask: Ask, served: Serv
     )
     rollout = asyncio.run(converse(agent, (Message(role="user", content="?"),), sample=0, state=AgentState()))
     observed = [message.content for message in rollout.messages if message.role == "tool"]
-    assert sum(text.startswith("Error:") for text in observed) == 7
+    assert sum(text.startswith("Error:") for text in observed) == errors
     assert observed[-1].startswith("The search budget is used up")
     state: dict[str, Any] = {"shown": [], "calls": 0}
     again = []
-    for turn in TURNS[:-1]:
+    for turn in turns[:-1]:
         for place, (name, arguments) in enumerate(turn):
             body = {"name": name, "arguments": arguments, "place": place, **state}
             answer = post(ask, served, "/call", **body).json()

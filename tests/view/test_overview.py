@@ -55,6 +55,7 @@ def test_a_bar_leads_to_as_many_items_as_it_says(client: TestClient, seen: dict[
         "reasons": {one.name: one.count for one in found.reasons},
         "targets": {str(one.steps): one.planned for one in found.targets},
         "types": {one.name: one.count for one in seen["diversity"].answer_types},
+        "reasoning": {one.name: one.count for one in seen["diversity"].reasoning},
     }
     for plot, numbers in counts.items():
         assert numbers

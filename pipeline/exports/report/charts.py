@@ -39,6 +39,7 @@ class Diversity(NamedTuple):
 
     families: tuple[Count, ...]
     answer_types: tuple[Count, ...]
+    reasoning: tuple[Count, ...]
     relations: tuple[Count, ...]
     openings: tuple[Count, ...]
     answers: tuple[Count, ...]
@@ -72,6 +73,7 @@ def diversity(seeds: pl.LazyFrame) -> Diversity:
     return Diversity(
         families=counted(pairs, "family"),
         answer_types=counted(pairs, "answer_type"),
+        reasoning=counted(pairs.drop_nulls("reasoning"), "reasoning"),
         relations=counted(hops.filter(pl.col("hop_relations") != "").unique(["key", "hop_relations"]), "hop_relations"),
         openings=counted(pairs.select(_each("question", opening)), "question"),
         answers=counted(pairs.select(as_first_spelled), "answer"),
