@@ -53,6 +53,8 @@ def to_draft(arguments: str, state: AgentState, form: type[ProposeArguments] = P
         hop["answer_aliases"] = tuple(name for name in hop["answer_aliases"] if normalise(name))
         hop["answer_kind"] = " ".join(hop["answer_kind"].split())
     stated = proposed.model_dump() | {"hops": hops, "answer_items": ()}
+    if stated.get("program"):
+        stated["family"] = "aggregate"
     if proposed.answer_type == AnswerType.LIST:
         stated |= _as_list(proposed, hops, state)
     if proposed.answer_type == AnswerType.BOOLEAN and not side(proposed.answer):

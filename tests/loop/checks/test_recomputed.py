@@ -41,7 +41,7 @@ HOPS = [
 def aggregate(
     answer: str = "2", kind: str = "number", hops: object = HOPS, asked: str = ASKED, **program: Any
 ) -> Draft:
-    tree = {"question": asked, "answer": answer, "answer_type": kind, "family": "aggregate", "hops": hops}
+    tree = {"question": asked, "answer": answer, "answer_type": kind, "hops": hops}
     shown = {p.shown_id: p for p in (POSTER, *FILMS, DOCK)}
     arguments = orjson.dumps(tree | {"program": COUNT | program}).decode()
     draft = to_draft(arguments, AgentState(passages=shown), AggregateArguments)

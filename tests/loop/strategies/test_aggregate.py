@@ -92,7 +92,7 @@ def counted(own: dict[str, Any], link: dict[str, Any]) -> dict[str, Any]:
     program = {"operation": "count", "condition": "before", "bound": "1990", "values": values,
                "set_question": f"Which films did {link['phrase']} lead?", "link": link["phrase"]}  # fmt: skip
     question = f"In how many dramas were sailors led by {link['phrase']} before 1990?"
-    return {"question": question, "answer": str(len(years)), "answer_type": "number", "family": "aggregate",
+    return {"question": question, "answer": str(len(years)), "answer_type": "number",
             "hops": hops, "program": program}  # fmt: skip
 
 
@@ -131,6 +131,7 @@ def test_what_a_link_joins_becomes_a_pair_once_its_program_gives_the_answer(play
     draft = record.draft
     assert draft
     assert draft.program
+    assert draft.family == "aggregate"
     assert record.seed.passage.id in {hop.passage_id for hop in draft.hops}
     assert len({hop.passage_id for hop in draft.hops}) == int(draft.answer) >= 3
 
