@@ -32,8 +32,8 @@ ASKED = {
         "teacher": "teach",
         "policy": "policies",
         "judge": "verdict",
-        "reader": "seeker read trace weigh skip commit grade detect absent",
-        "writer": "write change",
+        "reader": "seeker read trace weigh skip commit grade detect absent choose",
+        "writer": "write change alter",
     }.items()
     for asked in names.split()
 }

@@ -72,7 +72,7 @@ def _met(draft: Draft, distractor: Distractor, rollout: Rollout, *, correct: boo
         if not met_at and passage.id in call.passage_ids:
             met_at, read = step, call.id
         elif met_at and disproved_at is None and step > met_at:
-            known = distractor.source_id in call.passage_ids
+            known = draft.hops[distractor.hop].passage_id in call.passage_ids
             disproved_at = step if known or _corrects(draft, distractor, text) else None
     if not met_at:
         return None

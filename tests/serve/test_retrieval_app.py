@@ -18,6 +18,7 @@ from pipeline.llm.base import Completion, Finish
 from pipeline.retrieval.engines import bm25
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.engines.lucene import LuceneRetriever
+from pipeline.retrieval.overlay import IndexChanges
 from pipeline.serve.http_server import create_app
 from pipeline.serve.retrieval_app import MOST_PASSAGES, Served, router
 from pipeline.types import Message, ToolCall, Usage
@@ -119,7 +120,7 @@ def test_what_is_served_is_said(ask: Ask, served: Served) -> None:
 
 def test_a_question_sees_its_own_overlay_and_no_other(ask: Ask, served: Served) -> None:
     own = passage("synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940.")
-    over = served._replace(overlays=lambda question: [own] if question == "q1" else [])
+    over = served._replace(overlays=lambda question: ([own] if question == "q1" else [], IndexChanges()))
 
     def seen(**body: Any) -> tuple[bool, bool]:
         query = "When did the Kessel Bridge of Ostrand open?"
@@ -138,7 +139,7 @@ def test_a_question_sees_its_own_overlay_and_no_other(ask: Ask, served: Served) 
 def test_no_id_tells_a_distractor_from_a_passage_of_the_corpus(ask: Ask, served: Served, scores: bool) -> None:
     """Nor a question that has some from one that has none; a client without a question sees the corpus's own ids."""
     own = passage("synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940.")
-    over = served._replace(overlays=lambda question: [own] if question == "q1" else [])
+    over = served._replace(overlays=lambda question: ([own] if question == "q1" else [], IndexChanges()))
     query = "When did the Kessel Bridge of Ostrand open?"
 
     def ids(**body: Any) -> list[str]:
