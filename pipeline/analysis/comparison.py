@@ -197,14 +197,20 @@ def _figures(first: _Side, second: _Side) -> Iterator[Contrast]:
         marked = (side.made.review.precision if side.made.review else Share(part=0, whole=0) for side in sides)
         yield share("right and unique, by people", *marked)
     if any(side.made.distractors for side in sides):
-        lost = (side.made.distractors[-1].points_lost if side.made.distractors else None for side in sides)
-        yield contrast("solve rate lost to distractors", "points", *lost)
+        yield contrast("solve rate lost to distractors", "points", *_points_lost(first, second))
     yield contrast("rounds of a seed", "number", *(mean(side.rows, "rounds", 0) for side in sides))
     yield contrast("tokens for a seed", "amount", *(mean(side.rows, "tokens", 0) for side in sides))
     yield contrast("tokens for a pair", "amount", *(_per_pair(side, "tokens") for side in sides))
     yield contrast("calls for a pair", "amount", *(_per_pair(side, "calls") for side in sides))
     if any(side.facts.money for side in sides):
         yield contrast("money for a pair", "number", *map(_money, sides))
+
+
+def _points_lost(first: _Side, second: _Side) -> Iterator[Interval | None]:
+    """To distractors: by the policies that count where both were tried with them, or else by the runs' own solvers."""
+    found = [(side.made.points_lost(), side.made.policy) for side in (first, second)]
+    both = all(lost.get(policy) for lost, policy in found)
+    yield from (lost.get(policy if both else "") for lost, policy in found)
 
 
 def _money(side: _Side) -> Interval | None:

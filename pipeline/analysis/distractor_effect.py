@@ -1,9 +1,10 @@
-"""What distractors did to the solver: queries of the table of seeds, by kind and of all kinds."""
+"""What distractors did to the solver and to the policies: queries of the table of seeds, by kind and of all kinds."""
 
 from collections import Counter
 from typing import Any
 
 import polars as pl
+from pydantic import Field
 
 from pipeline.analysis.estimates import Count, Interval, largest_first
 from pipeline.analysis.seed_rows import TELLING
@@ -15,6 +16,8 @@ class DistractorFigures(Data):
 
     kind: str | None
     """None: of all kinds, each pair of rollouts once."""
+    policy: str = Field("", exclude_if=lambda policy: not policy)
+    """Whose rollouts they are; with no name, those of the run's own solver."""
     written: int
     used: int
     reasons: tuple[Count, ...]
@@ -39,12 +42,25 @@ class DistractorFigures(Data):
     """Key of the first seed with a rollout whose outcome tells most; none where no rollout met one."""
 
 
-def distractors(seeds: pl.LazyFrame) -> list[DistractorFigures]:
-    """By kind, then of all kinds; none where no distractor was written."""
+def distractors(seeds: pl.LazyFrame) -> dict[str, list[DistractorFigures]]:
+    """By kind, then of all kinds, for the solver under no name and each policy under its own; none where no distractor
+    was written."""
+    rollouts = seeds.select("distractor_rollouts").explode("distractor_rollouts").drop_nulls()
+    kinds = rollouts.unnest("distractor_rollouts").select(pl.col("kind").unique()).collect()["kind"]
+    policies = sorted({kind.rpartition("/")[0] for kind in kinds} - {""})
+    return {policy: _of_policy(seeds, policy) for policy in ("", *policies)}
+
+
+def _of_policy(seeds: pl.LazyFrame, policy: str) -> list[DistractorFigures]:
     written = seeds.select("distractors").explode("distractors").drop_nulls().unnest("distractors")
     rollouts = seeds.select("key", "distractor_rollouts").explode("distractor_rollouts").drop_nulls()
     telling = {outcome.value: place for place, outcome in enumerate(TELLING)}
-    rollouts = rollouts.unnest("distractor_rollouts").with_columns(
+    parts = pl.col("kind").str.split("/")
+    rollouts = rollouts.unnest("distractor_rollouts").filter(
+        (parts.list.first() == policy) & (parts.list.len() > 1) if policy else parts.list.len() == 1
+    )
+    rollouts = rollouts.with_columns(
+        parts.list.last().alias("kind"),
         pl.col("outcome").replace_strict(telling, default=None).alias("place"),
         (100 * (pl.col("correct_without").cast(pl.Int64) - pl.col("correct_with").cast(pl.Int64))).alias("lost"),
         (pl.col("steps_with") - pl.col("steps_without")).alias("added"),
@@ -52,7 +68,7 @@ def distractors(seeds: pl.LazyFrame) -> list[DistractorFigures]:
     once = rollouts.sort("place", nulls_last=True, maintain_order=True).unique(["key", "sample"], maintain_order=True)
     of_all = pl.lit(None, pl.String).alias("kind")
     return [
-        _of_kind(row)
+        _of_kind(row, policy)
         for made, tried in ((written, rollouts), (written.with_columns(of_all), once.with_columns(of_all)))
         for row in _by_kind(made, tried).collect().to_dicts()
     ]
@@ -82,11 +98,12 @@ def _by_kind(written: pl.LazyFrame, rollouts: pl.LazyFrame) -> pl.LazyFrame:
     return joined.join(questions, on="kind", how="left", nulls_equal=True).sort("kind")
 
 
-def _of_kind(row: dict[str, Any]) -> DistractorFigures:
+def _of_kind(row: dict[str, Any], policy: str) -> DistractorFigures:
     pairs, lost, added = (row.pop(name) for name in ("of_each", "lost", "added"))
     row |= {"reasons": largest_first(Counter(row["reasons"])), "pairs": row["pairs"] or 0}
     return DistractorFigures(
         **row,
+        policy=policy,
         points_lost=Interval.of(lost, pairs) if pairs else None,
         steps_added=Interval.of(added, pairs) if pairs else None,
     )

@@ -1,12 +1,13 @@
 """The figures of a run, as report, data card and command line show them: queries of the table of its seeds."""
 
 from collections import Counter, defaultdict
+from itertools import chain
 
 import polars as pl
 from pydantic import Field
 
 from pipeline.analysis.distractor_effect import DistractorFigures, distractors
-from pipeline.analysis.estimates import Count, counted, largest_first
+from pipeline.analysis.estimates import Count, Interval, counted, largest_first
 from pipeline.analysis.human_marks import Review, reviewed
 from pipeline.analysis.one_search import OneSearchFigures, one_search
 from pipeline.analysis.policy_figures import PolicyFigures, for_policy, policies
@@ -32,8 +33,8 @@ ASKED = {
         "teacher": "teach",
         "policy": "policies",
         "judge": "verdict",
-        "reader": "seeker read trace weigh skip commit grade detect absent",
-        "writer": "write change",
+        "reader": "seeker read trace weigh skip commit grade detect absent choose",
+        "writer": "write change alter",
     }.items()
     for asked in names.split()
 }
@@ -134,6 +135,8 @@ class Figures(Data):
     """Accepted pairs that lack rollouts of an optional stage, by stage."""
     distractors: tuple[DistractorFigures, ...]
     """By kind, then of all kinds; none where no distractor was written."""
+    policy_distractors: tuple[DistractorFigures, ...] = Field((), exclude_if=lambda found: not found)
+    """The same rollouts of the models to be trained, by name, where these were tried with the distractors."""
     twins: TwinFigures | None = None
     """None where the run makes none."""
     review: Review | None
@@ -151,6 +154,11 @@ class Figures(Data):
     def passed_over(self) -> int:
         """Seeds without a walk, for which no model was asked."""
         return sum(reason.count for reason in self.reasons if reason.name == Stop.NO_WALK)
+
+    def points_lost(self) -> dict[str, Interval | None]:
+        """Of the solve rate to all kinds of distractor, by the policy; under no name the solver's."""
+        found = (*self.distractors, *self.policy_distractors)
+        return {one.policy: one.points_lost for one in found if not one.kind}
 
     @property
     def by_demo(self) -> bool:
@@ -173,7 +181,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
     confirmed, fresh = seeds.filter(FRESH).select((_reached("confirmed")).sum(), pl.len()).collect().row(0)
     sought = seeds.filter(pl.col("seeker_tries") > 0).select((pl.col("seeker_solved") > 0).sum(), pl.len())
     shortened, tried = sought.collect().row(0)
-    accepted = seeds.filter(ACCEPTED)
+    accepted, harm = seeds.filter(ACCEPTED), distractors(seeds)
     lineages = seeds.select(Lineage.__slots__).unique("run", keep="first", maintain_order=True).collect().to_dicts()
     return Figures(
         planned=sum(status.values()),
@@ -194,7 +202,8 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         confirmed=Share(part=confirmed, whole=fresh),
         shortened=Share(part=shortened, whole=tried),
         missing=counted(accepted.explode("missing").drop_nulls("missing"), "missing"),
-        distractors=tuple(distractors(seeds)),
+        distractors=tuple(harm.pop("")),
+        policy_distractors=tuple(chain(*harm.values())),
         twins=_twins(seeds),
         review=reviewed(outside.marks, set(accepted.select("key").collect()["key"])) if outside.marks else None,
         costs=tuple(_costs(seeds, by_role(outside.spent))),

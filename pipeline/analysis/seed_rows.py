@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pipeline.agents.reasoning import reasoning
 from pipeline.analysis.rollout_metrics import hit_rate
-from pipeline.distractors.encounters import encounters
+from pipeline.distractors.encounters import arms, encounters
 from pipeline.gates import Drop
 from pipeline.gates.personal import masked
 from pipeline.loop import assess
@@ -218,25 +218,28 @@ def _distractors(record: Record) -> Iterator[Row]:
 
 
 def _distractor_rollouts(record: Record) -> Iterator[Row]:
-    """For each kind that was used, the paired rollouts without and with all distractors of the pair."""
+    """For each kind that was used, the paired rollouts without and with all distractors of the pair; a policy's are
+    told by its name before the kind."""
     tried = record.distractor_eval if record.status is Status.ACCEPTED else None
     if tried is None:
         return
-    arms = tried.without_distractors_verdicts, tried.with_distractors_verdicts
-    for kind in dict.fromkeys(distractor.kind for distractor in tried.used):
-        for found, without, among in zip(met(record, kind), *arms, strict=True):
-            outcome = min((one.outcome for one in found), key=TELLING.index, default=None)
-            correct_in = {"correct_without": without.correct, "correct_with": among.correct}
-            steps_in = {"steps_without": without.steps, "steps_with": among.steps}
-            yield {"kind": kind, "sample": without.sample, "outcome": outcome, **correct_in, **steps_in}
+    for policy, arm in arms(record).items():
+        for kind in dict.fromkeys(distractor.kind for distractor in tried.used):
+            for found, (without, rollout, among) in zip(met(record, kind, policy), arm.pairs, strict=True):
+                outcome = min((one.outcome for one in found), key=TELLING.index, default=None)
+                correct_in = {"correct_without": without.correct, "correct_with": among.correct}
+                steps_in = {"steps_without": without.steps, "steps_with": among.steps}
+                named = f"{policy}/{kind}" if policy else kind
+                yield {"kind": named, "sample": rollout.sample, "outcome": outcome, **correct_in, **steps_in}
 
 
-def met(record: Record, kind: str) -> Iterator[Sequence[Encounter]]:
-    """For each rollout of an accepted pair among its distractors, those of a kind that it met."""
+def met(record: Record, kind: str, policy: str = "") -> Iterator[Sequence[Encounter]]:
+    """For each rollout of an accepted pair among its distractors, the solver's or a policy's, those of a kind that it
+    met."""
     draft, tried = record.draft, record.distractor_eval
     if draft and tried:
         mine = [distractor for distractor in tried.used if distractor.kind == kind]
-        for rollout, verdict in zip(tried.with_distractors, tried.with_distractors_verdicts, strict=True):
+        for _, rollout, verdict in arms(record)[policy].pairs:
             yield encounters(draft, mine, rollout, correct=verdict.correct)
 
 

@@ -223,6 +223,8 @@ class RunConfig(Data):
             return self.solve_rate is not None
         if prompt.startswith("twin/"):
             return self.questions.unanswerable > 0
+        if prompt.startswith("hard_passage/"):
+            return prompt.removeprefix("hard_passage/") in self.distractors.kinds
         if (kind := prompt.partition("/")[0]) in tuple(AnswerType):
             return kind in self.answer_types
         kind = prompt.removeprefix("distractor/")

@@ -25,10 +25,11 @@ class TreeConfig(Data):
 
 
 class DistractorConfig(Data):
-    """Synthetic passages against every accepted pair (RAGShaper, arXiv 2601.08699, Table 1)."""
+    """Misleading passages against every accepted pair, written (RAGShaper, arXiv 2601.08699, Table 1), altered or
+    taken from the corpus."""
 
     kinds: tuple[str, ...] = ()
-    """Kinds of distractors to write, such as `doppelganger`. An empty list turns the stage off."""
+    """Kinds of distractors, such as `doppelganger` or `hard_negative`. An empty list turns the stage off."""
     passages: int = Field(2, ge=1, le=16)
     """Most distractors for one pair. The paper injects two; more would crowd the evidence out of the search results."""
     tries: int = Field(3, ge=1, le=32)
@@ -38,7 +39,13 @@ class DistractorConfig(Data):
     """Which hops a distractor may answer wrongly: the `last` only, or `any`, an earlier one where the last leaves
     room."""
     rank: Literal["among", "above"] = "among"
-    """Where a search for the hop must rank a distractor: `among` its k passages, or `above` the hop's evidence."""
+    """Where a search for the hop must rank a distractor: `among` its k passages, or `above` the hop's evidence. A
+    passage of the corpus is lifted there."""
+    keep_original: bool = Field(False, exclude_if=lambda keep: not keep)
+    """Whether the passage that an `altered` one was made from stays in the index of that question beside it."""
+    policies: bool = Field(False, exclude_if=lambda measured: not measured)
+    """Whether the rollouts of every `[models.policies.NAME]` are made with the distractors too, so that their harm is
+    measured for the models to be trained."""
     outright: bool = False
     """Let distractors state their claim without a limit (another year, a part, a guess, an opinion), so that only
     the evidence shows that it is wrong."""

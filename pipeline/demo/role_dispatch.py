@@ -23,6 +23,8 @@ ROLES: dict[str, Callable[[Request], Message]] = {
     "weigh": chain_solver.weigh,
     "grade": reader.grade,
     "detect": reader.detect,
+    "choose": reader.choose,
+    "alter": reader.alter,
     "skip": reader.skip,
     "commit": chain_solver.commit,
 }

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 
 from pipeline.agents import cited
 from pipeline.agents.judge import grade
-from pipeline.agents.readers import about_the_living, oracle
+from pipeline.agents.readers import about_the_living, check_alternative, oracle
 from pipeline.agents.structured import structured
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.distractors.entities import is_person, may_live
-from pipeline.distractors.writing_task import is_name, living, opening, query, subject
+from pipeline.distractors.hard_passages import laid_over, overlaid
+from pipeline.distractors.writing_task import is_name, living, opening, query, right_answers, subject
 from pipeline.errors import FormatError
 from pipeline.retrieval.overlay import Overlay
 from pipeline.text import dates, numbers, untagged, words
@@ -60,13 +61,29 @@ class DistractorChecks:
         made: list[DistractorCheck] = []
         for name, test in CHECKS.items():
             # Rules know nothing of style.
-            if test is blind and not self.context.config.models.of("reader").capabilities.understands:
+            if test is blind and not self.understands:
+                continue
+            # A passage of the corpus as it stands is nobody's invention, unless it is the evidence itself.
+            if test in (marked, no_living_person, new, blind) and distractor.unaltered and not self.cites(distractor):
                 continue
             wrong = await test(distractor, self)
             made.append(DistractorCheck(name=name, passed=not wrong or (last and test is blind), detail=wrong))
             if not made[-1].passed:
                 break
         return distractor.model_copy(update={"checks": tuple(made), "blind": self.named.get(distractor.id, ())})
+
+    @property
+    def understands(self) -> bool:
+        """Is the reader a model, and no rules?"""
+        return self.context.config.models.of("reader").capabilities.understands
+
+    def evidence(self, distractor: Distractor) -> str:
+        """The id of the passage that it competes with."""
+        return self.draft.hops[distractor.hop].passage_id
+
+    def cites(self, distractor: Distractor) -> bool:
+        """Does the draft rest on the passage that it is or was made of?"""
+        return distractor.source_id in {hop.passage_id for hop in self.draft.hops}
 
 
 async def marked(d: Distractor, case: DistractorChecks) -> str:
@@ -83,7 +100,8 @@ async def marked(d: Distractor, case: DistractorChecks) -> str:
         return "the mark is not in title or text, letter by letter"
     if contains(d.claim, d.mark):
         return f"'{d.mark}' is the claim itself and does not limit it"
-    too = contains(f"{source.title} {source.text}", d.mark)
+    evidence = await case.context.retriever.get(case.evidence(d))
+    too = evidence and contains(f"{evidence.title} {evidence.text}", d.mark)
     return f"the passage that it stands against says '{d.mark}' too" if too else ""
 
 
@@ -92,8 +110,7 @@ async def contradicts(d: Distractor, case: DistractorChecks) -> str:
     if not contains(d.text, d.claim):
         return "the claim is not in the text, letter by letter"
     draft, target = case.draft, d.target
-    right = (draft.hops[target].answer, *(draft.answer_aliases if target == len(draft.hops) - 1 else ()))
-    agreeing = next((answer for answer in right if not differs(d.claim, answer)), None)
+    agreeing = next((answer for answer in right_answers(draft, target) if not differs(d.claim, answer)), None)
     return f"'{d.claim}' contradicts nothing: the answer is '{agreeing}'" if agreeing else ""
 
 
@@ -117,7 +134,7 @@ async def no_living_person(d: Distractor, case: DistractorChecks) -> str:
     some things for persons: a backdoor ends as an actor does.
     """
     source = await case.context.retriever.get(d.source_id)
-    if source is None or not case.context.config.models.of("reader").capabilities.understands:
+    if source is None or not case.understands:
         return await _by_rules(d, case)
     known = await opening(d.claim, case.context.retriever) if is_name(d.claim) else None
     told = [*filter(None, (known, source)), d.passage]
@@ -148,8 +165,10 @@ async def new(d: Distractor, case: DistractorChecks) -> str:
     """It is no near duplicate of a passage of the corpus."""
     retriever = case.context.retriever
     near = [hit.passage for hit in await retriever.search(f"{d.title} {d.text}", 20)]
-    near += await retriever.document(d.source_id.rpartition("#")[0])
-    alike = next((p for p in near if similarity(d.text, p.text) >= ALIKE), None)
+    near += await retriever.document(case.evidence(d).rpartition("#")[0])
+    # What an altered passage was made of is as it should be.
+    own = "" if case.cites(d) else d.source_id
+    alike = next((p for p in near if p.id != own and similarity(d.text, p.text) >= ALIKE), None)
     return f"nearly the same as '{alike.title}' ({alike.id}): write sentences of your own" if alike else ""
 
 
@@ -167,26 +186,39 @@ def _triples(text: str) -> set[tuple[str, ...]]:
 async def reachable(d: Distractor, case: DistractorChecks) -> str:
     """The hop's own query brings it among the k passages of a search; above the evidence, where the run asks for it."""
     asked, k = query(case.draft, d.hop), case.context.config.retrieval.k
-    hits = await Overlay(case.context.retriever, [d.passage]).search(asked, k)
+    settings = case.context.config.distractors
+    hits = await overlaid(case.context.retriever, case.draft, [d], settings).search(asked, k)
     places = {hit.passage.id: place for place, hit in enumerate(hits, 1)}
     lacking = ", ".join(dict.fromkeys(word for word in words(asked) if word not in words(f"{d.title} {d.text}")))
     advice = f"; words of the query that it does not have: {lacking}" if lacking else "; it may be too long"
     if d.id not in places:
         return f"not among the {k} best for the hop's query{advice}"
-    above = case.context.config.distractors.rank == "among" or places[d.id] < places.get(d.source_id, k + 1)
+    above = settings.rank == "among" or places[d.id] < places.get(case.evidence(d), k + 1)
     return "" if above else f"{places[d.id]} in the hits of the hop's query, below the evidence{advice}"
 
 
 async def untrue(d: Distractor, case: DistractorChecks) -> str:
-    """No passage of the corpus may support the claim: none near it names both the claim and what it is about."""
+    """No passage of the corpus may support the claim: none near it names both the claim and what it is about.
+
+    A passage of the corpus as it stands may, of another year or part, if a reader holds that it does not answer the
+    hop.
+    """
+    own = d.id if d.unaltered and case.understands else ""
     asked = query(case.draft, d.target)
     titles = (untagged(case.draft.hops[hop].title) for hop in (d.target, d.hop))
     about = (subject(case.draft, d.target), *titles)
     for hit in await case.context.retriever.search(f"{asked} {d.claim}", TRUTH_DEPTH):
         text = f"{hit.passage.title}\n{hit.passage.text}"
-        if contains(text, d.claim) and any(contains(text, name) for name in about):
+        if contains(text, d.claim) and any(contains(text, name) for name in about) and hit.passage.id != own:
             return f"'{hit.passage.title}' ({hit.passage.id}) names '{d.claim}' and its subject"
-    return ""
+    if not own:
+        return ""
+    try:
+        fits, usage = await check_alternative(asked, d.claim, [d.passage], case.context)
+    except FormatError as error:
+        return f"the reader gave nothing readable ({error})"
+    case.reader += usage
+    return "a reader holds that it truly answers the hop" if fits else ""
 
 
 async def readable(d: Distractor, case: DistractorChecks) -> str:
@@ -218,7 +250,9 @@ async def blind(d: Distractor, case: DistractorChecks) -> str:
     gives a rival answer, as any good distractor must. One that is named every time announces itself, and trains nobody.
     """
     context = case.context
-    others = [hit.passage for hit in await context.retriever.search(query(case.draft, d.hop), OTHERS)]
+    settings = context.config.distractors
+    index = Overlay(context.retriever, [], laid_over(case.draft, [d], settings)[1])
+    others = [hit.passage for hit in await index.search(query(case.draft, d.hop), OTHERS)]
 
     async def reading(sample: int) -> tuple[DetectOutput, Usage]:
         passages = sorted([d.passage, *others], key=lambda passage: sha256(f"{sample}\n{d.id}\n{passage.id}"))

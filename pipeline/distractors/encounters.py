@@ -10,7 +10,19 @@ import orjson
 
 from pipeline.agents.grading import observations, shows
 from pipeline.text.names import contains
-from pipeline.types import Distractor, Draft, Encounter, Message, Outcome, Record, Rollout, ToolCall
+from pipeline.types import (
+    Distractor,
+    Draft,
+    Encounter,
+    Message,
+    Outcome,
+    PolicyMeasurement,
+    Record,
+    Rollout,
+    ToolCall,
+    Verdict,
+)
+from pipeline.types.assessment import WITH_DISTRACTORS
 
 Met = tuple[Rollout, tuple[Encounter, ...]]
 """A rollout among distractors, and those that it was shown."""
@@ -25,6 +37,17 @@ class MisledTurn(NamedTuple):
     resisting: Message
     misled: Message
     agent: str
+    measured: PolicyMeasurement | None = None
+    """What a policy's rollouts are part of."""
+
+
+class Arms(NamedTuple):
+    """Pairs of rollouts of one model on one question: of the same sample, without and with the distractors."""
+
+    pairs: tuple[tuple[Verdict, Rollout, Verdict], ...]
+    """The verdict without them; the rollout with them and its verdict."""
+    measured: PolicyMeasurement | None = None
+    """What a policy's are part of."""
 
 
 def encounters(
@@ -35,16 +58,38 @@ def encounters(
     return tuple(sorted(found, key=lambda met: (met.step, met.distractor)))
 
 
-def contrasts(record: Record) -> Iterator[MisledTurn]:
-    """Among the teacher's rollouts, and among the solver's over the overlay, which begin with another prompt."""
+def arms(record: Record) -> dict[str, Arms]:
+    """The rollouts of a pair without and with its distractors: the solver's under no name, then each policy's under
+    its own."""
+    tried = record.distractor_eval
+    if tried is None:
+        return {}
+    verdicts = tried.without_distractors_verdicts, tried.with_distractors_verdicts
+    found = {"": Arms(tuple(zip(verdicts[0], tried.with_distractors, verdicts[1], strict=True)))}
+    for among in record.measurements:
+        policy = among.policy.removesuffix(WITH_DISTRACTORS)
+        alone = next((one for one in record.measurements if one.policy == policy and not one.order), None)
+        if among.policy != policy and alone:
+            known = {r.sample: v for r, v in zip(alone.rollouts, alone.verdicts, strict=True)}
+            pairs = [(known.get(r.sample), r, v) for r, v in zip(among.rollouts, among.verdicts, strict=True)]
+            found[policy] = Arms(tuple((without, r, v) for without, r, v in pairs if without), among)
+    return found
+
+
+def contrasts(record: Record, policy: str = "") -> Iterator[MisledTurn]:
+    """Among the teacher's rollouts, and among those over the overlay, which begin with another prompt: the solver's,
+    and those of the policy of that name."""
     yield from _contrasts("teacher", [(made.rollout, made.encounters) for made in record.teacher_rollouts])
     draft, tried = record.draft, record.distractor_eval
     if draft and tried:
         pairs = zip(tried.with_distractors, tried.with_distractors_verdicts, strict=True)
         yield from _contrasts("solver", [(r, encounters(draft, tried.used, r, correct=v.correct)) for r, v in pairs])
+        if policy and (arm := arms(record).get(policy)):
+            group = [(r, encounters(draft, tried.used, r, correct=v.correct)) for _, r, v in arm.pairs]
+            yield from _contrasts("policy", group, arm.measured)
 
 
-def _contrasts(agent: str, group: Sequence[Met]) -> Iterator[MisledTurn]:
+def _contrasts(agent: str, group: Sequence[Met], measured: PolicyMeasurement | None = None) -> Iterator[MisledTurn]:
     for rollout, found in group:
         messages = rollout.trajectory.messages
         for met in found:
@@ -52,7 +97,7 @@ def _contrasts(agent: str, group: Sequence[Met]) -> Iterator[MisledTurn]:
                 prompt = messages[: met.cited_at]
                 turns = (_resisting(other, met, prompt) for other in group)
                 if turn := next(filter(None, turns), None):
-                    yield MisledTurn(met, prompt, turn, messages[met.cited_at], agent)
+                    yield MisledTurn(met, prompt, turn, messages[met.cited_at], agent, measured)
 
 
 def _resisting(other: Met, met: Encounter, prompt: tuple[Message, ...]) -> Message | None:
@@ -72,7 +117,7 @@ def _met(draft: Draft, distractor: Distractor, rollout: Rollout, *, correct: boo
         if not met_at and passage.id in call.passage_ids:
             met_at, read = step, call.id
         elif met_at and disproved_at is None and step > met_at:
-            known = distractor.source_id in call.passage_ids
+            known = draft.hops[distractor.hop].passage_id in call.passage_ids
             disproved_at = step if known or _corrects(draft, distractor, text) else None
     if not met_at:
         return None

@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 from pipeline.agents.solver import graded_rollout
 from pipeline.context import RunContext
 from pipeline.distractors.checks import DistractorChecks
+from pipeline.distractors.hard_passages import overlaid
 from pipeline.distractors.kinds import base
 from pipeline.distractors.writing_task import writing_task
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
-from pipeline.retrieval.overlay import Overlay
 from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Rollout, Usage, Verdict, sha256
 from pipeline.types.distractor import Kind
 
@@ -44,10 +44,10 @@ async def evaluate_distractors(
         return None
     ledger.enter("distractors")
     made = before or await written(draft, context)
-    overlaid = replace(context, retriever=Overlay(context.retriever, [d.passage for d in made.used]))
+    over = replace(context, retriever=overlaid(context.retriever, draft, made.used, context.config.distractors))
 
     async def pair(sample: int) -> tuple[Rollout, Verdict, Rollout, Verdict]:
-        return *await graded_rollout(draft, sample, context), *await graded_rollout(draft, sample, overlaid)
+        return *await graded_rollout(draft, sample, context), *await graded_rollout(draft, sample, over)
 
     fields = ("without_distractors", "without_distractors_verdicts", "with_distractors", "with_distractors_verdicts")
     known = zip(*(getattr(made, name) for name in fields), strict=True)
@@ -128,6 +128,8 @@ class _Writing:
         draft, context = self.checks.draft, self.checks.context
         if (task := await writing_task(draft, kind, target, context)) is None:
             return
+        used = (distractor.source_id.rpartition("#")[0] for distractor in self.used)
+        task = task.model_copy(update={"excluded": (*task.excluded, *used)})
         tries, refused = context.config.distractors.tries, list[Distractor]()
         tries = tries if target == len(draft.hops) - 1 else ceil(tries / EARLIER_HOPS)
         for sample in range(tries):
@@ -149,7 +151,10 @@ class _Writing:
         except FormatError:
             self.unwritten.append(kind)
             return ()
-        self.usage += usage
+        if getattr(base.load(kind), "ROLE", "writer") == "reader":
+            self.checks.reader += usage
+        else:
+            self.usage += usage
         made = [await self.checks.check(distractor, last=last) for distractor in distractors[:wanted]]
         if len(made) < wanted:
             self.unwritten.append(kind)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from pipeline.config.ragshaper_settings import TeacherConfig
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.overlay import Overlay, ranked
+from pipeline.retrieval.overlay import IndexChanges, Overlay, ranked
 from pipeline.text import words
 from pipeline.types import Hit, Passage, sha256
 
@@ -24,8 +24,15 @@ from pipeline.types import Hit, Passage, sha256
 class Navigation(Overlay):
     """An overlay for one rollout, which remembers its queries. `key` seeds its random draws."""
 
-    def __init__(self, retriever: Retriever, distractors: Sequence[Passage], settings: TeacherConfig, key: str) -> None:
-        super().__init__(retriever, distractors)
+    def __init__(
+        self,
+        retriever: Retriever,
+        distractors: Sequence[Passage],
+        settings: TeacherConfig,
+        key: str,
+        changes: IndexChanges = IndexChanges(),  # noqa: B008
+    ) -> None:
+        super().__init__(retriever, distractors, changes)
         self._settings, self._key = settings, key
         self._asked: list[str] = []
         self._met = False
@@ -39,7 +46,7 @@ class Navigation(Overlay):
         wanted = min(self._settings.injected, k - 1) if forced else 0
         distractors = ranked(await self.found(query))[:wanted] if wanted > 0 else []
         self._met = bool(distractors)
-        hits = await self._retriever.search(query, k - len(distractors)) + distractors
+        hits = await self.index(query, k - len(distractors)) + distractors
         if distractors:
             chance.shuffle(hits)
         return hits

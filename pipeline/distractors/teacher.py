@@ -15,6 +15,7 @@ from pipeline.config.ragshaper_settings import TeacherConfig
 from pipeline.context import RunContext
 from pipeline.distractors.encounters import encounters
 from pipeline.distractors.evaluate import with_verdict
+from pipeline.distractors.hard_passages import laid_over
 from pipeline.distractors.navigation import Navigation
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
@@ -56,8 +57,8 @@ async def _teacher_rollout(
     settings = context.config.teacher
 
     async def start() -> Rollout:
-        passages = [distractor.passage for distractor in among.used]
-        navigation = Navigation(context.retriever, passages, settings, key)
+        over = laid_over(draft, among.used, context.config.distractors)
+        navigation = Navigation(context.retriever, over[0], settings, key, over[1])
         alike = solver(context.config, context.llm, navigation, context.config.models.of("teacher"))
         teacher = replace(alike, tools=tuple(tool for tool in alike.tools if tool.name != OPEN.name))
         messages = prompts.load("teacher/answer").render("", question=draft.question, searches=teacher.limits.searches)

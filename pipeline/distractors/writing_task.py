@@ -1,6 +1,7 @@
 """What a distractor is written from: a hop, the query that finds it, and wrong answers of the right answer's kind."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from pipeline.context import RunContext
 from pipeline.distractors.entities import asked_nouns, first_sentence, head_nouns, is_dated, is_person, may_live
@@ -54,12 +55,24 @@ async def writing_task(draft: Draft, kind: str, target: int, context: RunContext
         answer=claimed.answer,
         rivals=await rivals(draft, target, retriever) if is_name(claimed.answer) else (),
         style=await style(draft, hop, retriever),
+        answers=(*claimed.spellings, *right_answers(draft, target), *chain(*draft.wanted(target))),
+        excluded=tuple(_documents(draft)),
     )
+
+
+def right_answers(draft: Draft, target: int) -> tuple[str, ...]:
+    """The spellings of the answer of a hop; of the last one those of the question too."""
+    return (draft.hops[target].answer, *(draft.answer_aliases if target == len(draft.hops) - 1 else ()))
+
+
+def _documents(draft: Draft) -> set[str]:
+    """Those that the draft cites."""
+    return {cited.passage_id.rpartition("#")[0] for cited in draft.hops}
 
 
 async def style(draft: Draft, hop: int, retriever: Retriever) -> tuple[Passage, ...]:
     """The best passages that the hop's query finds in documents of which the draft cites none."""
-    cited = {cited.passage_id.rpartition("#")[0] for cited in draft.hops}
+    cited = _documents(draft)
     best: dict[str, Passage] = {}
     for hit in await retriever.search(query(draft, hop), _HITS):
         if hit.passage.document_id not in cited:

@@ -120,7 +120,7 @@ async def enrich(record: Record, context: RunContext) -> Record:
         return record
     distractor_eval = await evaluate_distractors(record.draft, context, record.distractor_eval)
     teacher = await teacher_rollouts(record.draft, distractor_eval, record.key, context, record.teacher_rollouts)
-    measured = await policy_measurements(record, context)
+    measured = await policy_measurements(record.model_copy(update={"distractor_eval": distractor_eval}), context)
     twin = await unanswerable_twin(record.draft, record.key, context, record.twin)
     more = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
     record = record.model_copy(update=more)

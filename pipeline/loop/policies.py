@@ -5,6 +5,7 @@ Acceptance and the run's own difficulty rest on none of it.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import orjson
 
@@ -15,6 +16,7 @@ from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.distractors.evaluate import completed, with_verdict
+from pipeline.distractors.hard_passages import overlaid
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
 from pipeline.loop.checks.closed_book import recalled
@@ -29,6 +31,7 @@ from pipeline.types import (
     Verdict,
     sha256,
 )
+from pipeline.types.assessment import WITH_DISTRACTORS
 
 FIRST = 1000
 """The samples are fresh to a model that has met the question before, as the solver: those of a run stay below."""
@@ -59,19 +62,21 @@ async def policy_measurements(record: Record, context: RunContext) -> tuple[Poli
     A rollout without a verdict is left out (`unmeasured`), and a policy without any.
     """
     ledger.enter(ledger.POLICIES)
-    made = await asyncio.gather(*(measured(record, policy, context) for policy in context.config.models.policies))
-    return (*(one for one in made if one), *(one for one in record.measurements if one.order))
+    asked = context.config.models.policies
+    made = await asyncio.gather(*(measured(record, policy, context) for policy in asked))
+    among = await asyncio.gather(*(_measured_among(record, policy, context) for policy in asked))
+    return (*(one for one in (*made, *among) if one), *(one for one in record.measurements if one.order))
 
 
 def unmeasured(record: Record, context: RunContext) -> bool:
     """Does a policy of the configuration lack a rollout, or its tries from memory?"""
-    found = [_before(record, policy) for policy in context.config.models.policies]
+    policies = context.config.models.policies
+    found = [_before(record, policy) for policy in policies]
+    among = [_before(record, policy + WITH_DISTRACTORS) for policy in policies if _resists(record, context)]
     asked = _recallable(record)
-    return any(
-        one is None
-        or (asked and one.closed_book is None)
-        or not {*_samples(context)} <= {rollout.sample for rollout in one.rollouts}
-        for one in found
+    return any(one is None or (asked and one.closed_book is None) for one in found) or any(
+        one is None or not {*_samples(context)} <= {rollout.sample for rollout in one.rollouts}
+        for one in (*found, *among)
     )
 
 
@@ -91,6 +96,27 @@ async def measured(
         with_verdict(asked), completed(known, _samples(context), lambda sample: make(draft, sample, context, model))
     )
     return measurement(record.key, policy, pairs, closed or next(iter(answered), None), context) if pairs else None
+
+
+async def _measured_among(record: Record, policy: str, context: RunContext) -> PolicyMeasurement | None:
+    """The same samples of the policy with the distractors of the question; None where this is not asked for."""
+    draft, tried = record.draft, record.distractor_eval
+    if draft is None or tried is None or not _resists(record, context):
+        return None
+    name, model = policy + WITH_DISTRACTORS, context.config.models.policies[policy]
+    over = replace(context, retriever=overlaid(context.retriever, draft, tried.used, context.config.distractors))
+    before = _before(record, name)
+    known = zip(before.rollouts, before.verdicts, strict=True) if before else ()
+    pairs = await completed(known, _samples(context), lambda sample: graded_rollout(draft, sample, over, model))
+    if not pairs:
+        return None
+    made = measurement(record.key, policy, pairs, None, context)
+    return made.model_copy(update={"assessment": made.assessment.model_copy(update={"policy": name})})
+
+
+def _resists(record: Record, context: RunContext) -> bool:
+    """Are its distractors to be tried on the policies?"""
+    return context.config.distractors.policies and bool(record.distractor_eval and record.distractor_eval.used)
 
 
 def measurement(

@@ -9,8 +9,11 @@ from pipeline.agents.environment import Environment, environment
 from pipeline.agents.tools import FIND, PAGED_OPEN
 from pipeline.config import RunConfig
 from pipeline.config.environment_settings import EnvironmentConfig
+from pipeline.config.ragshaper_settings import DistractorConfig
+from pipeline.distractors.hard_passages import laid_over
 from pipeline.errors import UsageError
 from pipeline.retrieval.open_retriever import open_retriever
+from pipeline.retrieval.overlay import IndexChanges
 from pipeline.run import prepare, read
 from pipeline.serve.retrieval_app import Overlays, Served
 from pipeline.store.journal import Journal
@@ -57,21 +60,22 @@ def of_run(folder: Path) -> Served:
         raise UsageError(f"the corpus '{config.corpus.name}' has changed since {folder} was made; restore its texts")
     if served.engine != config.retrieval.identity:
         raise UsageError(f"{folder} was made with {config.retrieval.identity}, but only {served.engine} starts here")
-    return served._replace(fixed=True, overlays=overlays(folder))
+    return served._replace(fixed=True, overlays=overlays(folder, config.distractors))
 
 
-def overlays(folder: Path) -> Overlays:
+def overlays(folder: Path, settings: DistractorConfig) -> Overlays:
     """The distractors of a run's pairs by their `id` in the data set, read on demand."""
     journal = Journal(folder / "journal", run=read(folder).identity)
 
     @lru_cache(maxsize=4096)
-    def passages(question_id: str) -> tuple[Passage, ...]:
+    def over(question_id: str) -> tuple[list[Passage], IndexChanges]:
         if question_id not in journal.entries:
             raise UsageError(f"this run has no question '{question_id}'; it is the column `id` of its data set")
-        distractor_eval = journal.read(question_id).distractor_eval
-        return tuple(d.passage for d in distractor_eval.distractors if d.used) if distractor_eval else ()
+        record = journal.read(question_id)
+        tried, draft = record.distractor_eval, record.draft
+        return laid_over(draft, tried.used, settings) if tried and draft else ([], IndexChanges())
 
-    return passages
+    return over
 
 
 def read_environment(file: Path) -> Environment:

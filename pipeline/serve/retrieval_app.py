@@ -25,7 +25,7 @@ from pipeline.agents.parse import parse as parse_arguments
 from pipeline.agents.tools import AnswerArguments
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.overlay import Overlay
+from pipeline.retrieval.overlay import IndexChanges, Overlay
 from pipeline.retrieval.passage_texts import search_r1, unquoted
 from pipeline.serve.http_server import JsonRoute
 from pipeline.types import Call, Data, Hit, Passage, ToolCall
@@ -37,8 +37,9 @@ MOST_HITS = 1000
 MOST_QUERIES = 10_000
 MOST_SCORED = 1 << 22
 """Of one request for scores: its queries times the characters of its texts."""
-Overlays = Callable[[str], Sequence[Passage]]
-"""The id of a question → the passages that lie over the index for it alone. Raises UsageError."""
+Overlays = Callable[[str], tuple[Sequence[Passage], IndexChanges]]
+"""The id of a question → the passages that lie over the index for it alone, and what changes in the index. Raises
+UsageError."""
 _Id = Annotated[str, Field(max_length=200)]
 
 
@@ -197,9 +198,8 @@ class _Service:
             return self._served.retriever, {}
         if self._served.overlays is None:
             raise HTTPException(400, "no overlays are served here: leave question_id out, or serve the run with them")
-        passages = self._served.overlays(question_id)
-        over = Overlay(self._served.retriever, passages) if passages else self._served.retriever
-        return over, {passage.shown_id: passage for passage in passages}
+        passages, changes = self._served.overlays(question_id)
+        return Overlay(self._served.retriever, passages, changes), {passage.shown_id: passage for passage in passages}
 
 
 def _document(hit: Hit, request: RetrieveRequest) -> dict[str, Any]:

@@ -12,6 +12,8 @@ DEMO_MODELS = ("embedded", "embedded-weak")
 """The names of the demo model in its two strengths."""
 DEMO_NOTE = "made with the demo model: these figures describe the pipeline, not the quality of the data"
 """Stands wherever a figure of such a run does."""
+WITH_DISTRACTORS = "/distractors"
+"""Ends the name under which a policy is measured with the distractors of a question in the index; no name holds it."""
 KNOWN_TRIES = 3
 """From memory, at least: what most of one or two tries gave may be luck."""
 
@@ -26,7 +28,8 @@ class Assessment(Data):
     """One model on one question, over fresh rollouts in one environment."""
 
     policy: str = ""
-    """Which of the models to be trained it is, by its name in `models.policies`; empty: the run's own solver."""
+    """Which of the models to be trained it is, by its name in `models.policies`; empty: the run's own solver. A name
+    that ends in WITH_DISTRACTORS: that policy among the distractors of the question."""
     model: str = Field(validation_alias=AliasChoices("model", "solver"))
     retriever: str
     k: int

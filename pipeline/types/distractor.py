@@ -1,4 +1,4 @@
-"""Synthetic passages that mislead a careless reader of one question, and how rollouts fared among them."""
+"""Passages that mislead a careless reader of one question, and how rollouts fared among them."""
 
 from enum import StrEnum
 
@@ -35,7 +35,7 @@ class DistractorCheck(Data):
 
 
 class Distractor(Data):
-    """One synthetic passage of one question's overlay, used or rejected."""
+    """One passage of one question's overlay, used or rejected: written, altered, or one of the corpus as it stands."""
 
     kind: str
     title: str
@@ -43,7 +43,8 @@ class Distractor(Data):
     hop: int
     """Index of the hop whose search is to meet it."""
     source_id: str
-    """The passage of the corpus that it competes with: the hop's own."""
+    """The passage of the corpus that it is written against, the hop's own; or else the one that it is, or was before it
+    was altered."""
     source_sha256: str
     date: IfKnown = ""
     source: IfKnown = ""
@@ -52,7 +53,7 @@ class Distractor(Data):
     """The wrong answer of hop `target` that it suggests; a verbatim part of `text`."""
     mark: str
     """The words that limit the claim: a verbatim part of title or text (another year, a part, a guess, an opinion) that
-    the source does not hold. Empty where the run asks for outright ones."""
+    the source does not hold. Empty where the run asks for outright ones, and of a passage of the corpus."""
     blind: tuple[bool, ...] = ()
     """For each blind reading, whether the reader named it as the passage that was written for a test."""
     checks: tuple[DistractorCheck, ...] = ()
@@ -64,8 +65,16 @@ class Distractor(Data):
         return self.hop + (self.kind == Kind.FALSE_SHORTCUT)
 
     @property
+    def unaltered(self) -> bool:
+        """Is it the passage of the corpus, of which no word was changed?"""
+        return sha256(self.text) == self.source_sha256
+
+    @property
     def id(self) -> str:
-        """The id of its passage: a hash of what it says, so that the same text is the same passage."""
+        """The id of its passage: that of the corpus, or a hash of what it says, so that the same text is the same
+        passage."""
+        if self.unaltered:
+            return self.source_id
         content = f"{self.kind}\n{self.source_id}\n{self.title}\n{self.text}"
         return f"{SYNTHETIC}{sha256(content)[:16]}#0"
 
@@ -84,7 +93,7 @@ class Distractor(Data):
         start = len(self.title) + 1
         return Passage(
             id=self.id,
-            document_id=self.id.removesuffix("#0"),
+            document_id=self.id.rpartition("#")[0],
             title=self.title,
             text=self.text,
             start=start,

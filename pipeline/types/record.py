@@ -191,8 +191,9 @@ class Record(Data):
     assessments: tuple[Assessment, ...] = ()
     """That of the run's own solver, where there were rollouts; `measurements` hold those of the policies."""
     measurements: tuple[PolicyMeasurement, ...] = ()
-    """Of an accepted pair one for each of `models.policies`; then those of `digsite remeasure`, the latest last, which
-    are kept beside the journal and joined on reading."""
+    """Of an accepted pair one for each of `models.policies`, and where that is asked for another of the same samples
+    with the distractors (WITH_DISTRACTORS); then those of `digsite remeasure`, the latest last, which are kept beside
+    the journal and joined on reading."""
     forks: tuple[Fork, ...] = ()
     """What `digsite branch` found afterwards: kept beside the journal, and joined to the record on reading."""
 

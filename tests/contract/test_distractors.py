@@ -3,9 +3,10 @@
 import asyncio
 from dataclasses import replace
 
+import orjson
 import pytest
 
-from pipeline import config, registry
+from pipeline import config, prompts, registry
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.demo.role_dispatch import DemoModel
@@ -13,7 +14,7 @@ from pipeline.distractors.checks import DistractorChecks
 from pipeline.distractors.kinds import base
 from pipeline.distractors.writing_task import writing_task
 from pipeline.errors import FormatError
-from pipeline.llm.base import LLM
+from pipeline.llm.base import LLM, Request
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.text import contains
 from pipeline.types import AnswerType, Distractor, Draft, Message, Usage
@@ -72,6 +73,20 @@ def answering(context: RunContext, text: str) -> RunContext:
     return replace(context, llm=model)
 
 
+def saying(kind: str, said: str, text: str, context: RunContext) -> RunContext:
+    """A model that says this; for a kind that chooses among passages, the text for the first of them."""
+
+    def play(request: Request) -> Message:
+        inputs = prompts.unfence(request.messages[-1].content) or {}
+        first = {"passage_id": inputs["passages"][0]["id"], "claim": text}
+        if kind == "altered":
+            first |= {"span": inputs["passages"][0]["text"], "replacement": text, "mark": text}
+        return Message(role="assistant", content=orjson.dumps(first).decode())
+
+    own = hasattr(base.load(kind), "write")
+    return replace(context, llm=ScriptedLLM(play)) if own else answering(context, said)
+
+
 def test_the_papers_kinds_are_modules() -> None:
     assert set(Kind) <= set(KINDS)
 
@@ -114,7 +129,7 @@ def test_text_of_a_model_is_data(kind: str, draft: Draft, context: RunContext) -
     for start in range(0, len(HOSTILE), 4):
         passages = tuple(base.WrittenPassage(title=t, text=t, claim=t, mark=t) for t in HOSTILE[start : start + 4])
         said = base.WriteOutput(passages=passages).model_dump_json()
-        for distractor in written(kind, draft, answering(context, said))[0]:
+        for distractor in written(kind, draft, saying(kind, said, HOSTILE[start], context))[0]:
             assert not asyncio.run(DistractorChecks(draft, context).check(distractor)).used
 
 

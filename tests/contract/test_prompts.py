@@ -11,7 +11,7 @@ from jinja2 import Environment
 from pipeline import prompts
 from pipeline.agents import judge, readers, tools
 from pipeline.distractors import checks
-from pipeline.distractors.kinds import base
+from pipeline.distractors.kinds import altered, base, hard_negative
 from pipeline.loop import unanswerable
 from tests.hostile import HOSTILE
 from tests.rules.source import Source, called, tree
@@ -25,6 +25,8 @@ OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, to
     readers.ABSENT,
     unanswerable.CHANGE,
     checks.DETECT,
+    hard_negative.CHOOSE,
+    altered.ALTER,
     *("trace", "skip", "commit", "complete", "grade"),
 }
 BOUNDARY = "0123456789abcdef"

@@ -13,11 +13,11 @@ from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.open_retriever import kinds, open_retriever
-from pipeline.retrieval.overlay import Overlay
+from pipeline.retrieval.overlay import IndexChanges, Overlay
 from pipeline.types import Distractor, Passage
 from pipeline.types.distractor import Kind
 from tests.encoders import Asked
-from tests.shelf import InMemory, synthetic
+from tests.shelf import InMemory, Shelf, passage, synthetic
 
 DEPTH = 10
 
@@ -137,3 +137,29 @@ async def test_an_agent_sees_ids_of_one_shape(tiny: Corpus) -> None:
     assert mine.document_id + "#0" == mine.id
     assert len(mine.shown_id) == len(tiny.passages[0].shown_id)
     assert "synthetic" not in mine.shown_id
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_what_is_lifted_stands_among_the_hits_once_and_pushes_out_no_evidence(data: st.DataObject) -> None:
+    passages = [passage(f"p{n}", f"T{n}", " ".join(["word"] * (9 - n % 9))) for n in range(12)]
+    ids, k = [one.id for one in passages], data.draw(st.integers(1, 6))
+    lifted = data.draw(st.frozensets(st.sampled_from(ids), max_size=2))
+    hidden = data.draw(st.frozensets(st.sampled_from(ids), max_size=2)) - lifted
+    shelf, above = Shelf(*passages), data.draw(st.booleans())
+    natural = [hit.passage.id for hit in asyncio.run(shelf.search("word", 50)) if hit.passage.id not in hidden]
+    kept = data.draw(st.frozensets(st.sampled_from(natural[:k]), max_size=2)) - lifted
+    overlay = Overlay(shelf, [], IndexChanges(lifted, hidden, kept, above))
+    hits = asyncio.run(overlay.search("word", k))
+    found = [hit.passage.id for hit in hits]
+    assert len(found) == len(set(found)) == min(k, len(natural))
+    assert hidden.isdisjoint(found)
+    if len(lifted) + len(kept) <= k:
+        assert lifted | kept <= {*found}
+    if above:
+        assert {*found[: min(k, len(lifted))]} <= lifted
+    others = [one for one in natural if one not in lifted and one in found]
+    assert others == [one for one in found if one not in lifted]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    index = [hit.passage.id for hit in asyncio.run(overlay.index("word", k))]
+    assert index == [one for one in natural if one not in lifted][:k]

@@ -11,6 +11,7 @@ from pipeline.config import RunConfig, build
 from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.corpus import jvm
 from pipeline.errors import RetrievalError, UsageError
+from pipeline.retrieval.overlay import IndexChanges
 from pipeline.run import resume
 from pipeline.serve import open_served
 from pipeline.store.files import write_json
@@ -94,9 +95,11 @@ def test_the_distractors_of_a_run_are_those_that_were_used(run: Path) -> None:
         journal.append(bare, "1")
     overlays = open_served.of_run(run).overlays
     assert overlays
-    (passage,) = overlays(record.key)
+    (passage,), changes = overlays(record.key)
+    assert not (changes.lifted)
+    assert not (changes.hidden)
     assert passage.id.startswith(SYNTHETIC)
-    assert overlays(bare.key) == ()
+    assert overlays(bare.key) == ([], IndexChanges())
     with pytest.raises(UsageError, match="this run has no question 'nosuch'"):
         overlays("nosuch")
 

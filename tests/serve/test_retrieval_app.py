@@ -19,6 +19,7 @@ from pipeline.llm.base import Completion, Finish
 from pipeline.retrieval.engines import bm25
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.engines.lucene import LuceneRetriever
+from pipeline.retrieval.overlay import IndexChanges
 from pipeline.serve.http_server import create_app
 from pipeline.serve.retrieval_app import MOST_PASSAGES, Served, router
 from pipeline.types import Message, ToolCall, Usage
@@ -120,7 +121,7 @@ def test_what_is_served_is_said(ask: Ask, served: Served) -> None:
 
 def test_a_question_sees_its_own_overlay_and_no_other(ask: Ask, served: Served) -> None:
     own = passage("synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940.")
-    over = served._replace(overlays=lambda question: [own] if question == "q1" else [])
+    over = served._replace(overlays=lambda question: ([own] if question == "q1" else [], IndexChanges()))
 
     def seen(**body: Any) -> tuple[bool, bool]:
         query = "When did the Kessel Bridge of Ostrand open?"
@@ -135,11 +136,27 @@ def test_a_question_sees_its_own_overlay_and_no_other(ask: Ask, served: Served) 
     assert post(ask, over, "/call", **look, question_id="q2").json()["content"].startswith("Error: No search")
 
 
+def test_a_question_finds_passages_of_the_index_otherwise_than_others_do(ask: Ask, served: Served) -> None:
+    query = "When did the Kessel Bridge of Ostrand open?"
+    first, *_, last = [hit.passage for hit in asyncio.run(served.retriever.search(query, 9))]
+    changes = IndexChanges(lifted=frozenset([last.id]), hidden=frozenset([first.id]), above=True)
+    over = served._replace(overlays=lambda question: ([], changes if question == "q1" else IndexChanges()))
+
+    def shown(question: str) -> list[str]:
+        call = {"name": "search", "arguments": {"query": query}, "question_id": question}
+        return list(post(ask, over, "/call", **call).json()["shown"])
+
+    assert (shown("q1")[0], first.shown_id in shown("q1")) == (last.shown_id, False)
+    assert (shown("q2")[0], last.shown_id in shown("q2")) == (first.shown_id, False)
+    look = {"name": "open", "arguments": {"passage_id": last.shown_id}, "shown": [last.shown_id]}
+    assert last.text[:40] in post(ask, over, "/call", **look, question_id="q1").json()["content"]
+
+
 @pytest.mark.parametrize("scores", [True, False])
 def test_no_id_tells_a_distractor_from_a_passage_of_the_corpus(ask: Ask, served: Served, scores: bool) -> None:
     """Nor a question that has some from one that has none; a client without a question sees the corpus's own ids."""
     own = passage("synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940.")
-    over = served._replace(overlays=lambda question: [own] if question == "q1" else [])
+    over = served._replace(overlays=lambda question: ([own] if question == "q1" else [], IndexChanges()))
     query = "When did the Kessel Bridge of Ostrand open?"
 
     def ids(**body: Any) -> list[str]:

@@ -22,6 +22,9 @@ class DistractorKind(Protocol):
     SKIPPED_HOPS: int
     """Hops that the claim leaps over: 0 for a wrong answer to the hop that finds the passage."""
 
+    # May have besides: `write`, in place of the writer's prompt (as `write` below, without the kind), and `ROLE`, which
+    # is the role that `write` asks, where that is not the writer.
+
 
 class WrittenPassage(Data):
     """One passage as the writer states it; `claim` and `mark` are verbatim parts of it."""
@@ -52,6 +55,10 @@ class WritingTask(Data):
     """Passages about other things of the answer's kind: their titles are wrong answers that sound right."""
     style: tuple[Passage, ...] = ()
     """What the query finds in other documents: the company that the distractor has to fit in."""
+    answers: tuple[str, ...] = ()
+    """All spellings of the right answer."""
+    excluded: tuple[str, ...] = ()
+    """Documents that a passage of the corpus must not come from: those that the draft cites or a distractor uses."""
 
 
 def load(kind: str) -> DistractorKind:
@@ -61,10 +68,13 @@ def load(kind: str) -> DistractorKind:
 async def write(
     kind: str, task: WritingTask, context: RunContext, sample: int, refused: Sequence[Distractor] = ()
 ) -> tuple[list[Distractor], Usage]:
-    """One try of the writer, with the kind's own prompt. `refused` holds what the tries before it gave.
+    """One try of the kind's own `write`, or of the writer with the kind's own prompt. `refused` holds what the tries
+    before it gave.
 
     Raises FormatError where its output cannot be read.
     """
+    if own := getattr(load(kind), "write", None):
+        return cast(tuple[list[Distractor], Usage], await own(task, context, sample, refused))
     messages = context.prompt(
         f"distractor/{kind}",
         kind=kind,
@@ -76,7 +86,7 @@ async def write(
         rivals=[rival.title for rival in task.rivals],
         style=[passage.model_dump(include=_SHOWN) for passage in task.style],
         outright=context.config.distractors.outright,
-        refused=[_refused(distractor) for distractor in refused],
+        refused=list(map(as_refused, refused)),
     )
     writer = context.config.models.of("writer")
     output, usage = await structured(context.llm, writer, messages, WRITE, WriteOutput, sample=sample)
@@ -98,6 +108,7 @@ async def write(
     return distractors, usage
 
 
-def _refused(distractor: Distractor) -> dict[str, str]:
+def as_refused(distractor: Distractor) -> dict[str, str]:
+    """A refused one as its author is shown it."""
     said = distractor.model_dump(include={"title", "text", "claim"})
     return {**said, "why": f"{distractor.reason}: {distractor.checks[-1].detail}"}

@@ -162,10 +162,12 @@ def completion(
     return {**turns, **provenance(record, [*texts, tools], measured=measured)}
 
 
-def preference(record: Record, texts: list[str], tools: str) -> dict[str, Any]:
+def preference(
+    record: Record, texts: list[str], tools: str, measured: PolicyMeasurement | None = None
+) -> dict[str, Any]:
     """The columns of PREFERENCE and PROVENANCE; `texts` end with the chosen turn and the rejected one."""
     turns = {"prompt": texts[:-2], "chosen": texts[-2:-1], "rejected": texts[-1:]}
-    return {**turns, "tools": tools, **provenance(record, [*texts, tools])}
+    return {**turns, "tools": tools, **provenance(record, [*texts, tools], measured=measured)}
 
 
 def conversations(

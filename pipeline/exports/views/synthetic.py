@@ -1,8 +1,9 @@
 """`synthetic`: the distractors of every question, as passages; to train with them in the index.
 
-Every passage here was written to mislead and is false in part: `synthetic` marks each row. They belong to the overlay
-of their own question, `question_id`, and must enter no index that other questions search. `shown_id` is the id that
-the observations of the trajectories show; nothing there tells them from real passages.
+A passage that is `synthetic` was written or altered to mislead and is false in part. It belongs to the overlay of its
+own question, `question_id`, and must enter no index that other questions search. One that is not is a passage of the
+corpus as it stands, which a search for its question brings up. `shown_id` is the id that the observations of the
+trajectories show; nothing there tells them from other passages.
 """
 
 from pipeline.agents.environment import Environment
@@ -11,7 +12,7 @@ from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 _COLUMNS, row = projection(
-    synthetic=(bool, lambda record, distractor: True),
+    synthetic=(bool, lambda record, distractor: not distractor.unaltered),
     question_id=(str, lambda record, distractor: record.key),
     passage_id=(str, lambda record, distractor: distractor.id),
     shown_id=(str, lambda record, distractor: distractor.passage.shown_id),
@@ -23,7 +24,7 @@ _COLUMNS, row = projection(
     mark=(str, lambda record, distractor: distractor.mark),
     blind_readings=(int, lambda record, distractor: len(distractor.blind)),
     blind_named=(int, lambda record, distractor: sum(distractor.blind)),
-    competes_with=(str, lambda record, distractor: distractor.source_id),
+    competes_with=(str, lambda record, distractor: record.draft.hops[distractor.hop].passage_id),
     licence=(str, lambda record, distractor: record.lineage.licence),
     trainable=(bool, lambda record, distractor: record.lineage.trainable),
     run=(str, lambda record, distractor: record.lineage.run),

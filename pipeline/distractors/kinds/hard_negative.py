@@ -1,0 +1,37 @@
+"""`hard_negative`: a passage of the corpus as it stands, from deep in the hits of the hop, with a rival answer."""
+
+from collections.abc import Sequence
+
+from pipeline.agents.readers import read
+from pipeline.agents.tools import shown
+from pipeline.context import RunContext
+from pipeline.distractors.hard_passages import candidates, distractor
+from pipeline.distractors.kinds.base import WritingTask
+from pipeline.types import Data, Distractor, Usage
+
+PASSAGES = 1
+SKIPPED_HOPS = 0
+ROLE = "reader"
+CHOOSE = "choose"
+
+
+class ChooseOutput(Data):
+    """`reason` stands first, so that a model compares before it chooses."""
+
+    reason: str = ""
+    passage_id: str
+    claim: str
+
+
+async def write(
+    task: WritingTask, context: RunContext, sample: int, refused: Sequence[Distractor]
+) -> tuple[list[Distractor], Usage]:
+    """The passage that a reader chooses, with the claim that it copies; nothing where none will do."""
+    found = await candidates(task, context, refused)
+    if not found:
+        return [], Usage()
+    passages = list(map(shown, found))
+    messages = context.prompt("hard_passage/hard_negative", asked=task.asked, answer=task.answer, passages=passages)
+    output, _, usage = await read(messages, CHOOSE, ChooseOutput, context, sample)
+    chosen = [passage for passage in found if passage.shown_id in output.passage_id]
+    return [distractor("hard_negative", task, passage, claim=output.claim) for passage in chosen[:1]], usage
