@@ -22,9 +22,12 @@ from pipeline.types import Message, sha256
 
 ROOT = folder("prompts")
 IN_BAND = {
-    name: f"{name}_in_band" for name in ("generator/propose", "generator/walk", "refiner/revise", "refiner/walk")
+    name: f"{name}_in_band"
+    for name in ("generator/propose", "generator/walk", "refiner/revise", "refiner/walk", "refiner/harden")
 }
 """What an author is told in place of a prompt where a solve rate is a target."""
+HARDENING = ("generator/ground", "refiner/harden", IN_BAND["refiner/harden"])
+"""What the authors are told of a question that somebody brings."""
 WRITE_IN = "language/_write"
 """What whoever writes is told of the language of a corpus that is not in English."""
 _WRITERS = re.compile(r"generator/|refiner/|composer/|curator/|end/search|twin/change|distractor/")

@@ -168,6 +168,11 @@ class RunConfig(Data):
         """Does a draft begin with walks over the links of the corpus? Then pairs rest on these."""
         return self.strategy == "walk"
 
+    @property
+    def hardens(self) -> bool:
+        """Does it start from questions that somebody brings?"""
+        return bool(self.questions.file)
+
     def answer_notes(self) -> tuple[str, ...]:
         """What whoever answers is told of answers that are no short span."""
         return tuple(f"{kind.value}/_answer" for kind in self.answer_types if not kind.plain)
@@ -196,6 +201,7 @@ class RunConfig(Data):
             tree["links"] = {**self.links.model_dump(mode="json"), "code": links_code()}
         if self.questions == QuestionsConfig():
             del tree["questions"]
+        tree.get("questions", {}).pop("file", None)
         tree["models"] = self.models.digested()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if self._may_ask(name)}
         special = [kind.value for kind in self.answer_types if not kind.plain]
@@ -209,9 +215,11 @@ class RunConfig(Data):
         return tree
 
     def _may_ask(self, prompt: str) -> bool:
-        """Not that of walks, of a kind of distractor beyond the shipped ones, of a type of answer, of twins or of a
-        target, that is not asked for: to add one changes no run."""
+        """Not that of walks, of questions to harden, of a kind of distractor beyond the shipped ones, of a type of
+        answer, of twins or of a target, that is not asked for: to add one changes no run."""
         if prompt.partition("/")[2].startswith("walk") and not self.walks:
+            return False
+        if prompt in prompts.HARDENING and not self.hardens:
             return False
         if prompt in prompts.IN_BAND.values():
             return self.solve_rate is not None

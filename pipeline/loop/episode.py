@@ -15,7 +15,7 @@ from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
-from pipeline.loop import assess, solve_rates, tries
+from pipeline.loop import assess, harden, solve_rates, tries
 from pipeline.loop.acceptance import outcome
 from pipeline.loop.checks.alternatives import agreed, alternatives
 from pipeline.loop.examine import examine
@@ -33,7 +33,7 @@ NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, messa
 
 async def run_seed(seed: Seed, context: RunContext) -> Record:
     """Run one seed to its end. Raises ProviderError or RetrievalError for a fault outside: the seed is still owed."""
-    strategy = cast(Strategy, load("strategies", context.config.strategy))
+    strategy = cast(Strategy, harden if context.config.hardens else load("strategies", context.config.strategy))
     context = replace(context, memory=SeedMemory())
     rounds, confirmed, measured = list[Round](), list[GradedRollout](), list[GradedRollout]()
     try:
