@@ -10,7 +10,7 @@ from pipeline.config import RunConfig
 from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.sided import Sided
-from pipeline.types import Draft, Finding, Lineage, Message, Probe, sha256
+from pipeline.types import Draft, Finding, Given, Lineage, Message, Probe, sha256
 
 if TYPE_CHECKING:
     from pipeline.links.walks import Walks
@@ -42,6 +42,8 @@ class RunContext:
     """What the audit searches beside `retriever`, by name."""
     walks: Mapping[str, "Walks"] = field(default_factory=dict)
     """Those of each side of the split, where the strategy begins with one."""
+    given: Mapping[str, Given] = field(default_factory=dict)
+    """The questions that somebody brings, by the ids of their seeds' passages; none where seeds are passages."""
     memory: SeedMemory = field(default_factory=SeedMemory)
 
     @property
@@ -55,8 +57,9 @@ class RunContext:
         return sha256(f"{self.lineage.corpus_fingerprint}:{self.config.seed}")[:16]
 
     def side(self, name: Literal["train", "eval"]) -> Retriever:
-        """The corpus as the generator of that side sees it: only the documents of its own split."""
-        return Sided(self.retriever, name)
+        """The corpus as the generator of that side sees it: only the documents of its own split. All of it where
+        somebody brings the questions, whose evidence lies where it lies."""
+        return self.retriever if self.config.hardens else Sided(self.retriever, name)
 
     def prompt(self, name: str, **inputs: Any) -> tuple[Message, ...]:
         """The messages of a prompt; of an author's, where a solve rate is a target, the form that says so; of whoever

@@ -94,6 +94,27 @@ class ProposeArguments(Data):
     """Lists only."""
 
 
+class GroundArguments(Data):
+    """The evidence of a question that is given with its answer."""
+
+    hops: tuple[ProposedHop, ...] = Field(
+        description="One for each step of the question as it stands, in order; none if the corpus does not state it."
+    )
+
+
+Operator = Literal["category", "range", "meta_attribute", "paraphrase", "arithmetic", "link"]
+
+
+class RewriteArguments(GroundArguments):
+    """The question in other words; its answer stays."""
+
+    question: str = Field(description="One to three sentences that stand by themselves; empty to give up.")
+    operator: Operator = Field(description="The one operator that was applied, or taken back.")
+    hops: tuple[ProposedHop, ...] = Field(
+        description="The evidence of the new wording, one hop for each step, in order; the last gives the same answer."
+    )
+
+
 class ComposeArguments(ProposeArguments):
     negative_aspect: tuple[NegativeAspect, ...] = Field(
         (), description="What in the passages a careless reader would take for the answer."
@@ -150,6 +171,8 @@ LINKS = _tool("links", "List what else in the corpus holds the phrases of a pass
 ANSWER = _tool("answer", "Give the final answer: a short span, without a sentence around it.", AnswerArguments)
 PROPOSE = _tool("propose", "Propose the question with its answer and the evidence of every hop.", ProposeArguments)
 REVISE = _tool("revise", "Replace the draft by a better one, with its answer and evidence.", ProposeArguments)
+GROUND = _tool("ground", "Give the evidence of every hop of the question as it stands.", GroundArguments)
+REWRITE = _tool("rewrite", "Replace the wording by one with the same answer, with its evidence.", RewriteArguments)
 EXPLORE = _tool("explore", "Take the next action of this path, and say what for.", ExploreArguments)
 COMPOSE = _tool("compose", "Give the question with its answer and the evidence of every hop.", ComposeArguments)
 CHECK = "check"
@@ -179,6 +202,7 @@ SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
 GENERATOR_TOOLS = (SEARCH, OPEN, _check(PROPOSE.name), PROPOSE)
 REFINER_TOOLS = (SEARCH, OPEN, _check(REVISE.name), REVISE)
 WALK_TOOLS, WALK_REFINER_TOOLS = (LINKS, *GENERATOR_TOOLS), (LINKS, *REFINER_TOOLS)
+GROUND_TOOLS, REWRITE_TOOLS = (SEARCH, OPEN, GROUND), (SEARCH, OPEN, _check(REWRITE.name), REWRITE)
 COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE.name), COMPOSE)
 _ANY: dict[str, type[Data]] = {
     PROPOSE.name: AnyProposeArguments,
@@ -194,7 +218,7 @@ def solver_tools(settings: EnvironmentConfig) -> tuple[Tool, ...]:
 
 def for_answers(tools: Sequence[Tool], kind: AnswerType) -> tuple[Tool, ...]:
     """An author's tools, which take a draft whose answer is of that type."""
-    if kind.plain:
+    if kind.plain or tools[-1].name not in _ANY:
         return tuple(tools)
     last = tools[-1].model_copy(update={"parameters": schema_of(_ANY[tools[-1].name])})
     return (*tools[:-1], last)

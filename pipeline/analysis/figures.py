@@ -27,8 +27,8 @@ ASKED = {
     asked: role
     for role, names in {
         "curator": "explore",
-        "generator": "propose compose",
-        "refiner": "revise",
+        "generator": "propose compose ground",
+        "refiner": "revise rewrite",
         "solver": "answer",
         "teacher": "teach",
         "policy": "policies",
@@ -131,6 +131,9 @@ class Figures(Data):
     """Candidates that fresh rollouts confirmed, at or above the target."""
     shortened: Share = Field(Share(part=0, whole=0), exclude_if=lambda share: not share.whole)
     """Of the seeds whose last draft the shortcut seeker tried, those where it found a shortcut."""
+    hardened: tuple[Count, ...] = Field((), exclude_if=lambda found: not found)
+    """Of the accepted questions that somebody brought: `given` those that stand as they were, the others by the
+    operator that last rewrote them."""
     missing: tuple[Count, ...]
     """Accepted pairs that lack rollouts of an optional stage, by stage."""
     distractors: tuple[DistractorFigures, ...]
@@ -201,6 +204,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         one_search=tuple(one_search(accepted)),
         confirmed=Share(part=confirmed, whole=fresh),
         shortened=Share(part=shortened, whole=tried),
+        hardened=counted(accepted.filter(pl.col("strategy") == "harden"), "family"),
         missing=counted(accepted.explode("missing").drop_nulls("missing"), "missing"),
         distractors=tuple(harm.pop("")),
         policy_distractors=tuple(chain(*harm.values())),

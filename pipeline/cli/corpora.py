@@ -17,7 +17,7 @@ from pipeline.corpus import manifest
 from pipeline.corpus.unread import in_words
 
 if TYPE_CHECKING:
-    from pipeline.run.measuring import GoldQuestion
+    from pipeline.run.gold_questions import GoldQuestion
 
 HELP = "List the corpora, or show what is in one."
 corpus = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=HELP, short_help=HELP)
@@ -135,11 +135,11 @@ class Measure(options.ModelOptions, options.CorpusOptions):
     json: options.Json = False
 
     def __call__(self) -> None:
-        from pipeline.run import api, measuring
+        from pipeline.run import api, gold_questions
 
         asked = list(dict.fromkeys(self.retriever or ()))
         config = self.settings(retriever=asked[0] if asked else None)
-        questions = measuring.read(self.file)[: self.limit]
+        questions = gold_questions.read(self.file)[: self.limit]
         answered = all(question.answer for question in questions)
         if not answered:
             console.message("the questions have no answers: only what one search finds of their documents is measured")

@@ -1,13 +1,14 @@
-"""The commands that make pairs: `generate`, `resume`, `preview`."""
+"""The commands that make pairs: `generate`, `harden`, `resume`, `preview`."""
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from pipeline.cli import console, options, terminal
 from pipeline.cli.progress import Progress
@@ -50,6 +51,27 @@ class Generate(options.RunOptions):
         if self.no_flow and config.how.engine != "local":
             raise UsageError(f"--engine {config.how.engine} needs Prefect: leave out --no-flow")
         return _run(partial(api.generate, config), config, None if self.no_flow else self.ctx.obj, as_json=self.json)
+
+
+@dataclass(kw_only=True)
+class Harden(Generate):
+    """Make the questions of FILE harder with the same answers: a run over CORPUS, which the same command continues."""
+
+    file: Annotated[
+        Path,
+        Argument(
+            metavar="FILE",
+            help="A file or folder of questions with answers, as for 'measure', or hf:ORG/NAME. Each is tried once, "
+            "unless --seeds or --pairs says otherwise.",
+        ),
+    ]
+
+    def settings(self, **fixed: Any) -> RunConfig:
+        from pipeline.run.given_questions import hardening
+
+        if self.strategy:
+            raise UsageError("harden begins with the questions of FILE: leave out --strategy")
+        return hardening(super().settings(**fixed), self.file)
 
 
 def resume(

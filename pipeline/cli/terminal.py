@@ -28,6 +28,8 @@ def pair(record: Record) -> Iterator[Text | Padding]:
     if record.draft is None:
         yield text("  no question came of it")
         return
+    if record.original not in ("", record.draft.question):
+        yield _in(text(f"was  {record.original}  (rewritten: {record.draft.family})", style="dim"), 2)
     yield from _draft(record.draft)
 
 

@@ -15,6 +15,8 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pipeline import prompts
 from pipeline.config import address, toml
 from pipeline.config.config_errors import config_error
+from pipeline.config.corpus_name import ADDRESSED as ADDRESSED
+from pipeline.config.corpus_name import identity, slug
 from pipeline.config.derived_limits import derive_limits
 from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.gates import GateConfig
@@ -37,9 +39,6 @@ from pipeline.types.distractor import Kind
 
 LOCAL_SEEDS = 8
 """Seeds at work at once where no endpoint is asked."""
-ADDRESSED = re.compile(r"(hf|lucene):(.*)", re.DOTALL)
-"""A corpus whose reader is asked for by name, and the address that this reader takes."""
-_FORMAT = re.compile(r"\.(?:jsonl|ndjson|json|csv|tsv|parquet)(?:\.(?:gz|bz2|zst|xz))?$", re.IGNORECASE)
 
 
 class CorpusConfig(Data):
@@ -68,7 +67,7 @@ class CorpusConfig(Data):
     def identity(self) -> str:
         """What is digested: of a path its last part, wherever it stands and in whatever format. Its texts have a
         fingerprint of their own."""
-        return _FORMAT.sub("", _last(self.name))
+        return identity(self.name)
 
 
 class RunConfig(Data):
@@ -170,6 +169,11 @@ class RunConfig(Data):
         """The weight of each strategy, by name."""
         return strategy_weights(self.strategy)
 
+    @property
+    def hardens(self) -> bool:
+        """Does it start from questions that somebody brings?"""
+        return bool(self.questions.file)
+
     def answer_notes(self) -> tuple[str, ...]:
         """What whoever answers is told of answers that are no short span."""
         return tuple(f"{kind.value}/_answer" for kind in self.answer_types if not kind.plain)
@@ -202,6 +206,7 @@ class RunConfig(Data):
             tree["links"] = {**self.links.model_dump(mode="json"), "code": links_code()}
         if self.questions == QuestionsConfig():
             del tree["questions"]
+        tree.get("questions", {}).pop("file", None)
         tree["models"] = self.models.digested()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if self._may_ask(name)}
         special = [kind.value for kind in self.answer_types if not kind.plain]
@@ -215,9 +220,11 @@ class RunConfig(Data):
         return tree
 
     def _may_ask(self, prompt: str) -> bool:
-        """Not that of walks, of a kind of distractor beyond the shipped ones, of a type of answer, of twins or of a
-        target, that is not asked for: to add one changes no run."""
+        """Not that of walks, of questions to harden, of a kind of distractor beyond the shipped ones, of a type of
+        answer, of twins or of a target, that is not asked for: to add one changes no run."""
         if (own := prompt.partition("/")[2].removesuffix("_in_band")) in LINKED and own not in self.strategies:
+            return False
+        if prompt in prompts.HARDENING and not self.hardens:
             return False
         if prompt in prompts.IN_BAND.values():
             return self.solve_rate is not None
@@ -256,16 +263,6 @@ class RunConfig(Data):
         """That of the run, or of the shard of it."""
         shard = f"-{self.how.shard}" if self.how.shard else ""
         return self.how.out / self.corpus_slug() / f"{self.digest()[:12]}{shard}"
-
-
-def slug(name_or_path: str) -> str:
-    """A name for the corpus: of a path its last part, up to the first dot or `@`, in the letters of names."""
-    last = re.split(r"[.@]", _last(name_or_path))[0]
-    return re.sub(r"[^a-z0-9_-]+", "-", last.lower()).strip("-_")[:64] or "corpus"
-
-
-def _last(name_or_path: str) -> str:
-    return Path(ADDRESSED.sub(r"\2", name_or_path)).name
 
 
 def build(*, file: Path | None = None, values: dict[str, Any] | None = None, sets: Sequence[str] = ()) -> RunConfig:

@@ -35,6 +35,12 @@ class QuestionsConfig(Data):
     """Most changed premises that are tried for one pair, until one passes all checks; the writer sees why the
     earlier ones were refused."""
 
+    file: str = Field("", exclude_if=lambda file: not file)
+    """Questions that somebody brings to have them made harder, in place of seeds from passages: a path, or
+    `hf:ORG/NAME`. `digsite harden` sets it. Not digested; what stands there is."""
+    sha256: str = Field("", exclude_if=lambda digest: not digest)
+    """Digest of the questions of `file`, which `digsite harden` sets."""
+
     def twins(self, models: Models) -> float:
         """The share that these models make: none where one of them answers whatever it is asked."""
         able = all(models.of(role).capabilities.understands for role in ("writer", "reader", "solver"))

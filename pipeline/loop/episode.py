@@ -16,7 +16,7 @@ from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
-from pipeline.loop import assess, solve_rates, tries
+from pipeline.loop import assess, harden, solve_rates, tries
 from pipeline.loop.acceptance import outcome
 from pipeline.loop.checks.alternatives import agreed, alternatives
 from pipeline.loop.examine import examine
@@ -34,8 +34,8 @@ NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, messa
 
 async def run_seed(seed: Seed, context: RunContext) -> Record:
     """Run one seed to its end. Raises ProviderError or RetrievalError for a fault outside: the seed is still owed."""
-    name = draw(context.config.strategy, seed.key)
-    strategy = cast(Strategy, load("strategies", name))
+    name = "harden" if context.config.hardens else draw(context.config.strategy, seed.key)
+    strategy = cast(Strategy, harden if context.config.hardens else load("strategies", name))
     lineage = context.lineage.model_copy(update={"strategy": name})
     context = replace(context, memory=SeedMemory(), lineage=lineage)
     rounds, confirmed, measured = list[Round](), list[GradedRollout](), list[GradedRollout]()

@@ -28,6 +28,7 @@ from pipeline.run import (
     LogCallbacks,
     RunCallbacks,
     RunResult,
+    gold_questions,
     measuring,
     merging,
     missing_stages,
@@ -43,6 +44,7 @@ from pipeline.run import (
 )
 from pipeline.run import preview as previewing
 from pipeline.run.browsing import Runs
+from pipeline.run.gold_questions import GoldQuestion
 from pipeline.run.locate import each, reopened, run_folder, shard_folders
 from pipeline.run.reopening import opened
 from pipeline.run.resume import regate
@@ -177,29 +179,29 @@ def report(run: str | Path, *, out: Path | None = None) -> Path:
 
 
 def measure(
-    config: RunConfig, questions: Path | Sequence[measuring.GoldQuestion], *, limit: int | None = None
+    config: RunConfig, questions: Path | Sequence[GoldQuestion], *, limit: int | None = None
 ) -> measuring.Measurement:
     """How well the solver of the configuration answers questions with known answers, over the configured corpus."""
-    known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
+    known = gold_questions.read(questions) if isinstance(questions, Path) else tuple(questions)
     prepare.reach(config)
     config = tool_modes.resolved(config, ("solver",))
     corpus = prepare.corpus(config)
-    known = measuring.located(known[:limit], corpus)
+    known = gold_questions.located(known[:limit], corpus)
     context = prepare.context(config, corpus)
     return _wait(measuring.measure(known, context.llm, context.retriever, config))
 
 
 def compare_retrievers(
-    config: RunConfig, questions: Path | Sequence[measuring.GoldQuestion], retrievers: Sequence[str]
+    config: RunConfig, questions: Path | Sequence[GoldQuestion], retrievers: Sequence[str]
 ) -> list[retriever_recall.RetrieverRecall]:
     """How often one search of each retriever finds all documents that a question rests on; no model is asked."""
-    known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
+    known = gold_questions.read(questions) if isinstance(questions, Path) else tuple(questions)
     asked = {name: config.retrieval.of(name) for name in each(retrievers)}
     for settings in asked.values():
         check(settings)
     corpus = prepare.corpus(config)
     found = {name: open_retriever(settings, corpus, config.how.out) for name, settings in asked.items()}
-    return _wait(retriever_recall.compare_retrievers(measuring.located(known, corpus), found))
+    return _wait(retriever_recall.compare_retrievers(gold_questions.located(known, corpus), found))
 
 
 def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> comparison.Comparison:

@@ -21,6 +21,7 @@ from pipeline.corpus.seed_passages import explained, quality
 from pipeline.corpus.split import side
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, dropped
+from pipeline.run import given_questions
 from pipeline.run.permutation import permuted
 from pipeline.store.journal import Head, Journal, RunIdentity
 from pipeline.types import Passage, Record, Seed, Status, Stop, sha256
@@ -65,6 +66,8 @@ class Order:
     def __init__(self, config: RunConfig, corpus: PassageSource, known: Container[str] = ()) -> None:
         self._config, self._run = config, RunIdentity(config.digest(), corpus.fingerprint)
         self._corpus, self._known = corpus, known
+        self._given = given_questions.of(config)
+        self._types = {one.passage.id: one.answer_type for one in self._given}
         self._shard = config.how.shard or Shard(1, 1)
         self._ordinals = array("Q")
         """By index, how many draws of passages come before that of the seed. A seed holds its passage, so that millions
@@ -86,7 +89,11 @@ class Order:
     def at(self, order: str) -> Planned:
         """The seed that `Planned.order` names, without those before it."""
         draw, place = map(int, order.split("-"))
-        return self._drawn(draw * len(self._corpus.passages) + place)
+        return self._drawn(draw * self._size + place)
+
+    @property
+    def _size(self) -> int:
+        return len(self._given or self._corpus.passages)
 
     def holds(self, head: Head) -> bool:
         """Does a seed of that key stand at that place of the order?"""
@@ -99,16 +106,21 @@ class Order:
     def _generate(self) -> Iterator[int]:
         for ordinal in count():
             seed = self._planned(ordinal).seed
-            if seed.key not in self._known and (reason := quality(seed.passage, self._corpus.language)):
+            # Who brings a question wants that one.
+            if (
+                not self._given
+                and seed.key not in self._known
+                and (reason := quality(seed.passage, self._corpus.language))
+            ):
                 self._drops.append((len(self._ordinals), reason))
             else:
                 yield ordinal
 
     def _drawn(self, ordinal: int) -> Planned:
-        fingerprint, size = self._corpus.fingerprint, len(self._corpus.passages)
-        draw, place = divmod(ordinal, size)
-        shuffle = sha256(f"{self._config.seed}\n{fingerprint}\n{draw}")
-        passage = self._corpus.in_order_of_ids(permuted(place, size, shuffle))
+        draw, place = divmod(ordinal, self._size)
+        shuffle = sha256(f"{self._config.seed}\n{self._corpus.fingerprint}\n{draw}")
+        at = permuted(place, self._size, shuffle)
+        passage = self._given[at].passage if self._given else self._corpus.in_order_of_ids(at)
         key = self._run.key(passage.id, draw)
         return Planned(self._seed(key, passage, draw), f"{draw:06}-{place:012}")
 
@@ -117,12 +129,13 @@ class Order:
         prompt, can be compared seed by seed."""
         chance = f"{self._config.seed}\n{passage.id}\n{draw}"
         types, (low, high) = self._config.answer_types, self._config.steps
+        drawn = types[_chance(chance, "answer type") % len(types)]
         return Seed(
             key=key,
             passage=passage,
             draw=draw,
             side=side(passage.document_id),
-            answer_type=types[_chance(chance, "answer type") % len(types)],
+            answer_type=self._types.get(passage.id, drawn),
             target_steps=low + _chance(chance, "target") % (high - low + 1),
         )
 

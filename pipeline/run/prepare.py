@@ -32,6 +32,7 @@ from pipeline.retrieval.analysers import ENGLISH
 from pipeline.retrieval.base import SCORING
 from pipeline.retrieval.open_retriever import check as check_retriever
 from pipeline.retrieval.open_retriever import open_others, open_retriever
+from pipeline.run import given_questions
 from pipeline.run.attempts import spent
 from pipeline.store.cache import Cache
 from pipeline.types import Lineage
@@ -218,7 +219,7 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
     lineage = Lineage(
         run=config.digest()[:12],
         preset=config.preset,
-        strategy=config.strategy,
+        strategy="harden" if config.hardens else config.strategy,
         model=config.models.names(),
         solver_digest=config.models.of("solver").capabilities.code_digest,
         corpus=corpus.manifest.name,
@@ -230,4 +231,7 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
         retriever=f"{engine} ({analyser})" if analyser != ENGLISH else engine,
         trainable=all(one.may_train for one in config.models.played()),
     )
-    return RunContext(config=config, llm=llm, retriever=retriever, lineage=lineage, others=others, walks=over)
+    given = {one.passage.id: one for one in given_questions.of(config, corpus)}
+    return RunContext(
+        config=config, llm=llm, retriever=retriever, lineage=lineage, others=others, walks=over, given=given
+    )

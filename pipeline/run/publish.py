@@ -12,14 +12,15 @@ import polars as pl
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import ACCEPTED, Outside
-from pipeline.config import ADDRESSED, RunConfig
+from pipeline.config import RunConfig
+from pipeline.config.corpus_name import ADDRESSED
 from pipeline.corpus import manifest
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
 from pipeline.exports.data_set import read as manifest_of
 from pipeline.exports.report.page import page
 from pipeline.gates import Drop
-from pipeline.run import RunResult, facts, read
+from pipeline.run import RunResult, facts, given_questions, read
 from pipeline.run.attempts import spent
 from pipeline.run.plan import bounds, judged
 from pipeline.store import review_marks
@@ -141,7 +142,10 @@ def dataset(
         redistribute=redistribute,
         language_detected=facts.kept(folder).language_detected,
     )
-    return export(found, folder / "dataset", chosen, found.row)
+    made = export(found, folder / "dataset", chosen, found.row)
+    if config.hardens:
+        atomic_write(folder / "hardened.jsonl", given_questions.pairs(found))
+    return made
 
 
 def check_policy(folder: Path, config: RunConfig, policy: str) -> None:

@@ -6,7 +6,8 @@ import polars as pl
 
 from pipeline.errors import UsageError
 from pipeline.retrieval.base import Retriever
-from pipeline.run.measuring import ALL, GoldQuestion, groups
+from pipeline.run.gold_questions import GoldQuestion
+from pipeline.run.measuring import ALL, groups
 from pipeline.types import Data
 
 DEPTHS = (5, 10, 20, 100)

@@ -104,7 +104,8 @@ class Draft(Data):
     hops: tuple[Hop, ...]
     family: str = "chain"
     """How the question was made: `chain`, `meeting` of two chains, `conjunction` of clues about one thing, `aggregate`
-    of values, or `control` for one hop."""
+    of values, or `control` for one hop. Of a question that somebody brought: `given`, or the operator that last rewrote
+    it, such as `category`; `category:reversed` made it easier."""
     negative_aspect: tuple[NegativeAspect, ...] = ()
     program: Program | None = Field(None, exclude_if=lambda program: program is None)
     """Aggregates only: it computes the answer from the answers of hops."""
@@ -119,6 +120,26 @@ class Draft(Data):
         if self.answer_items and number == len(self.hops) - 1:
             return tuple(item.spellings for item in self.answer_items)
         return ((self.hops[number].answer,),)
+
+
+class Given(Data):
+    """A question that somebody brings, with its answer, to have it made harder."""
+
+    passage: Passage
+    """What its seed starts from: the question as it was brought, and no text of the corpus."""
+    answer: str
+    answer_aliases: tuple[str, ...]
+    answer_type: AnswerType
+    documents: tuple[frozenset[str], ...] = ()
+    """Its evidence in the corpus, as far as that is known: of each set of documents one is needed."""
+
+    @property
+    def question(self) -> str:
+        return self.passage.text
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        return (self.answer, *self.answer_aliases)
 
 
 @slotted

@@ -222,6 +222,11 @@ class Record(Data):
         return {role: Usage.total(usages) for role, usages in used.items()}
 
     @property
+    def original(self) -> str:
+        """The question as somebody brought it; empty where the seed is a passage of the corpus."""
+        return self.seed.passage.text if self.lineage.strategy == "harden" else ""
+
+    @property
     def last(self) -> Round | None:
         """The last round with a draft: a refiner that found nothing better ends a seed where it stood."""
         return next((past for past in reversed(self.rounds) if past.draft), None)

@@ -70,6 +70,8 @@ class Stop(StrEnum):
     """The conversation no longer fitted the model's context."""
     NO_WALK = "no_walk"
     """It never began: the corpus links its passage to nothing that a question could end in."""
+    UNGROUNDED = "ungrounded"
+    """It found no evidence in the corpus for a question that somebody brought."""
 
 
 @slotted

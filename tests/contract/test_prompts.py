@@ -17,7 +17,10 @@ from tests.hostile import HOSTILE
 from tests.rules.source import Source, called, tree
 
 NAMES = prompts.names()
-OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, tools.COMPOSE, tools.ANSWER)} | {
+OUTPUTS = {
+    tool.name
+    for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, tools.COMPOSE, tools.ANSWER, tools.GROUND, tools.REWRITE)
+} | {
     judge.VERDICT.name,
     readers.READ,
     base.WRITE,

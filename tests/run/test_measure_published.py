@@ -9,7 +9,7 @@ from pipeline import config
 from pipeline.corpus.prepared import Corpus
 from pipeline.errors import UsageError
 from pipeline.run import api, prepare
-from pipeline.run.measuring import GoldQuestion, located, read
+from pipeline.run.gold_questions import GoldQuestion, located, read
 from tests.exports.published import ALIAS, ANSWER, ASKED, BARE, CORPUS, FORMS, TITLED, WITH_IDS, beir, written
 
 

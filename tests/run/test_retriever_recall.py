@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.run.measuring import GoldQuestion
+from pipeline.run.gold_questions import GoldQuestion
 from pipeline.run.retriever_recall import compare_retrievers
 from tests.shelf import Shelf, passage
 

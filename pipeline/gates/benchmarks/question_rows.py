@@ -3,6 +3,7 @@
 `.jsonl`, `.json` (a list, an object of lists or of rows, or lines), `.parquet`, `.arrow` (as `datasets` saves it),
 `.csv` and `.tsv` have a row a question, `.txt` a line; those of text may be packed. In a folder all such files count,
 in folders within it too, as in a repository of the Hugging Face Hub; of a folder as BEIR's `queries.jsonl` alone.
+`hf:ORG/NAME` is such a repository that is fetched first.
 """
 
 from collections.abc import Iterator
@@ -15,10 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.corpus import readers
+from pipeline.corpus.readers import hf
 from pipeline.corpus.readers.base import PACKED, ReadLimits, lines
 from pipeline.errors import CorpusError, UsageError
 
 KINDS = (".jsonl", ".json", ".parquet", ".arrow", ".csv", ".tsv", ".txt")
+HUB = "hf:"
+"""Before the name of a data set of the Hugging Face Hub."""
 QUERIES = "queries"
 """BEIR's file of questions, beside `corpus.jsonl` and the folder `qrels`."""
 _NO_QUESTIONS = ("dataset_info", "dataset_infos", "dataset_dict", "state", "readme", "license", "manifest")
@@ -57,6 +61,9 @@ def rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+    if str(path).startswith(HUB):
+        yield from _read("hf", hf.located(str(path).removeprefix(HUB)))
+        return
     match kind(path):
         case ".parquet":
             with pq.ParquetFile(path) as file:

@@ -14,7 +14,7 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.base import Proposal
+from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.text import sentences
 from pipeline.text.names import contains
 from pipeline.types import AnswerType, Draft, Probe, Round, Seed, Tree, Usage
@@ -51,7 +51,8 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
     passages = {passage.id: passage for passage in got if passage is not None}
     tools = COMPOSER_TOOLS if settings.composer_searches else COMPOSER_TOOLS[2:]
     rule = partial(keeps_to_the_rules, least_hops=settings.hops)
-    composer = sage.agent(seed, context, tools, settings.composer_searches, rule, form=ComposeArguments)
+    read = partial(to_draft, form=ComposeArguments)
+    composer = sage.agent(seed, context, tools, settings.composer_searches, rule, read=read)
     path = steps(tree.path(leaf), passages, limited=composer.room is not None)
     messages = context.prompt(
         "composer/compose",

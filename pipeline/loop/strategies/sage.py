@@ -9,7 +9,7 @@ from typing import Any, cast
 from pipeline import prompts
 from pipeline.agents.calls import AgentState, LinksOf
 from pipeline.agents.loop import Agent, converse
-from pipeline.agents.tools import CHECK, GENERATOR_TOOLS, REFINER_TOOLS, REVISE, ProposeArguments, for_answers, shown
+from pipeline.agents.tools import CHECK, GENERATOR_TOOLS, REFINER_TOOLS, REVISE, REWRITE, for_answers, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
@@ -94,18 +94,19 @@ def agent(
     tools: Sequence[Tool],
     searches: int,
     *rules: Rule,
-    form: type[ProposeArguments] = ProposeArguments,
+    read: Callable[[str, AgentState], Draft | None] = to_draft,
     links: LinksOf | None = None,
 ) -> Agent:
     """Who proposes, revises or composes: it searches the side of its seed alone. A check covers the whole index, as the
     audit does."""
     limits = context.config.generator
-    if tools[-1] is REVISE and not context.config.loop.refiner_searches:
-        tools, searches = (REVISE,), 0
+    revises = tools[-1] in (REVISE, REWRITE)
+    if revises and not context.config.loop.refiner_searches:
+        tools, searches = tools[-1:], 0
     checks = limits.checks > 0 and context.config.loop.audit and any(tool.name == CHECK for tool in tools)
 
     def accepted(arguments: str, state: AgentState) -> Draft | None:
-        if (draft := to_draft(arguments, state, form)) is None:
+        if (draft := read(arguments, state)) is None:
             return None
         for rule in rules:
             rule(draft)
@@ -123,7 +124,7 @@ def agent(
 
     return Agent(
         llm=context.llm,
-        model=context.config.models.of("refiner" if tools[-1] is REVISE else "generator"),
+        model=context.config.models.of("refiner" if revises else "generator"),
         tools=tuple(tool for tool in for_answers(tools, seed.answer_type) if checks or tool.name != CHECK),
         limits=limits.model_copy(update={"searches": searches}),
         retriever=context.side(seed.side),

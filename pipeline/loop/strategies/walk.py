@@ -6,6 +6,7 @@ A seed whose passage has no walk is passed over before a call is made, but for a
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,7 @@ from pipeline.llm.base import Tool
 from pipeline.llm.token_estimate import tokens
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.base import Proposal
+from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.text import contains, sentences
 from pipeline.types import Draft, Passage, Round, Seed, Stop, Trajectory, sha256
 
@@ -115,8 +116,8 @@ def author(
         if not any(hop.passage_id.startswith(own) for hop in draft.hops):
             raise FormatError(f"One of the hops must rest on the given passage, {seed.passage.shown_id}.")
 
-    searches = min(SEARCHES, context.config.generator.searches)
-    return sage.agent(seed, context, tools, searches, rests_on_it, *rules, form=form, links=_links(seed, context))
+    searches, read = min(SEARCHES, context.config.generator.searches), partial(to_draft, form=form)
+    return sage.agent(seed, context, tools, searches, rests_on_it, *rules, read=read, links=_links(seed, context))
 
 
 def _links(seed: Seed, context: RunContext) -> LinksOf:

@@ -1,0 +1,162 @@
+"""Questions that somebody brings, made harder with the same answer: the way of a seed of `digsite harden`.
+
+The question is grounded as it stands. Where its documents are known and state it sentence by sentence that takes no
+call; else the generator searches for the evidence. Then it goes through the loop as any draft, and what is sent back
+the refiner words anew, with one operator: harder where it was too easy, plainer where nobody could solve it. Question
+and answer of the grounding, and the answer of every wording, are put in here, so that no model can change them.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import permutations
+
+import orjson
+
+from pipeline.agents.calls import AgentState
+from pipeline.agents.naming import mentions
+from pipeline.agents.parse import parse
+from pipeline.agents.tools import GROUND_TOOLS, REWRITE_TOOLS, GroundArguments, RewriteArguments, shown
+from pipeline.context import RunContext
+from pipeline.errors import FormatError
+from pipeline.loop.solve_rates import aim
+from pipeline.loop.strategies import sage
+from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.text import dates, sentences, untagged
+from pipeline.text.names import normalise
+from pipeline.types import AnswerType, Draft, Given, Hop, Label, Passage, Round, Seed, Stop, Trajectory
+
+AS_GIVEN = "given"
+"""The family of a question that stands as it was brought."""
+_ORDERED, _SHOWN = 4, 8
+"""Most documents of which every order is tried, and passages of known documents that a generator is shown."""
+
+
+async def propose(seed: Seed, context: RunContext) -> Proposal:
+    """The question as it stands, with its evidence; without one it ends as `ungrounded`."""
+    given = context.given[seed.passage.id]
+    documents = [await _read(one, context) for one in given.documents]
+    if draft := _quoted(given, documents):
+        return Proposal(trajectory=_unasked(Stop.ANSWERED), draft=draft)
+    if not context.config.models.of("generator").capabilities.understands:
+        return Proposal(trajectory=_unasked(Stop.UNGROUNDED), draft=None)
+    known = [passage for document in documents for passage in document][:_SHOWN]
+    author = sage.agent(seed, context, GROUND_TOOLS, context.config.generator.searches, read=partial(_grounded, given))
+    messages = context.prompt(
+        "generator/ground",
+        question=given.question,
+        answer=given.answer,
+        answer_aliases=given.answer_aliases,
+        evidence=list(map(shown, known)),
+        search_budget=author.limits.searches,
+        calls_per_turn=author.limits.calls_per_turn,
+    )
+    passages = {passage.shown_id: passage for passage in known}
+    made = await sage.run(author, messages, AgentState(passages=passages, given=frozenset(passages)), seed)
+    if made.draft is None and made.trajectory.stop in (Stop.ANSWERED, Stop.SEARCH_BUDGET):
+        made = made.model_copy(update={"trajectory": made.trajectory.model_copy(update={"stop": Stop.UNGROUNDED})})
+    return made
+
+
+async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
+    """The question in other words; none from a model that works by rules."""
+    if not context.config.models.of("refiner").capabilities.understands:
+        return Proposal(trajectory=_unasked(Stop.ANSWERED), draft=None)
+    given, back = context.given[seed.passage.id], rounds[-1].feedback
+    easier = "" if back and back.label is Label.TOO_EASY else ":reversed"
+    read = partial(_rewritten, given, easier)
+    author = sage.agent(
+        seed, context, REWRITE_TOOLS, context.config.generator.searches, sage.another(rounds), read=read
+    )
+    drafts, seen, state = await sage.revision(seed, context, rounds, author)
+    messages = context.prompt(
+        "refiner/harden",
+        original=given.question,
+        drafts=drafts,
+        seen=seen,
+        target_steps=aim(seed, context.config, rounds),
+        search_budget=author.limits.searches,
+        check_budget=author.checks,
+        calls_per_turn=author.limits.calls_per_turn,
+    )
+    return await sage.run(author, messages, state, seed)
+
+
+def _grounded(given: Given, arguments: str, state: AgentState) -> Draft | None:
+    return _draft(given, given.question, AS_GIVEN, parse(GroundArguments, arguments), state)
+
+
+def _rewritten(given: Given, easier: str, arguments: str, state: AgentState) -> Draft | None:
+    made = parse(RewriteArguments, arguments)
+    return _draft(given, made.question, f"{made.operator}{easier}", made, state)
+
+
+def _draft(given: Given, question: str, family: str, made: GroundArguments, state: AgentState) -> Draft | None:
+    """Raises FormatError where the evidence leads to another answer."""
+    hops = [hop.model_dump() for hop in made.hops]
+    if not question.strip() or not hops:
+        return None
+    found = given.answer if given.answer_type.decided else hops[-1]["answer"]
+    if normalise(found) not in map(normalise, given.spellings):
+        raise FormatError(f"The answer stays '{given.answer}': the last hop must give it, and its quote hold it.")
+    return to_draft(orjson.dumps(_stated(given, question, found, family) | {"hops": hops}).decode(), state)
+
+
+def _stated(given: Given, question: str, answer: str, family: str) -> dict[str, object]:
+    """What a draft says but for its hops; `answer` is the spelling that stands in the corpus."""
+    known = dates(answer) if given.answer_type is AnswerType.DATE else ()
+    return {
+        "question": question,
+        "answer": answer,
+        "answer_aliases": [name for name in given.spellings if normalise(name) != normalise(answer)],
+        "answer_type": given.answer_type.value,
+        "answer_precision": known[0].precision if known else "",
+        "family": family,
+    }
+
+
+async def _read(ids: frozenset[str], context: RunContext) -> list[Passage]:
+    return [passage for key in sorted(ids) for passage in await context.retriever.document(key)]
+
+
+def _quoted(given: Given, documents: Sequence[Sequence[Passage]]) -> Draft | None:
+    """The question with a quote from each of its documents, in the first order in which each names the title of the
+    next and the last states the answer; none where there is no such order, or more than quotes decides the answer."""
+    if not documents or given.answer_type.decided or len(documents) > _ORDERED or not all(documents):
+        return None
+    for chain in permutations(documents):
+        wanted = [(untagged(after[0].title),) for after in chain[1:]]
+        found = [_sentence(one, names) for one, names in zip(chain, [*wanted, given.spellings], strict=True)]
+        hops = tuple(_hop(given, *one, last=n == len(chain) - 1) for n, one in enumerate(found) if one)
+        if len(hops) == len(chain):
+            return Draft.model_validate(_stated(given, given.question, hops[-1].answer, AS_GIVEN) | {"hops": hops})
+    return None
+
+
+def _hop(given: Given, passage: Passage, quote: str, answer: str, *, last: bool) -> Hop:
+    """A hop whose question nobody wrote: the last asks what the whole asks."""
+    return Hop(
+        sub_question=given.question if last else f"What does “{untagged(passage.title)}” lead to?",
+        answer=answer,
+        passage_id=passage.id,
+        title=passage.title,
+        quote=quote,
+        passage_sha256=passage.sha256,
+    )
+
+
+def _sentence(passages: Sequence[Passage], names: Sequence[str]) -> tuple[Passage, str, str] | None:
+    """The first sentence that holds one of the names, and which."""
+    return next(_holding(passages, names), None)
+
+
+def _holding(passages: Sequence[Passage], names: Sequence[str]) -> Iterator[tuple[Passage, str, str]]:
+    for passage in passages:
+        for start, end in sentences(passage.text):
+            for name in names:
+                if mentions(passage.text[start:end], name):
+                    yield passage, passage.text[start:end], name
+
+
+def _unasked(stop: Stop) -> Trajectory:
+    """The trace of an author that no model was asked for."""
+    return Trajectory(messages=(), calls=(), stop=stop)

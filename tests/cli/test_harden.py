@@ -1,0 +1,119 @@
+"""`digsite harden` as a user meets it, with the demo model over a small corpus."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.run import given_questions
+from tests.cli.conftest import SMALL, Digsite
+
+FILMS = ("Lantern Bay", "Ada Holm", "Vessby", 1641), ("Copper Moon", "Iven Sarr", "Tolmin", 1702)
+MORE = "It was shown in many small halls along the coast, and the crew wrote about it in letters that were kept. " * 4
+AT_WORK = (*SMALL, "--no-flow", "--json")
+
+
+def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_bytes(b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    rows = []
+    for number, (film, person, town, year) in enumerate(FILMS):
+        told = {
+            film: f"{film} is a silent drama. It was directed by {person}. {MORE}",
+            person: f"{person} was a painter. {person} came from {town}. {MORE}",
+            town: f"{town} lies on a river. {town} was founded by monks around {year}. {MORE}",
+        }
+        rows += [{"id": f"{title}-{number}", "title": title, "text": text} for title, text in told.items()]
+    return lines(tmp_path / "films.jsonl", rows)
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    rows: list[dict[str, Any]] = [
+        {"question": f"Who directed {film}?", "answer": person, "supporting_ids": [f"{film}-{number}"]}
+        for number, (film, person, *_) in enumerate(FILMS)
+    ]
+    return lines(tmp_path / "q.jsonl", [*rows, {"question": "Who painted the pier at Vessby?", "answer": "Odd Berg"}])
+
+
+def journal(run: Path) -> list[Any]:
+    found = [
+        orjson.loads(line) for file in (run / "journal").glob("*.jsonl") for line in file.read_bytes().splitlines()
+    ]
+    return sorted((line["record"] for line in found), key=lambda record: record["key"])
+
+
+def test_each_question_is_tried_once_and_comes_back_beside_its_first_wording(
+    digsite: Digsite, corpus: Path, questions: Path, tmp_path: Path
+) -> None:
+    done = digsite("harden", corpus, questions, *AT_WORK, "--out", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert done.json["planned"] == 3
+    rows = [orjson.loads(line) for line in (Path(done.json["run"]) / "hardened.jsonl").read_bytes().splitlines()]
+    ends = {row["original_question"]: row["reason"] for row in rows}
+    assert ends.pop("Who painted the pier at Vessby?") == "ungrounded"
+    assert all(reason != "ungrounded" for reason in ends.values())
+    assert [row["question"] for row in rows] == [row["original_question"] for row in rows]
+    assert {row["answer"] for row in rows} == {"Ada Holm", "Iven Sarr", None}
+
+
+def test_a_run_that_was_killed_and_goes_on_is_the_run_in_one(
+    digsite: Digsite, corpus: Path, questions: Path, tmp_path: Path
+) -> None:
+    whole = digsite("harden", corpus, questions, *AT_WORK, "--out", tmp_path / "whole").json["run"]
+    for seeds in ("1", "3"):
+        parts = digsite("harden", corpus, questions, *AT_WORK, "--out", tmp_path / "parts", "--seeds", seeds).json
+        if seeds == "1":  # killed within the only line
+            (file,) = (Path(parts["run"]) / "journal").glob("*.jsonl")
+            file.write_bytes(file.read_bytes()[:-100])
+    assert Path(parts["run"]).name == Path(whole).name
+    assert journal(Path(parts["run"])) == journal(Path(whole))
+    one, other = (Path(run) / "hardened.jsonl" for run in (whole, parts["run"]))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_other_questions_are_another_run_and_end_a_resume(
+    digsite: Digsite, corpus: Path, questions: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    first = digsite("harden", corpus, questions, *AT_WORK, "--out", out, "--seeds", "1").json["run"]
+    moved = questions.rename(tmp_path / "moved.jsonl")
+    again = digsite("harden", corpus, moved, *AT_WORK, "--out", out, "--seeds", "1").json["run"]
+    assert again == first, "a name is no part of what a run makes"
+    lines(moved, [{"question": "Who directed Copper Moon?", "answer": "Iven Sarr"}])
+    given_questions._known.cache_clear()  # as in another process
+    refused = digsite("resume", first, "--no-flow")
+    assert refused.code == 2
+    assert "other questions than the run was begun with" in refused.err
+    assert digsite("harden", corpus, moved, *AT_WORK, "--out", out).json["run"] != first
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"question": "Who directed Lantern Bay?"}, "no question has an 'answer'"),
+        ({"question": "Is Vessby on a river?", "answer": "yes"}, "add --answer-types entity,date,number,boolean"),
+    ],
+)
+def test_what_cannot_be_hardened_is_one_line(
+    digsite: Digsite, corpus: Path, tmp_path: Path, row: dict[str, str], said: str
+) -> None:
+    given = row | {"supporting_ids": ["Vessby-0"]}
+    refused = digsite("harden", corpus, lines(tmp_path / "q.jsonl", [given]), "--out", tmp_path / "out")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert said in refused.err
+
+
+def test_a_test_split_is_refused_before_anything_is_read(
+    digsite: Digsite, corpus: Path, questions: Path, tmp_path: Path
+) -> None:
+    listed = lines(tmp_path / "bench.jsonl", [orjson.loads(line) for line in questions.read_bytes().splitlines()])
+    refused = digsite("harden", corpus, questions, "--against", listed, "--out", tmp_path / "out")
+    assert refused.code == 2
+    assert "3 of 3 questions are of a benchmark's test split" in refused.err
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,176 @@
+"""Questions that somebody brings: grounded, tried, rewritten or repaired, always with the same answer."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline import config, prompts
+from pipeline.context import RunContext
+from pipeline.llm.base import Request
+from pipeline.loop.episode import run_seed
+from pipeline.types import AnswerType, Given, Message, Record, Seed, Status
+from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, hop
+from tests.scripted import ScriptedLLM
+from tests.shelf import passage
+
+ASKED = passage("question-1", "Question", QUESTION)
+HIDDEN = "When was the home town of whoever directed a silent drama with a bay in its title settled?"
+HOPS = [
+    hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
+    hop(HOLM, "Vessby", "Where did Ada Holm grow up?"),
+    hop(TOWN, "1641", "When was Vessby settled?"),
+]
+KNOWN = tuple(frozenset([one.document_id]) for one in (TOWN, FILM, HOLM))
+
+
+class Author(Cast):
+    """Grounds the question and words it anew, as it is told; all other roles are those of `Cast`."""
+
+    def __init__(self, paths: Callable[[str, int], int], *rewritten: dict[str, Any]) -> None:
+        super().__init__(paths)
+        self.rewritten, self.hops, self.told = list(rewritten), HOPS, list[dict[str, Any]]()
+        self.asked = list[str]()
+
+    def __call__(self, request: Request) -> Message:
+        role = request.tools[-1].name if request.tools and not request.output else ""
+        self.asked.append(role)
+        turn = sum(m.role == "assistant" for m in request.messages)
+        if role == "ground":
+            queries = ("Lantern Bay", "Ada Holm painter", "Vessby Tarn")
+            return call("search", query=queries[turn]) if turn < 3 else call("ground", hops=self.hops)
+        if role == "rewrite":
+            self.told.append(prompts.unfence(request.messages[1].content) or {})
+            return call("rewrite", **self.rewritten.pop(0))
+        return super().__call__(request)
+
+
+def rewritten(question: str, operator: str, **update: Any) -> dict[str, Any]:
+    return {"question": question, "operator": operator, "hops": HOPS} | update
+
+
+def run(author: Author, *sets: str, known: tuple[frozenset[str], ...] = (), model: str = "") -> Record:
+    given = Given(passage=ASKED, answer="1641", answer_aliases=(), answer_type=AnswerType.DATE, documents=known)
+    named = ["questions.file=q.jsonl", "retrieval.k=1", "loop.control_share=0", "checks.run=[]", *sets]
+    models = {"default": {"provider": "openai", "model": "m", "base_urls": ["http://localhost:1/v1"]}}
+    settings = config.build(values={} if model else {"models": models}, sets=named)
+    lineage = LINEAGE.model_copy(update={"strategy": "harden"})
+    context = RunContext(
+        config=settings, llm=ScriptedLLM(author), retriever=SHELF, lineage=lineage, given={ASKED.id: given}
+    )
+    seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", answer_type=AnswerType.DATE, target_steps=3)
+    return asyncio.run(run_seed(seed, context))
+
+
+def test_a_question_that_is_in_range_is_accepted_as_it_stands() -> None:
+    record = run(Author(lambda question, sample: 3))
+    assert record.status is Status.ACCEPTED
+    assert record.draft is not None
+    assert (record.draft.question, record.draft.answer, record.draft.family) == (QUESTION, "1641", "given")
+    assert [one.passage_id for one in record.draft.hops] == [FILM.id, HOLM.id, TOWN.id]
+    assert record.draft.answer_precision == "year"
+
+
+def test_known_documents_that_state_it_need_no_call_of_an_author() -> None:
+    author = Author(lambda question, sample: 3)
+    record = run(author, known=KNOWN)
+    assert record.draft is not None
+    assert [(one.answer, one.quote) for one in record.draft.hops] == [
+        ("Ada Holm", "It was directed by Ada Holm."),
+        ("Vessby", "Ada Holm came from Vessby."),
+        ("1641", "Vessby was founded by monks around 1641."),
+    ], "in the order in which one leads to the next, whatever the file's"
+    assert "ground" not in author.asked
+    assert record.usage["generator"].calls == 0
+    assert record.status is Status.ACCEPTED
+
+
+def test_documents_that_do_not_state_the_answer_leave_it_to_an_author() -> None:
+    author = Author(lambda question, sample: 3)
+    record = run(author, known=KNOWN[1:])
+    assert "ground" in author.asked
+    assert record.status is Status.ACCEPTED
+
+
+def test_a_question_that_is_too_easy_is_rewritten_by_one_operator() -> None:
+    author = Author(lambda question, sample: 2 if question == QUESTION else 3, rewritten(HIDDEN, "meta_attribute"))
+    record = run(author)
+    assert record.status is Status.ACCEPTED
+    assert record.draft is not None
+    assert (record.draft.question, record.draft.answer) == (HIDDEN, "1641")
+    assert record.draft.family == "meta_attribute"
+    assert record.original == QUESTION
+    assert author.told[0]["original"] == QUESTION
+    assert author.told[0]["drafts"][-1]["feedback"]["label"] == "too_easy"
+
+
+def test_a_question_that_nobody_solves_is_repaired_by_taking_one_back() -> None:
+    plain = "When was Vessby, the home town of the person who directed Lantern Bay, settled?"
+    author = Author(lambda question, sample: 0 if question == QUESTION else 3, rewritten(plain, "category"))
+    record = run(author, "loop.audit=false")
+    assert (record.status, record.draft and record.draft.family) == (Status.ACCEPTED, "category:reversed")
+
+
+def test_a_question_that_the_corpus_does_not_bear_out_ends_as_ungrounded() -> None:
+    author = Author(lambda question, sample: 3)
+    author.hops = []
+    record = run(author)
+    assert (record.status, record.reason) == (Status.REJECTED, "ungrounded")
+    assert record.usage["solver"].calls == 0
+
+
+def test_who_works_by_rules_grounds_and_rewrites_nothing() -> None:
+    assert run(Author(lambda question, sample: 3), model="embedded").reason == "ungrounded"
+    easy = run(Author(lambda question, sample: 2), model="embedded", known=KNOWN)
+    assert (easy.reason, len(easy.rounds)) == ("superficial", 2)
+
+
+@pytest.mark.parametrize("role", ["ground", "rewrite"])
+def test_evidence_for_another_answer_is_sent_back_in_one_line(role: str) -> None:
+    other = [*HOPS[:2], hop(TOWN, "monks", "Who founded Vessby?")]
+    changed = rewritten(f"By whom? {HIDDEN}", "category", hops=other)
+    author = Author(lambda question, sample: 2 if question == QUESTION else 3, changed, rewritten(HIDDEN, "category"))
+    if role == "ground":
+        author.hops = other
+    record = run(author, "generator.format_errors=2")
+    told = [m.content for m in record.rounds[role == "rewrite"].agent.messages if m.role == "tool"]
+    said = next(text for text in told if text.startswith("Error"))
+    assert said.startswith("Error: The answer stays '1641': the last hop must give it, and its quote hold it.")
+    assert record.rounds[role == "rewrite"].agent.format_errors == (1 if role == "rewrite" else 2)
+    if role == "rewrite":
+        assert record.draft is not None
+        assert (record.draft.answer, record.draft.question) == ("1641", HIDDEN)
+    else:
+        assert record.reason == "no_draft:format_errors"
+
+
+def test_an_operator_that_there_is_none_of_is_sent_back() -> None:
+    author = Author(
+        lambda question, sample: 2 if question == QUESTION else 3,
+        rewritten(HIDDEN, "obfuscate"),
+        rewritten(HIDDEN, "category"),
+    )
+    record = run(author)
+    assert record.rounds[1].agent.format_errors == 1
+    assert record.status is Status.ACCEPTED
+
+
+def test_a_solve_rate_is_a_target_too() -> None:
+    def paths(question: str, sample: int) -> int:
+        return 3 if question == QUESTION or sample % 2 else 0
+
+    author = Author(paths, rewritten(HIDDEN, "range"))
+    record = run(author, "solve_rate=[0.3,0.7]")
+    assert author.told[0]["solve_rate"] == [0.3, 0.7]
+    assert author.told[0]["drafts"][-1]["feedback"]["cause"] == "above_band"
+    assert (record.status, record.solve_rate) == (Status.ACCEPTED, 0.5)
+
+
+def test_the_same_script_gives_the_same_bytes() -> None:
+    def once() -> bytes:
+        author = Author(lambda question, sample: 2 if question == QUESTION else 3, rewritten(HIDDEN, "category"))
+        return orjson.dumps(run(author).model_dump(mode="json"))
+
+    assert once() == once()
