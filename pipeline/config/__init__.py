@@ -15,7 +15,6 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pipeline import prompts
 from pipeline.config import address, toml
 from pipeline.config.config_errors import config_error
-from pipeline.config.corpus_name import ADDRESSED as ADDRESSED
 from pipeline.config.corpus_name import identity, slug
 from pipeline.config.derived_limits import derive_limits
 from pipeline.config.environment_settings import EnvironmentConfig
