@@ -135,6 +135,7 @@ def table(asked: argparse.Namespace) -> None:
     scored = {arm: _scored(asked.folder / f"{arm}.json") for arm in ARMS}
     groups = {"people's": [i for i, name in enumerate(sets) if name != "ours"]}
     groups |= {name: [i for i, of in enumerate(sets) if of == name] for name in sorted(set(sets))}
+    groups = {name: numbers for name, numbers in groups.items() if numbers}
     tree: dict[str, Any] = {}
     lines = ["| questions | arm | exact | F1 | evidence found | steps | valid calls | exact where calls were valid |"]
     lines.append("|---|---|---|---|---|---|---|---|")
