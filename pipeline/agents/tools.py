@@ -133,7 +133,7 @@ class AggregateArguments(AnyProposeArguments):
     """As it is offered where the answer is to be computed."""
 
     answer: str = Field(description="What the program gives, as short as it can be.")
-    program: Program
+    program: Program | SkipJsonSchema[None] = Field(None, description="Left out of an empty question alone.")
 
 
 class AnyComposeArguments(ComposeArguments, AnyProposeArguments):

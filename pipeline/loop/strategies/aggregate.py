@@ -70,5 +70,7 @@ def _author(seed: Seed, context: RunContext, tools: Sequence[Tool], *rules: sage
 
 
 def _proven(draft: Draft) -> None:
+    if draft.program is None:
+        raise FormatError("The answer is computed: give the `program`.")
     if fault := program_fault(draft):
         raise FormatError(f"{fault[0].upper()}{fault[1:]}.")

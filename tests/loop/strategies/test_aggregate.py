@@ -127,7 +127,7 @@ def test_what_a_link_joins_becomes_a_pair_once_its_program_gives_the_answer(play
     back = requests[1].messages[-1].content
     assert back == f"Error: The program gives '{author.draft['answer']}', and the answer is '9'."
     assert author.tools[0] == {"links", "search", "open", "check", "propose"}
-    assert "program" in requests[0].tools[-1].parameters["required"]
+    assert "program" in requests[0].tools[-1].parameters["properties"]
     draft = record.draft
     assert draft
     assert draft.program
@@ -169,6 +169,11 @@ def test_a_draft_without_a_program_goes_back(play: Play) -> None:
     record, requests = play(bare)
     assert "program" in requests[1].messages[-1].content
     assert (record.status, record.draft) == (Status.REJECTED, None)
+
+
+def test_whoever_finds_nothing_to_ask_needs_no_program(play: Play) -> None:
+    record, requests = play(lambda request: call("propose", question="", answer="", answer_type="number", hops=[]))
+    assert (record.status, record.reason, len(requests)) == (Status.REJECTED, "no_draft", 1)
 
 
 def test_a_seed_without_a_link_costs_no_call(play: Play) -> None:
