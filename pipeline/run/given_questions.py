@@ -132,8 +132,8 @@ def _check_benchmarks(file: str, given: Sequence[Given], config: RunConfig) -> N
     found = [(one, names[place]) for one in looked_at if (place := index.find(_bare(one))) is not None]
     if len(found) > _TEST_SPLIT * len(looked_at):
         one, name = found[0]
-        share = f"{len(found)} of {len(looked_at)} questions are of a benchmark's test split"
-        raise UsageError(f"{file}: {share}, such as '{one.question[:60]}' ({name}); give its train split")
+        share = f"{len(found)} of {len(looked_at)} questions are of a benchmark that no pair may resemble"
+        raise UsageError(f"{file}: {share}, such as '{one.question[:60]}' ({name}); give others, as of its train split")
 
 
 def _bare(one: Given) -> Draft:
