@@ -13,8 +13,9 @@ from pydantic import Field
 
 from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, judge_prompt
 from pipeline.agents.parse import parse
+from pipeline.agents.proposals import ProposeArguments
 from pipeline.agents.tool_mode import OPENING, QUESTION, ModeFinding, Try, choose, problem
-from pipeline.agents.tools import PROPOSE, SOLVER_TOOLS, AnswerArguments, ProposeArguments
+from pipeline.agents.tools import PROPOSE, SOLVER_TOOLS, AnswerArguments
 from pipeline.config.models import ModelConfig, ToolMode
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request

@@ -15,7 +15,8 @@ import orjson
 from pipeline.agents.calls import AgentState
 from pipeline.agents.naming import mentions
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import GROUND_TOOLS, REWRITE_TOOLS, GroundArguments, RewriteArguments, shown
+from pipeline.agents.proposals import GroundArguments, RewriteArguments
+from pipeline.agents.tools import GROUND_TOOLS, REWRITE_TOOLS, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.solve_rates import aim

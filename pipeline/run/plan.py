@@ -21,7 +21,6 @@ from pipeline.corpus.seed_passages import explained, quality
 from pipeline.corpus.split import side
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, dropped
-from pipeline.run import given_questions
 from pipeline.run.permutation import permuted
 from pipeline.store.journal import Head, Journal, RunIdentity
 from pipeline.types import Passage, Record, Seed, Status, Stop, sha256
@@ -64,6 +63,8 @@ class Order:
     """
 
     def __init__(self, config: RunConfig, corpus: PassageSource, known: Container[str] = ()) -> None:
+        from pipeline.run import given_questions
+
         self._config, self._run = config, RunIdentity(config.digest(), corpus.fingerprint)
         self._corpus, self._known = corpus, known
         self._given = given_questions.of(config)

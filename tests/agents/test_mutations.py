@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.agents import judge, readers, tools
+from pipeline.agents import judge, proposals, readers, tools
 from pipeline.agents.calls import AgentState
 from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
@@ -32,7 +32,7 @@ SHAPES: tuple[tuple[type[Data], dict[str, Any]], ...] = (
     (tools.SearchArguments, {"query": "Ada Holm painter"}),
     (tools.OpenArguments, {"passage_id": FILM.shown_id}),
     (tools.AnswerArguments, {"answer": "1641"}),
-    (tools.ProposeArguments, PROPOSAL),
+    (proposals.ProposeArguments, PROPOSAL),
     (tools.ExploreArguments, {"tool": "search", "argument": "Ada Holm", "intent": "who is she"}),
     (judge.VerdictOutput, {"reason": "the same year", "correct": True}),
     (readers.ReadOutput, {"reason": "Vessby: founded 1641", "answer": "1641"}),
@@ -130,7 +130,7 @@ def test_ten_thousand_mutated_outputs_are_values_or_format_errors(figures: Figur
             continue
         ended["read"] += 1
         assert value.model_validate_json(value.model_dump_json()) == value, "it can be journalled"
-        if shape is tools.ProposeArguments:
+        if shape is proposals.ProposeArguments:
             try:
                 draft = to_draft(raw, state)
                 ended["drafts"] += draft is not None

@@ -6,14 +6,13 @@ from typing import Any
 import orjson
 import pytest
 
+from pipeline.agents.proposals import ComposeArguments, ProposeArguments
 from pipeline.agents.tools import (
     COMPOSER_TOOLS,
     EXPLORE,
     GENERATOR_TOOLS,
     REFINER_TOOLS,
-    ComposeArguments,
     ExploreArguments,
-    ProposeArguments,
     render,
     shown,
 )

@@ -5,7 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.agents.tools import GENERATOR_TOOLS, PROPOSE, SEARCH, SOLVER_TOOLS, ProposeArguments
+from pipeline.agents.proposals import ProposeArguments
+from pipeline.agents.tools import GENERATOR_TOOLS, PROPOSE, SEARCH, SOLVER_TOOLS
 from pipeline.config.models import ToolMode
 from pipeline.llm import reply
 from pipeline.llm.base import Request, Tool

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from pipeline.agents import tools
+from pipeline.agents import proposals, tools
 from pipeline.agents.grading import verdict
 from pipeline.agents.judge import grade
 from pipeline.agents.parse import parse
@@ -26,8 +26,8 @@ RECORDS = [
 SHAPES: dict[str, type[Data]] = {
     "search": tools.SearchArguments,
     "open": tools.OpenArguments,
-    "propose": tools.ProposeArguments,
-    "revise": tools.ProposeArguments,
+    "propose": proposals.ProposeArguments,
+    "revise": proposals.ProposeArguments,
     "answer": tools.AnswerArguments,
 }
 READER = {"provider": "openai", "model": "read"}

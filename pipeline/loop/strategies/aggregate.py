@@ -10,7 +10,8 @@ from dataclasses import replace
 from pipeline.agents.calls import AgentState
 from pipeline.agents.loop import Agent
 from pipeline.agents.parse import schema_of
-from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, AggregateArguments, listed, shown
+from pipeline.agents.proposals import AggregateArguments
+from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.offers import Related, related

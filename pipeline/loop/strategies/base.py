@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import ProposeArguments, ProposedHop, ProposedItem
+from pipeline.agents.proposals import ProposeArguments, ProposedHop, ProposedItem
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.reward.answers import side

@@ -9,7 +9,8 @@ from functools import partial
 
 from pipeline.agents.calls import AgentState
 from pipeline.agents.curator import grow, steps
-from pipeline.agents.tools import COMPOSER_TOOLS, ComposeArguments, shown
+from pipeline.agents.proposals import ComposeArguments
+from pipeline.agents.tools import COMPOSER_TOOLS, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline

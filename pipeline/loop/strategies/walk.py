@@ -14,7 +14,8 @@ import orjson
 
 from pipeline.agents.calls import AgentState, LinksOf
 from pipeline.agents.loop import Agent
-from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, ProposeArguments, listed, shown
+from pipeline.agents.proposals import ProposeArguments
+from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.offers import Offer, Related, offers, related

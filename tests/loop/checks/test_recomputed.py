@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.agents import cited, grading
 from pipeline.agents.calls import AgentState
-from pipeline.agents.tools import AggregateArguments
+from pipeline.agents.proposals import AggregateArguments
 from pipeline.loop.checks.complete_list import complete_list
 from pipeline.loop.checks.recomputed import program_fault
 from pipeline.loop.examine import audit
