@@ -14,7 +14,7 @@ from pipeline.llm.base import LLM, Request
 from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.checks.base import CheckResult, Stage, known
 from pipeline.loop.examine import readings
-from pipeline.types import AnswerType, Cause, Draft, Finding, Message
+from pipeline.types import AnswerType, Cause, Draft, Finding, Message, Program, ProgramValue
 from pipeline.types.model_probe import PriorKnowledge, known_to
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
@@ -150,6 +150,22 @@ async def test_each_clue_of_a_conjunction_is_held_back_and_whoever_is_left_may_s
     )
     system = model.requests[-1].messages[0].content
     assert "Answer if what is there singles one answer out" in system
+
+
+@pytest.mark.parametrize(("asked", "held"), [("Which year?", []), ("When was that founded?", [(0,)])])
+async def test_what_leads_to_the_values_of_an_aggregate_is_needed_where_nobody_finds_them_without_it(
+    asked: str, held: list[tuple[int, ...]]
+) -> None:
+    born = passage("born", "Vessby", "Ada Holm came from this old port. Vessby was founded in 1641.")
+    died = passage("died", "Tolmin", "Ada Holm ended her days here. Tolmin was founded in 1650.")
+    hops = (hop(FILM, "Ada Holm"), hop(born, "1641", asked), hop(died, "1650"))
+    values = tuple(ProgramValue(hop=number, value=hops[number].answer) for number in (1, 2))
+    program = Program(operation="difference", values=values)
+    more = {"hops": hops, "family": "aggregate", "answer": "9", "answer_type": AnswerType.NUMBER, "program": program}
+    draft = DRAFT.model_copy(update=more)
+    where = replace(context(reader(lambda titles, _: False), ("leave_one_out",)), retriever=Shelf(FILM, born, died))
+    answer = await readings(draft, 3, (), where)
+    assert [probe.hops for probe in answer.probes if probe.check == "leave_one_out"] == held
 
 
 async def test_a_passage_that_tells_what_is_held_back_is_no_decoy() -> None:
