@@ -51,6 +51,11 @@ class GateConfig(Data):
             raise ValueError(f"the range [{window[0]}, {window[1]}] is empty: give the smaller number first")
         return window
 
+    @property
+    def banded_policy(self) -> str:
+        """The policy whose solve rate decides; empty where any rate passes, or the solver's decides."""
+        return self.policy if self.solve_rate != (0.0, 1.0) else ""
+
     def shown(self) -> dict[str, Any]:
         """For a card: lists by name, since where they lie is nobody's business."""
         return {**self.model_dump(mode="json"), "against": [path.name for path in self.against]}

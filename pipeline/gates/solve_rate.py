@@ -7,7 +7,7 @@ from pipeline.types import Draft, Record
 def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     low, high = settings.solve_rate
     _, rate = record.hardness_for(settings.policy)
-    if rate is None and settings.policy and (low, high) != (0.0, 1.0):
+    if rate is None and settings.banded_policy:
         return f"not measured for {settings.policy}: run digsite remeasure"
     if rate is None or low <= rate <= high:
         return ""

@@ -12,7 +12,6 @@ from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
 from pipeline.analysis.estimates import compact, short
 from pipeline.config import RunConfig
-from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
@@ -82,7 +81,7 @@ def recast(
 
 def check_band(config: RunConfig, policy: str) -> None:
     """Raises UsageError where the gates allow that policy any solve rate."""
-    if config.gates.policy != policy or config.gates.solve_rate == GateConfig().solve_rate:
+    if config.gates.banded_policy != policy:
         band = f"digsite export RUN --for {policy} --set 'gates.solve_rate=[0.2, 0.8]'"
         raise UsageError(f"which pairs has {policy} outgrown? Say it first: {band}")
 

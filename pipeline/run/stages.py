@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.config import RunConfig
-from pipeline.config.gates import GateConfig
 from pipeline.config.runtime import Runtime
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
@@ -120,14 +119,11 @@ async def generate(
 
 async def run_seeds(run: Run, context: RunContext, watch: RunCallbacks, engine: Engine | None = None) -> None:
     """Everything that is owed, by this process or by the workers of an engine, which starts if anything is."""
-    gates = run.config.gates
-    banded = gates.policy and gates.solve_rate != GateConfig().solve_rate
-    if banded and gates.policy not in run.config.models.policies and not run.complete:
+    policy = run.config.gates.banded_policy
+    if policy and policy not in run.config.models.policies and not run.complete:
         # Every new pair would be left out, as not measured, until no seed is left.
-        line = f"new pairs would not be measured for '{gates.policy}', which is no policy of this run"
-        raise UsageError(
-            f"{line}: begin one with [models.policies.{gates.policy}], or go back: digsite export --for ''"
-        )
+        line = f"new pairs would not be measured for '{policy}', which is no policy of this run"
+        raise UsageError(f"{line}: begin one with [models.policies.{policy}], or go back: digsite export --for ''")
     if engine is None:
         watch.stage("running seeds")
         await run.execute(partial(run_seed, context=context), watch)
