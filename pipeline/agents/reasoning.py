@@ -65,7 +65,7 @@ def reasoning(draft: Draft) -> Reasoning:
         return Reasoning.COMPARISON
     if _TEMPORAL.search(asked) or any(_dated(hop.answer, hop.answer_kind) for hop in draft.hops[:-1]):
         return Reasoning.TEMPORAL
-    if draft.family in ("meeting", "conjunction"):
+    if draft.joined:
         return Reasoning.CONJUNCTION
     return Reasoning.BRIDGE if len(draft.hops) > 1 else Reasoning.LOOKUP
 

@@ -115,6 +115,11 @@ class Draft(Data):
         """Does the answer follow from what several chains of hops find, instead of being what the last hop finds?"""
         return self.answer_type.decided or self.program is not None
 
+    @property
+    def joined(self) -> bool:
+        """Do several clues meet in one thing, so that no hop leads to the next?"""
+        return self.family in ("meeting", "conjunction")
+
     def wanted(self, number: int) -> tuple[tuple[str, ...], ...]:
         """What the evidence of a hop must name: its answer, or each item of a list, in one of its spellings."""
         if self.answer_items and number == len(self.hops) - 1:

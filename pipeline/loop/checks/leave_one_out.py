@@ -31,7 +31,7 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
     values = {one.hop for one in draft.program.values} if draft.program else set()
     probes = []
     for number, hop in enumerate(draft.hops if len(draft.hops) > 1 else ()):
-        chained = number not in values if values else draft.family == "chain"
+        chained = number not in values if values else not draft.joined
         led = chained and number + 1 < len(draft.hops) and cited.start(draft, number + 1) <= number
         if led and number + 2 == len(draft.hops) and "end" in context.config.checks_run():
             continue  # `end` has asked as much.

@@ -168,6 +168,19 @@ async def test_what_leads_to_the_values_of_an_aggregate_is_needed_where_nobody_f
     assert [probe.hops for probe in answer.probes if probe.check == "leave_one_out"] == held
 
 
+@pytest.mark.parametrize("family", ["given", "link", "category:reversed"])
+async def test_a_question_that_somebody_brought_is_a_chain_too(family: str) -> None:
+    hidden = HOPS[1].model_copy(update={"sub_question": "Which?"})
+    draft = DRAFT.model_copy(update={"hops": (HOPS[0], hidden, HOPS[2])})
+    where = context(reader(lambda titles, _: False), ("leave_one_out",))
+    held = [
+        [probe.hops for probe in (await readings(one, 3, (), where)).probes]
+        for one in (draft, draft.model_copy(update={"family": family}))
+    ]
+    assert held[0] == held[1]
+    assert (0,) not in held[0], "nothing brings the second passage but the name that the first gives"
+
+
 async def test_a_passage_that_tells_what_is_held_back_is_no_decoy() -> None:
     again = passage("poster", "Poster", "The poster of Lantern Bay, which Ada Holm directed, was settled on late.")
     last = HOPS[-1].model_copy(update={"sub_question": "When was it settled?"})
