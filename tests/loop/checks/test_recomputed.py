@@ -98,6 +98,24 @@ def test_one_that_it_does_not_give_goes_back(draft: Draft, fault: str) -> None:
     assert [fault in one.detail for one in found if one.check == "recomputed" and one.fatal] == [True]
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer", "computed", "leaks"),
+    [
+        (f"{ASKED[:-1]}, when her first two films were 2 years old?", "2", True, False),
+        (f"{ASKED[:-1]}, when her first two films were 2 years old?", "2", False, True),
+        (f"{ASKED[:-1]}, when she was 35?", "35", True, True),
+        (f"{ASKED[:-1]}, within 2 km of it?", "2 km", True, True),
+    ],
+)
+def test_a_small_number_of_a_question_gives_no_computed_answer_away(
+    asked: str, answer: str, computed: bool, leaks: bool
+) -> None:
+    draft = aggregate(answer, asked=asked)
+    draft = draft if computed else draft.model_copy(update={"program": None})
+    found = asyncio.run(audit(draft, 2, SHELF, 1))
+    assert ("answer_in_question" in {one.check for one in found}) is leaks
+
+
 def test_each_value_ends_a_chain_of_its_own_and_is_needed() -> None:
     draft = aggregate()
     assert cited.ends(draft) == (1, 2, 3)
