@@ -3,13 +3,13 @@
 It is shown what the corpus holds on the last step, not the list; each item is to be borne out.
 """
 
-import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
 from pydantic import Field
 
 from pipeline.agents import cited, readers
+from pipeline.agents.naming import without
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Found, Meaning, Stage
@@ -94,10 +94,7 @@ def _as_list(draft: Draft) -> Draft:
 def _queries(draft: Draft) -> list[str]:
     """The last step's question, the words of its quote without the items, and each item with what the list is about."""
     hop, about = draft.hops[-1], cited.subject(draft, len(draft.hops) - 1)
-    said = hop.quote
-    for name in sorted((name for item in draft.answer_items for name in item.spellings), key=len, reverse=True):
-        said = re.sub(re.escape(name), " ", said, flags=re.IGNORECASE)
-    rest = " ".join(said.split())
+    rest = without(hop.quote, [name for item in draft.answer_items for name in item.spellings])
     return [
         hop.sub_question,
         rest if contains(rest, about) else f"{about} {rest}",

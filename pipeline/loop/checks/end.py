@@ -11,13 +11,14 @@ from pydantic.json_schema import SkipJsonSchema
 
 from pipeline.agents import cited, readers
 from pipeline.agents.grading import shows
+from pipeline.agents.naming import whole
 from pipeline.agents.tools import render, shown
 from pipeline.context import RunContext
 from pipeline.corpus.language import common_words, language_of
 from pipeline.loop.asking import ask_reader
 from pipeline.loop.checks.another_answer import FILLERS
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Stage
-from pipeline.text import SINGLE, normalise, terms, untagged, words
+from pipeline.text import normalise, terms, untagged, words
 from pipeline.text.names import contains
 from pipeline.types import Cause, Data, Draft, Hit, Passage, Probe, Searched, Usage
 
@@ -31,11 +32,8 @@ RIVALS = 2
 GAP = "…"
 _GAPS = re.compile(rf"{GAP}(?:\s*{GAP})+")
 _WORD = re.compile(r"[^\W_]+(?:['’.,\-][^\W_]+)*")
-_TIES = rf"{SINGLE}\u0620-\u064a"
-"""What is written on to a name without a blank."""
-_START = rf"(?<![^\W{_TIES}])"
-_STOP = rf"(?:['’]?s\b|['’])?(?![^\W{_TIES}])(?:\s*\([^()]{{1,30}}\))?"
-"""The ends of a whole name, with its ending and with what explains it in brackets."""
+_TAG = r"(?:\s*\([^()]{1,30}\))?"
+"""What explains a name in brackets."""
 
 
 class SkipOutput(Data):
@@ -138,7 +136,7 @@ def opened(draft: Draft, number: int) -> str:
     for name in sorted(filter(None, kinds), key=len, reverse=True):
         if not contains(draft.question, name):
             kind = kinds[name].replace("\\", "")
-            text = re.sub(_START + re.escape(name) + _STOP, kind, text, flags=re.IGNORECASE)
+            text = re.sub(whole(name) + _TAG, kind, text, flags=re.IGNORECASE)
     return _GAPS.sub(GAP, _WORD.sub(lambda found: GAP if normalise(found[0]) in hidden else found[0], text)).strip()
 
 

@@ -9,7 +9,9 @@ import pytest
 from pipeline.agents import cited, grading
 from pipeline.agents.calls import AgentState
 from pipeline.agents.proposals import AggregateArguments
+from pipeline.loop.checks.base import Case
 from pipeline.loop.checks.complete_list import complete_list
+from pipeline.loop.checks.over_specified import over_specified
 from pipeline.loop.checks.recomputed import program_fault
 from pipeline.loop.examine import audit
 from pipeline.loop.strategies.base import to_draft
@@ -166,6 +168,30 @@ def test_things_that_the_question_names_are_not_searched_for() -> None:
                       values=[one | {"hop": one["hop"] - 1} for one in VALUES])  # fmt: skip
     assert program_fault(draft) == ""
     assert asyncio.run(complete_list(draft, 2, context(reader(), SHELF))).probes == ()
+
+
+NAMED_HOPS = {"hops": HOPS[1:], "values": [one | {"hop": one["hop"] - 1} for one in VALUES]}
+
+
+NEWEST = "Which is newest of Lantern Bay, Sea Fog and Low Tide"
+LATEST = NAMED_HOPS | NAMED | {"operation": "latest"}
+
+
+@pytest.mark.parametrize(
+    ("draft", "found"),
+    [
+        (aggregate("Sea Fog", "entity", asked=f"{NEWEST}?", **LATEST), False),
+        (aggregate("Sea Fog", "entity", asked=f"{NEWEST}, by when it came out?", **LATEST), True),
+        (aggregate(asked="How many films has Ada Holm?", **NAMED_HOPS), False),
+        (aggregate(asked="How many films that Ada Holm directed came out?", **NAMED_HOPS), True),
+    ],
+)
+def test_what_an_aggregate_has_to_name_does_not_over_specify_it(draft: Draft, found: bool) -> None:
+    shelf = Shelf(*FILMS, passage("quay", "Quay", "Nothing is known."))
+    told = asyncio.run(over_specified(Case(draft, (), shelf, 3, 2)))
+    assert (told is not None) is found
+    named = draft.model_copy(update={"program": None})
+    assert asyncio.run(over_specified(Case(named, (), shelf, 3, 2))), "its names find all"
 
 
 def test_a_draft_without_a_program_is_written_as_before() -> None:
