@@ -89,6 +89,7 @@ VALUES = COUNT["values"]
         (aggregate(hops=[*HOPS[:3], HOPS[3] | {"quote": "A comedy."}]), "does not state '1925'"),
         (aggregate(link=""), "together"),
         (aggregate(link="Bo Rask"), "the link, 'Bo Rask'"),
+        (aggregate(link="praises"), "'praises' names no one thing"),
         (aggregate(bound="the war"), "no date with a year"),
         (aggregate(asked="How many of three films came out?", **{**NAMED, "link": ""}), "is not named"),
         (aggregate("Lantern Bay; Low Tide", operation="most", condition="", bound=""), "the program gives 'Sea Fog'"),
@@ -161,6 +162,20 @@ def test_the_set_must_be_whole_in_the_corpus(draft: Draft) -> None:
     assert "Which films did Ada Holm direct?" in model.requests[0].messages[-1].content
     missed = asyncio.run(complete_list(draft, 2, context(reader(*named[:2]), SHELF))).findings
     assert [one.check for one in missed] == ["unproven_item"]
+
+
+def test_a_count_may_rest_on_a_quoted_list() -> None:
+    told = f"Her films are {', '.join(film.title for film in FILMS)}."
+    note = passage("note", "Note on her films", f"A note. {told}")
+    hops = [HOPS[0] | {"passage_id": note.shown_id, "answer": "films"}, *HOPS[1:]]
+    shown = {p.shown_id: p for p in (note, *FILMS)}
+    tree = {"question": ASKED, "answer": "2", "answer_type": "number", "hops": hops}
+    for quoted, sound in ((told, True), ("A note.", False)):
+        hops[0]["quote"] = quoted
+        arguments = orjson.dumps(tree | {"program": COUNT | {"link": "films"}}).decode()
+        draft = to_draft(arguments, AgentState(passages=shown), AggregateArguments)
+        assert draft
+        assert (program_fault(draft) == "") is sound
 
 
 def test_things_that_the_question_names_are_not_searched_for() -> None:
