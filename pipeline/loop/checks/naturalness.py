@@ -34,7 +34,7 @@ async def naturalness(draft: Draft, target: int, context: RunContext, *, grades:
     least, read, usage = context.config.checks.naturalness, list[GradeOutput](), Usage()
     asked = context.prompt("naturalness/grade", question=draft.question)
     while not _settled(read, least, grades):
-        output, model, took = await readers.read(asked, "grade", GradeOutput, context, len(read))
+        output, model, took = await readers.grade(asked, GradeOutput, context, len(read))
         read, usage = [*read, output], usage + took
     given = tuple(str(output.grade) for output in read)
     bad = [output for output in read if output.grade < least]
