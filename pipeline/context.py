@@ -28,9 +28,11 @@ class SeedMemory:
 
     readings: dict[Hashable, object] = field(default_factory=dict)
     """What was graded or answered from memory, by the model, the words that it was asked and the number of the try."""
+    brought: str = ""
+    """The question as somebody brought it; empty where an author asks."""
 
     def copy(self) -> "SeedMemory":
-        return SeedMemory(dict(self.audits), dict(self.queries), dict(self.readings))
+        return SeedMemory(dict(self.audits), dict(self.queries), dict(self.readings), self.brought)
 
 
 @dataclass(frozen=True)
