@@ -160,8 +160,7 @@ class RunConfig(Data):
 
     @property
     def walks(self) -> bool:
-        """Does a draft begin with the links of the corpus, or may a model look at them who words a given question
-        anew? Then pairs rest on these."""
+        """Do drafts begin with the links of the corpus, or may who words a given question anew look at them?"""
         if self.hardens:
             return self.models.of("refiner").capabilities.understands and self.loop.refiner_searches
         return not self.strategies.keys().isdisjoint(LINKED)
@@ -228,6 +227,8 @@ class RunConfig(Data):
             return False
         if prompt in prompts.HARDENING and not self.hardens:
             return False
+        if prompt == prompts.PARAPHRASE:
+            return self.questions.compare_wordings
         if prompt in prompts.IN_BAND.values():
             return self.solve_rate is not None
         if prompt.startswith("twin/"):

@@ -24,6 +24,7 @@ from pipeline.loop.policies import measurement, policy_measurements, unmeasured
 from pipeline.loop.retrievers import with_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import missing_twin, unanswerable_twin
+from pipeline.loop.wordings import with_wordings
 from pipeline.registry import load
 from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Record, Round, Seed, Status
 from pipeline.types.model_probe import known_to, naturalness
@@ -72,7 +73,8 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         measurements=(measurement(seed.key, context.config.policy, measured, None, context),) if measured else (),
         lineage=context.lineage,
     )
-    return await enrich(await with_one_search(_assessed(record, context), context), context)
+    record = await with_one_search(_assessed(record, context), context)
+    return await enrich(await with_wordings(record, context), context)
 
 
 async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext) -> Round:
