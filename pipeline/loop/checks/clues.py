@@ -14,7 +14,7 @@ from pipeline.loop.checks.complete_list import CompleteOutput, stating
 from pipeline.reward.equality import equal
 from pipeline.text import untagged
 from pipeline.text.names import contains, normalise
-from pipeline.types import Cause, Draft, Finding, Passage, Probe
+from pipeline.types import Cause, Draft, Finding, Hit, Probe
 
 DEPTH, NAMED_DEPTH = 10, 3
 """Hits of a search for a clue, and of one for a clue with the name of something that fits another one."""
@@ -59,11 +59,12 @@ async def _fitting(draft: Draft, numbers: Sequence[int], names: Iterable[str], c
     """What fits all these clues by the passages that searches for each of them find, also with each of the names."""
     asked = [draft.hops[number].sub_question for number in numbers]
     named = [f"{name} {clue}" for name in names for clue in asked]
-    searches, ranked = [], list[Passage]()
+    searches, results = [], list[list[Hit]]()
     for name, retriever in context.searched.items():
         found = await retriever.search_many(asked, DEPTH) + await retriever.search_many(named, NAMED_DEPTH)
         searches += [cited.searched(query, hits, name) for query, hits in zip((*asked, *named), found, strict=True)]
-        ranked += (hits[rank].passage for rank in range(DEPTH) for hits in found if rank < len(hits))
+        results += found
+    ranked = [hits[rank].passage for rank in range(DEPTH) for hits in results if rank < len(hits)]
     gold = [passage for passage in await cited.gather(draft, context.retriever) if passage]
     own = [passage for passage in gold if passage.id in {draft.hops[number].passage_id for number in numbers}]
     given = list({passage.id: passage for passage in (*own, *ranked)}.values())[:MOST_PASSAGES]

@@ -157,6 +157,19 @@ def test_of_two_clues_each_fits_several_things() -> None:
     assert names(checked(draft).findings) == [("clues", Cause.AMBIGUOUS, (0, 1))]
 
 
+def test_what_another_retriever_of_the_audit_finds_counts_too() -> None:
+    context = RunContext(
+        build(values={"checks": {"run": ("clues",)}}),
+        reader(),
+        Shelf(*told({"Vessby": ALL["Vessby"]}), MOUNT),
+        LINEAGE,
+        {"other": Shelf(*told(ALL))},
+    )
+    result = asyncio.run(readings(DRAFT, 3, (), context))
+    assert result.findings == ()
+    assert [search.retriever for search in result.probes[0].searches] == ["", "other"]
+
+
 def test_a_question_of_another_family_is_not_asked_about() -> None:
     assert checked(DRAFT.model_copy(update={"family": "conjunction"}), llm=ScriptedLLM([])) == CheckResult()
 
