@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pipeline.agents.naming import mentions
 from pipeline.retrieval.base import Retriever
 from pipeline.text import untagged
-from pipeline.text.names import contains
-from pipeline.types import Draft, Hit, Passage, Searched
+from pipeline.text.names import contains, normalise
+from pipeline.types import CONSTRAINTS, AnswerType, Draft, Hit, Passage, Searched
 
 Evidence = tuple[Passage | None, ...]
 """The passage of each hop, or none where the corpus has no such id."""
@@ -29,11 +29,28 @@ def linked(draft: Draft, number: int) -> bool:
     return mentions(f"{hop.title} | {hop.quote}", before) or contains(before, hop.title)
 
 
+def clues(draft: Draft) -> tuple[int, ...]:
+    """Of a question of the family `constraints` the hops that each say something of its hidden thing and give it as
+    their answer. The last of them is the last hop, or the one before it, which asks for a fact of that thing."""
+    hides = draft.family == CONSTRAINTS and draft.answer_type is not AnswerType.UNANSWERABLE
+    for hidden in draft.hops[:-3:-1] if hides else ():
+        names = {*map(normalise, hidden.spellings)}
+        found = [n for n, hop in enumerate(draft.hops) if not names.isdisjoint(map(normalise, hop.spellings))]
+        if len(found) > 1:
+            return tuple(found)
+    return ()
+
+
+def closing(draft: Draft) -> set[int]:
+    """The hops that end a chain by the draft's own word: each value of a program, and each clue but the last."""
+    return {one.hop for one in draft.program.values} if draft.program else {*clues(draft)[:-1]}
+
+
 def start(draft: Draft, number: int) -> int:
-    """The first hop of the chain that a hop belongs to: 0, but for an answer that is decided by several chains. Each
-    value of a program ends one."""
-    values = {one.hop for one in draft.program.values} if draft.program else set()
-    while number and not (number - 1 in values if values else draft.decided and not linked(draft, number)):
+    """The first hop of the chain that a hop belongs to: 0, but for several chains: what they find decides the answer,
+    or each is a clue."""
+    closed = closing(draft)
+    while number and not (number - 1 in closed if closed else draft.decided and not linked(draft, number)):
         number -= 1
     return number
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from pipeline.agents.cited import start, subject
+from pipeline.agents.cited import clues, ends, start, subject
 from pipeline.agents.judge import Grade
 from pipeline.agents.tools import undated
 from pipeline.text import MONTHS, folded, normalise, untagged
@@ -63,7 +63,7 @@ def _hit_step(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) ->
 
 def supported(draft: Draft, rollout: Rollout) -> bool:
     """Did it read the last hop's passage, or another one that names both the answer and what it is the answer about?
-    Of a list that is asked of every item; of an answer that can be guessed, of every hop.
+    Of a list that is asked of every item; of an answer that can be guessed, of every hop; of clues, of each of them.
 
     Of a question without an answer: did it come to the premise that nothing states? It read the passage that states it
     otherwise or the evidence of the hop before; where there is none before, two searches will do.
@@ -72,6 +72,9 @@ def supported(draft: Draft, rollout: Rollout) -> bool:
         return found(draft, rollout)[-1] is not None
     if draft.decided:
         return None not in found(draft, rollout)
+    if clues(draft):
+        at = found(draft, rollout)
+        return all(at[number] is not None for number in ends(draft))
     last = draft.hops[-1]
     if any(last.passage_id in call.passage_ids for call in rollout.trajectory.calls):
         return True

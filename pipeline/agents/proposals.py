@@ -1,11 +1,11 @@
 """What an author hands in by its last tool: a question with its answer and the evidence of every hop."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from pipeline.types import Data, NegativeAspect, Program
+from pipeline.types import CONSTRAINTS, Data, NegativeAspect, Program
 
 
 class ProposedHop(Data):
@@ -85,6 +85,12 @@ class AggregateArguments(AnyProposeArguments):
 
     answer: str = Field(description="What the program gives, as short as it can be.")
     program: Program | SkipJsonSchema[None] = Field(None, description="Left out of an empty question alone.")
+
+
+class ConstraintsArguments(AnyProposeArguments):
+    """Clues about one thing, whatever the author calls that."""
+
+    family: Annotated[str, BeforeValidator(lambda said: CONSTRAINTS)] = CONSTRAINTS
 
 
 class AnyComposeArguments(ComposeArguments, AnyProposeArguments):

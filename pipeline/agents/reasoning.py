@@ -10,7 +10,7 @@ from enum import StrEnum
 from pipeline.agents.cited import ends
 from pipeline.text import dates
 from pipeline.text.names import normalise
-from pipeline.types import AnswerType, Draft
+from pipeline.types import CONSTRAINTS, AnswerType, Draft
 
 
 class Reasoning(StrEnum):
@@ -55,6 +55,8 @@ def reasoning(draft: Draft) -> Reasoning:
     asked, kind = draft.question, draft.answer_type
     if draft.program:
         return _COMPUTED.get(draft.program.operation, Reasoning.COMPARISON)
+    if draft.family == CONSTRAINTS:
+        return Reasoning.CONJUNCTION
     if _NEGATION.search(asked):
         return Reasoning.NEGATION
     if kind is AnswerType.LIST:

@@ -140,8 +140,8 @@ class PairOptions(ModelOptions, ProvenanceOptions):
         str | None,
         Option(
             metavar="NAME[:WEIGHT,…]",
-            help="walk: along links of the corpus; aggregate: computed over linked documents; sage: by searching; "
-            "ragshaper: from a tree.  [sage]",
+            help="walk: along links of the corpus; constraints: a thing behind clues; aggregate: computed over linked "
+            "documents; sage: by searching; ragshaper: from a tree.  [sage]",
         ),
     ] = None
     preset: Annotated[

@@ -31,7 +31,7 @@ from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
 from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
-from pipeline.config.strategy_mix import LINKED, StrategyMix, strategy_weights
+from pipeline.config.strategy_mix import LINKED, RULED, StrategyMix, strategy_weights
 from pipeline.errors import UsageError, unknown
 from pipeline.types import PLAIN, AnswerType, AsOf, Data, TargetRange, sha256
 from pipeline.types.distractor import Kind
@@ -80,7 +80,8 @@ class RunConfig(Data):
     models: Models = Models()
     strategy: StrategyMix = "sage"
     """How a draft is made: `sage` searches from a passage, `walk` begins with walks over the links of the corpus,
-    `aggregate` computes the answer over documents that one link joins, `ragshaper` grows an information tree. Several
+    `constraints` hides a thing behind clues that its links give, `aggregate` computes the answer over documents that
+    one link joins, `ragshaper` grows an information tree. Several
     with weights, such as `walk:2,aggregate:1`, are drawn seed by seed."""
     seed: int = Field(0, ge=0)
     """Random seed: the same one gives the same seeds, targets and samples."""
@@ -212,7 +213,7 @@ class RunConfig(Data):
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if self._may_ask(name)}
         special = [kind.value for kind in self.answer_types if not kind.plain]
         notes = [f"{kind}/{note}" for kind in special for note in ("_write", "_answer")]
-        notes += [*self.environment.notes, *(["aggregate/_write"] if "aggregate" in self.strategies else [])]
+        notes += [*self.environment.notes, *(f"{name}/_write" for name in RULED if name in self.strategies)]
         tree["prompts"] |= {name: sha256(prompts.note(name)) for name in notes}
         if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))
@@ -223,7 +224,8 @@ class RunConfig(Data):
     def _may_ask(self, prompt: str) -> bool:
         """Not that of walks, of questions to harden, of a kind of distractor beyond the shipped ones, of a type of
         answer, of twins or of a target, that is not asked for: to add one changes no run."""
-        if (own := prompt.partition("/")[2].removesuffix("_in_band")) in LINKED and own not in self.strategies:
+        own = {*prompt.removesuffix("_in_band").split("/")} & {*LINKED}
+        if not own <= self.strategies.keys():
             return False
         if prompt in prompts.HARDENING and not self.hardens:
             return False

@@ -7,8 +7,10 @@ from pydantic import AfterValidator
 
 from pipeline.types import sha256
 
-LINKED = ("aggregate", "walk")
+LINKED = ("aggregate", "constraints", "walk")
 """Strategies that begin with the links of the corpus and have prompts of their own."""
+RULED = ("aggregate", "constraints")
+"""Those whose authors and revisers follow rules of their own, `NAME/_write`."""
 
 
 def strategy_weights(strategies: str) -> dict[str, int]:

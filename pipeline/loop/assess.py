@@ -7,6 +7,7 @@ calls are left out, and a rollout is correct only if it also read the support of
 from collections.abc import Collection, Iterable, Sequence
 from statistics import median
 
+from pipeline.agents.cited import clues
 from pipeline.agents.environment import environment
 from pipeline.agents.grading import by_heart, observations, shows, skipped
 from pipeline.context import RunContext
@@ -166,7 +167,7 @@ def shortcut(draft: Draft, rollout: Rollout, found: Verdict) -> tuple[Cause, tup
     analysis (paper, §5), or what its solver knew by heart, which is none of them."""
     last = draft.hops[-1].passage_id
     calls = rollout.trajectory.calls
-    at_once = len(draft.hops) > 1 and bool(calls) and last in calls[0].passage_ids
+    at_once = len(draft.hops) > 1 and bool(calls) and last in calls[0].passage_ids and not clues(draft)
     unused = tuple(number for number, at in enumerate(found.found_at) if at is None)
     known = tuple(number for number in by_heart(draft, rollout) if at_once or number in unused)
     if known:

@@ -38,6 +38,8 @@ from pipeline.store.cache import Cache
 from pipeline.types import Lineage
 
 CACHE = "cache.sqlite"
+_BEYOND_RULES = {"aggregate": "writes no programs", "constraints": "writes no clues"}
+"""What a model that works by rules does not do, by the strategy that takes it."""
 
 
 def check(config: RunConfig) -> Manifest:
@@ -46,8 +48,9 @@ def check(config: RunConfig) -> Manifest:
     selection.ready(config)
     for name in config.strategies:
         registry.load("strategies", name)
-    if "aggregate" in config.strategies and not config.models.of("generator").capabilities.understands:
-        raise UsageError("strategy aggregate: the demo model writes no programs; name a model with --model")
+    for name, unable in _BEYOND_RULES.items():
+        if name in config.strategies and not config.models.of("generator").capabilities.understands:
+            raise UsageError(f"strategy {name}: the demo model {unable}; name a model with --model")
     check_retriever(config.retrieval)
     for kind in config.distractors.kinds:
         registry.load("distractors", kind)

@@ -34,18 +34,18 @@ class Probe(Data):
     check: str
     """`closed_book`, `contested` (can what most of its tries say be defended?), `end`, `oracle`, `trace` (which hop is
     misread?), `leave_one_out`, `naturalness` (its answers are the grades), `undated` (asked in the first of its calls),
-    `complete_list`, `alternatives`, `same_name` (of one hop: is it about the answer before it?), `seeker` (one for each
-    try)."""
+    `complete_list`, `clues` (what fits these of them), `alternatives`, `same_name` (of one hop: is it about the answer
+    before it?), `seeker` (one for each try)."""
     model: str
     answers: tuple[str, ...]
     """One for each try, of a `trace` for each hop; empty where there was none. Of `complete_list` the items that were
-    found."""
+    found, of `clues` all things that fit."""
     right: int
     """Tries that gave the known answer; for `alternatives` and `contested`, whether the other one fits; for
     `naturalness`, the grades that are enough."""
     hops: tuple[int, ...] = ()
-    """Hops whose passages were held back; of a `trace` those that were misread; of `end` the needless ones; of `seeker`
-    those whose answers it searched with before it was shown them."""
+    """Hops whose passages were held back; of a `trace` those that were misread; of `clues` those asked about; of `end`
+    the needless ones; of `seeker` those whose answers it searched with before it was shown them."""
     evidence: bool = False
     """Did what it was shown hold the evidence of the last hop? What is right without it is known by heart."""
     uncited: tuple[str, ...] = ()

@@ -40,6 +40,8 @@ class AnswerType(StrEnum):
         return 0.5 if self.decided else 0.0
 
 
+CONSTRAINTS = "constraints"
+"""The family of a question that hides a thing behind clues of which each fits many things."""
 PLAIN = (AnswerType.ENTITY, AnswerType.DATE, AnswerType.NUMBER)
 
 
@@ -103,9 +105,10 @@ class Draft(Data):
     """Dates only: how exact the question asks for it."""
     hops: tuple[Hop, ...]
     family: str = "chain"
-    """How the question was made: `chain`, `meeting` of two chains, `conjunction` of clues about one thing, `aggregate`
-    of values, or `control` for one hop. Of a question that somebody brought: `given`, or the operator that last rewrote
-    it, such as `category`; `category:reversed` made it easier."""
+    """How the question was made: `chain`, `meeting` of two chains, `conjunction` of clues about one thing,
+    `constraints` where none of the clues tells that thing alone, `aggregate` of values, or `control` for one hop. Of a
+    question that somebody brought: `given`, or the operator that last rewrote it, such as `category`;
+    `category:reversed` made it easier."""
     negative_aspect: tuple[NegativeAspect, ...] = ()
     program: Program | None = Field(None, exclude_if=lambda program: program is None)
     """Aggregates only: it computes the answer from the answers of hops."""
@@ -118,7 +121,7 @@ class Draft(Data):
     @property
     def joined(self) -> bool:
         """Do several clues meet in one thing, so that no hop leads to the next?"""
-        return self.family in ("meeting", "conjunction")
+        return self.family in ("meeting", "conjunction", CONSTRAINTS)
 
     def wanted(self, number: int) -> tuple[tuple[str, ...], ...]:
         """What the evidence of a hop must name: its answer, or each item of a list, in one of its spellings."""

@@ -157,7 +157,7 @@ def test_the_aim_follows_the_last_draft_that_was_too_easy_or_too_hard() -> None:
 
 
 def test_a_usual_run_asks_with_the_usual_prompts() -> None:
-    usual, banded = (config.build(sets=[*sets, "strategy='aggregate,walk'"]) for sets in ((), POLICY))
+    usual, banded = (config.build(sets=[*sets, "strategy='aggregate,constraints,walk'"]) for sets in ((), POLICY))
     assert not any(name.endswith("_in_band") for name in usual.digested()["prompts"])
     assert "steps_required" not in usual.digested()
     added = set(banded.digested()["prompts"]) - set(usual.digested()["prompts"])

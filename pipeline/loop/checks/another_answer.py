@@ -9,7 +9,7 @@ asked of it.
 from collections.abc import Callable, Container, Iterable
 from typing import TypeVar
 
-from pipeline.agents.cited import searched
+from pipeline.agents.cited import clues, searched
 from pipeline.agents.grading import holds
 from pipeline.agents.naming import mentions
 from pipeline.agents.tools import ShownPassage
@@ -92,8 +92,10 @@ def _claim_words(draft: Draft) -> set[str]:
     silent = _filler_test(draft)
     told = {word for word in terms(quote) if not silent(word)}
     said = told - {word for answer in _spellings(draft) for word in terms(answer)} - FILLERS
-    # A comparison's answer is not what its last step finds, and another answer to a list is one more of its items.
-    if draft.answer_items or len(said) < LEAST or normalise(last.answer) != normalise(draft.answer):
+    # A comparison's answer is not what its last step finds, another answer to a list is one more of its items, and a
+    # clue is to fit other things.
+    clue = len(draft.hops) - 1 in clues(draft)
+    if draft.answer_items or clue or len(said) < LEAST or normalise(last.answer) != normalise(draft.answer):
         return set()
     return said - {*terms(_subject(draft))}
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 
-from pipeline.agents.cited import Evidence, linked, start
+from pipeline.agents.cited import Evidence, clues, linked, start
 from pipeline.agents.naming import mentions
 from pipeline.corpus.language import before_things, common_words, language_of
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
@@ -92,7 +92,9 @@ def _starts(draft: Draft, index: int) -> bool:
 
 def _meets(draft: Draft, index: int, evidence: Evidence) -> bool:
     """Does the answer of the hop before lead to the last passage, where two chains meet, and not to this hop? Without
-    evidence at hand it is taken to, as the audit has seen."""
+    evidence at hand it is taken to, as the audit has seen. Or does the chain of another clue start here?"""
+    if clues(draft) and start(draft, index) == index:
+        return True
     if draft.family != "meeting" or index == len(draft.hops) - 1:
         return False
     return not evidence or (evidence[-1] is not None and mentions(evidence[-1].text, draft.hops[index - 1].answer))

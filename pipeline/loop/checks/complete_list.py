@@ -58,7 +58,7 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
         "list/complete", question=question, passages=[shown(_cut(one, queries, draft)) for one in passages]
     )
     output, model, usage = await readers.read(asked, "complete", CompleteOutput, context)
-    stated = [(named.item.strip(), passage) for named in output.items if (passage := _stating(named, passages))]
+    stated = [(named.item.strip(), passage) for named in output.items if (passage := stating(named, passages))]
     missed, more = _compared(draft.answer_items, stated)
     searches = tuple(map(cited.searched, queries, found))
     names, right = tuple(name for name, _ in stated), len(draft.answer_items) - len(missed)
@@ -139,7 +139,7 @@ def _cut(passage: Passage, queries: Sequence[str], draft: Draft) -> Passage:
     return passage.model_copy(update={"text": kept.join(gaps)})
 
 
-def _stating(output: ItemOutput, passages: Sequence[Passage]) -> Passage | None:
+def stating(output: ItemOutput, passages: Sequence[Passage]) -> Passage | None:
     """The passage that the reader names for an item, if it is among these and names the item."""
     named = (passage for passage in passages if passage.shown_id in output.passage)
     return next((p for p in named if normalise(output.item) and contains(f"{p.title} | {p.text}", output.item)), None)

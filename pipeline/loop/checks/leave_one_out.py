@@ -21,17 +21,17 @@ DECOYS = 4
 async def leave_one_out(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """A hop whose passage can be held back without the answer being lost is no hop, unless it is recalled.
 
-    Of a chain, and of what leads to the values of an aggregate, only where a search for the next hop that does not know
-    what this one gives brings its passage: else nobody comes there without it. What is found beside it stands among
-    what is left, so that this alone does not give the answer away; but not what tells what is held back, which was then
-    read, not skipped.
+    Of a chain, and of what leads to the values of an aggregate or to a clue, only where a search for the next hop that
+    does not know what this one gives brings its passage: else nobody comes there without it. What is found beside it
+    stands among what is left, so that this alone does not give the answer away; but not what tells what is held back,
+    which was then read, not skipped.
     """
     passages = await cited.passages(draft, context.retriever)
     gold = {passage.id for passage in passages}
-    values = {one.hop for one in draft.program.values} if draft.program else set()
+    closing = cited.closing(draft)
     probes = []
     for number, hop in enumerate(draft.hops if len(draft.hops) > 1 else ()):
-        chained = number not in values if values else not draft.joined
+        chained = number not in closing if closing else not draft.joined
         led = chained and number + 1 < len(draft.hops) and cited.start(draft, number + 1) <= number
         if led and number + 2 == len(draft.hops) and "end" in context.config.checks_run():
             continue  # `end` has asked as much.

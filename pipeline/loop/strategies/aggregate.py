@@ -23,28 +23,26 @@ from pipeline.loop.strategies.base import Proposal
 from pipeline.types import Draft, Round, Seed
 
 NOTE = "aggregate/_write"
-_EACH, _LEAST, _ROOM = 8, 2, 2_000
+_EACH, _LEAST, ROOM = 8, 2, 2_000
 """Documents that are shown of a link, documents beside its own that a link must join, and tokens of all links."""
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
-    found = _joined(seed, context)
+    found = joined(seed, context)
     if not found:
         return await walk.unlinked(seed, context)
     asked = _author(seed, context, WALK_TOOLS)
     messages = context.prompt(
         "generator/aggregate",
         passage=shown(seed.passage),
-        links=walk.fitting(listed(found), _ROOM),
+        links=walk.fitting(listed(found), ROOM),
         answer_types=sage.answer_types(seed, context),
         target_steps=aim(seed, context.config, ()),
         search_budget=asked.limits.searches,
         check_budget=asked.checks,
         calls_per_turn=asked.limits.calls_per_turn,
     )
-    passages = {passage.shown_id: passage for one in found for passage in one.passages}
-    own = {seed.passage.shown_id: seed.passage}
-    return await sage.run(asked, messages, AgentState(passages=passages | own, given=frozenset(own)), seed)
+    return await sage.run(asked, messages, read(found, seed), seed)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
@@ -55,13 +53,20 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     return await sage.revise(seed, context, rounds, reviser, (NOTE,))
 
 
-def _joined(seed: Seed, context: RunContext) -> list[Related]:
-    """The phrases that join the seed's passage with several other documents."""
+def joined(seed: Seed, context: RunContext) -> list[Related]:
+    """The phrases that join the seed's passage with several other documents, those of the fewest first."""
     walks = context.walks[seed.side]
     if (start := walks.links.corpus.place(seed.passage.id)) is None:
         return []
     found = related(walks, start, each=_EACH)
     return [one for one in found if len({passage.document_id for passage in one.passages}) >= _LEAST]
+
+
+def read(found: Sequence[Related], seed: Seed) -> AgentState:
+    """What an author may cite that is shown these links."""
+    passages = {passage.shown_id: passage for one in found for passage in one.passages}
+    own = {seed.passage.shown_id: seed.passage}
+    return AgentState(passages=passages | own, given=frozenset(own))
 
 
 def _author(seed: Seed, context: RunContext, tools: Sequence[Tool], *rules: sage.Rule) -> Agent:

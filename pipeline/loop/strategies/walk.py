@@ -37,7 +37,7 @@ _WHOLE = 4
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
     target = aim(seed, context.config, ())
-    found = await _offered(seed, context, target)
+    found = await offered(seed, context, target)
     if not found:
         return await unlinked(seed, context)
     asked = author(seed, context, WALK_TOOLS)
@@ -61,7 +61,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
-    found = await _offered(seed, context, aim(seed, context.config, rounds))
+    found = await offered(seed, context, aim(seed, context.config, rounds))
     last = rounds[-1]
     if not found or last.draft is None or last.feedback is None:
         return await sage.revise(seed, context, rounds)
@@ -97,7 +97,8 @@ async def unlinked(seed: Seed, context: RunContext) -> Proposal:
     return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.NO_WALK), draft=None)
 
 
-async def _offered(seed: Seed, context: RunContext, hops: int) -> list[Offer]:
+async def offered(seed: Seed, context: RunContext, hops: int) -> list[Offer]:
+    """The best walks of so many passages from the seed's own."""
     walks, retrievers = context.walks[seed.side], list(context.searched.values())
     start = walks.links.corpus.place(seed.passage.id)
     return [] if start is None else await offers(walks, start, max(hops, 2), retrievers, context.config.retrieval.k)

@@ -115,7 +115,7 @@ def play(films: Corpus) -> Play:
             Seed(key=sha256(p.id), passage=p, draw=0, side="train", answer_type=AnswerType.NUMBER, target_steps=2)
             for p in train
         )
-        seed = next(one for one in made if bool(aggregate._joined(one, context)) is linked)
+        seed = next(one for one in made if bool(aggregate.joined(one, context)) is linked)
         return asyncio.run(run_seed(seed, context)), llm.requests
 
     return played
