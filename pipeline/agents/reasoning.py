@@ -55,7 +55,9 @@ def reasoning(draft: Draft) -> Reasoning:
     asked, kind = draft.question, draft.answer_type
     if draft.program:
         return _COMPUTED.get(draft.program.operation, Reasoning.COMPARISON)
-    if _NEGATION.search(asked):
+    if draft.ordered and len(ends(draft)) > 1:  # what the text around the gaps says is asked of nobody
+        return Reasoning.CONJUNCTION
+    if _NEGATION.search(asked) and not draft.ordered:
         return Reasoning.NEGATION
     if kind is AnswerType.LIST:
         return Reasoning.AGGREGATION

@@ -31,7 +31,7 @@ from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
 from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
-from pipeline.config.strategy_mix import LINKED, StrategyMix, strategy_weights
+from pipeline.config.strategy_mix import HIDING, LINKED, NOTED, StrategyMix, strategy_weights
 from pipeline.errors import UsageError, unknown
 from pipeline.types import PLAIN, AnswerType, AsOf, Data, TargetRange, sha256
 from pipeline.types.distractor import Kind
@@ -80,8 +80,9 @@ class RunConfig(Data):
     models: Models = Models()
     strategy: StrategyMix = "sage"
     """How a draft is made: `sage` searches from a passage, `walk` begins with walks over the links of the corpus,
-    `aggregate` computes the answer over documents that one link joins, `ragshaper` grows an information tree. Several
-    with weights, such as `walk:2,aggregate:1`, are drawn seed by seed."""
+    `aggregate` computes the answer over documents that one link joins, `mask` asks for what is masked in a passage and
+    stated elsewhere, `ragshaper` grows an information tree. Several with weights, such as `walk:2,aggregate:1`, are
+    drawn seed by seed."""
     seed: int = Field(0, ge=0)
     """Random seed: the same one gives the same seeds, targets and samples."""
     steps: tuple[int, int] = (2, 4)
@@ -164,6 +165,11 @@ class RunConfig(Data):
         return not self.strategies.keys().isdisjoint(LINKED)
 
     @property
+    def hides(self) -> bool:
+        """Are there questions whose searches do not find all of the corpus?"""
+        return not self.strategies.keys().isdisjoint(HIDING)
+
+    @property
     def strategies(self) -> dict[str, int]:
         """The weight of each strategy, by name."""
         return strategy_weights(self.strategy)
@@ -210,7 +216,7 @@ class RunConfig(Data):
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if self._may_ask(name)}
         special = [kind.value for kind in self.answer_types if not kind.plain]
         notes = [f"{kind}/{note}" for kind in special for note in ("_write", "_answer")]
-        notes += [*self.environment.notes, *(["aggregate/_write"] if "aggregate" in self.strategies else [])]
+        notes += [*self.environment.notes, *(note for name, note in NOTED.items() if name in self.strategies)]
         tree["prompts"] |= {name: sha256(prompts.note(name)) for name in notes}
         if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))

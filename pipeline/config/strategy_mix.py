@@ -7,8 +7,12 @@ from pydantic import AfterValidator
 
 from pipeline.types import sha256
 
-LINKED = ("aggregate", "walk")
+LINKED = ("aggregate", "mask", "walk")
 """Strategies that begin with the links of the corpus and have prompts of their own."""
+HIDING = ("mask",)
+"""Strategies that hide the document that a question is made from from all its searches."""
+NOTED = {"aggregate": "aggregate/_write", "mask": "mask/_write"}
+"""What those say of their questions that have one wording for all."""
 
 
 def strategy_weights(strategies: str) -> dict[str, int]:

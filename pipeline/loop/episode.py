@@ -37,7 +37,8 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
     name = "harden" if context.config.hardens else draw(context.config.strategy, seed.key)
     strategy = cast(Strategy, harden if context.config.hardens else load("strategies", name))
     lineage = context.lineage.model_copy(update={"strategy": name})
-    context = replace(context, memory=SeedMemory(), lineage=lineage)
+    skipped = frozenset[str](getattr(strategy, "SKIPPED_CHECKS", ()))
+    context = replace(context, memory=SeedMemory(), lineage=lineage, skipped=skipped)
     rounds, confirmed, measured = list[Round](), list[GradedRollout](), list[GradedRollout]()
     try:
         ledger.enter("round 0")
@@ -50,9 +51,9 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
             ledger.enter(f"round {len(rounds)}")
             proposal, context = await _in_time(lambda to, own: strategy.revise(to, own, rounds), seed, context)
         if feedback is None and proposal.draft and context.config.loop.confirm:
-            measured = await solve_rates.confirm(proposal.draft, context)
+            measured = await solve_rates.confirm(proposal.draft, context.hiding(proposal.draft))
             if not solve_rates.missed(measured, context.config):
-                confirmed = await tries.confirm(proposal.draft, context)
+                confirmed = await tries.confirm(proposal.draft, context.hiding(proposal.draft))
                 rounds[-1] = await contested(rounds[-1], proposal.draft, [*confirmed, *measured], context)
         status, reason = outcome(rounds, confirmed, measured, seed, context)
     except DeadlineExceeded:
@@ -80,6 +81,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     made_round = partial(Round, index=index, agent=proposal.trajectory, tree=proposal.tree)
     if draft is None:
         return made_round(draft=None, checked=proposal.checked, feedback=NOTHING_ASKED)
+    context = context.hiding(draft)
     read = await examine(draft, solve_rates.least_steps(seed, context.config), context)
     made = await tries.rollouts(draft, read, index, seed, context)
     other = await alternatives(draft, [*made.counted, *made.policy], made.feedback, context)
@@ -105,7 +107,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
 
 async def contested(last: Round, draft: Draft, confirmed: list[GradedRollout], context: RunContext) -> Round:
     """The candidate's round with what was found about another answer on which the fresh rollouts agree."""
-    other = await alternatives(draft, confirmed, None, context)
+    other = await alternatives(draft, confirmed, None, context.hiding(draft))
     more = {"probes": (*last.probes, *other.probes), "findings": (*last.findings, *other.findings)}
     return last.model_copy(update=more)
 
@@ -118,10 +120,12 @@ async def enrich(record: Record, context: RunContext) -> Record:
     """
     if record.status is not Status.ACCEPTED or record.draft is None:
         return record
+    context = context.hiding(record.draft)
     distractor_eval = await evaluate_distractors(record.draft, context, record.distractor_eval)
     teacher = await teacher_rollouts(record.draft, distractor_eval, record.key, context, record.teacher_rollouts)
     measured = await policy_measurements(record.model_copy(update={"distractor_eval": distractor_eval}), context)
-    twin = await unanswerable_twin(record.draft, record.key, context, record.twin)
+    asks = not record.draft.ordered  # A gap has no premise that could be changed.
+    twin = await unanswerable_twin(record.draft, record.key, context, record.twin) if asks else None
     more = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
     record = record.model_copy(update=more)
     if twin and (own := as_record(record)):
@@ -132,7 +136,7 @@ async def enrich(record: Record, context: RunContext) -> Record:
         "distractors": missing_pairs(distractor_eval, context),
         "teacher": missing_samples(distractor_eval, teacher, context),
         "policies": unmeasured(record, context) or (own is not None and unmeasured(own, context)),
-        "unanswerable": missing_twin(record.key, twin, context),
+        "unanswerable": asks and missing_twin(record.key, twin, context),
     }
     return record.model_copy(update={"missing": tuple(stage for stage, lacking in owed.items() if lacking)})
 
