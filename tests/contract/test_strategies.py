@@ -27,6 +27,9 @@ from tests.rules.test_demo_eyes import lineage, seeds
 from tests.scripted import ScriptedLLM
 
 SEEDS = 6
+UNASKED = ("mask",)
+"""Those that ask no model: over so small a corpus, which links nothing, they find nothing. Their drafts are tested over
+one with links (tests/loop/strategies/test_mask.py)."""
 TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="solved in 1 step", hops=(0,))
 
 
@@ -37,11 +40,14 @@ def context(tiny: Corpus) -> RunContext:
     return RunContext(settings, DemoModel(), Bm25Retriever(tiny), lineage(tiny), walks=prepare.walks(settings, tiny))
 
 
-# `mask` asks no model, and so small a corpus links nothing: see tests/loop/strategies/test_mask.py.
-@pytest.fixture(params=[name for name in registry.names("strategies") if name != "mask"])
+@pytest.fixture(params=registry.names("strategies"))
 def strategy(request: pytest.FixtureRequest) -> ModuleType:
     module: ModuleType = registry.load("strategies", request.param)
     return module
+
+
+def unasked(strategy: ModuleType) -> bool:
+    return strategy.__name__.rpartition(".")[2] in UNASKED
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +64,7 @@ def proposed(tiny: Corpus, context: RunContext) -> Callable[[ModuleType], list[t
 def test_it_proposes_drafts_that_cite_what_was_read_on_their_own_side(strategy, proposed, tiny: Corpus) -> None:
     texts = {passage.id: passage.text for passage in tiny.passages}
     found = proposed(strategy)
-    assert sum(proposal.draft is not None for _, proposal in found) >= SEEDS // 4
+    assert sum(proposal.draft is not None for _, proposal in found) >= (0 if unasked(strategy) else SEEDS // 4)
     for seed, proposal in found:
         read = {seed.passage.id, *(i for call in proposal.trajectory.calls for i in call.passage_ids)}
         read |= {i for node in (proposal.tree.nodes if proposal.tree else ()) for i in node.passage_ids}
@@ -75,7 +81,7 @@ def test_it_proposes_the_same_again(strategy, proposed, context: RunContext) -> 
 
 def test_it_revises_to_another_question_or_gives_none(strategy, proposed, context: RunContext) -> None:
     drafts = [(seed, first) for seed, first in proposed(strategy) if first.draft][:4]
-    assert drafts
+    assert drafts or unasked(strategy)
     for seed, first in drafts:
         last = Round(index=0, agent=first.trajectory, draft=first.draft, feedback=TOO_EASY)
         again = asyncio.run(strategy.revise(seed, context, [last]))
@@ -92,4 +98,4 @@ def test_a_model_that_never_says_it_well_is_no_crash(strategy, context: RunConte
     )
     proposal = asyncio.run(strategy.propose(next(iter(seeds(tiny))), babble))
     assert proposal.draft is None
-    assert proposal.trajectory.format_errors > 0
+    assert proposal.trajectory.format_errors > 0 or (unasked(strategy) and not babble.llm.requests)
