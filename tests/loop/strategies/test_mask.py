@@ -9,21 +9,24 @@ from typing import Any
 
 import pytest
 
-from pipeline import config, corpus
+import pipeline
+from pipeline import config, corpus, registry
 from pipeline.agents.environment import environment
 from pipeline.agents.grading import observations
 from pipeline.agents.reasoning import Reasoning, reasoning
+from pipeline.config.gates import GateConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
 from pipeline.errors import UsageError
 from pipeline.exports.trajectories.spellings import spellings
+from pipeline.gates import Gates
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies import mask
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.reward.reward import score
-from pipeline.run import prepare
+from pipeline.run import policy_measuring, prepare
 from pipeline.types import AnswerType, Draft, Feedback, Message, Record, Round, Seed, Status, Stop, sha256
 from pipeline.types.record import Cause, Label
 from tests.loop.strategies.test_walk import MAKERS, NAMES
@@ -93,8 +96,10 @@ class Solver:
         self.answer, self.at_once = answer, at_once
         self.draft: Draft | None = None
 
-    def __call__(self, request: Request) -> Message:
+    def __call__(self, request: Request) -> Message | str:
         assert self.draft, "no author is asked"
+        if request.output:
+            return json.dumps({"reason": "", "answer": "unknown"})
         assert request.tools[-1].name == "answer"
         turns = sum(message.role == "assistant" for message in request.messages)
         queries = [hop.title for hop in self.draft.hops]
@@ -147,6 +152,24 @@ def test_its_document_and_the_copies_of_that_are_hidden_from_whoever_solves_it(f
     assert {hit.passage.id for hit in everyone} == {*draft.hidden}, "whom nothing is hidden from finds it at once"
 
 
+def test_it_is_hidden_from_models_to_be_trained_too_whenever_they_are_measured(films, setting) -> None:
+    solver = Solver()
+    record = played(films, setting, solver, "models.policies.mine.model=embedded-weak", "retrieval.k=10")
+    (measured,) = record.measurements
+    assert record.draft
+    context = setting(solver, "models.policies.mine.model=embedded-weak", "retrieval.k=10")
+    later, _ = asyncio.run(policy_measuring._rollout(record.draft, 7, context, context.config.models.policies["mine"]))
+    for rollout in (*measured.rollouts, later):
+        found = {i for one in rollout.trajectory.calls for i in one.passage_ids}
+        assert {hop.passage_id for hop in record.draft.hops} <= found
+        assert found.isdisjoint(record.draft.hidden)
+
+
+def test_its_pairs_pass_the_gates(films, setting) -> None:
+    record, gates = played(films, setting, Solver()), Gates(GateConfig())
+    assert gates.admit(gates.check(record)) is None
+
+
 def test_one_search_that_finds_all_gaps_is_too_easy_and_another_stretch_is_tried(films, setting) -> None:
     record = played(films, setting, Solver(at_once=True), "loop.audit=false")
     first, last = record.rounds[0], record.last
@@ -175,7 +198,6 @@ def test_the_wording_is_graded_by_nobody_and_memory_is_asked_as_ever(films, sett
     def model(request: Request) -> Message | str:
         if request.output:
             asked.append(request.output.name)
-            return json.dumps({"reason": "", "answer": "unknown"})
         return solver(request)
 
     context = setting(model, 'checks.run=["naturalness", "closed_book"]')
@@ -222,6 +244,40 @@ def test_a_seed_without_a_stretch_costs_no_call(films, setting) -> None:
     context = setting(lambda request: pytest.fail("no model is asked"))
     record = asyncio.run(run_seed(seed(films, context, linked=False), context))
     assert (record.status, record.reason) == (Status.REJECTED, Stop.NO_WALK)
+
+
+def test_every_view_takes_such_a_pair_and_gold_answers_are_in_order(films, setting) -> None:
+    record = played(films, setting, Solver())
+    given = environment(config.build(values={"strategy": "mask"}))
+    rows = {name: [*registry.load("views", name).rows(record, given)] for name in registry.names("views")}
+    assert record.draft
+    gold = json.dumps({"ordered": [[hop.answer] for hop in record.draft.hops]}, separators=(",", ":"))
+    (row,), (question,), (whole,) = rows["rl_trl"], rows["qa"], rows["records"]
+    assert row["golden_answers"] == [gold]
+    assert [item["answer"] for item in question["answer_items"]] == [hop.answer for hop in record.draft.hops]
+    assert (question["answer_type"], question["family"], question["strategy"]) == ("ordered", "mask", "mask")
+    assert list(whole["rounds"][-1]["draft"]["hidden"]) == [*record.draft.hidden]
+    assert not rows["rl_search_r1"]
+    shown = [name for name, made in rows.items() if record.seed.passage.text in json.dumps(made, default=str)]
+    assert shown == ["records"], "as the seed that it is; no agent was shown it"
+
+
+def test_a_run_that_goes_on_makes_what_one_at_once_does(films, tmp_path: Path) -> None:
+    file = films.manifest.path
+    small = {"loop": {"rounds": 1, "rollouts": 1, "screen": 1, "audit": False}, "steps": [1, 2]}
+
+    def run(name: str, *counts: int) -> list[Record]:
+        for count in counts:
+            how = {"seeds": count, "out": tmp_path / name, "concurrency": count}
+            values = {"corpus": {"name": str(file)}, "retrieval": {"retriever": "bm25"}, "strategy": "mask:3,sage:1"}
+            folder = pipeline.generate(pipeline.build(values=values | small | {"how": how})).folder
+        return sorted(pipeline.records(folder), key=lambda record: record.key)
+
+    once, twice = run("once", 14), run("twice", 3, 9, 14)
+    assert once == twice
+    assert len(once) == 14
+    assert {record.lineage.strategy for record in once} == {"mask", "sage"}
+    assert any(record.draft and record.draft.ordered for record in once)
 
 
 def test_an_environment_says_that_something_is_hidden() -> None:
