@@ -57,10 +57,10 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
-    """The next stretch of the passage, whatever was wrong with those before."""
-    asked = {past.draft.question for past in rounds if past.draft}
+    """Other spans, of the same or another stretch, whatever was wrong with those before."""
+    asked = {frozenset(past.draft.answer_items) for past in rounds if past.draft}
     drafts = _drafts(seed, context, aim(seed, context.config, rounds))
-    return _made(next((draft for draft in drafts if draft.question not in asked), None), Stop.ANSWERED)
+    return _made(next((one for one in drafts if frozenset(one.answer_items) not in asked), None), Stop.ANSWERED)
 
 
 def _made(draft: Draft | None, without: Stop) -> Proposal:
@@ -80,11 +80,10 @@ def _drafts(seed: Seed, context: RunContext, count: int) -> Iterator[Draft]:
     spans.sort(key=lambda masks: sha256(f"mask:{seed.key}:{masks[0].start}"))
     for stretch in sorted(stretches, key=lambda one: sha256(f"stretch:{seed.key}:{one.start}:{one.end}")):
         within = [masks for masks in spans if stretch.start <= masks[0].start and masks[0].end <= stretch.end]
-        if len(within) < count or stretch.end - stretch.start > _LONGEST:
-            continue
-        masks = _chosen(within, passage, stretch, count)
-        if len(masks) == count and len(hidden()) <= _HIDDEN:
-            yield _draft(masks, passage, stretch, said, hidden())
+        for first in range(len(within) - count + 1 if stretch.end - stretch.start <= _LONGEST else 0):
+            masks = _chosen(within[first:], passage, stretch, count)
+            if len(masks) == count and len(hidden()) <= _HIDDEN:
+                yield _draft(masks, passage, stretch, said, hidden())
 
 
 def _spans(walks: Walks, place: int, said: Sequence[Span]) -> list[list[_Mask]]:
@@ -102,9 +101,10 @@ def _spans(walks: Walks, place: int, said: Sequence[Span]) -> list[list[_Mask]]:
     for span in sorted(names | values, key=lambda span: (span.start, -span.end)):
         text = own.text[slice(*span)]
         part = _LONGER[0].match(own.text, span.end) or _LONGER[1].search(own.text, 0, span.start)
+        part = None if spaceless(own.text) else part
         if span.start < reached or part or len(text) > _WIDE or any(mark in text for mark in ";[]\n"):
             continue
-        around = next(slice(*one) for one in said if one.start <= span.start < one.end)
+        around = next((slice(*one) for one in said if one.start <= span.start < one.end), slice(*span))
         near = (0, len(own.text)) if span in names else (span.start - _NEAR, span.end + _NEAR)
         beside = (name for name in names - {span} if around.start <= name.start < around.stop)
         called = [own.text[slice(*name)] for name in beside if near[0] <= name.end and name.start <= near[1]]
@@ -121,8 +121,8 @@ def _stated(
 ) -> list[_Mask]:
     """A mask for each sentence that states the span and names one of the names, of which the first is the subject.
 
-    A name may be that of the subject without more; else the sentence must have a word in common with the one around it.
-    A value of the subject needs such a word, and one of something else must stand in the document about that."""
+    A name may be that of the subject without more; else the sentence must have two words in common with the one around
+    it. A value of the subject needs one such word; one of something else must stand in the document about that."""
     asked, found = text[slice(*span)], list[tuple[bool, int, _Mask]]()
     own = _telling(around) - _telling(" ".join((asked, *names)))
     for passage in passages:
@@ -130,7 +130,7 @@ def _stated(
             quote = passage.text[start:end]
             named = [name for name in names if mentions(f"{passage.title} | {quote}", name)]
             alike, of_subject = len(own & _telling(quote)), names[0] in named
-            fits = bool(named) and alike >= (value == of_subject) and mentions(quote, asked)
+            fits = bool(named) and alike >= (of_subject if value else 2 * (not of_subject)) and mentions(quote, asked)
             if fits and (of_subject or not value or untagged(passage.title) in named):
                 found.append((not of_subject, -alike, _Mask(*span, asked, passage, quote, frozenset(named))))
     return [mask for *_, mask in sorted(found, key=lambda one: one[:2])]
@@ -184,7 +184,7 @@ def _draft(
     about, answers = untagged(passage.title), [" ".join(mask.text.split()) for mask in masks]
     hops = []
     for number, mask in enumerate(masks):
-        around = next(span for span in said if span.start <= mask.start < span.end)
+        around = next((one for one in said if one.start <= mask.start < one.end), stretch)
         # What comes before it in the order is known by then.
         asked = _masked(passage.text, around, {one: n for n, one in enumerate(masks, 1) if n > number})
         hop = Hop(

@@ -52,7 +52,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
             (f"film{n}", f"{name} Bay", film),
             (f"copy{n}", f"{name} Bay", f"{film} Nobody has seen it since."),
             (f"who{n}", who, f"As a painter {who} went to sea. A script, {name} Bay, is all that {who} has left."),
-            (f"hall{n}", hall, f"No house is as large as {hall}. When {captain} came to {hall}, the harbour was new."),
+            (f"hall{n}", hall, f"No house is as large as {hall}. {captain} was shown the harbour from {hall}."),
             (f"note{n}", f"Note {n}", f"when rain falls one thinks of {made} and goes home early"),
         ]
     told = [json.dumps({"id": key, "title": title, "text": text}) for key, title, text in rows]
@@ -170,15 +170,13 @@ def test_its_pairs_pass_the_gates(films, setting) -> None:
     assert gates.admit(gates.check(record)) is None
 
 
-def test_one_search_that_finds_all_gaps_is_too_easy_and_another_stretch_is_tried(films, setting) -> None:
+def test_one_search_that_finds_all_gaps_is_too_easy(films, setting) -> None:
     record = played(films, setting, Solver(at_once=True), "loop.audit=false")
-    first, last = record.rounds[0], record.last
+    first, last = record.rounds
     assert first.feedback
     assert first.feedback.label is Label.TOO_EASY
-    assert last
-    assert first.draft
-    assert len(record.rounds) > 1
-    assert last.draft is None or last.draft.question != first.draft.question
+    assert last.draft is None, "there are no other two spans"
+    assert record.status is Status.REJECTED
 
 
 def test_a_gap_that_is_filled_wrong_is_no_right_answer_but_has_a_share_of_the_reward(films, setting) -> None:
@@ -210,18 +208,26 @@ def test_the_wording_is_graded_by_nobody_and_memory_is_asked_as_ever(films, sett
     assert [probe.check for probe in record.last.probes] == ["closed_book"]
 
 
-def test_the_same_seed_gives_the_same_draft_and_a_draft_sent_back_another(films, setting) -> None:
+def test_the_same_seed_gives_the_same_draft_and_another_key_another(films, setting) -> None:
     first, again = (setting(Solver()) for _ in range(2))
     one = seed(films, first)
     draft = proposed(films, first)
     assert draft == proposed(films, again)
     drafts = [next(mask._drafts(one.model_copy(update={"key": f"k{n}"}), first, 1)) for n in range(8)]
     assert len({made.question for made in drafts}) > 1, "what is masked is drawn by the key"
+
+
+def test_a_draft_that_is_sent_back_gives_way_to_other_spans_until_there_are_none(films, setting) -> None:
+    context = setting(Solver())
+    one = seed(films, context, steps=1)
     back = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="", hops=())
-    made = asyncio.run(mask.propose(one, first))
-    rounds = [Round(index=0, agent=made.trajectory, draft=made.draft, feedback=back)]
-    revised = asyncio.run(mask.revise(one, first, rounds)).draft
-    assert revised is None or revised.question != draft.question
+    made, rounds = asyncio.run(mask.propose(one, context)), list[Round]()
+    while made.draft:
+        rounds.append(Round(index=len(rounds), agent=made.trajectory, draft=made.draft, feedback=back))
+        made = asyncio.run(mask.revise(one, context, rounds))
+    masked = [past.draft.answer for past in rounds if past.draft]
+    assert len(set(masked)) == len(masked) == 3
+    assert made.trajectory.stop is Stop.ANSWERED
 
 
 def test_as_many_spans_are_masked_as_there_are_to_be_steps(films, setting) -> None:
