@@ -11,6 +11,8 @@ from pipeline.types import AnswerType, Data
 def _answerable(given: tuple[AnswerType, ...]) -> tuple[AnswerType, ...]:
     if AnswerType.UNANSWERABLE in given:
         raise ValueError("questions without an answer are made from accepted pairs: set questions.unanswerable")
+    if AnswerType.ORDERED in given:
+        raise ValueError("ordered answers are those of masked texts: use --strategy mask, whatever the answer types")
     return given
 
 
