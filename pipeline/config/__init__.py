@@ -31,7 +31,7 @@ from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
 from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
-from pipeline.config.strategy_mix import HIDING, LINKED, NOTED, StrategyMix, strategy_weights
+from pipeline.config.strategy_mix import LINKED, NOTED, StrategyMix, strategy_weights
 from pipeline.errors import UsageError, unknown
 from pipeline.types import PLAIN, AnswerType, AsOf, Data, TargetRange, sha256
 from pipeline.types.distractor import Kind
@@ -163,11 +163,6 @@ class RunConfig(Data):
     def walks(self) -> bool:
         """Does a draft begin with the links of the corpus? Then pairs rest on these."""
         return not self.strategies.keys().isdisjoint(LINKED)
-
-    @property
-    def hides(self) -> bool:
-        """Are there questions whose searches do not find all of the corpus?"""
-        return not self.strategies.keys().isdisjoint(HIDING)
 
     @property
     def strategies(self) -> dict[str, int]:

@@ -37,8 +37,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
     name = "harden" if context.config.hardens else draw(context.config.strategy, seed.key)
     strategy = cast(Strategy, harden if context.config.hardens else load("strategies", name))
     lineage = context.lineage.model_copy(update={"strategy": name})
-    skipped = frozenset[str](getattr(strategy, "SKIPPED_CHECKS", ()))
-    context = replace(context, memory=SeedMemory(), lineage=lineage, skipped=skipped)
+    context = replace(context, memory=SeedMemory(), lineage=lineage, worded=getattr(strategy, "WORDED", True))
     rounds, confirmed, measured = list[Round](), list[GradedRollout](), list[GradedRollout]()
     try:
         ledger.enter("round 0")
