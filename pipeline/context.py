@@ -51,8 +51,8 @@ class RunContext:
     given: Mapping[str, Given] = field(default_factory=dict)
     """The questions that somebody brings, by the ids of their seeds' passages; none where seeds are passages."""
     memory: SeedMemory = field(default_factory=SeedMemory)
-    skipped: frozenset[str] = frozenset()
-    """Checks that make no sense for what the strategy of a seed asks."""
+    worded: bool = True
+    """Are the questions worded, so that checks may judge how?"""
     hidden: frozenset[str] = frozenset()
     """Passages that are found by no search."""
 

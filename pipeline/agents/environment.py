@@ -16,6 +16,7 @@ from pipeline.config import RunConfig
 from pipeline.config.limits import AgentLimits
 from pipeline.config.models import ToolMode
 from pipeline.config.sft_settings import SftConfig
+from pipeline.config.strategy_mix import HIDING
 from pipeline.llm.base import Tool
 from pipeline.llm.text_tools import as_text
 from pipeline.types import Data, Message, Record, sha256
@@ -115,7 +116,7 @@ def environment(config: RunConfig) -> Environment:
         final_answer="the argument `answer` of the call of the tool `answer`",
         reasoning=config.models.of("solver").reasoning,
         calls=config.models.of("solver").calls,
-        hides=config.hides,
+        hides=not config.strategies.keys().isdisjoint(HIDING),
         teacher_reasoning=config.models.of("teacher").reasoning,
         unanswerable=config.questions.twins(config.models) > 0,
         policy=config.gates.policy,

@@ -32,11 +32,9 @@ from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
 from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
-from pipeline.config.strategy_mix import HIDING, LINKED, RULED, StrategyMix, strategy_weights
+from pipeline.config.strategy_mix import LINKED, RULED, StrategyMix, strategy_weights
 from pipeline.errors import UsageError, unknown
 from pipeline.types import PLAIN, AsOf, Data, TargetRange, sha256
-from pipeline.types import AnswerType as AnswerType
-from pipeline.types.distractor import Kind as Kind
 
 LOCAL_SEEDS = 8
 """Seeds at work at once where no endpoint is asked."""
@@ -167,11 +165,6 @@ class RunConfig(Data):
         if self.hardens:
             return self.models.of("refiner").capabilities.understands and self.loop.refiner_searches
         return not self.strategies.keys().isdisjoint(LINKED)
-
-    @property
-    def hides(self) -> bool:
-        """Are there questions whose searches do not find all of the corpus?"""
-        return not self.strategies.keys().isdisjoint(HIDING)
 
     @property
     def strategies(self) -> dict[str, int]:

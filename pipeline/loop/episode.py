@@ -79,8 +79,8 @@ def _begun(seed: Seed, context: RunContext) -> tuple[Strategy, RunContext]:
     strategy = cast(Strategy, harden if context.config.hardens else load("strategies", name))
     lineage = context.lineage.model_copy(update={"strategy": name})
     brought = context.given[seed.passage.id].question if context.config.hardens else ""
-    skipped = frozenset[str](getattr(strategy, "SKIPPED_CHECKS", ()))
-    return strategy, replace(context, memory=SeedMemory(brought=brought), lineage=lineage, skipped=skipped)
+    worded = getattr(strategy, "WORDED", True)
+    return strategy, replace(context, memory=SeedMemory(brought=brought), lineage=lineage, worded=worded)
 
 
 async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext) -> Round:

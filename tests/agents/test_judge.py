@@ -12,7 +12,7 @@ from pipeline.context import RunContext
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import Request
-from pipeline.types import NOT_FOUND, AnswerType
+from pipeline.types import NOT_FOUND, AnswerItem, AnswerType
 from tests.loop.checks.test_readings import DRAFT
 from tests.loop.test_episode import LINEAGE, SHELF
 from tests.scripted import ScriptedLLM
@@ -69,6 +69,26 @@ async def test_a_number_may_be_an_alias_of_a_word() -> None:
     draft = DRAFT.model_copy(update={"answer": "a dozen", "answer_aliases": ("12",), "answer_type": AnswerType.NUMBER})
     assert (await grade(draft, "twelve", context(ScriptedLLM([])))).right
     assert (await grade(draft, "13", context(ScriptedLLM([NO])))).method == "judge"
+
+
+@pytest.mark.parametrize(
+    ("response", "said", "right", "method"),
+    [
+        ("Ada Holm; Vessby; 1641", [], True, "exact"),
+        ("[2] Vessby, [1] Ada Holm [3] 1641", [], True, "exact"),
+        # What is near is asked about beside the gap that it was given for, and what has no word of it by nobody.
+        ("the painter Ada Holm; Vessby; 1641", [YES, YES], True, "judge"),
+        ("the painter Ada Holm; Vessby; 1641", [NO], False, "judge"),
+        ("Vessby; Ada Holm; 1641", [], False, "none"),
+        ("Ada Holm; Vessby", [], False, "none"),
+        ("Ada Holm; Vessby; 1641; 1642", [], False, "none"),
+    ],
+)
+async def test_gaps_are_right_in_their_own_order(response: str, said: list[str], right: bool, method: str) -> None:
+    items = tuple(AnswerItem(answer=answer) for answer in ("Ada Holm", "Vessby", "1641"))
+    draft = DRAFT.model_copy(update={"answer_items": items, "answer_type": AnswerType.ORDERED})
+    graded = await grade(draft, response, context(ScriptedLLM(said)))
+    assert (graded.right, graded.method, graded.usage.calls) == (right, method, len(said))
 
 
 async def test_a_mark_that_makes_another_answer_is_no_exact_match() -> None:

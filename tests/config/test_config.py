@@ -110,3 +110,13 @@ def test_more_seeds_are_at_work_than_the_models_take_calls() -> None:
     two = {"models": {"default": default, "judge": {"model": "b", "limits": {"concurrency": 20}}}}
     assert config.build(values=two).seeds_at_work() == 150
     assert config.build(values=two, sets=["how.concurrency=3"]).seeds_at_work() == 3
+
+
+def test_nobody_asks_for_the_answers_of_masked_texts() -> None:
+    with pytest.raises(UsageError, match="--strategy mask"):
+        config.build(values={"answer_types": ["ordered"]})
+    masked, mixed = (config.build(values={"strategy": name}) for name in ("mask", "walk:2,mask:1"))
+    assert masked.walks
+    assert "mask/_write" in masked.digested()["prompts"]
+    assert {"mask/_write", "generator/walk"} <= mixed.digested()["prompts"].keys()
+    assert "mask/_write" not in config.build(values={"strategy": "walk"}).digested()["prompts"]

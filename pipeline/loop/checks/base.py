@@ -113,6 +113,8 @@ class DraftCheck:
     """What an author is told of a draft that other checks send back already, so that it can mend all at once."""
     advice: str = ""
     told: Callable[[Probe], str] = lambda probe: ""
+    wording: bool = False
+    """Does it judge how the question is worded, whatever it asks for?"""
     further: Mapping[str, Meaning] = field(default_factory=dict)
     """What else it asks or finds, by the name under which findings and probes have it."""
 

@@ -88,5 +88,12 @@ FURTHER = {
     )
 }
 CHECK = DraftCheck(
-    Stage.READ, 6, Cause.UNNATURAL, told=told, ask=naturalness, at_once=partial(naturalness, grades=1), further=FURTHER
+    Stage.READ,
+    6,
+    Cause.UNNATURAL,
+    told=told,
+    wording=True,
+    ask=naturalness,
+    at_once=partial(naturalness, grades=1),
+    further=FURTHER,
 )

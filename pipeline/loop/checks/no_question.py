@@ -13,4 +13,4 @@ async def no_question(case: Case) -> Found | None:
     return None if question and normalise(case.draft.answer) else Found("it asks nothing or answers nothing")
 
 
-CHECK = DraftCheck(Stage.SOUND, 1, Cause.GENERATOR_ERROR, advice=ADVICE, look=no_question)
+CHECK = DraftCheck(Stage.SOUND, 1, Cause.GENERATOR_ERROR, advice=ADVICE, wording=True, look=no_question)

@@ -31,7 +31,7 @@ class Proposal(Data):
 
 
 class Strategy(Protocol):
-    """A module; its `SKIPPED_CHECKS`, if it has any, name those that make no sense for what it asks."""
+    """A module. Where its `WORDED` is false nobody words its questions, and no check judges how they are worded."""
 
     async def propose(self, seed: Seed, context: RunContext) -> Proposal:
         """Round 0: a draft from the seed passage, by searching."""

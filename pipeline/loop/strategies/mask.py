@@ -24,8 +24,7 @@ from pipeline.text import Span, dates, numbers, sentences, terms, untagged
 from pipeline.text.scripts import spaceless
 from pipeline.types import AnswerItem, AnswerType, Draft, Hop, Passage, Round, Seed, Stop, Trajectory, sha256
 
-SKIPPED_CHECKS = frozenset({"naturalness", "no_question"})
-"""Nobody words a stretch of text as a question."""
+WORDED = False
 _FEWEST, _MOST, _LONGEST = 2, 5, 1_200
 """Sentences of a stretch, and its characters."""
 _EACH, _POOL, _HIDDEN = 8, 200, 200

@@ -18,7 +18,6 @@ from pipeline.config.gates import GateConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
-from pipeline.errors import UsageError
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.gates import Gates
 from pipeline.llm.base import Request
@@ -284,17 +283,6 @@ def test_a_run_that_goes_on_makes_what_one_at_once_does(films, tmp_path: Path) -
     assert len(once) == 14
     assert {record.lineage.strategy for record in once} == {"mask", "sage"}
     assert any(record.draft and record.draft.ordered for record in once)
-
-
-def test_an_environment_says_that_something_is_hidden() -> None:
-    plain, masked = (environment(config.build(values={"strategy": name})) for name in ("walk", "walk:2,mask:1"))
-    assert "hides" not in plain.model_dump()
-    assert masked.model_dump()["hides"] is True
-
-
-def test_nobody_asks_for_the_type_of_its_answers() -> None:
-    with pytest.raises(UsageError, match="--strategy mask"):
-        config.build(values={"answer_types": ["ordered"]})
 
 
 def test_what_a_draft_hides_stays_hidden_from_all_retrievers_and_only_once(films, setting) -> None:
