@@ -80,7 +80,7 @@ def test_a_server_that_shows_the_key_to_everybody_does_not_make_us_show_it(tmp_p
 
 def test_a_server_that_says_the_key_in_every_answer_does_not_make_us_publish_it(tmp_path: Path) -> None:
     with serving(tmp_path / "notes", "repeat") as endpoint:
-        code, said = ended(start(tmp_path / "out", *SETTINGS, *over(endpoint.url), "--debug", "--seeds", "24"))
+        code, said = ended(start(tmp_path / "out", *SETTINGS, *over(endpoint.url), "--debug", "--seeds", "12"))
     assert code == 0, said
     assert KEY not in said
     texts = list(everything(tmp_path / "out"))
