@@ -33,6 +33,7 @@ from tests.conftest import Figures
 from tests.run.fakes import RunCallbacks
 
 SEEDS, MOST_PLANNED = 12, 400
+BAD = Reply(502, PAGE), Reply(cut=-1), Reply(200, PAGE), Reply(403)
 SETTINGS: dict[str, Any] = {
     "corpus": {"name": "tiny"},
     "retrieval": {"retriever": "bm25"},
@@ -269,8 +270,8 @@ async def test_a_budget_stops_within_the_calls_in_flight_and_a_higher_one_goes_o
 
 @pytest.mark.parametrize(
     "bad",
-    [Reply(cut=-1), *(pytest.param(one, marks=pytest.mark.chaos) for one in (Reply(502, PAGE), Reply(200, PAGE)))],
-    ids=range(3),
+    [Reply(cut=-1), *(pytest.param(one, marks=pytest.mark.chaos) for one in BAD)],
+    ids=range(5),
 )
 async def test_a_request_that_is_never_answered_does_not_hold_up_its_run(
     ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: Reply

@@ -52,19 +52,10 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Guarded:
     # Where another address was taken from the surroundings, it would be this one.
     elsewhere = dict.fromkeys(("HTTP_PROXY", "http_proxy", "OPENAI_BASE_URL"), "http://127.0.0.1:1")
     with serving(folder / "notes", "0.1") as endpoint:
-        asked = [
-            "generate",
-            "tiny",
-            *SETTINGS,
-            *over(endpoint.url),
-            "--debug",
-            "--seeds",
-            "3",
-            "--out",
-            str(folder / "out"),
-        ]
+        asked = ["generate", "tiny", *SETTINGS, *over(endpoint.url), "--debug", "--seeds", "3"]
+        more = ["--out", str(folder / "out"), "--set", "models.default.limits.timeout_seconds=3"]
         done = subprocess.run(
-            [sys.executable, "-c", GUARDED, *asked, "--set", "models.default.limits.timeout_seconds=3"],
+            [sys.executable, "-c", GUARDED, *asked, *more],
             cwd=ROOT, env={**os.environ, **elsewhere, "CANARY_KEY": KEY},
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
@@ -90,7 +81,7 @@ def test_a_server_that_shows_the_key_to_everybody_does_not_make_us_show_it(tmp_p
 
 def test_a_server_that_says_the_key_in_every_answer_does_not_make_us_publish_it(tmp_path: Path) -> None:
     with serving(tmp_path / "notes", "repeat") as endpoint:
-        code, said = ended(start(tmp_path / "out", *SETTINGS, *over(endpoint.url), "--debug", "--seeds", "24"))
+        code, said = ended(start(tmp_path / "out", *SETTINGS, *over(endpoint.url), "--debug", "--seeds", "12"))
     assert code == 0, said
     assert KEY not in said
     texts = list(everything(tmp_path / "out"))

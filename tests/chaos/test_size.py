@@ -23,6 +23,8 @@ MOST = 1.5
 """GiB."""
 KEYS = ("PATTERN-OF-A-KEY", "PATTERN-OF-AN-ORDER")
 DRAW = 987_654_321
+GOOD = 600
+"""Documents beside the hostile ones."""
 
 
 class Ended(NamedTuple):
@@ -138,7 +140,7 @@ def test_a_bomb(tmp_path: Path, figures: Figures, kind: str, megabytes: int) -> 
 def test_hostile_lines(tmp_path: Path, figures: Figures, characters: int) -> None:
     """Each is counted, and those that are no document have a line that says why."""
     text = "The mill of Arden was built in 1702. It was mill number {} of the valley, and ground corn."
-    good = [{"id": str(n), "title": f"Mill {n}", "text": text.format(n)} for n in range(1000)]
+    good = [{"id": str(n), "title": f"Mill {n}", "text": text.format(n)} for n in range(GOOD)]
     bad = {
         "nested id": {"id": {"id": ["a"]}, "text": "One."},
         "list as id": {"id": ["a", "b"], "text": "Two."},
@@ -154,12 +156,12 @@ def test_hostile_lines(tmp_path: Path, figures: Figures, characters: int) -> Non
     assert read.code == 0, read.err
     counts = json.loads(read.out)
     assert {name: counts[name] for name in ("read", "kept", "bad", "oversized")} == {
-        "read": 1006, "kept": 1000, "bad": 5, "oversized": 1,
+        "read": GOOD + 6, "kept": GOOD, "bad": 5, "oversized": 1,
     }  # fmt: skip
     (tmp_path / "corpus.toml").write_text("[limits]\ndoc_chars = 2_000_000\n")
     whole = digsite(tmp_path, "corpus", "stats", str(path), "--json", "--out", str(tmp_path / "out"))
-    assert json.loads(whole.out)["kept"] == 1001
-    assert json.loads(whole.out)["passages"] > 1000 + characters / 40 / 200
+    assert json.loads(whole.out)["kept"] == GOOD + 1
+    assert json.loads(whole.out)["passages"] > GOOD + characters / 40 / 200
     figures({"lines": 6, "characters": characters}, {"left out": 6, "GiB": round(max(read.gib, whole.gib), 2)})
     assert max(read.gib, whole.gib) <= MOST
 

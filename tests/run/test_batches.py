@@ -84,7 +84,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
 
 
 async def test_a_batch_gives_the_lines_of_one_process_and_again_the_same(tmp_path: Path) -> None:
-    whole = lines(await made(config(tmp_path / "whole", seeds=60), None))
+    whole = lines(await made(config(tmp_path / "whole"), None))
     one = batch(config(tmp_path / "batch"), tmp_path / "answers")
     response, again = run_seeds(one), run_seeds(one)
     assert len(response.lines) == len(response.outcome.attempts) == 4
@@ -175,7 +175,7 @@ async def test_what_was_paid_for_is_in_the_cache_of_the_run(tmp_path: Path, wher
 
     async with FaultyServer() as server:
         answered = counted(server)
-        asked = config(tmp_path / "out", server.url)
+        asked = config(tmp_path / "out", server.url, seeds=4)
         result = await made(asked, submit)
         whole, first = lines(result), len(answered)
         assert first
@@ -203,7 +203,7 @@ async def test_the_next_worker_has_what_a_killed_one_has_paid_for(tmp_path: Path
 async def test_a_resumed_run_takes_what_killed_workers_have_paid_for(tmp_path: Path) -> None:
     async with FaultyServer() as server:
         answered = counted(server)
-        asked = config(tmp_path, server.url)
+        asked = config(tmp_path, server.url, seeds=6)
         left = asked.folder() / ANSWERS / "x"
         left.mkdir(parents=True)
         await asyncio.to_thread(run_seeds, batch(asked, left, machine="another"))
@@ -232,7 +232,7 @@ async def test_a_budget_holds_over_all_workers(tmp_path: Path) -> None:
 
 async def test_the_calls_in_flight_are_those_of_one_process(tmp_path: Path) -> None:
     async with FaultyServer() as server:
-        await made(config(tmp_path, server.url, workers=8))
+        await made(config(tmp_path, server.url, seeds=6, workers=8))
         # Here all workers are one process, which has the part of one.
         assert server.busiest == 1
 
