@@ -45,8 +45,8 @@ def changed(answer: dict[str, Any], quirk: str, number: int) -> dict[str, Any]:
 
 
 @contextmanager
-def odd(upstream: str, quirk: str) -> Iterator[str]:
-    """The address of the proxy, with `/v1`; `upstream` is the server's."""
+def odd(upstream: str, *quirks: str) -> Iterator[str]:
+    """The address of the proxy, with `/v1`; `upstream` is the server's. The quirks take turns."""
     numbers = itertools.count()
 
     class Handler(BaseHTTPRequestHandler):
@@ -68,7 +68,8 @@ def odd(upstream: str, quirk: str) -> Iterator[str]:
             except urllib.error.HTTPError as error:
                 code, text = error.code, error.read()
             if body and code == 200:
-                text = json.dumps(changed(json.loads(text), quirk, next(numbers))).encode()
+                turn, quirk = divmod(next(numbers), len(quirks))
+                text = json.dumps(changed(json.loads(text), quirks[quirk], turn)).encode()
             self.send_response(code)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(text)))

@@ -3,9 +3,15 @@
 Where endings change with the case, as in Russian, Polish or Finnish, a name must stand as it is.
 """
 
+import re
+from collections.abc import Iterable
+
 from pipeline.corpus.language import language_of
+from pipeline.text import SINGLE
 from pipeline.text.names import contains
 
+_TIES = rf"{SINGLE}\u0620-\u064a"
+"""What is written on to a name without a blank."""
 _GENITIVE = ("de", "da", "no", "sv", "nl")
 """An s is written on to a name: die Gründung Großwesels."""
 _ARTICLE, _TIED, _TIED_ARTICLE = "ال", "وفبكل", ("وال", "فال", "بال", "كال", "لل")
@@ -19,6 +25,18 @@ def mentions(text: str, name: str) -> bool:
     if contains(text, f"{name}s"):
         return language_of(text) in _GENITIVE
     return any(contains(text, form) for form in _arabic(name))
+
+
+def without(text: str, names: Iterable[str]) -> str:
+    """The text without these names as they are written, in whatever case."""
+    for name in sorted(names, key=len, reverse=True):
+        text = re.sub(whole(name), " ", text, flags=re.IGNORECASE) if name else text
+    return " ".join(text.split())
+
+
+def whole(name: str) -> str:
+    """A pattern of the name where it is no part of a word, with the ending of its genitive."""
+    return rf"(?<![^\W{_TIES}]){re.escape(name)}(?:['’]?s\b|['’])?(?![^\W{_TIES}])"
 
 
 def _arabic(name: str) -> list[str]:

@@ -5,7 +5,7 @@ search for. The other readers have less than a search agent finds, so that a que
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
@@ -17,7 +17,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.types import Data, Message, Passage, Usage
 
-READ, CHECK, ABSENT = "read", "weigh", "absent"
+READ, CHECK, ABSENT, GRADE = "read", "weigh", "absent", "grade"
 T = TypeVar("T", bound=Data)
 
 MOST_UNCITED, LONGEST_FACT = 8, 200
@@ -100,7 +100,7 @@ async def rest(question: str, passages: Sequence[Passage], context: RunContext, 
 async def closed_book(question: str, context: RunContext, model: ModelConfig, sample: int = 0) -> Reading:
     """Answer from prior knowledge alone."""
     messages = noted(context.prompt("closed_book/recall", question=question), context)
-    output, usage = await structured(context.llm, model, messages, READ, ReadOutput, sample=_sample(model, sample))
+    output, usage = await _once(messages, READ, ReadOutput, context, model, sample)
     return Reading(answer=output.answer.strip(), model=model.model, usage=usage)
 
 
@@ -151,6 +151,27 @@ async def read(
     model = context.config.models.of("reader")
     found, usage = await structured(context.llm, model, messages, name, output, sample=_sample(model, sample))
     return found, model.model, usage
+
+
+async def grade(
+    messages: tuple[Message, ...], output: type[T], context: RunContext, sample: int
+) -> tuple[T, str, Usage]:
+    """As `read`, but once for the same words."""
+    model = context.config.models.of("reader")
+    found, usage = await _once(messages, GRADE, output, context, model, sample)
+    return found, model.model, usage
+
+
+async def _once(
+    messages: tuple[Message, ...], name: str, output: type[T], context: RunContext, model: ModelConfig, sample: int
+) -> tuple[T, Usage]:
+    """What a model says, and what it took: nothing where it has said it to the same words for this seed before."""
+    said, sample = context.memory.readings, _sample(model, sample)
+    asked = model.model_dump_json(), name, sample, *(message.content for message in messages)
+    usage = Usage()
+    if asked not in said:
+        said[asked], usage = await structured(context.llm, model, messages, name, output, sample=sample)
+    return cast(T, said[asked]), usage
 
 
 async def weigh(messages: tuple[Message, ...], context: RunContext) -> tuple[bool, str, Usage]:

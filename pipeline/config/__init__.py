@@ -161,7 +161,10 @@ class RunConfig(Data):
 
     @property
     def walks(self) -> bool:
-        """Does a draft begin with the links of the corpus? Then pairs rest on these."""
+        """Does a draft begin with the links of the corpus, or may a model look at them who words a given question
+        anew? Then pairs rest on these."""
+        if self.hardens:
+            return self.models.of("refiner").capabilities.understands and self.loop.refiner_searches
         return not self.strategies.keys().isdisjoint(LINKED)
 
     @property

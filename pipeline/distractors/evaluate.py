@@ -27,6 +27,7 @@ from pipeline.types.distractor import Kind
 
 EARLIER_HOPS = 4
 """Before the last hop a kind has this many times fewer tries."""
+S = TypeVar("S")
 T = TypeVar("T")
 Tried = TypeVar("Tried", bound=tuple[Any, ...])
 """A rollout, with its verdict and what else belongs to it."""
@@ -56,16 +57,17 @@ async def evaluate_distractors(
     return made.model_copy(update=dict(zip(fields, columns, strict=True)))
 
 
-async def with_verdict(attempts: Iterable[Awaitable[T]]) -> list[T]:
+async def with_verdict(attempt: Callable[[S], Awaitable[T]], over: Iterable[S]) -> list[T]:
     """The results of those that finished. A timeout or an unreadable judge costs a rollout, not the pair."""
 
-    async def finished(attempt: Awaitable[T]) -> list[T]:
+    async def finished(one: S) -> list[T]:
         try:
-            return [await attempt]
+            # Begun here, so that none is dropped unawaited where the run is cancelled before its turn.
+            return [await attempt(one)]
         except (DeadlineExceeded, FormatError, TimeoutError):
             return []
 
-    return [result for found in await asyncio.gather(*map(finished, attempts)) for result in found]
+    return [result for found in await asyncio.gather(*map(finished, over)) for result in found]
 
 
 async def completed(
@@ -75,7 +77,7 @@ async def completed(
     sample."""
     tried = list(known)
     owed = sorted({*samples} - {pair[0].sample for pair in tried})
-    return sorted([*tried, *await with_verdict(map(attempt, owed))], key=lambda pair: pair[0].sample)
+    return sorted([*tried, *await with_verdict(attempt, owed)], key=lambda pair: pair[0].sample)
 
 
 def missing_pairs(made: DistractorEval | None, context: RunContext) -> bool:

@@ -39,7 +39,7 @@ async def teacher_rollouts(
     async def one(sample: int) -> TeacherRollout:
         return await _teacher_rollout(draft, among, key, sample, context)
 
-    found = await with_verdict(map(one, missing_samples(among, before, context)))
+    found = await with_verdict(one, missing_samples(among, before, context))
     return tuple(sorted([*before, *found], key=lambda made: made.rollout.sample))
 
 

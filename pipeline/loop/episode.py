@@ -37,7 +37,8 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
     name = "harden" if context.config.hardens else draw(context.config.strategy, seed.key)
     strategy = cast(Strategy, harden if context.config.hardens else load("strategies", name))
     lineage = context.lineage.model_copy(update={"strategy": name})
-    context = replace(context, memory=SeedMemory(), lineage=lineage)
+    brought = context.given[seed.passage.id].question if context.config.hardens else ""
+    context = replace(context, memory=SeedMemory(brought=brought), lineage=lineage)
     rounds, confirmed, measured = list[Round](), list[GradedRollout](), list[GradedRollout]()
     try:
         ledger.enter("round 0")

@@ -22,8 +22,8 @@ async def examine(draft: Draft, target: int, context: RunContext, *, author: boo
     """The free checks, then those that a reader makes. A draft that was examined before for this seed is not examined
     again.
 
-    An `author` who asks is told all at once what can be mended at once. A reader that says nothing readable is then
-    left out, and asked again in the round.
+    An `author` who asks is told all at once what can be mended at once, and all that is found without a call. A reader
+    that says nothing readable is then left out, and asked again in the round.
     """
     if said := context.memory.audits.get(draft):
         return CheckResult(findings=said[0], probes=said[1], again=True)
@@ -33,7 +33,8 @@ async def examine(draft: Draft, target: int, context: RunContext, *, author: boo
             if check.stage is Stage.NAMED and check.ask and name in context.config.checks_run():
                 result += await _read(name, check.ask, draft, target, context, author=author)
         own, k, linked = context.retriever, context.config.retrieval.k, linked_by_reader(result.probes)
-        result += CheckResult(findings=await audit(draft, target, own, k, context.others, linked=linked))
+        case = Case(draft, await gather(draft, own), own, k, target, frozenset(linked))
+        result += CheckResult(findings=await free_findings(case, context.others, every=author))
     result += await readings(draft, target, result.findings, context, author=author)
     if not result.unread:
         context.memory.audits[draft] = result.findings, result.probes
@@ -55,14 +56,22 @@ async def audit(
     Those that search for a shortcut run over `others` too, by name.
     """
     case = Case(draft, await gather(draft, retriever), retriever, k, target, frozenset(linked))
+    return await free_findings(case, others or {}, every=False)
+
+
+async def free_findings(case: Case, others: Mapping[str, Retriever], *, every: bool) -> tuple[Finding, ...]:
+    """As `audit`, and those of `every` stage on request, the gravest first."""
+    unfit = list[Finding]()
     for stage in (Stage.SOUND, Stage.LONG, Stage.ALONE):
-        if findings := await _looked(stage, case):
-            return tuple(findings)
+        unfit += await _looked(stage, case)
+        if unfit and not every:
+            return tuple(unfit)
     findings = await _looked(Stage.SHORT, case)
-    for name, other in (others or {}).items():
+    for name, other in others.items():
         there = await _looked(Stage.SHORT, case._replace(retriever=other))
         findings += by(name, [finding for finding in there if finding.searches])
-    return tuple(f.model_copy(update={"fatal": too_easy(draft, target, findings, f)}) for f in findings)
+    easy = (too_easy(case.draft, case.target, findings, finding) for finding in findings)
+    return (*unfit, *(f.model_copy(update={"fatal": fatal}) for f, fatal in zip(findings, easy, strict=True)))
 
 
 async def _looked(stage: Stage, case: Case) -> list[Finding]:

@@ -16,11 +16,11 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.naming import mentions
 from pipeline.agents.parse import parse
 from pipeline.agents.proposals import GroundArguments, RewriteArguments
-from pipeline.agents.tools import GROUND_TOOLS, REWRITE_TOOLS, shown
+from pipeline.agents.tools import GROUND_TOOLS, LINKS, REWRITE_TOOLS, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.solve_rates import aim
-from pipeline.loop.strategies import sage
+from pipeline.loop.strategies import sage, walk
 from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.text import dates, sentences, untagged
 from pipeline.text.names import normalise
@@ -65,9 +65,10 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     given, back = context.given[seed.passage.id], rounds[-1].feedback
     easier = "" if back and back.label is Label.TOO_EASY else ":reversed"
     read = partial(_rewritten, given, easier)
-    author = sage.agent(
-        seed, context, REWRITE_TOOLS, context.config.generator.searches, sage.another(rounds), read=read
-    )
+    walks, searches = context.walks.get(seed.side), context.config.generator.searches
+    linked = bool(walks and len(walks.links))
+    tools, links = ((LINKS, *REWRITE_TOOLS), walk.links_from(seed, context)) if linked else (REWRITE_TOOLS, None)
+    author = sage.agent(seed, context, tools, searches, sage.another(rounds), read=read, links=links)
     drafts, seen, state = await sage.revision(seed, context, rounds, author)
     messages = context.prompt(
         "refiner/harden",

@@ -90,10 +90,11 @@ async def measured(
     model, make = context.config.models.policies[policy], attempt or graded_rollout
     before = None if attempt else _before(record, policy)
     closed = None if attempt else _answered_in_audit(record, model, context) or (before and before.closed_book)
-    asked = [] if closed or not _recallable(record) else [recalled(draft, context, model)]
+    asked = [] if closed or not _recallable(record) else [model]
     known = zip(before.rollouts, before.verdicts, strict=True) if before else ()
     answered, pairs = await asyncio.gather(
-        with_verdict(asked), completed(known, _samples(context), lambda sample: make(draft, sample, context, model))
+        with_verdict(lambda one: recalled(draft, context, one), asked),
+        completed(known, _samples(context), lambda sample: make(draft, sample, context, model)),
     )
     return measurement(record.key, policy, pairs, closed or next(iter(answered), None), context) if pairs else None
 

@@ -99,9 +99,9 @@ def links(config: RunConfig, corpus: Corpus) -> StoredLinks:
 
 
 def walks(config: RunConfig, corpus: Corpus) -> dict[str, Walks]:
-    """Over these, for each side of the split."""
+    """Over these, for each side of the split; over all of them for questions that somebody brings."""
     found, key = links(config, corpus), f"{config.seed}\n{corpus.fingerprint}"
-    return {side: Walks(found, key, side) for side in get_args(Side)}
+    return {side: Walks(found, key, None if config.hardens else side) for side in get_args(Side)}
 
 
 def cache_path(config: RunConfig) -> Path:

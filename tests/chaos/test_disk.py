@@ -12,7 +12,7 @@ from pipeline.run import Run
 from tests.left import lines
 from tests.run.fakes import RunCallbacks, config, corpus, digger
 
-SEEDS = 8
+SEEDS = 4
 
 
 class Disk:
@@ -39,8 +39,8 @@ class Disk:
         return self.left < 0
 
 
-def work(out: Path) -> dict[str, bytes]:
-    with Run(config(out, seeds=SEEDS, concurrency=3), corpus()) as run:
+def work(out: Path, seeds: int = SEEDS) -> dict[str, bytes]:
+    with Run(config(out, seeds=seeds, concurrency=3), corpus()) as run:
         asyncio.run(run.execute(digger(), RunCallbacks()))
         return lines(run.folder)
 
@@ -80,16 +80,16 @@ def test_a_file_size_limit_stops_a_run_as_a_full_disk_does(tmp_path: Path) -> No
     import resource
     import signal
 
-    whole = work(tmp_path / "whole")
+    whole = work(tmp_path / "whole", 8)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (9_500, hard))
     try:
         with pytest.raises(StoreError, match="disk full"):
-            work(tmp_path / "small")
+            work(tmp_path / "small", 8)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, before)
     kept = lines(config(tmp_path / "small").folder())
-    assert 0 < len(kept) < SEEDS
-    assert work(tmp_path / "small") == whole
+    assert 0 < len(kept) < 8
+    assert work(tmp_path / "small", 8) == whole

@@ -5,10 +5,11 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow.parquet as pq
+import pytest
 import zstandard
 
 from pipeline.llm.reply import KEY_MARK
@@ -37,15 +38,35 @@ def everything(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, text
 
 
-def test_the_key_is_in_no_file_and_no_line(tmp_path: Path) -> None:
-    with serving(tmp_path / "notes", "0.1") as endpoint:
-        more = ("--debug", "--seeds", "3", "--set", "models.default.limits.timeout_seconds=3")
-        code, said = ended(start(tmp_path / "out", *SETTINGS, *over(endpoint.url), *more))
-    assert code == 0, said
-    assert KEY not in said
-    seen = [path.name for path, text in everything(tmp_path / "out") if KEY not in text]
-    assert {"cache.sqlite", "run.json", "report.html", "attempts.jsonl"} <= set(seen)
-    assert [path for path, text in everything(tmp_path / "out") if KEY in text] == []
+class Guarded(NamedTuple):
+    """A run whose every dial is told on stderr, over an endpoint that breaks a tenth of its answers."""
+
+    url: str
+    out: Path
+    said: str
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Guarded:
+    folder = tmp_path_factory.mktemp("guarded")
+    # Where another address was taken from the surroundings, it would be this one.
+    elsewhere = dict.fromkeys(("HTTP_PROXY", "http_proxy", "OPENAI_BASE_URL"), "http://127.0.0.1:1")
+    with serving(folder / "notes", "0.1") as endpoint:
+        asked = ["generate", "tiny", *SETTINGS, *over(endpoint.url), "--debug", "--seeds", "3", "--out", folder / "out"]
+        done = subprocess.run(
+            [sys.executable, "-c", GUARDED, *asked, "--set", "models.default.limits.timeout_seconds=3"],
+            cwd=ROOT, env={**os.environ, **elsewhere, "CANARY_KEY": KEY},
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return Guarded(endpoint.url, folder / "out", done.stdout + done.stderr)
+
+
+def test_the_key_is_in_no_file_and_no_line(guarded: Guarded) -> None:
+    assert KEY not in guarded.said
+    texts = list(everything(guarded.out))
+    assert {"cache.sqlite", "run.json", "report.html", "attempts.jsonl"} <= {path.name for path, _ in texts}
+    assert [path for path, text in texts if KEY in text] == []
 
 
 def test_a_server_that_shows_the_key_to_everybody_does_not_make_us_show_it(tmp_path: Path) -> None:
@@ -83,19 +104,9 @@ main(sys.argv[1:])
 """
 
 
-def test_nobody_is_dialled_but_the_endpoint_of_the_configuration(tmp_path: Path) -> None:
-    with serving(tmp_path / "notes") as endpoint:
-        asked = ["generate", "tiny", "--model", "openai:embedded", "--base-url", endpoint.url]
-        # Where another address was taken from the surroundings, it would be this one.
-        elsewhere = dict.fromkeys(("HTTP_PROXY", "http_proxy", "OPENAI_BASE_URL"), "http://127.0.0.1:1")
-        done = subprocess.run(
-            [sys.executable, "-c", GUARDED, *asked, *SETTINGS, "--out", str(tmp_path / "out")], cwd=ROOT,
-            env={**os.environ, **elsewhere},
-            capture_output=True, text=True, check=False, timeout=300,
-        )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    told = {line for line in done.stderr.splitlines() if line.startswith(("dialled", "looked up"))}
-    host, port = endpoint.url.split("/")[2].split(":")
+def test_nobody_is_dialled_but_the_endpoint_of_the_configuration(guarded: Guarded) -> None:
+    told = {line for line in guarded.said.splitlines() if line.startswith(("dialled", "looked up"))}
+    host, port = guarded.url.split("/")[2].split(":")
     assert f"dialled {host} {port}" in told
     assert told <= {f"dialled {host} {port}", f"looked up {host}"}
 
@@ -103,11 +114,3 @@ def test_nobody_is_dialled_but_the_endpoint_of_the_configuration(tmp_path: Path)
 def everything_but_cache(folder: Path) -> Iterator[tuple[Path, str]]:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         yield path, path.read_bytes().decode(errors="replace")
-
-
-def cached(out: Path) -> int:
-    """Answers that a killed command left in the cache."""
-    if not (out / "cache.sqlite").exists():
-        return 0
-    with closing(sqlite3.connect(out / "cache.sqlite")) as cache:
-        return int(cache.execute("SELECT count(*) FROM answers").fetchone()[0])

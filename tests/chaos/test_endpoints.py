@@ -14,7 +14,7 @@ from tests.chaos.faulty_server import FaultyServer, Reply
 from tests.chaos.test_endpoint import SETTINGS
 from tests.run.fakes import RunCallbacks
 
-SEEDS = 24
+SEEDS = 12
 GOOD, ANSWERS = 5, 4
 """The answers of the one that dies, and those of the busy one between two stretches of as many 429s."""
 

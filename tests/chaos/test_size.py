@@ -90,7 +90,7 @@ def test_records(tmp_path: Path, figures: Figures, count: int) -> None:
     assert most <= MOST
 
 
-@pytest.mark.parametrize("megabytes", [2, pytest.param(50, marks=pytest.mark.chaos)])
+@pytest.mark.parametrize("megabytes", [pytest.param(50, marks=pytest.mark.chaos)])
 def test_one_document(tmp_path: Path, figures: Figures, megabytes: int) -> None:
     """Left out and counted, from a line as from a file of its own."""
     words = "The mill of Arden was built in 1702 by Ada Brannick. " * (megabytes * 20_000)
@@ -114,8 +114,10 @@ def test_one_document(tmp_path: Path, figures: Figures, megabytes: int) -> None:
     assert most <= MOST
 
 
-@pytest.mark.parametrize("megabytes", [200, pytest.param(10_000, marks=pytest.mark.chaos)])
-@pytest.mark.parametrize("kind", ["a line", "lines"])
+@pytest.mark.parametrize(
+    ("kind", "megabytes"),
+    [("a line", 70), *(pytest.param(kind, 10_000, marks=pytest.mark.chaos) for kind in ("a line", "lines"))],
+)
 def test_a_bomb(tmp_path: Path, figures: Figures, kind: str, megabytes: int) -> None:
     """A small file that unpacks to gigabytes, of one line or of many documents."""
     path = tmp_path / "bomb.jsonl.zst"
@@ -132,7 +134,7 @@ def test_a_bomb(tmp_path: Path, figures: Figures, kind: str, megabytes: int) -> 
     assert read.gib <= MOST
 
 
-@pytest.mark.parametrize("characters", [1_000_000])
+@pytest.mark.parametrize("characters", [210_000, pytest.param(1_000_000, marks=pytest.mark.chaos)])
 def test_hostile_lines(tmp_path: Path, figures: Figures, characters: int) -> None:
     """Each is counted, and those that are no document have a line that says why."""
     text = "The mill of Arden was built in 1702. It was mill number {} of the valley, and ground corn."

@@ -1,5 +1,6 @@
 """The command line as a user meets it: arguments in; exit code, stdout and stderr out."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +32,12 @@ def ended_well(*arguments: str | Path) -> None:
     with pytest.raises(SystemExit) as ended:
         main([str(argument) for argument in arguments])
     assert ended.value.code == 0
+
+
+@pytest.fixture
+def run(out: Path, tmp_path: Path) -> Path:
+    """A copy of the output folder with one finished run of `tiny`."""
+    return shutil.copytree(out, tmp_path / "out", symlinks=True)
 
 
 @pytest.fixture

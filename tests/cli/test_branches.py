@@ -1,16 +1,8 @@
-import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 
 from tests.cli.conftest import Digsite
-
-
-@pytest.fixture
-def run(out: Path, tmp_path: Path) -> Path:
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    return tmp_path / "out"
 
 
 def test_forks_are_counted_kept_and_exported(digsite: Digsite, run: Path) -> None:

@@ -33,11 +33,10 @@ def test_generate_for_a_person_shows_a_pair_and_the_way_on(digsite: Digsite, out
     assert "these figures describe the pipeline, not the quality of the data" in said.err
 
 
-def test_the_same_command_with_more_goes_on_in_the_same_folder(digsite: Digsite, out: Path, tmp_path: Path) -> None:
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    before = digsite("inspect", "tiny", "--out", tmp_path / "out", "--json").json["items"]
-    more = digsite("generate", "tiny", *SMALL, "--seeds", "12", "--out", tmp_path / "out", "--json").json
-    after = digsite("inspect", "tiny", "--out", tmp_path / "out", "--json").json["items"]
+def test_the_same_command_with_more_goes_on_in_the_same_folder(digsite: Digsite, run: Path) -> None:
+    before = digsite("inspect", "tiny", "--out", run, "--json").json["items"]
+    more = digsite("generate", "tiny", *SMALL, "--seeds", "12", "--out", run, "--json").json
+    after = digsite("inspect", "tiny", "--out", run, "--json").json["items"]
     assert more["planned"] == 12
     assert after[:8] == before
 
@@ -91,13 +90,12 @@ def test_resume_of_a_finished_run_changes_no_byte_of_its_data(digsite: Digsite, 
     assert files(out / "tiny/latest/dataset") == before
 
 
-def test_resume_refuses_a_run_of_other_settings_and_names_them(digsite: Digsite, out: Path, tmp_path: Path) -> None:
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    path = tmp_path / "out/tiny/latest/run.json"
+def test_resume_refuses_a_run_of_other_settings_and_names_them(digsite: Digsite, run: Path) -> None:
+    path = run / "tiny/latest/run.json"
     tree = orjson.loads(path.read_bytes())
     tree["what"]["loop"]["rounds"] = 7
     path.write_bytes(orjson.dumps(tree))
-    said = digsite("resume", "latest", "--out", tmp_path / "out")
+    said = digsite("resume", "latest", "--out", run)
     assert said.code == 2
     assert "loop.rounds" in said.err
 
@@ -122,15 +120,12 @@ def test_the_next_command_that_is_named_finds_the_run(digsite: Digsite, out: Pat
     assert digsite(*shlex.split(named)).code == 0
 
 
-def test_what_ended_beyond_the_plan_is_told_from_what_the_data_set_holds(
-    digsite: Digsite, out: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    path = tmp_path / "out/tiny/latest/run.json"
+def test_what_ended_beyond_the_plan_is_told_from_what_the_data_set_holds(digsite: Digsite, run: Path) -> None:
+    path = run / "tiny/latest/run.json"
     tree = orjson.loads(path.read_bytes())
     tree["config"]["how"] |= {"seeds": None, "pairs": 1}
     path.write_bytes(orjson.dumps(tree))
-    told = digsite("inspect", "latest", "--out", tmp_path / "out", "--json").json
+    told = digsite("inspect", "latest", "--out", run, "--json").json
     assert told["counts"]["accepted"] == 1
     assert told["counts"]["surplus"] > 0
     assert sum(told["counts"].values()) == 8
@@ -151,12 +146,11 @@ def test_resume_works_from_another_working_directory(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_export_writes_the_views_asked_for(digsite: Digsite, out: Path, tmp_path: Path) -> None:
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    shutil.rmtree(tmp_path / "out/tiny/latest/dataset")
-    said = digsite("export", "latest", "--view", "qa,sft", "--out", tmp_path / "out", "--json")
+def test_export_writes_the_views_asked_for(digsite: Digsite, run: Path) -> None:
+    shutil.rmtree(run / "tiny/latest/dataset")
+    said = digsite("export", "latest", "--view", "qa,sft", "--out", run, "--json")
     assert list(said.json["views"]) == ["qa", "sft"]
-    made = (tmp_path / "out/tiny/latest/dataset").glob("*/*.parquet")
+    made = (run / "tiny/latest/dataset").glob("*/*.parquet")
     assert {path.parent.name for path in made} == {"qa", "sft"}
 
 

@@ -1,6 +1,5 @@
 """`inspect` lists what is asked for, from the table of the data set where that tells all, and fits a small screen."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +66,9 @@ def test_nothing_found_is_said(digsite: Digsite, out: Path) -> None:
 
 
 def test_records_are_read_only_where_the_table_of_the_data_set_is_older(
-    digsite: Digsite, out: Path, listed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    digsite: Digsite, run: Path, listed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    inspect = ("inspect", "tiny", "--out", tmp_path / "out", "--json")
+    inspect = ("inspect", "tiny", "--out", run, "--json")
     opened: list[str] = []
 
     class Seen(Journal):
@@ -81,7 +79,7 @@ def test_records_are_read_only_where_the_table_of_the_data_set_is_older(
     monkeypatch.setattr("pipeline.run.publish.Journal", Seen)
     assert digsite(*inspect).json["items"] == listed["items"]
     assert opened == []
-    journal = tmp_path / "out/tiny/latest/journal/main.jsonl"
+    journal = run / "tiny/latest/journal/main.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(lines[:-1]))
     found = digsite(*inspect)

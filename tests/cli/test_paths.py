@@ -59,7 +59,7 @@ def test_a_run_over_a_relative_path_goes_on_from_another_folder(
     assert digsite("generate", moved / "mine.jsonl", *SMALL, "--seeds", "4", "--out", out, "--json").json == made
 
 
-@pytest.mark.parametrize("name", ["out [v2]", "a*", "a?", "{a,ab}"])
+@pytest.mark.parametrize("name", ["[a]*", "{a,ab}"])
 def test_no_name_of_a_folder_is_a_pattern(
     digsite: Digsite, name: str, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,11 +1,13 @@
 """A data set for a model to be trained, from the command line: measured in the run, remeasured, exported for it."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
-from tests.cli.conftest import SMALL, Digsite
+from tests.cli.conftest import SMALL, Digsite, ended_well
 
 NAMED = ("--set", 'models.policies.weak={model = "embedded-weak"}', "--for", "weak")
 
@@ -16,11 +18,20 @@ def rows(folder: Path, view: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_run_for_a_policy_takes_a_later_checkpoint_and_is_exported_for_either(
-    digsite: Digsite, tmp_path: Path
-) -> None:
-    made = digsite("generate", "tiny", *SMALL, *NAMED, "--pairs", "4", "--no-flow", "--out", tmp_path, "--json").json
-    run, out = Path(made["run"]), ("--out", tmp_path)
+@pytest.fixture(scope="module")
+def made_for_weak(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("weak")
+    ended_well("generate", "tiny", *SMALL, *NAMED, "--pairs", "4", "--no-flow", "--out", folder)
+    return folder
+
+
+@pytest.fixture
+def folder(made_for_weak: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made_for_weak, tmp_path / "weak", symlinks=True)
+
+
+def test_a_run_for_a_policy_takes_a_later_checkpoint_and_is_exported_for_either(digsite: Digsite, folder: Path) -> None:
+    run, out = folder / "tiny" / "latest", ("--out", folder)
     assert [one["policy"] for one in rows(run, "qa")[0]["assessments"]] == ["", "weak"]
     before = {path.name: path.read_bytes() for path in (run / "dataset/qa").iterdir()}
 
@@ -45,10 +56,8 @@ def test_a_run_for_a_policy_takes_a_later_checkpoint_and_is_exported_for_either(
     assert {row["agent"] for row in rows(run, "sft")} == {"policy"}
 
 
-def test_pairs_that_a_policy_has_outgrown_are_made_anew(digsite: Digsite, tmp_path: Path) -> None:
-    out = ("--out", tmp_path)
-    made = digsite("generate", "tiny", *SMALL, *NAMED, "--pairs", "4", "--no-flow", *out, "--json").json
-    run = Path(made["run"])
+def test_pairs_that_a_policy_has_outgrown_are_made_anew(digsite: Digsite, folder: Path) -> None:
+    run, out = folder / "tiny" / "latest", ("--out", folder)
     refill = ("remeasure", "tiny", "--refill", *out)
     ended = digsite(*refill)
     assert (ended.code, ended.err.count("which pairs has weak outgrown? Say it first")) == (2, 1)

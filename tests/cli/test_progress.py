@@ -1,6 +1,5 @@
 """What the progress line says is true, and says "–" where nothing is known."""
 
-from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -28,19 +27,15 @@ class Clock:
         return self.now
 
 
-def finished(accepted: bool, n: int) -> Record:
-    return records.accepted(n) if accepted else records.rejected(n)
-
-
 def played(
     pattern: str, *, seconds: float = 1.0, pairs: int | None = 10, seeds: int | None = None
 ) -> tuple[Progress, Clock]:
     """Progress after one seed per letter, `a` accepted and `r` rejected, each taking `seconds`."""
     clock = Clock()
     progress = Progress(pairs=pairs, seeds=seeds, clock=clock)
-    for letter, n in zip(pattern, count()):
+    for letter in pattern:
         clock.now += seconds
-        progress.record(finished(letter == "a", n))
+        progress.record(ACCEPTED if letter == "a" else REJECTED)
     return progress, clock
 
 
@@ -58,9 +53,9 @@ def test_what_came_before_the_first_seed_does_not_count() -> None:
     clock = Clock()
     progress = Progress(pairs=10, clock=clock)
     clock.now = 100.0
-    for n in range(5):
+    for _ in range(5):
         clock.now += 1
-        progress.record(finished(True, n))
+        progress.record(ACCEPTED)
     assert progress.seconds_left() == pytest.approx(5)
 
 
@@ -68,7 +63,7 @@ def test_a_changed_rate_counts_and_the_far_past_does_not() -> None:
     progress, clock = played("a" * 100, pairs=1000)
     for n in range(200):
         clock.now += 4
-        progress.record(finished(n % 2 == 0, 200 + n))
+        progress.record(ACCEPTED if n % 2 == 0 else REJECTED)
     # One accepted per 8 s now, not the one per second of the start.
     assert progress.seconds_left() == pytest.approx((1000 - 200) * 8, rel=0.1)
 
@@ -161,7 +156,7 @@ class _Earlier:
         self.folder = folder
 
     def kept(self) -> list[Record]:
-        return [finished(True, n) for n in range(5)]
+        return [ACCEPTED] * 5
 
 
 def test_seeds_of_an_earlier_session_say_nothing_of_the_speed(tmp_path: Path) -> None:
@@ -169,9 +164,9 @@ def test_seeds_of_an_earlier_session_say_nothing_of_the_speed(tmp_path: Path) ->
     progress = Progress(pairs=10, clock=clock)
     progress.started(_Earlier(tmp_path))  # type: ignore[arg-type]
     assert (progress.accepted, progress.seconds_left()) == (5, None)
-    for n in range(3):
+    for _ in range(3):
         clock.now += 2
-        progress.record(finished(True, 5 + n))
+        progress.record(ACCEPTED)
     assert progress.seconds_left() == pytest.approx(4)
 
 

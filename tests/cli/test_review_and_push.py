@@ -1,7 +1,6 @@
 """`review` and `push` as a user meets them."""
 
 import csv
-import shutil
 from pathlib import Path
 
 import orjson
@@ -10,12 +9,6 @@ from huggingface_hub import constants
 
 from tests import hub_server
 from tests.cli.conftest import Digsite
-
-
-@pytest.fixture
-def run(out: Path, tmp_path: Path) -> Path:
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    return tmp_path / "out"
 
 
 def marked(sheet: Path, mark: str) -> Path:

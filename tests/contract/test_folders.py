@@ -19,6 +19,7 @@ from pipeline.config import RunConfig
 from pipeline.exports.data_set import DatasetManifest, Selection, export
 from pipeline.exports.views import base
 from tests import duck
+from tests.exports.column_types import OF_EACH_TYPE
 from tests.forks import branched
 from tests.records import accepted
 from tests.teacher_rollouts import taught
@@ -60,7 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DatasetManifes
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", OF_EACH_TYPE)
 def test_every_reader_takes_a_view_by_its_folder(made: tuple[Path, DatasetManifest], view: str, reader: str) -> None:
     folder, manifest = made
     assert set(manifest.rows()) == set(VIEWS)

@@ -103,10 +103,15 @@ ONE = ("html", "markdown", "text")
 """Readers of files that are one document."""
 
 
-@pytest.fixture(params=registry.names("readers"))
+@pytest.fixture(scope="module", params=registry.names("readers"))
 def name(request: pytest.FixtureRequest) -> str:
     assert request.param in SAMPLES, f"give the reader {request.param} a sample here"
     return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def sample(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return SAMPLES[name](tmp_path_factory.mktemp("sample"))
 
 
 def test_a_reader_has_the_contract_s_shape(name: str) -> None:
@@ -116,8 +121,8 @@ def test_a_reader_has_the_contract_s_shape(name: str) -> None:
     assert list(inspect.signature(reader.read).parameters) == ["path", "limits"]
 
 
-def test_a_reader_gives_the_documents_of_its_file(name: str, tmp_path: Path) -> None:
-    manifest = corpus.resolve(str(SAMPLES[name](tmp_path)))
+def test_a_reader_gives_the_documents_of_its_file(name: str, sample: Path) -> None:
+    manifest = corpus.resolve(str(sample))
     assert manifest.reader == name
     expected = {"a": TEXTS["a"]} if name in ONE else TEXTS
     loaded = corpus.load(manifest)
@@ -127,8 +132,8 @@ def test_a_reader_gives_the_documents_of_its_file(name: str, tmp_path: Path) -> 
     assert len(set(keys)) == len(expected)
 
 
-def test_a_reader_keeps_to_its_limit_of_bytes(name: str, tmp_path: Path) -> None:
-    path = corpus.resolve(str(SAMPLES[name](tmp_path))).path
+def test_a_reader_keeps_to_its_limit_of_bytes(name: str, sample: Path) -> None:
+    path = corpus.resolve(str(sample)).path
     with pytest.raises(CorpusError, match="more than 10 bytes"):
         list(registry.load("readers", name).read(path, ReadLimits(bytes=10)))
 

@@ -26,7 +26,7 @@ from pipeline.types import Cause, Feedback, Label, Message, Round, Seed
 from tests.rules.test_demo_eyes import lineage, seeds
 from tests.scripted import ScriptedLLM
 
-SEEDS = 6
+SEEDS = 4
 TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="solved in 1 step", hops=(0,))
 
 

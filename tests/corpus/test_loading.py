@@ -274,7 +274,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.lists(JSON.map(lambda v: json.dumps(v).encode()) | st.binary(max_size=60), max_size=8))
 def test_whatever_the_lines_hold_the_counts_add_up_or_one_line_says_why(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]

@@ -227,7 +227,7 @@ print(corpus.load(corpus.resolve(sys.argv[1]), Path(sys.argv[2])).fingerprint)
 """
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.chaos)])
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.chaos)])
 def test_kills_while_it_is_prepared(
     kills: int, mills: Manifest, whole: tuple[object, ...], tmp_path: Path, figures: Figures
 ) -> None:

@@ -100,13 +100,14 @@ def test_pages_of_a_site_are_read_whatever_their_ending(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{{<" * 60_000, "{%a" * 60_000, "`a ``b " * 27_000, "<a {" * 45_000, "{/*" * 60_000, "<A {'" * 38_000,
-     "{" * 190_000,
-     "# " + " " * 190_000 + "{", "!!! a" + " " * 190_000 + "!", "import {" + " " * 190_000, "{ref}`" * 30_000,
-     "<A " + "\"'" * 90_000, "```{note}\n" * 19_000, ":::" * 60_000, "export {\n" * 20_000],
+    ["{{<" * 20_000, "{%a" * 20_000, "`a ``b " * 9_000, "<a {" * 15_000, "{/*" * 20_000, "<A {'" * 13_000,
+     "{" * 60_000,
+     "# " + " " * 60_000 + "{", "!!! a" + " " * 60_000 + "!", "import {" + " " * 60_000, "{ref}`" * 10_000,
+     "<A " + "\"'" * 30_000, "```{note}\n" * 6_000, ":::" * 20_000, "export {\n" * 7_000],
     ids=lambda text: text[:6].strip(),
 )  # fmt: skip
 def test_marks_that_nothing_closes_cost_no_more_than_seconds(text: str) -> None:
+    """What takes a square of time takes ten times as long for the longest text that is read."""
     start = time.process_time()
     shortcodes.removed(text, mdx=True)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 2

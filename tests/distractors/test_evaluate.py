@@ -1,6 +1,8 @@
 """Distractors for an accepted pair and the paired rollouts, over a shelf, with models that say what each test needs."""
 
 import asyncio
+import gc
+import warnings
 from collections import Counter
 from collections.abc import Callable
 
@@ -9,7 +11,7 @@ import pytest
 
 from pipeline import config, prompts
 from pipeline.context import RunContext
-from pipeline.distractors.evaluate import evaluate_distractors
+from pipeline.distractors.evaluate import completed, evaluate_distractors
 from pipeline.llm.base import Request
 from pipeline.types import DistractorEval, Draft, Message, Usage, sha256
 from pipeline.types.distractor import Kind
@@ -208,6 +210,21 @@ def test_distractors_change_nothing_that_an_accepted_pair_rests_on() -> None:
         WritesDistractors(lambda question, sample: 0), 'distractors.kinds=["doppelganger"]', "loop.rounds=0"
     )
     assert unsolved.distractor_eval is None
+
+
+async def test_rollouts_that_are_cancelled_before_their_turn_were_never_begun() -> None:
+    async def attempt(sample: int) -> tuple[int]:
+        return (sample,)
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        made = asyncio.ensure_future(completed(list[tuple[int]](), range(3), attempt))
+        await asyncio.sleep(0)
+        made.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await made
+        gc.collect()
+    assert [str(one.message) for one in told] == []
 
 
 def test_the_writer_is_told_why_the_tries_before_were_refused() -> None:

@@ -18,10 +18,22 @@ from pipeline.types import Data
 WORDS = tomllib.loads(columns.WORDS.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", write.PAGES)
+COLUMNS = "columns.md"
+
+
+@pytest.mark.parametrize("name", [pytest.param(COLUMNS, marks=pytest.mark.slow), *(write.PAGES.keys() - {COLUMNS})])
 def test_a_page_is_what_the_code_gives(name: str) -> None:
     kept = (write.FOLDER / name).read_text(encoding="utf-8")
     assert kept == write.PAGES[name](), "make docs"
+
+
+def test_columns_their_types_and_meanings_are_those_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for the examples, which are those of recorded runs."""
+    monkeypatch.setattr(columns, "examples", lambda given: {})
+    monkeypatch.setattr(columns, "_example", lambda *_: "example")
+    kept = (write.FOLDER / COLUMNS).read_text(encoding="utf-8")
+    found = {line.rpartition(" | ")[0] or line for line in columns.page().splitlines()}
+    assert found == {line.rpartition(" | ")[0] or line for line in kept.splitlines()}, "make docs"
 
 
 def test_a_setting_without_words_is_missed() -> None:

@@ -22,6 +22,7 @@ from pipeline.exports.shards import ShardWriter
 from pipeline.exports.views import base, records
 from pipeline.store.journal import Journal
 from pipeline.types import Record
+from tests.exports.column_types import OF_EACH_TYPE
 from tests.forks import branched
 from tests.hostile import HOSTILE
 from tests.left import files
@@ -29,6 +30,10 @@ from tests.records import accepted, batch, hostile, no_draft, rejected
 from tests.teacher_rollouts import taught
 
 CHOSEN = Selection(config=RunConfig(), include=("below_target",))
+
+
+def only(view, **more):
+    return CHOSEN.model_copy(update={"views": (view,), **more})
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +60,18 @@ def whole(tmp_path_factory):
     return folder, export(originals, folder, CHOSEN)
 
 
-@pytest.mark.parametrize("view", base.names())
+def test_the_card_leads_to_every_view(whole):
+    folder, manifest = whole
+    front = yaml.safe_load((folder / "README.md").read_text().split("\n---\n")[0].removeprefix("---\n"))
+    named = {config["config_name"]: config["data_files"] for config in front["configs"]}
+    assert named.keys() == set(base.names())
+    for view, files_ in named.items():
+        found = {one["split"]: [str(path.relative_to(folder)) for path in folder.glob(one["path"])] for one in files_}
+        assert list(found) == ["train", "eval"]
+        assert [*found["eval"], *found["train"]] == sorted(one.path for one in manifest.shards if one.view == view)
+
+
+@pytest.mark.parametrize("view", OF_EACH_TYPE)
 def test_every_view_loads_through_the_card(whole, view):
     folder, manifest = whole
     loaded = load(folder, view)
@@ -66,14 +82,14 @@ def test_every_view_loads_through_the_card(whole, view):
 
 def test_loaded_records_are_the_records(tmp_path):
     originals = [*batch(16), *(hostile(text=text, n=6000 + i) for i, text in enumerate(HOSTILE))]
-    export(originals, tmp_path / "ds", CHOSEN)
+    export(originals, tmp_path / "ds", only("records"))
     rows = [row for split in load(tmp_path / "ds", "records").values() for row in split]
     taken = [r for r in originals if base.is_exported(r, CHOSEN.include)]
     assert sorted(map(repr, map(records.record, rows))) == sorted(map(repr, taken))
 
 
 def test_strings_that_look_like_values_stay_strings(tmp_path):
-    export([hostile()], tmp_path / "ds", CHOSEN)
+    export([hostile()], tmp_path / "ds", only("qa"))
     (row,) = load(tmp_path / "ds", "qa")["train"]
     assert row["answer_aliases"][-4:-1] == ["1969", "true", "null"]
 
@@ -88,7 +104,7 @@ def test_qa_is_the_default_view(tmp_path):
 def test_same_journal_same_bytes_whatever_finished_first(tmp_path):
     originals = batch(24)
     made = []
-    for attempt in range(3):
+    for attempt in range(2):
         shuffled = random.Random(attempt).sample(originals, len(originals))
         home = tmp_path / str(attempt)
         writers = [Journal(home / "journal", "a"), Journal(home / "journal", "b")]
@@ -96,17 +112,16 @@ def test_same_journal_same_bytes_whatever_finished_first(tmp_path):
             writers[place % 2].append(record, order=f"{record.seed.draw:06d}")
         export(read(Journal(home / "journal")), home / "ds", CHOSEN)
         made.append(files(home / "ds"))
-    assert made[0] == made[1] == made[2]
+    assert made[0] == made[1]
 
 
-@pytest.mark.parametrize("seed", ["0", "1"])
-def test_another_hash_seed_gives_the_same_bytes(tmp_path, seed):
+def test_another_hash_seed_gives_the_same_bytes(tmp_path):
     script = (
         "import sys; from pathlib import Path; from pipeline.config import RunConfig; from tests.records import batch\n"
         "from pipeline.exports.data_set import Selection, export\n"
         "export(batch(16), Path(sys.argv[1]), Selection(config=RunConfig(), include=('below_target',)))"
     )
-    environ = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+    environ = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "other")], env=environ, check=True)
     export(batch(16), tmp_path / "this", CHOSEN)
     assert files(tmp_path / "other") == files(tmp_path / "this")
@@ -133,7 +148,7 @@ def test_no_file_holds_an_address_that_agents_have_read(tmp_path):
 
 
 def test_small_shards_are_numbered_and_none_is_empty(tmp_path):
-    manifest = export(batch(32), tmp_path / "ds", CHOSEN.model_copy(update={"shard_bytes": 1}))
+    manifest = export(batch(32), tmp_path / "ds", only("qa", shard_bytes=1))
     qa = [shard for shard in manifest.shards if shard.view == "qa"]
     assert all(shard.rows for shard in manifest.shards)
     assert {shard.path for shard in qa} <= set(files(tmp_path / "ds"))
@@ -142,7 +157,7 @@ def test_small_shards_are_numbered_and_none_is_empty(tmp_path):
 def test_many_shards_load_as_one(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.exports.shards.GROUP_ROWS", 2)
     monkeypatch.setattr("pipeline.exports.shards.FIRST_ROWS", 2)
-    manifest = export([accepted(n) for n in range(9)], tmp_path / "ds", CHOSEN.model_copy(update={"shard_bytes": 1}))
+    manifest = export([accepted(n) for n in range(9)], tmp_path / "ds", only("sft", shard_bytes=1))
     names = [shard.path for shard in manifest.shards if shard.view == "sft"]
     assert names == [f"sft/train-{i:05d}-of-00005.parquet" for i in range(5)]
     assert [pq.read_metadata(tmp_path / "ds" / name).num_rows for name in names] == [2, 2, 2, 2, 1]
@@ -178,14 +193,14 @@ def test_manifest_tells_the_truth(tmp_path):
 
 
 def test_only_named_views_are_written(tmp_path):
-    manifest = export(batch(8), tmp_path / "ds", CHOSEN.model_copy(update={"views": ("sft",)}))
+    manifest = export(batch(8), tmp_path / "ds", only("sft"))
     assert set(manifest.rows()) == {"sft"}
     assert list(load(tmp_path / "ds", "sft")) == ["train", "eval"]
 
 
 def test_below_target_needs_to_be_asked_for(tmp_path):
-    with_them = export(batch(16), tmp_path / "a", CHOSEN).rows()["qa"]["train"]
-    without = export(batch(16), tmp_path / "b", Selection(config=RunConfig())).rows()["qa"]["train"]
+    with_them = export(batch(16), tmp_path / "a", only("qa")).rows()["qa"]["train"]
+    without = export(batch(16), tmp_path / "b", only("qa", include=())).rows()["qa"]["train"]
     assert with_them == without + 2
 
 
@@ -256,7 +271,7 @@ def test_hostile_names_change_no_key_of_the_front_matter(tmp_path, text):
     record = accepted(1)
     poisoned = {"attribution": text, "corpus": text, "model": text, "licence": text}
     lineage = record.lineage.model_copy(update=poisoned)
-    export([record.model_copy(update={"lineage": lineage}), hostile(text=text)], tmp_path / "ds", CHOSEN)
+    export([record.model_copy(update={"lineage": lineage}), hostile(text=text)], tmp_path / "ds", only("qa"))
     tree = yaml.safe_load((tmp_path / "ds" / "README.md").read_text().split("\n---\n")[0].removeprefix("---\n"))
     assert tree["license"] == "other"
     assert tree["license_name"] == text

@@ -23,8 +23,8 @@ from tests.consumers import environments
 from tests.exports.sampled import MARK, Sampled, each
 
 HERE = Path(__file__).parent / "templates"
-RECORDS = 17
-"""Times six rollouts of the solver: 102 trajectories, beside those of the teacher and of branches."""
+RECORDS = 5
+"""Times six rollouts of the solver: 30 trajectories, beside those of the teacher and of branches."""
 JOINED = "\n</tool_response>\n<tool_response>\n"
 Messages = list[dict[str, Any]]
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -148,12 +149,19 @@ def real(out: Path, tmp_path: Path) -> Path:
     return folder
 
 
+def mended_once_asked(hub: hub_server.Hub) -> None:
+    while not (hub.tokens or hub.gets):
+        time.sleep(0.05)
+    time.sleep(1)
+    hub.refuse = 0
+
+
 def test_publish_asks_a_hub_again_that_fails_and_none_that_refuses(server: str, out: Path, real: Path) -> None:
     asked = {"run": str(real), "repo": "org/name"}
     with hub_server.hub() as hub:
         env = {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_sham", "HF_HUB_DISABLE_XET": "1"}
         hub.refuse = 503
-        threading.Timer(8, setattr, (hub, "refuse", 0)).start()
+        threading.Thread(target=mended_once_asked, args=(hub,), daemon=True).start()
         (done,) = states(server, ("publish", asked), **env)
         assert re.fullmatch(r"published: .* rows in .*/dataset, http://127.*/org/name/commit/\w+", done.message)
         assert len(hub.commits) == 1

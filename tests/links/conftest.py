@@ -55,6 +55,6 @@ def wiki(tmp_path_factory: pytest.TempPathFactory) -> StoredLinks:
     folder: Path = tmp_path_factory.mktemp("wiki")
     shipped = corpus.resolve("wiki").path
     with pa.input_stream(str(shipped), compression="zstd") as stream:
-        lines = stream.read(3 << 20).split(b"\n")[:-1]
+        lines = stream.read(1 << 20).split(b"\n")[:-1]
     (folder / "articles.jsonl").write_bytes(b"\n".join(lines))
     return open_links(corpus.load(corpus.resolve(str(folder / "articles.jsonl")), folder), 20)

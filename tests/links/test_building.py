@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def articles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
-    """In several parts."""
+    """In several parts, of which this process does one after the other."""
+    monkeypatch.setattr(building, "_PROCESSES", 1)
     monkeypatch.setattr(row_blocks, "PART_ROWS", 12)
     return corpus.load(corpus.resolve(str(ROOT / "corpora" / "tiny.jsonl")), tmp_path)
 
@@ -38,6 +39,7 @@ def test_parts_ranges_and_threads_do_not_matter(
     articles: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(list(articles.folder.glob("part-*"))) > 2
+    monkeypatch.setattr(building, "_PROCESSES", 2)
     first = digests(articles)
     found = values(articles)
     assert len(found["phrases.arrow hash"]) > 5
@@ -65,7 +67,6 @@ def test_what_was_done_before_a_kill_is_not_done_again(articles: Corpus, monkeyp
             raise KeyboardInterrupt
         return real(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(building, "_PROCESSES", 1)
     monkeypatch.setattr(building, "survey", counted)
     with pytest.raises(KeyboardInterrupt):
         opening.open_links(articles, 20)

@@ -10,12 +10,12 @@ from tests.links.conftest import Opened
 
 async def test_coverage_says_for_which_targets_there_are_walks_and_offers(wiki: StoredLinks, tmp_path: Path) -> None:
     retriever = open_retriever("bm25", wiki.corpus, tmp_path)
-    found = await coverage(wiki, [retriever], 5, (2, 4, 8), sample=60)
+    found = await coverage(wiki, [retriever], 5, (2, 4, 8), sample=30)
     assert found.linked > 0.8
     assert 1 >= found.walks["2"] >= found.walks["4"] >= found.walks["8"] > 0
     assert all(0 < found.offers[hops] < found.walks[hops] for hops in ("2", "4"))
     assert found.scarce == [int(hops) for hops, share in found.offers.items() if share < 0.05]
-    without = await coverage(wiki, [], 5, (2, 4, 8), sample=60)
+    without = await coverage(wiki, [], 5, (2, 4, 8), sample=30)
     assert without.walks == found.walks
     assert without.offers == {}
 

@@ -16,7 +16,7 @@ HOPS = 2, 3, 4
 @pytest.fixture(scope="module")
 def walks(wiki: StoredLinks) -> list[tuple[int, Walk]]:
     """All walks from some starts, with the start of each."""
-    found, starts = Walks(wiki, "key"), range(0, len(wiki.corpus.passages), 41)
+    found, starts = Walks(wiki, "key"), range(0, len(wiki.corpus.passages), 13)
     asked = [(start, hops, kind) for start in starts for hops in HOPS for kind in get_args(Kind)]
     return [(start, walk) for start, hops, kind in asked for walk in found.best(kind, start, hops, most=8)]
 
@@ -58,7 +58,7 @@ def test_a_title_joins_its_own_document_to_those_that_name_it(wiki: StoredLinks,
             if homes:
                 joined += 1
                 assert not homes.isdisjoint({wiki.corpus.place(before.passage), wiki.corpus.place(stop.passage)})
-    assert joined > 100
+    assert joined > 40
 
 
 def test_an_end_is_in_the_last_passage_alone(wiki: StoredLinks, walks: list[tuple[int, Walk]]) -> None:
@@ -79,13 +79,13 @@ def test_no_two_starts_get_one_walk(wiki: StoredLinks) -> None:
     for hops in (2, 3):
         owner: dict[object, int] = {}
         last: dict[object, int] = {}
-        for start in range(0, len(wiki.corpus.passages), 3):
+        for start in range(0, len(wiki.corpus.passages), 4):
             for walk in every.best("chain", start, hops, most=8):
                 walked += 1
                 passages = tuple(stop.passage for stop in walk.stops)
                 assert owner.setdefault(min(passages, passages[::-1]), start) == start
                 assert last.setdefault(passages[-2:], start) == start
-    assert walked > 1000
+    assert walked > 900
 
 
 def test_walks_rest_on_key_and_start_alone(wiki: StoredLinks) -> None:

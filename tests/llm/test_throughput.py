@@ -53,7 +53,8 @@ async def test_every_prompt_begins_anew_and_no_two_measures_share_one(monkeypatc
     assert len(set(begins)) == len(begins)
 
 
-async def test_a_server_without_an_answer_has_no_speed() -> None:
+async def test_a_server_without_an_answer_has_no_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throughput, "SECONDS", 0.01)
     model = ModelConfig.model_validate({"provider": "openai", "model": "m", "limits": {"concurrency": 2}})
     refused = Completion(message=Message(role="assistant"), finish=Finish.CONTENT_FILTER, usage=Usage(calls=1))
     with pytest.raises(ProviderError, match="answered none of the calls"):

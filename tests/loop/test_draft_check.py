@@ -76,6 +76,16 @@ def test_the_title_of_a_passage_that_was_not_shown_is_not_named() -> None:
     assert f"'Annals of the Valley' gives another answer to its last step, {where}" in told
 
 
+def test_what_is_unsound_hides_nothing_else_that_is_found_without_a_call() -> None:
+    made = draft(f"{LEADING[:-1]}, in 1641?")
+    told = said(made, target=4)
+    assert told.startswith("It would be sent back: yes, as unsound, cause generator_error.")
+    lines = [line.partition(" ")[2] for line in told.splitlines() if line.startswith("- ")]
+    named = [line.split(" ")[0].rstrip(":") for line in lines]
+    assert named == ["answer_in_question", "too_few_hops", "exposed_intermediate"]
+    assert [one.check for one in asyncio.run(audit(made, 4, SHELF, 1))] == ["answer_in_question"]
+
+
 class Checking(Cast):
     """Checks a draft so often, in the wordings of `checked` first, before it proposes its own."""
 

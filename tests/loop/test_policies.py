@@ -109,7 +109,7 @@ def test_another_sampling_of_one_model_is_asked_for_itself() -> None:
     record = asyncio.run(run_seed(seeded(), RunContext(built, ScriptedLLM(cast), SHELF, LINEAGE)))
     assert [one.policy for one in record.measurements] == ["one", "two", "cold"]
     assert len({one.identity for one in record.measurements}) == 3
-    assert cast.asked["small", "read"] == 3 + 3 + 3
+    assert cast.asked["small", "read"] == 3 + 1, "the audit's answers are kept, and without sampling there is one"
 
 
 def test_an_unreadable_judge_costs_a_policy_its_rollout_and_it_is_made_up(tmp_path: Path) -> None:

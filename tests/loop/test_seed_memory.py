@@ -59,6 +59,22 @@ def test_an_end_that_stays_is_attacked_with_the_searches_of_before() -> None:
     assert [probes[0].searches[1].query for _, probes in told] == ["no such town", "no such town", "founded there"]
 
 
+def test_the_same_words_are_graded_and_answered_from_memory_once_whatever_the_hops_are() -> None:
+    there = context(reader(), 'checks.run=["naturalness", "closed_book"]')
+    made = draft()
+    last = made.hops[-1].model_copy(update={"sub_question": "When was Vessby founded?"})
+    other = made.model_copy(update={"hops": (*made.hops[:-1], last)})
+    reworded = made.model_copy(update={"question": QUESTION.replace("settled", "first settled")})
+    usage = []
+    for one in (made, other, reworded):
+        told, probes = asyncio.run(check_draft(one, 3, SHOWN, there))
+        assert told == ""
+        usage.append([(probe.check, probe.usage.calls, len(probe.answers)) for probe in probes])
+    asks = [("closed_book", 3, 3), ("naturalness", 2, 2)]
+    assert usage == [asks, [(check, 0, answers) for check, _, answers in asks], asks]
+    assert (asked(there.llm, "read"), asked(there.llm, "grade")) == (6, 4)  # type: ignore[arg-type]
+
+
 def test_a_check_that_its_clock_ended_is_made_again_as_if_it_were_the_first() -> None:
     cast, late = reader(), [True]
     cast.checked, cast.times = (LEADING,), 1

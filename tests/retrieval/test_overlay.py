@@ -82,7 +82,7 @@ def place(mine: Passage, found: list[Passage]) -> int | None:
     return found.index(mine) if mine in found else None
 
 
-@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(64)), k=st.integers(3, 12))
 @pytest.mark.parametrize("kind", kinds())
 def test_64_concurrent_questions_never_see_each_other_s(

@@ -104,12 +104,13 @@ PIECES = [
 @pytest.mark.parametrize("piece", PIECES)
 def test_hostile_text_of_100_kilobytes_costs_no_time(piece):
     text = (piece * 100_000)[:100_000]
-    best = 9.0
-    for _ in range(3):  # the processor's time, and the best of three: other tests run beside this one
+
+    def cost() -> float:
         began = time.process_time()
         reward.compute_score("", f"{text}<answer>{text}</answer>"[-100_000:], {"target": ["Ouse", "12 km", "12"]})
-        best = min(best, time.process_time() - began)
-    assert best < 0.1
+        return time.process_time() - began
+
+    assert any(cost() < 0.1 for _ in range(3))  # the others, where tests beside this one slowed it down
 
 
 def test_it_never_raises():

@@ -107,19 +107,11 @@ WITH_MORE_DETAIL = [
 """Right as an answer, but too little the other way round."""
 
 
-@pytest.mark.parametrize(("one", "other"), EQUAL)
-def test_one_thing_in_two_writings(one: str, other: str) -> None:
-    assert (reward.score(one, [other]), reward.score(other, [one])) == (1.0, 1.0)
-
-
-@pytest.mark.parametrize(("one", "other"), UNEQUAL)
-def test_another_thing_in_a_like_writing(one: str, other: str) -> None:
-    assert (reward.score(one, [other]), reward.score(other, [one])) == (0.0, 0.0)
-
-
-@pytest.mark.parametrize(("said", "gold"), WITH_MORE_DETAIL)
-def test_a_year_more_than_was_asked_for(said: str, gold: str) -> None:
-    assert (reward.score(said, [gold]), reward.score(gold, [said])) == (1.0, 0.0)
+@pytest.mark.parametrize(
+    ("pairs", "worth"), [(EQUAL, (1.0, 1.0)), (UNEQUAL, (0.0, 0.0)), (WITH_MORE_DETAIL, (1.0, 0.0))]
+)
+def test_each_pair_both_ways_round(pairs: list[tuple[str, str]], worth: tuple[float, float]) -> None:
+    assert [(a, b) for a, b in pairs if (reward.score(a, [b]), reward.score(b, [a])) != worth] == []
 
 
 def test_a_month_among_the_spellings_of_a_date_is_no_season() -> None:
@@ -165,14 +157,12 @@ def test_it_never_raises_whatever_is_strung_together() -> None:
 def cost(piece: str, length: int) -> float:
     """Seconds of the processor, for an answer of such a length and a gold answer of half of it."""
     text = (piece * length)[:length]
-    best = 9.0
-    for _ in range(2):  # the better of two: other tests run beside this one
-        began = time.process_time()
-        reward.score(text, ["12", text[: length // 2]])
-        best = min(best, time.process_time() - began)
-    return best
+    began = time.process_time()
+    reward.score(text, ["12", text[: length // 2]])
+    return time.process_time() - began
 
 
 @pytest.mark.parametrize("piece", [part + between for part in PIECES for between in ("", " ")])
 def test_time_grows_with_the_text_and_not_with_its_square(piece: str) -> None:
-    assert cost(piece, 20_000) < 8 * cost(piece, 5_000) + 0.05
+    # Once is enough: only what other tests beside this one have slowed down needs a second look.
+    assert any(cost(piece, 12_000) < 8 * cost(piece, 3_000) + 0.02 for _ in range(3))

@@ -5,8 +5,6 @@ import random
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import pytest
-
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.gates import described
@@ -63,10 +61,9 @@ async def test_the_wanted_pairs_are_those_that_pass(tmp_path: Path) -> None:
     assert watch.drops == gated
 
 
-@pytest.mark.parametrize("concurrency", [1, 8, 64])
-async def test_neither_concurrency_nor_the_order_of_completion_matters(tmp_path: Path, concurrency: int) -> None:
-    result, records, _ = await whole(tmp_path / "calm", pairs=15, concurrency=4)
-    for chance in (1, 2):
+async def test_neither_concurrency_nor_the_order_of_completion_matters(tmp_path: Path) -> None:
+    result, records, _ = await whole(tmp_path / "calm", pairs=15, concurrency=1)
+    for chance, concurrency in ((1, 8), (2, 64)):
         out = tmp_path / f"{chance}"
         again, same, watch = await whole(out, chance, seconds=0.01, pairs=15, concurrency=concurrency)
         assert same == records

@@ -33,16 +33,12 @@ def corpus(settings: config.RunConfig) -> Corpus:
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_each_form_is_asked_and_its_documents_are_found(
-    name: str, tmp_path: Path, settings: config.RunConfig, corpus: Corpus
-) -> None:
+def test_each_form_is_asked_and_its_documents_are_found(name: str, tmp_path: Path, corpus: Corpus) -> None:
     found = located(read(written(tmp_path, name)), corpus)
     assert [(one.question.lower().rstrip("?"), one.answer) for one in found] == [(ASKED.lower().rstrip("?"), ANSWER)]
     assert set(found[0].answers) <= {ANSWER, ALIAS}
     wanted = [] if name in BARE else ["w1"] if name == "popqa.tsv" else ["w1", "w2"]
     assert sorted(key for one in found[0].wanted for key in one) == wanted
-    (every, *_) = api.measure(settings, found).figures
-    assert (every.questions, every.recall is None) == (1, name in BARE)
 
 
 def test_hops_are_those_of_the_file(tmp_path: Path) -> None:
@@ -85,9 +81,14 @@ def test_without_answers_what_one_search_finds_is_all_that_is_measured(
         api.measure(settings, asked)
 
 
-def test_beir_s_questions_with_answers_are_those_that_are_judged(tmp_path: Path, settings: config.RunConfig) -> None:
-    (every, *_) = api.measure(settings, beir(tmp_path / "beir", answer=ANSWER)).figures
-    assert (every.questions, every.recall is None) == (1, False)
+def test_recall_is_measured_where_documents_are_named(tmp_path: Path, settings: config.RunConfig) -> None:
+    """Of BEIR's questions with answers those are asked that are judged."""
+    for asked, documents in (
+        (beir(tmp_path / "beir", answer=ANSWER), True),
+        (written(tmp_path, "by_pandas.csv"), False),
+    ):
+        (every, *_) = api.measure(settings, asked).figures
+        assert (every.questions, every.recall is not None) == (1, documents)
 
 
 def test_what_has_neither_answers_nor_documents_is_refused(tmp_path: Path) -> None:

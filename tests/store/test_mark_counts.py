@@ -11,7 +11,7 @@ from pipeline.store.mark_counts import MarkCounts
 def test_they_are_counted_as_a_counter_counts() -> None:
     chance = random.Random(0)
     # Few enough low bits that many meet at one place, and more marks than the table begins with places for.
-    marks = [chance.getrandbits(8) << 40 | chance.getrandbits(12) for _ in range(60_000)]
+    marks = [chance.getrandbits(8) << 40 | chance.getrandbits(12) for _ in range(20_000)]
     counts, expected = MarkCounts(), Counter(marks)
     for mark in marks:
         counts.add(mark)
@@ -29,7 +29,7 @@ def test_a_copy_goes_its_own_way() -> None:
 
 
 def test_a_mark_takes_few_bytes() -> None:
-    chance, size = random.Random(1), 200_000
+    chance, size = random.Random(1), 50_000
     tracemalloc.start()
     counts = MarkCounts()
     for _ in range(size):

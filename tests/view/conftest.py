@@ -26,7 +26,7 @@ def browsing(*names: str, out: Path) -> Iterator[TestClient]:
         library.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An exported run of 120 records of every kind."""
     folder, config = begun(tmp_path_factory.mktemp("run"), batch(120))
@@ -34,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def client(run: Path) -> Iterator[TestClient]:
     with browsing(str(run), out=run.parents[1]) as found:
         yield found

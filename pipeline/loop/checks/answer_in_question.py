@@ -2,19 +2,29 @@
 
 from pipeline.agents.naming import mentions
 from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage, quoted
-from pipeline.types import Cause
+from pipeline.reward.equality import quantity
+from pipeline.types import Cause, Draft
 
+SMALL = 12
+"""Numbers up to this one stand in many questions to count something: "two films"."""
 ADVICE = f"Take the answer out of the question. {ALL_STAY}"
 
 
 async def answer_in_question(case: Case) -> Found | None:
-    """It names its answer or an item of it. Yes and no are words of many questions."""
+    """It names its answer or an item of it. Yes and no are words of many questions, and so is a small number, which
+    tells nothing of an answer that is computed."""
     draft, last = case.draft, len(case.draft.hops) - 1
     if draft.answer_type.decided:
         return None
     items = [name for names in draft.wanted(last) for name in names] if draft.answer_items else []
     leaked = [name for name in (draft.answer, *draft.answer_aliases, *items) if mentions(draft.question, name)]
+    leaked = [name for name in leaked if not _counts(draft, name)]
     return Found(f"the question holds its answer, {quoted(leaked)}", (last,)) if leaked else None
+
+
+def _counts(draft: Draft, name: str) -> bool:
+    amount = quantity(name) if draft.program else None
+    return amount is not None and amount.unit is None and abs(amount.number) <= SMALL
 
 
 CHECK = DraftCheck(Stage.SOUND, 2, Cause.GENERATOR_ERROR, advice=ADVICE, look=answer_in_question)

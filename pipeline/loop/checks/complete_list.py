@@ -3,24 +3,29 @@
 It is shown what the corpus holds on the last step, not the list; each item is to be borne out.
 """
 
-import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
 from pydantic import Field
 
 from pipeline.agents import cited, readers
+from pipeline.agents.naming import without
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
+from pipeline.loop.checks.another_answer import FILLERS
 from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Found, Meaning, Stage
 from pipeline.reward.equality import equal
-from pipeline.text import untagged
+from pipeline.text import sentences, terms, untagged
 from pipeline.text.names import contains, normalise
-from pipeline.types import AnswerItem, Cause, Data, Draft, Passage, Probe
+from pipeline.types import AnswerItem, Cause, Data, Draft, Hit, Hop, Passage, Probe
 
 DEPTH, ITEM_DEPTH = 20, 5
 """Hits of a search for the whole list, and of one for an item."""
-MOST_PASSAGES = 40
+EACH, MOST_PASSAGES = 6, 40
+"""Passages that the reader is shown for each thing of the list, and in all."""
+ROOM = 400
+"""Characters of a passage that is shown whole; of a longer one so many are, around the sentence that was searched for.
+"""
 MOST_NAMED = 5
 """Further items that a finding names."""
 
@@ -46,13 +51,12 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
     queries = _queries(draft)
     found = await context.retriever.search_many(queries[:2], DEPTH)
     found += await context.retriever.search_many(queries[2:], ITEM_DEPTH)
-    gold = await cited.passages(draft, context.retriever)
-    # The best hits of each search, the second best, and so on.
-    ranked = (hit.passage for rank in zip_longest(*found) for hit in rank if hit)
-    passages = list({passage.id: passage for passage in (*gold, *ranked)}.values())[: max(MOST_PASSAGES, len(gold))]
+    passages = chosen(await cited.passages(draft, context.retriever), found, EACH * len(draft.answer_items))
     hop, about = draft.hops[-1], cited.subject(draft, len(draft.hops) - 1)
     question = hop.sub_question if contains(hop.sub_question, about) else f"{hop.sub_question} ({about})"
-    asked = context.prompt("list/complete", question=question, passages=list(map(shown, passages)))
+    asked = context.prompt(
+        "list/complete", question=question, passages=[shown(cut(one, queries, draft)) for one in passages]
+    )
     output, model, usage = await readers.read(asked, "complete", CompleteOutput, context)
     stated = [(named.item.strip(), passage) for named in output.items if (passage := stating(named, passages))]
     missed, more = _compared(draft.answer_items, stated)
@@ -94,15 +98,45 @@ def _as_list(draft: Draft) -> Draft:
 def _queries(draft: Draft) -> list[str]:
     """The last step's question, the words of its quote without the items, and each item with what the list is about."""
     hop, about = draft.hops[-1], cited.subject(draft, len(draft.hops) - 1)
-    said = hop.quote
-    for name in sorted((name for item in draft.answer_items for name in item.spellings), key=len, reverse=True):
-        said = re.sub(re.escape(name), " ", said, flags=re.IGNORECASE)
-    rest = " ".join(said.split())
+    rest = without(hop.quote, [name for item in draft.answer_items for name in item.spellings])
     return [
         hop.sub_question,
         rest if contains(rest, about) else f"{about} {rest}",
         *(f"{item.answer} {about}" for item in draft.answer_items),
     ]
+
+
+def chosen(gold: Sequence[Passage], found: Sequence[Sequence[Hit]], room: int) -> list[Passage]:
+    """Those that are cited, then the best hits of each search, the second best, and so on; of those with one text the
+    first."""
+    ranked = (hit.passage for rank in zip_longest(*found) for hit in rank if hit)
+    kept: dict[str, Passage] = {}
+    for passage in (*gold, *ranked):
+        kept.setdefault(passage.text, passage)
+    return list(kept.values())[: max(len(gold), min(MOST_PASSAGES, room))]
+
+
+def cut(passage: Passage, queries: Sequence[str], draft: Draft) -> Passage:
+    """The passage as the reader is shown it: of a long one what the draft quotes, or else the sentence with the most
+    words of a query, and what stands around."""
+    text, spans = passage.text, sentences(passage.text)
+    evidence: tuple[Hop | AnswerItem, ...] = (*draft.hops, *draft.answer_items)
+    quotes = {one.quote for one in evidence if one.passage_id == passage.id}
+    ends = [(text.find(quote), text.find(quote) + len(quote)) for quote in quotes if quote and quote in text]
+    hits = [n for n, span in enumerate(spans) if any(span.start < end and at < span.end for at, end in ends)]
+    if not hits and spans:
+        asked, said = [{*terms(query)} - FILLERS for query in queries], [{*terms(text[slice(*span)])} for span in spans]
+        hits = [max(range(len(spans)), key=lambda n: max(len(words & said[n]) for words in asked))]
+    first, last = start, stop = min(hits, default=0), max(hits, default=-1)
+    while wider := [
+        (a, b)
+        for a, b in ((first - 1, last), (first, last + 1))
+        if a >= 0 and b < len(spans) and spans[b].end - spans[a].start <= ROOM
+    ]:
+        first, last = min(wider, key=lambda one: max(start - one[0], one[1] - stop))
+    kept = text[spans[first].start : spans[last].end] if spans else text
+    gaps = "… " * bool(first), " …" * (last + 1 < len(spans))
+    return passage.model_copy(update={"text": kept.join(gaps)})
 
 
 def stating(output: ItemOutput, passages: Sequence[Passage]) -> Passage | None:

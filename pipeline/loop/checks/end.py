@@ -11,9 +11,12 @@ from pydantic.json_schema import SkipJsonSchema
 
 from pipeline.agents import cited, readers
 from pipeline.agents.grading import shows
+from pipeline.agents.naming import whole
 from pipeline.agents.tools import render, shown
 from pipeline.context import RunContext
+from pipeline.corpus.language import common_words, language_of
 from pipeline.loop.asking import ask_reader
+from pipeline.loop.checks.another_answer import FILLERS
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Stage
 from pipeline.text import normalise, terms, untagged, words
 from pipeline.text.names import contains
@@ -29,6 +32,8 @@ RIVALS = 2
 GAP = "…"
 _GAPS = re.compile(rf"{GAP}(?:\s*{GAP})+")
 _WORD = re.compile(r"[^\W_]+(?:['’.,\-][^\W_]+)*")
+_TAG = r"(?:\s*\([^()]{1,30}\))?"
+"""What explains a name in brackets."""
 
 
 class SkipOutput(Data):
@@ -121,14 +126,17 @@ def opened(draft: Draft, number: int) -> str:
         # A title is mostly a longer form of what leads there.
         kinds |= dict.fromkeys((*hop.spellings, after.title, untagged(after.title)), hop.answer_kind or GAP)
     kinds |= dict.fromkeys((draft.hops[first].title, untagged(draft.hops[first].title)), GAP)
-    stays = {normalise(word) for text in (draft.question, *kinds.values()) for word in _WORD.findall(text)}
-    hidden = {normalise(word) for name in kinds for word in _WORD.findall(name)} - stays
+    common = (*FILLERS, "and", "or", *common_words(language_of(draft.question)))
+    stays = {normalise(word) for text in (draft.question, *kinds.values(), *common) for word in _WORD.findall(text)}
+    # What tells a title from others, as "(1997 film)" does, is no part of a name; "(HD)" is one.
+    parts = [(name, word) for name in kinds for word in _WORD.findall(name)]
+    hidden = {normalise(word) for name, word in parts if word in untagged(name) or word[0].isupper()} - stays
     text = draft.hops[number].sub_question
     # As wholes first, since not every script parts words by blanks.
     for name in sorted(filter(None, kinds), key=len, reverse=True):
         if not contains(draft.question, name):
             kind = kinds[name].replace("\\", "")
-            text = re.sub(rf"{re.escape(name)}(?:['’]s?)?", kind, text, flags=re.IGNORECASE)
+            text = re.sub(whole(name) + _TAG, kind, text, flags=re.IGNORECASE)
     return _GAPS.sub(GAP, _WORD.sub(lambda found: GAP if normalise(found[0]) in hidden else found[0], text)).strip()
 
 

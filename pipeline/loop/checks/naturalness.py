@@ -30,21 +30,35 @@ class GradeOutput(Data):
 
 async def naturalness(draft: Draft, target: int, context: RunContext, *, grades: int = GRADES) -> CheckResult:
     """Worded so that nobody would ask it, by the median of the grades; or with an answer that changes with time, and no
-    date, by the first of these readings."""
-    least, read, usage = context.config.checks.naturalness, list[GradeOutput](), Usage()
-    asked = context.prompt("naturalness/grade", question=draft.question)
-    while not _settled(read, least, grades):
-        output, model, took = await readers.read(asked, "grade", GradeOutput, context, len(read))
-        read, usage = [*read, output], usage + took
+    date, by the first of these readings.
+
+    What somebody brought sets its own measure: no other wording need be more natural.
+    """
+    least, usage = context.config.checks.naturalness, Usage()
+    if brought := context.memory.brought:
+        own, _, usage = await _graded(brought, least, GRADES, context)
+        least = min(least, median_low(output.grade for output in own))
+    read, model, took = await _graded(draft.question, least, grades, context)
+    usage += took
     given = tuple(str(output.grade) for output in read)
     bad = [output for output in read if output.grade < least]
     probe = Probe(check="naturalness", model=model, answers=given, right=len(read) - len(bad), usage=usage)
     result = CheckResult(probes=(probe,))
     if median_low(output.grade for output in read) < least:
-        why = " ".join(bad[0].reason.split())
+        why = " ".join(bad[0].reason.split()).rstrip(".")
         graded = f"a reader graded the wording {', '.join(given)} of 5, and {least} in most readings is enough: {why}"
         result += CheckResult(findings=(Found(graded).finding("naturalness", CHECK.cause),))
     return result if read[0].changes_with_time is None else result + _undated(read[0], model, context)
+
+
+async def _graded(question: str, least: int, grades: int, context: RunContext) -> tuple[list[GradeOutput], str, Usage]:
+    """As many grades as settle on which side of `least` most of them are, and who gave them."""
+    asked = context.prompt("naturalness/grade", question=question)
+    read, model, usage = list[GradeOutput](), "", Usage()
+    while not _settled(read, least, grades):
+        output, model, took = await readers.grade(asked, GradeOutput, context, len(read))
+        read, usage = [*read, output], usage + took
+    return read, model, usage
 
 
 def _undated(first: GradeOutput, model: str, context: RunContext) -> CheckResult:

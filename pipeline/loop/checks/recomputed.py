@@ -7,6 +7,7 @@ from pipeline.reward.equality import equal
 from pipeline.reward.program import misquoted
 from pipeline.text import untagged
 from pipeline.text.names import normalise
+from pipeline.text.scripts import cased
 from pipeline.types import Cause, Draft, Program
 
 ADVICE = "Give each value as its quote has it, and the answer that the operation gives over them."
@@ -55,10 +56,22 @@ def _hops_fault(draft: Draft, program: Program) -> str:
         return "a `set_question` and a `link` are given together or not at all"
     if program.link and not mentions(f"{draft.hops[0].title} | {draft.hops[0].quote}", program.link):
         return f"neither the title nor the quote of hops[0] names the link, '{program.link}'"
+    if program.set_question and program.operation == "count":
+        return _count_fault(draft, program)
     if not program.set_question and program.operation != "difference":
         untold = [draft.hops[number].title for number in numbers if not _named(draft, number)]
         return f"without a `set_question` the question names every thing: '{untold[0]}' is not named" if untold else ""
     return ""
+
+
+def _count_fault(draft: Draft, program: Program) -> str:
+    """What is counted stands in one quoted list or is joined by one named thing: how many of a kind a corpus happens to
+    hold is no fact. That every chain names what joins it `broken_chain` sees."""
+    things = [one.name or untagged(draft.hops[one.hop].title) for one in program.values]
+    listed = any(all(mentions(hop.quote, thing) for thing in things) for hop in draft.hops)
+    if listed or program.link != program.link.lower() or not cased(program.link):
+        return ""
+    return f"'{program.link}' names no one thing: count what a quoted list or one named thing holds, not all of a kind"
 
 
 def _named(draft: Draft, number: int) -> bool:

@@ -119,10 +119,11 @@ def author(
             raise FormatError(f"One of the hops must rest on the given passage, {seed.passage.shown_id}.")
 
     searches, read = min(SEARCHES, context.config.generator.searches), partial(to_draft, form=form)
-    return sage.agent(seed, context, tools, searches, rests_on_it, *rules, read=read, links=_links(seed, context))
+    return sage.agent(seed, context, tools, searches, rests_on_it, *rules, read=read, links=links_from(seed, context))
 
 
-def _links(seed: Seed, context: RunContext) -> LinksOf:
+def links_from(seed: Seed, context: RunContext) -> LinksOf:
+    """What else holds the phrases of a passage, on the seed's side."""
     walks = context.walks[seed.side]
 
     def links(passage: Passage) -> Sequence[Related]:
@@ -136,7 +137,7 @@ async def _beside(draft: Draft, failed: Sequence[int], seed: Seed, context: RunC
     """The links of the passage from which the first hop that failed was reached; without one the last hop."""
     hop = draft.hops[max(0, min(failed, default=len(draft.hops) - 1) - 1)]
     passage = await context.side(seed.side).get(hop.passage_id)
-    return _links(seed, context)(passage) if passage else ()
+    return links_from(seed, context)(passage) if passage else ()
 
 
 def _passages(found: Iterable[Offer]) -> dict[str, Passage]:

@@ -50,16 +50,21 @@ def read(index: Path) -> Corpus:
     return corpus.load(corpus.resolve(f"lucene:{index}"))
 
 
-@pytest.mark.parametrize("stored", ["-storeRaw", "-storeContents"])
-def test_stored_texts_are_the_documents(tmp_path: Path, stored: str) -> None:
-    found = read(made(tmp_path, stored))
+def test_stored_texts_are_the_documents(tmp_path: Path) -> None:
+    found = read(made(tmp_path, "-storeRaw"))
     shown = {document.id: (document.title, document.text) for document in found.documents}
     assert shown["1"] == ("Aaron", 'Aaron ("bringer of light" 😀) is a prophet and the elder brother of Moses.')
     assert shown["two"] == ("Only one line of text.", "Only one line of text.")
     assert shown["3"] == ("Moses", "Moses led them across the sea.")
     assert found.counts.duplicate == 1  # of two texts that are the same
     assert found.counts.read == 5
-    assert shown["4"] == (("Kessel", "The bridge was built in 1702.") if stored == "-storeRaw" else ("anything",) * 2)
+    assert shown["4"] == ("Kessel", "The bridge was built in 1702.")
+
+
+def test_contents_are_the_documents_where_they_alone_are_stored(tmp_path: Path) -> None:
+    found = read(made(tmp_path, "-storeContents", rows=ROWS[2:4]))
+    shown = [(document.title, document.text) for document in found.documents]
+    assert shown == [("Moses", "Moses led them across the sea."), ("anything", "anything")]
 
 
 def test_an_index_of_pyserini_s_own_command_line(tmp_path: Path) -> None:

@@ -119,20 +119,21 @@ def test_what_a_user_would_call_documentation_can_start_questions(tmp_path: Path
 @pytest.mark.parametrize(
     "text",
     [
-        "[" * 190_000,
-        "![" * 90_000,
-        ">" * 190_000,
-        "<div>\n" + "<!--" * 40_000,
-        "|a" * 60_000 + "\n" + "|-" * 60_000 + "\n",
-        "*a " * 60_000,
+        "[" * 60_000,
+        "![" * 30_000,
+        ">" * 60_000,
+        "<div>\n" + "<!--" * 13_000,
+        "|a" * 20_000 + "\n" + "|-" * 20_000 + "\n",
+        "*a " * 20_000,
         "".join("  " * n + "- x\n" for n in range(400)),
     ],
     ids=["brackets", "pictures", "quotes", "comments", "cells", "stars", "nested"],
 )
 def test_marks_that_nothing_closes_cost_no_more_than_seconds(text: str, path: Path) -> None:
+    """What takes a square of time takes ten times as long for the longest text that is read."""
     start = time.process_time()
     read(path, text)
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 3
 
 
 def test_a_longer_text_than_a_document_may_have_is_counted_and_not_parsed(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Whatever the names and texts are, the card has the same keys, the same licence and no open fence."""
 
 import re
+from functools import cache
 
 import pytest
 import yaml
@@ -117,13 +118,18 @@ def test_it_holds_funnel_difficulty_cost_prompts_and_seed():
         assert wanted in text
 
 
+@cache
+def harmless():
+    return made(accepted(), examples=(accepted().draft,))
+
+
 @pytest.mark.parametrize("text", [*HOSTILE, *MARKUP])
 def test_hostile_text_changes_no_structure(text):
     record = hostile(text=text)
     poisoned = record.lineage.model_copy(update={"corpus": text, "model": text, "run": text})
     record = record.model_copy(update={"lineage": poisoned})
     found = made(record, examples=(record.draft,))
-    plain = made(accepted(), examples=(accepted().draft,))
+    plain = harmless()
     assert front(found).keys() - {"license_name"} == front(plain).keys()
     assert front(found)["license"] == "cc-by-sa-4.0"
     assert headings(found) == headings(plain).replace("# `fells`", "# " + code(text))

@@ -41,10 +41,10 @@ def long(record: Record, text: str) -> Record:
 
 
 RUNS = {
-    "a strong model's records": lambda: many(strong(), 40),
-    "a hundred pairs rich in distractors": lambda: [taught(n) for n in range(100)],
-    "texts of a hundred thousand letters": lambda: [long(accepted(n), "<b>&" * 25_000) for n in range(20)],
-    "hostile texts": lambda: [hostile(n=6000 + n, text="\U0001f600" * 3000) for n in range(30)],
+    "a strong model's records": lambda: many(strong(), 24),
+    "pairs rich in distractors": lambda: [taught(n) for n in range(12)],
+    "texts of a hundred thousand letters": lambda: [long(accepted(n), "<b>&" * 25_000) for n in range(12)],
+    "hostile texts": lambda: [hostile(n=6000 + n, text="\U0001f600" * 3000) for n in range(12)],
 }
 
 
@@ -56,10 +56,10 @@ def test_the_report_of_any_run_has_at_most_a_megabyte(name: str) -> None:
     pairs = sum(record.status is Status.ACCEPTED for record in records)
     assert text.count("<article") == min(SHOWN, pairs) + min(SHOWN, len(records) - pairs)
     assert f"digsite view {records[0].lineage.run[:12]}" in text
+    assert "shortened here" in text or "strong" not in name
 
 
-def test_what_is_left_out_is_said_and_only_where_it_is() -> None:
-    assert "shortened here" in page(many(strong(), 40), RunConfig())
+def test_where_nothing_is_left_out_nothing_is_said() -> None:
     small = page(batch(12), RunConfig())
     assert "shortened here" not in small
     assert "left out here" not in small
@@ -67,7 +67,7 @@ def test_what_is_left_out_is_said_and_only_where_it_is() -> None:
 
 
 def test_small_items_keep_all_their_traces_beside_large_ones() -> None:
-    large = [one for one in many(strong(), 38) if one.status is Status.ACCEPTED]
+    large = [one for one in many(strong(), 20) if one.status is Status.ACCEPTED]
     text = page([*large[:9], rejected()], RunConfig())
     article = next(part for part in text.split("<article")[1:] if part.startswith(' class="rejected"'))
     assert "passages that any agent saw" in article

@@ -190,6 +190,28 @@ def test_a_place_is_exposed_by_its_short_name_and_a_number_not_by_its_first_digi
     assert ([found.hops] if found else []) == exposed
 
 
+@pytest.mark.parametrize(
+    ("aliases", "asked", "exposed"),
+    [
+        (("Holm",), "When did Holm come?", True),
+        (("Holm",), "She met Ada Holm; when?", True),
+        (("Holm",), "When did Bo Holm come?", False),
+        (("Holm",), "When did Holm City grow?", False),
+        (("Holm",), "When did Holm's Quay open?", True),
+        (("Holm",), "Ask in Holm City. When did Holm come?", True),
+        (("Holm",), "Which holm lies there?", False),
+        (("Who",), "Who came first?", False),
+        (("the painter",), "When did the painter come?", False),
+        (("奥姆",), "奥姆何时来？", True),
+    ],
+)
+def test_an_alias_exposes_where_it_is_a_name_and_this_one(aliases: tuple[str, ...], asked: str, exposed: bool) -> None:
+    draft = changed(0, answer_aliases=aliases).model_copy(update={"question": asked})
+    assert (asyncio.run(exposed_intermediate(Case(draft, (), SHELF, 1, 3))) is not None) is exposed
+    plain = changed(0, answer="aspirin", answer_aliases=("acid",)).model_copy(update={"question": "Is acid sold?"})
+    assert asyncio.run(exposed_intermediate(Case(plain, (), SHELF, 1, 3))) is not None, "no proper name"
+
+
 def test_a_quote_that_says_nothing_but_its_subject_has_no_rival() -> None:
     """A list of names has the same words as "Harbour Song, by Ada Holm", and answers nothing."""
     songs = passage("s", "Songs", "These are sung. Harbour Song, by Ada Holm, is one.")

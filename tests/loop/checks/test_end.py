@@ -175,6 +175,27 @@ def test_what_only_the_hops_before_give_is_named_by_its_kind_or_left_open() -> N
     assert "TARN2" in opened(named, 2)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "asked", "said"),
+    [
+        ("Ada", "", "Who adapted the novel of Ada in Canada?", "Who adapted the novel of … in Canada?"),
+        ("The Keeper (1997 film)", "", "Who wrote the film of 1997, The Keeper?", "Who wrote the film of 1997, …?"),
+        ("Holm", "malady", "How many with Holm (H1) or Holm's fever?", "How many with malady or malady fever?"),
+        ("Holm fever (HF)", "", "What cures HF?", "What cures …?"),
+        ("Rise and Fall", "play", "Who wrote Rise and Fall and sang?", "Who wrote play and sang?"),
+        ("Großwesel", "Ort", "Wann war die Gründung Großwesels?", "Wann war die Gründung Ort?"),
+        ("東京", "都市", "東京の人口は？", "都市の人口は？"),
+    ],
+)
+def test_nothing_is_cut_in_the_middle_of_a_word_or_left_in_brackets(
+    name: str, kind: str, asked: str, said: str
+) -> None:
+    first = HOPS[1].model_copy(update={"answer": name, "answer_kind": kind, "title": "Z"})
+    last = HOPS[2].model_copy(update={"sub_question": asked, "title": name})
+    draft = DRAFT.model_copy(update={"question": "Which?", "hops": (first, last)})
+    assert opened(draft, 1) == said
+
+
 def test_queries_that_name_what_the_hops_give_are_memory_and_no_attack() -> None:
     written = ["Holm disease surgery", "20 percent need surgery", "tarn2 surgery", " ", "need surgery", "surgery, need"]
     assert fair(DRAFT, written) == ["need surgery"]

@@ -17,6 +17,7 @@ from pipeline.errors import FormatError
 from pipeline.llm.base import Request
 from pipeline.loop.checks.alternatives import alternatives
 from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.checks.complete_list import EACH, ROOM
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.examine import audit, readings
 from pipeline.loop.strategies.base import to_draft
@@ -189,6 +190,26 @@ def test_searches_take_the_question_the_quote_without_items_and_each_item() -> N
         *(f"{name} Vessby" for name in NAMES),
     ]
     assert (probe.right, probe.answers) == (3, NAMES)
+
+
+def test_a_reader_is_shown_few_passages_a_thing_once_each_and_of_long_ones_the_sentences_that_count() -> None:
+    idle = " ".join(f"It rained in the year {year}, and the quay was closed for a long time." for year in range(60))
+    long = passage("long", "Vessby's annals", f"{idle} Who founded Vessby? Monks. {idle}")
+    copies = [passage(f"c{n}", "Copy", f"{long.text} ") for n in range(2)]
+    others = [passage(f"v{n}", f"Vessby {n}", f"Vessby was founded, they say, {n} times.") for n in range(90)]
+    order = passage("order", ORDER.title, f"{idle} {ORDER.text} {idle}")
+    model = reader()
+    checked(DRAFT, model, Shelf(FILM, HOLM, order, long, *copies, *others))
+    asked = prompts.unfence(model.requests[0].messages[-1].content) or {}
+    shown = {one["title"]: one["text"] for one in asked["passages"]}
+    assert len(asked["passages"]) == EACH * len(NAMES)
+    assert sum(one["title"] == "Copy" for one in asked["passages"]) == 1
+    assert "The founders of Vessby were Olaf Grim, Per Dal and Ivar Lund." in shown[ORDER.title]
+    assert "Who founded Vessby? Monks." in shown["Vessby's annals"]
+    assert all(len(text) < ROOM + 5 for text in shown.values())
+    assert shown[ORDER.title].startswith("… It rained")
+    assert shown[ORDER.title].endswith(" …")
+    assert shown[FILM.title] == FILM.text
 
 
 def test_the_author_is_told_in_check() -> None:

@@ -9,7 +9,9 @@ import pytest
 from pipeline.agents import cited, grading
 from pipeline.agents.calls import AgentState
 from pipeline.agents.proposals import AggregateArguments
+from pipeline.loop.checks.base import Case
 from pipeline.loop.checks.complete_list import complete_list
+from pipeline.loop.checks.over_specified import over_specified
 from pipeline.loop.checks.recomputed import program_fault
 from pipeline.loop.examine import audit
 from pipeline.loop.strategies.base import to_draft
@@ -87,6 +89,7 @@ VALUES = COUNT["values"]
         (aggregate(hops=[*HOPS[:3], HOPS[3] | {"quote": "A comedy."}]), "does not state '1925'"),
         (aggregate(link=""), "together"),
         (aggregate(link="Bo Rask"), "the link, 'Bo Rask'"),
+        (aggregate(link="praises"), "'praises' names no one thing"),
         (aggregate(bound="the war"), "no date with a year"),
         (aggregate(asked="How many of three films came out?", **{**NAMED, "link": ""}), "is not named"),
         (aggregate("Lantern Bay; Low Tide", operation="most", condition="", bound=""), "the program gives 'Sea Fog'"),
@@ -96,6 +99,24 @@ def test_one_that_it_does_not_give_goes_back(draft: Draft, fault: str) -> None:
     assert fault in program_fault(draft)
     found = asyncio.run(audit(draft, 2, SHELF, 1))
     assert [fault in one.detail for one in found if one.check == "recomputed" and one.fatal] == [True]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "computed", "leaks"),
+    [
+        (f"{ASKED[:-1]}, when her first two films were 2 years old?", "2", True, False),
+        (f"{ASKED[:-1]}, when her first two films were 2 years old?", "2", False, True),
+        (f"{ASKED[:-1]}, when she was 35?", "35", True, True),
+        (f"{ASKED[:-1]}, within 2 km of it?", "2 km", True, True),
+    ],
+)
+def test_a_small_number_of_a_question_gives_no_computed_answer_away(
+    asked: str, answer: str, computed: bool, leaks: bool
+) -> None:
+    draft = aggregate(answer, asked=asked)
+    draft = draft if computed else draft.model_copy(update={"program": None})
+    found = asyncio.run(audit(draft, 2, SHELF, 1))
+    assert ("answer_in_question" in {one.check for one in found}) is leaks
 
 
 def test_each_value_ends_a_chain_of_its_own_and_is_needed() -> None:
@@ -143,11 +164,49 @@ def test_the_set_must_be_whole_in_the_corpus(draft: Draft) -> None:
     assert [one.check for one in missed] == ["unproven_item"]
 
 
+def test_a_count_may_rest_on_a_quoted_list() -> None:
+    told = f"Her films are {', '.join(film.title for film in FILMS)}."
+    note = passage("note", "Note on her films", f"A note. {told}")
+    hops = [HOPS[0] | {"passage_id": note.shown_id, "answer": "films"}, *HOPS[1:]]
+    shown = {p.shown_id: p for p in (note, *FILMS)}
+    tree = {"question": ASKED, "answer": "2", "answer_type": "number", "hops": hops}
+    for quoted, sound in ((told, True), ("A note.", False)):
+        hops[0]["quote"] = quoted
+        arguments = orjson.dumps(tree | {"program": COUNT | {"link": "films"}}).decode()
+        draft = to_draft(arguments, AgentState(passages=shown), AggregateArguments)
+        assert draft
+        assert (program_fault(draft) == "") is sound
+
+
 def test_things_that_the_question_names_are_not_searched_for() -> None:
     draft = aggregate("Sea Fog", "entity", hops=HOPS[1:], asked=WHICH, operation="latest", **NAMED,
                       values=[one | {"hop": one["hop"] - 1} for one in VALUES])  # fmt: skip
     assert program_fault(draft) == ""
     assert asyncio.run(complete_list(draft, 2, context(reader(), SHELF))).probes == ()
+
+
+NAMED_HOPS: dict[str, Any] = {"hops": HOPS[1:], "values": [one | {"hop": one["hop"] - 1} for one in VALUES]}
+
+
+NEWEST = "Which is newest of Lantern Bay, Sea Fog and Low Tide"
+LATEST: dict[str, Any] = NAMED_HOPS | NAMED | {"operation": "latest"}
+
+
+@pytest.mark.parametrize(
+    ("draft", "found"),
+    [
+        (aggregate("Sea Fog", "entity", asked=f"{NEWEST}?", **LATEST), False),
+        (aggregate("Sea Fog", "entity", asked=f"{NEWEST}, by when it came out?", **LATEST), True),
+        (aggregate(asked="How many films has Ada Holm?", **NAMED_HOPS), False),
+        (aggregate(asked="How many films that Ada Holm directed came out?", **NAMED_HOPS), True),
+    ],
+)
+def test_what_an_aggregate_has_to_name_does_not_over_specify_it(draft: Draft, found: bool) -> None:
+    shelf = Shelf(*FILMS, passage("quay", "Quay", "Nothing is known."))
+    told = asyncio.run(over_specified(Case(draft, (), shelf, 3, 2)))
+    assert (told is not None) is found
+    named = draft.model_copy(update={"program": None})
+    assert asyncio.run(over_specified(Case(named, (), shelf, 3, 2))), "its names find all"
 
 
 def test_a_draft_without_a_program_is_written_as_before() -> None:

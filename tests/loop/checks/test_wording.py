@@ -1,9 +1,12 @@
 """What a reader says of the wording alone: three grades at most, and whether the source must be named."""
 
+from dataclasses import replace
+
 import orjson
 import pytest
 
 from pipeline import prompts
+from pipeline.context import SeedMemory
 from pipeline.llm.base import Request
 from pipeline.llm.token_estimate import size
 from pipeline.loop.assess import feedback_from_audit
@@ -36,6 +39,20 @@ async def test_two_of_three_grades_decide_and_no_third_is_asked_for_where_two_ag
     assert naturalness(answer.probes) == median
     assert told(answer) == ([("naturalness", Cause.UNNATURAL, True)] if sent_back else [])
     assert all("reason 0" in finding.detail for finding in answer.findings)
+
+
+@pytest.mark.parametrize(
+    ("brought", "reworded", "sent_back"), [(2, 2, False), (2, 3, False), (3, 2, True), (5, 3, True), (5, 4, False)]
+)
+async def test_no_wording_need_be_more_natural_than_the_question_that_somebody_brought(
+    brought: int, reworded: int, sent_back: bool
+) -> None:
+    def say(request: Request) -> str:
+        return orjson.dumps({"grade": brought if "ferry" in request.messages[-1].content else reworded}).decode()
+
+    where = context(ScriptedLLM(say), ("naturalness",))
+    answer = await readings(DRAFT, 3, (), replace(where, memory=SeedMemory(brought="Of which year the ferry is?")))
+    assert told(answer) == ([("naturalness", Cause.UNNATURAL, True)] if sent_back else [])
 
 
 async def test_whether_the_answer_changes_with_time_is_what_the_first_reading_says() -> None:

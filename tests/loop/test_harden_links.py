@@ -1,0 +1,90 @@
+"""Who words a given question anew may look at the links of the corpus, on both sides of the split."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline import config, corpus
+from pipeline.config import RunConfig
+from pipeline.context import RunContext
+from pipeline.corpus import Corpus
+from pipeline.corpus.split import side
+from pipeline.llm.base import Request
+from pipeline.loop.episode import run_seed
+from pipeline.retrieval.engines.bm25 import Bm25Retriever
+from pipeline.run import prepare
+from pipeline.types import AnswerType, Given, Message, Seed
+from tests.loop.strategies.test_walk import MAKERS, NAMES
+from tests.loop.test_episode import LINEAGE, call
+from tests.scripted import ScriptedLLM
+from tests.shelf import passage
+
+ASKED = passage("question-1", "Question", "In what year was it made?")
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """Three films of each director, and notes that nothing links."""
+    folder: Path = tmp_path_factory.mktemp("films")
+    rows: list[dict[str, str]] = []
+    for n, (name, made) in enumerate(zip(NAMES, MAKERS, strict=True)):
+        told = f"{name} Bay is a silent drama. It was made by Ada {NAMES[n // 3]}holm and {made} men in {1910 + n}."
+        rows += [
+            {"id": f"film{n}", "title": f"{name} Bay", "text": told},
+            {"id": f"note{n}", "title": f"Note {n}", "text": f"when rain falls one thinks of {made} and goes home"},
+        ]
+    (folder / "films.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    return corpus.load(corpus.resolve(str(folder / "films.jsonl")), folder)
+
+
+def settings(*sets: str, model: str = "m") -> RunConfig:
+    models = {"default": {"provider": "openai", "model": model, "base_urls": ["http://localhost:1/v1"]}}
+    usual = "questions.file=q.jsonl", "retrieval.k=1", "loop.rounds=1", "loop.control_share=0", "checks.run=[]"
+    return config.build(values={"models": models} if model else {}, sets=[*usual, *sets])
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_links_of_both_sides_are_listed_to_who_rewrites_where_there_are_any(films: Corpus, *, linked: bool) -> None:
+    shown = [one for one in films.passages if one.title.endswith("Bay")]
+    threes = [shown[n : n + 3] for n in range(0, len(shown), 3)]
+    first, *others = next(three for three in threes if {side(one.document_id) for one in three} == {"train", "eval"})
+    offered, told = list[set[str]](), list[str]()
+
+    def author(request: Request) -> Message:
+        if request.tools[-1].name == "answer":
+            return call("answer", answer="nobody")
+        offered.append({tool.name for tool in request.tools})
+        told.extend(message.content for message in request.messages if message.name == "links")
+        if linked and not any(message.role == "tool" for message in request.messages):
+            return call("links", passage_id=first.shown_id)
+        return call("rewrite", question="", operator="link", hops=[])
+
+    own = settings()
+    given = Given(
+        passage=ASKED, answer=first.text[-5:-1], answer_aliases=(), answer_type=AnswerType.DATE,
+        documents=(frozenset([first.document_id]),),
+    )  # fmt: skip
+    walks = prepare.walks(own, films) if linked else {}
+    context = RunContext(own, ScriptedLLM(author), Bm25Retriever(films), LINEAGE, walks=walks, given={ASKED.id: given})
+    seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", answer_type=AnswerType.DATE, target_steps=2)
+    asyncio.run(run_seed(seed, context))
+    assert ("links" in offered[0]) is linked
+    if linked:
+        assert all(other.shown_id in told[0] for other in others)
+
+
+@pytest.mark.parametrize(
+    ("given", "opened"),
+    [
+        ({}, True),
+        ({"model": ""}, False),
+        ({"sets": ("loop.refiner_searches=false",)}, False),
+    ],
+)
+def test_links_are_opened_only_for_a_model_that_rewrites_by_searching(given: dict[str, Any], *, opened: bool) -> None:
+    own = settings(*given.get("sets", ()), model=given.get("model", "m"))
+    assert own.walks is opened
+    assert ("links" in own.digested()) is opened
