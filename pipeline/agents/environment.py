@@ -48,6 +48,9 @@ class Environment(Data):
     """How the solver was told of the tools and wrote its calls: see `models.<role>.tools`."""
     retriever: str = ""
     """What was searched, and so what difficulty was measured over: `digsite serve` refuses another."""
+    hides: bool = Field(False, exclude_if=lambda hides: not hides)
+    """Whether searches for a question may not find the document that it was made from: `digsite serve` leaves that out
+    where a call names the `question_id`."""
     teacher_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy: str = Field("", exclude=True)
@@ -112,6 +115,7 @@ def environment(config: RunConfig) -> Environment:
         final_answer="the argument `answer` of the call of the tool `answer`",
         reasoning=config.models.of("solver").reasoning,
         calls=config.models.of("solver").calls,
+        hides=config.hides,
         teacher_reasoning=config.models.of("teacher").reasoning,
         unanswerable=config.questions.twins(config.models) > 0,
         policy=config.gates.policy,

@@ -47,7 +47,7 @@ def verdict(draft: Draft, rollout: Rollout, graded: Grade) -> Verdict:
 def _hit_step(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> int | None:
     """The step at which the answer first stood in what was shown; of a list, or of what several facts decide, that at
     which the last of the evidence did."""
-    if draft.answer_items:
+    if draft.listed:
         return found_at[-1]
     if draft.answer_type is AnswerType.UNANSWERABLE:
         return None
@@ -68,7 +68,7 @@ def supported(draft: Draft, rollout: Rollout) -> bool:
     Of a question without an answer: did it come to the premise that nothing states? It read the passage that states it
     otherwise or the evidence of the hop before; where there is none before, two searches will do.
     """
-    if draft.answer_items:
+    if draft.listed:
         return found(draft, rollout)[-1] is not None
     if draft.decided:
         return None not in found(draft, rollout)
@@ -92,7 +92,7 @@ def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
         step += not call.repeat
         items |= shown_items(draft, call.passage_ids, text)
         for number in {*range(len(draft.hops))} - at.keys():
-            listed = bool(draft.answer_items) and number == len(draft.hops) - 1
+            listed = draft.listed and number == len(draft.hops) - 1
             if len(items) == len(draft.answer_items) if listed else shows(draft, number, call.passage_ids, text):
                 at[number] = step
     return tuple(map(at.get, range(len(draft.hops))))
@@ -101,7 +101,7 @@ def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
 def shown_items(draft: Draft, passage_ids: Sequence[str], text: str) -> set[int]:
     """The items of a list whose evidence an observation holds."""
     last = len(draft.hops) - 1
-    if not draft.answer_items:
+    if not draft.listed:
         return set()
     about = subject(draft, last)
     blocks = [block for block in text.split("\n\n") if holds(block, about)]
@@ -154,7 +154,7 @@ def _naming(draft: Draft, text: str) -> set[int]:
 def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
     """Does an observation hold the evidence of that hop?"""
     hop = draft.hops[number]
-    if draft.answer_items and number == len(draft.hops) - 1:
+    if draft.listed and number == len(draft.hops) - 1:
         return len(shown_items(draft, passage_ids, text)) == len(draft.answer_items)
     if hop.passage_id in passage_ids:
         return True

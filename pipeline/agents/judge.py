@@ -12,8 +12,8 @@ from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.llm.base import LLM
 from pipeline.prompts import load
-from pipeline.reward.answers import compared, side
-from pipeline.reward.equality import quantity
+from pipeline.reward.answers import compared, placed, side
+from pipeline.reward.equality import equal, quantity
 from pipeline.text import words
 from pipeline.text.names import normalise
 from pipeline.types import NOT_FOUND, AnswerItem, AnswerType, Data, Draft, Message, Usage, refuses
@@ -64,24 +64,32 @@ async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool =
     if draft.answer_items:
         return await _grade_list(draft, response, context, ask=ask)
     case = NearMiss(response=response, **draft.model_dump(include=set(NearMiss.model_fields)))
-    equal = same_number(case)
-    if equal or exact(case):
+    same = same_number(case)
+    if same or exact(case):
         return Grade(right=True, method="exact")
     # Yes and no leave nothing to weigh, and neither does a number beside a number.
-    if not ask or draft.answer_type is AnswerType.BOOLEAN or equal is False:
+    if not ask or draft.answer_type is AnswerType.BOOLEAN or same is False:
         return Grade(right=False, method="none")
     return await ask_judges(case, context.config.models.judges(), context.llm, context.boundary)
 
 
 async def _grade_list(draft: Draft, response: str, context: RunContext, *, ask: bool) -> Grade:
-    """Right with every item and nothing else, in any order. Of items that match no other exactly the judges are asked,
-    one by one, each with the item that it shares most words with."""
+    """Right with every item and nothing else, in any order or in their own. Of items that match no other exactly the
+    judges are asked, one by one, each with the item that it shares most words with, or any with that of its place."""
     items = draft.answer_items
-    found, others = compared(response, [list(item.spellings) for item in items])
-    missing = [item for number, item in enumerate(items) if number not in found]
-    if not missing and not others:
+    if draft.ordered:
+        in_place = zip(items, placed(response, len(items)), strict=True)
+        wrong = [([item], [said]) for item, said in in_place if not equal(said, list(item.spellings))]
+    else:
+        found, others = compared(response, [list(item.spellings) for item in items])
+        missing = [item for number, item in enumerate(items) if number not in found]
+        wrong = [(missing, others)] if missing or others else []
+    if not wrong:
         return Grade(right=True, method="exact")
-    pairs = _paired(missing, others) if ask and len(missing) == len(others) <= MOST_JUDGED else []
+    count = sum(len(missing) for missing, _ in wrong)
+    judged = ask and count <= MOST_JUDGED and all(len(missing) == len(others) for missing, others in wrong)
+    pairs = [pair for missing, others in wrong for pair in _paired(missing, others)] if judged else []
+    pairs = pairs if len(pairs) == count else []
     usage = second = Usage()
     for item, said in pairs:
         case = NearMiss(

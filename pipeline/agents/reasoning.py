@@ -55,9 +55,10 @@ def reasoning(draft: Draft) -> Reasoning:
     asked, kind = draft.question, draft.answer_type
     if draft.program:
         return _COMPUTED.get(draft.program.operation, Reasoning.COMPARISON)
-    if draft.family == CONSTRAINTS:
+    # What the text around gaps says is asked of nobody.
+    if draft.family == CONSTRAINTS or (draft.ordered and len(ends(draft)) > 1):
         return Reasoning.CONJUNCTION
-    if _NEGATION.search(asked):
+    if _NEGATION.search(asked) and not draft.ordered:
         return Reasoning.NEGATION
     if kind is AnswerType.LIST:
         return Reasoning.AGGREGATION

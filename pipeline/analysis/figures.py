@@ -28,7 +28,7 @@ ASKED = {
     for role, names in {
         "curator": "explore",
         "generator": "propose compose ground",
-        "refiner": "revise rewrite",
+        "refiner": "revise rewrite paraphrase",
         "solver": "answer",
         "teacher": "teach",
         "policy": "policies",

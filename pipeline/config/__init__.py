@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from pipeline import prompts
 from pipeline.config import address, toml
+from pipeline.config.asked_prompts import may_ask
 from pipeline.config.config_errors import config_error
 from pipeline.config.corpus_name import identity, slug
 from pipeline.config.derived_limits import derive_limits
@@ -31,10 +32,11 @@ from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
 from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
-from pipeline.config.strategy_mix import LINKED, RULED, StrategyMix, strategy_weights
+from pipeline.config.strategy_mix import HIDING, LINKED, RULED, StrategyMix, strategy_weights
 from pipeline.errors import UsageError, unknown
-from pipeline.types import PLAIN, AnswerType, AsOf, Data, TargetRange, sha256
-from pipeline.types.distractor import Kind
+from pipeline.types import PLAIN, AsOf, Data, TargetRange, sha256
+from pipeline.types import AnswerType as AnswerType
+from pipeline.types.distractor import Kind as Kind
 
 LOCAL_SEEDS = 8
 """Seeds at work at once where no endpoint is asked."""
@@ -81,8 +83,8 @@ class RunConfig(Data):
     strategy: StrategyMix = "sage"
     """How a draft is made: `sage` searches from a passage, `walk` begins with walks over the links of the corpus,
     `constraints` hides a thing behind clues that its links give, `aggregate` computes the answer over documents that
-    one link joins, `ragshaper` grows an information tree. Several
-    with weights, such as `walk:2,aggregate:1`, are drawn seed by seed."""
+    one link joins, `mask` asks for what is masked in a passage and stated elsewhere, `ragshaper` grows an information
+    tree. Several with weights, such as `walk:2,aggregate:1`, are drawn seed by seed."""
     seed: int = Field(0, ge=0)
     """Random seed: the same one gives the same seeds, targets and samples."""
     steps: tuple[int, int] = (2, 4)
@@ -161,11 +163,15 @@ class RunConfig(Data):
 
     @property
     def walks(self) -> bool:
-        """Does a draft begin with the links of the corpus, or may a model look at them who words a given question
-        anew? Then pairs rest on these."""
+        """Do drafts begin with the links of the corpus, or may who words a given question anew look at them?"""
         if self.hardens:
             return self.models.of("refiner").capabilities.understands and self.loop.refiner_searches
         return not self.strategies.keys().isdisjoint(LINKED)
+
+    @property
+    def hides(self) -> bool:
+        """Are there questions whose searches do not find all of the corpus?"""
+        return not self.strategies.keys().isdisjoint(HIDING)
 
     @property
     def strategies(self) -> dict[str, int]:
@@ -211,7 +217,7 @@ class RunConfig(Data):
             del tree["questions"]
         tree.get("questions", {}).pop("file", None)
         tree["models"] = self.models.digested()
-        tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if self._may_ask(name)}
+        tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if may_ask(name, self)}
         special = [kind.value for kind in self.answer_types if not kind.plain]
         notes = [f"{kind}/{note}" for kind in special for note in ("_write", "_answer")]
         notes += [*self.environment.notes, *(f"{name}/_write" for name in RULED if name in self.strategies)]
@@ -221,25 +227,6 @@ class RunConfig(Data):
         for model in self.models.all():
             tree |= model.capabilities.code
         return tree
-
-    def _may_ask(self, prompt: str) -> bool:
-        """Not that of walks, of questions to harden, of a kind of distractor beyond the shipped ones, of a type of
-        answer, of twins or of a target, that is not asked for: to add one changes no run."""
-        own = {*prompt.removesuffix("_in_band").split("/")} & {*LINKED}
-        if not own <= self.strategies.keys():
-            return False
-        if prompt in prompts.HARDENING and not self.hardens:
-            return False
-        if prompt in prompts.IN_BAND.values():
-            return self.solve_rate is not None
-        if prompt.startswith("twin/"):
-            return self.questions.unanswerable > 0
-        if prompt.startswith("hard_passage/"):
-            return prompt.removeprefix("hard_passage/") in self.distractors.kinds
-        if (kind := prompt.partition("/")[0]) in tuple(AnswerType):
-            return kind in self.answer_types
-        kind = prompt.removeprefix("distractor/")
-        return kind == prompt or kind in (*Kind, *self.distractors.kinds)
 
     def shown(self) -> dict[str, Any]:
         """`what`, for a card or report that lists the prompts apart: it holds no path, address or key."""

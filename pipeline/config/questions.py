@@ -11,6 +11,8 @@ from pipeline.types import AnswerType, Data
 def _answerable(given: tuple[AnswerType, ...]) -> tuple[AnswerType, ...]:
     if AnswerType.UNANSWERABLE in given:
         raise ValueError("questions without an answer are made from accepted pairs: set questions.unanswerable")
+    if AnswerType.ORDERED in given:
+        raise ValueError("ordered answers are those of masked texts: use --strategy mask, whatever the answer types")
     return given
 
 
@@ -35,6 +37,9 @@ class QuestionsConfig(Data):
     """Most changed premises that are tried for one pair, until one passes all checks; the writer sees why the
     earlier ones were refused."""
 
+    compare_wordings: bool = Field(False, exclude_if=lambda asked: not asked)
+    """Whether a question that `digsite harden` rewrites is also tried in its first words and in a neutral paraphrase:
+    for each accepted one three times `loop.rollouts` fresh rollouts more, of the model that the pairs are for."""
     file: str = Field("", exclude_if=lambda file: not file)
     """Questions that somebody brings to have them made harder, in place of seeds from passages: a path, or
     `hf:ORG/NAME`. `digsite harden` sets it. Not digested; what stands there is."""

@@ -7,10 +7,12 @@ from pydantic import AfterValidator
 
 from pipeline.types import sha256
 
-LINKED = ("aggregate", "constraints", "walk")
+LINKED = ("aggregate", "constraints", "mask", "walk")
 """Strategies that begin with the links of the corpus and have prompts of their own."""
-RULED = ("aggregate", "constraints")
-"""Those whose authors and revisers follow rules of their own, `NAME/_write`."""
+RULED = ("aggregate", "constraints", "mask")
+"""Those that follow a wording of their own, `NAME/_write`."""
+HIDING = ("mask",)
+"""Strategies that hide the document that a question is made from from all its searches."""
 
 
 def strategy_weights(strategies: str) -> dict[str, int]:

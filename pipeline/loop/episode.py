@@ -24,6 +24,7 @@ from pipeline.loop.policies import measurement, policy_measurements, unmeasured
 from pipeline.loop.retrievers import with_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import missing_twin, unanswerable_twin
+from pipeline.loop.wordings import with_wordings
 from pipeline.registry import load
 from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Record, Round, Seed, Status
 from pipeline.types.model_probe import known_to, naturalness
@@ -34,11 +35,7 @@ NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, messa
 
 async def run_seed(seed: Seed, context: RunContext) -> Record:
     """Run one seed to its end. Raises ProviderError or RetrievalError for a fault outside: the seed is still owed."""
-    name = "harden" if context.config.hardens else draw(context.config.strategy, seed.key)
-    strategy = cast(Strategy, harden if context.config.hardens else load("strategies", name))
-    lineage = context.lineage.model_copy(update={"strategy": name})
-    brought = context.given[seed.passage.id].question if context.config.hardens else ""
-    context = replace(context, memory=SeedMemory(brought=brought), lineage=lineage)
+    strategy, context = _begun(seed, context)
     rounds, confirmed, measured = list[Round](), list[GradedRollout](), list[GradedRollout]()
     try:
         ledger.enter("round 0")
@@ -51,9 +48,9 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
             ledger.enter(f"round {len(rounds)}")
             proposal, context = await _in_time(lambda to, own: strategy.revise(to, own, rounds), seed, context)
         if feedback is None and proposal.draft and context.config.loop.confirm:
-            measured = await solve_rates.confirm(proposal.draft, context)
+            measured = await solve_rates.confirm(proposal.draft, context.hiding(proposal.draft))
             if not solve_rates.missed(measured, context.config):
-                confirmed = await tries.confirm(proposal.draft, context)
+                confirmed = await tries.confirm(proposal.draft, context.hiding(proposal.draft))
                 rounds[-1] = await contested(rounds[-1], proposal.draft, [*confirmed, *measured], context)
         status, reason = outcome(rounds, confirmed, measured, seed, context)
     except DeadlineExceeded:
@@ -72,7 +69,18 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         measurements=(measurement(seed.key, context.config.policy, measured, None, context),) if measured else (),
         lineage=context.lineage,
     )
-    return await enrich(await with_one_search(_assessed(record, context), context), context)
+    record = await with_one_search(_assessed(record, context), context)
+    return await enrich(await with_wordings(record, context), context)
+
+
+def _begun(seed: Seed, context: RunContext) -> tuple[Strategy, RunContext]:
+    """The strategy of a seed, and the seed's own context."""
+    name = "harden" if context.config.hardens else draw(context.config.strategy, seed.key)
+    strategy = cast(Strategy, harden if context.config.hardens else load("strategies", name))
+    lineage = context.lineage.model_copy(update={"strategy": name})
+    brought = context.given[seed.passage.id].question if context.config.hardens else ""
+    skipped = frozenset[str](getattr(strategy, "SKIPPED_CHECKS", ()))
+    return strategy, replace(context, memory=SeedMemory(brought=brought), lineage=lineage, skipped=skipped)
 
 
 async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext) -> Round:
@@ -81,6 +89,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     made_round = partial(Round, index=index, agent=proposal.trajectory, tree=proposal.tree)
     if draft is None:
         return made_round(draft=None, checked=proposal.checked, feedback=NOTHING_ASKED)
+    context = context.hiding(draft)
     read = await examine(draft, solve_rates.least_steps(seed, context.config), context)
     made = await tries.rollouts(draft, read, index, seed, context)
     other = await alternatives(draft, [*made.counted, *made.policy], made.feedback, context)
@@ -106,7 +115,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
 
 async def contested(last: Round, draft: Draft, confirmed: list[GradedRollout], context: RunContext) -> Round:
     """The candidate's round with what was found about another answer on which the fresh rollouts agree."""
-    other = await alternatives(draft, confirmed, None, context)
+    other = await alternatives(draft, confirmed, None, context.hiding(draft))
     more = {"probes": (*last.probes, *other.probes), "findings": (*last.findings, *other.findings)}
     return last.model_copy(update=more)
 
@@ -119,10 +128,12 @@ async def enrich(record: Record, context: RunContext) -> Record:
     """
     if record.status is not Status.ACCEPTED or record.draft is None:
         return record
+    context = context.hiding(record.draft)
     distractor_eval = await evaluate_distractors(record.draft, context, record.distractor_eval)
     teacher = await teacher_rollouts(record.draft, distractor_eval, record.key, context, record.teacher_rollouts)
     measured = await policy_measurements(record.model_copy(update={"distractor_eval": distractor_eval}), context)
-    twin = await unanswerable_twin(record.draft, record.key, context, record.twin)
+    asks = not record.draft.ordered  # A gap has no premise that could be changed.
+    twin = await unanswerable_twin(record.draft, record.key, context, record.twin) if asks else None
     more = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
     record = record.model_copy(update=more)
     if twin and (own := as_record(record)):
@@ -133,7 +144,7 @@ async def enrich(record: Record, context: RunContext) -> Record:
         "distractors": missing_pairs(distractor_eval, context),
         "teacher": missing_samples(distractor_eval, teacher, context),
         "policies": unmeasured(record, context) or (own is not None and unmeasured(own, context)),
-        "unanswerable": missing_twin(record.key, twin, context),
+        "unanswerable": asks and missing_twin(record.key, twin, context),
     }
     return record.model_copy(update={"missing": tuple(stage for stage, lacking in owed.items() if lacking)})
 

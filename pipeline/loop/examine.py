@@ -30,11 +30,11 @@ async def examine(draft: Draft, target: int, context: RunContext, *, author: boo
     result = CheckResult()
     if context.config.loop.audit:
         for name, check in known().items():
-            if check.stage is Stage.NAMED and check.ask and name in context.config.checks_run():
+            if check.stage is Stage.NAMED and check.ask and name in _run(context):
                 result += await _read(name, check.ask, draft, target, context, author=author)
         own, k, linked = context.retriever, context.config.retrieval.k, linked_by_reader(result.probes)
         case = Case(draft, await gather(draft, own), own, k, target, frozenset(linked))
-        result += CheckResult(findings=await free_findings(case, context.others, every=author))
+        result += CheckResult(findings=await free_findings(case, context.others, context.skipped, every=author))
     result += await readings(draft, target, result.findings, context, author=author)
     if not result.unread:
         context.memory.audits[draft] = result.findings, result.probes
@@ -56,28 +56,35 @@ async def audit(
     Those that search for a shortcut run over `others` too, by name.
     """
     case = Case(draft, await gather(draft, retriever), retriever, k, target, frozenset(linked))
-    return await free_findings(case, others or {}, every=False)
+    return await free_findings(case, others or {}, frozenset(), every=False)
 
 
-async def free_findings(case: Case, others: Mapping[str, Retriever], *, every: bool) -> tuple[Finding, ...]:
-    """As `audit`, and those of `every` stage on request, the gravest first."""
+async def free_findings(
+    case: Case, others: Mapping[str, Retriever], skipped: Collection[str], *, every: bool
+) -> tuple[Finding, ...]:
+    """As `audit`, but for those that are skipped, and those of `every` stage on request, the gravest first."""
     unfit = list[Finding]()
     for stage in (Stage.SOUND, Stage.LONG, Stage.ALONE):
-        unfit += await _looked(stage, case)
+        unfit += await _looked(stage, case, skipped)
         if unfit and not every:
             return tuple(unfit)
-    findings = await _looked(Stage.SHORT, case)
+    findings = await _looked(Stage.SHORT, case, skipped)
     for name, other in others.items():
-        there = await _looked(Stage.SHORT, case._replace(retriever=other))
+        there = await _looked(Stage.SHORT, case._replace(retriever=other), skipped)
         findings += by(name, [finding for finding in there if finding.searches])
     easy = (too_easy(case.draft, case.target, findings, finding) for finding in findings)
     return (*unfit, *(f.model_copy(update={"fatal": fatal}) for f, fatal in zip(findings, easy, strict=True)))
 
 
-async def _looked(stage: Stage, case: Case) -> list[Finding]:
+def _run(context: RunContext) -> set[str]:
+    """The readers' checks that are made of a draft."""
+    return {*context.config.checks_run()} - context.skipped
+
+
+async def _looked(stage: Stage, case: Case, skipped: Collection[str]) -> list[Finding]:
     findings = []
     for name, check in known().items():
-        if check.stage is stage and check.look and (found := await check.look(case)):
+        if check.stage is stage and check.look and name not in skipped and (found := await check.look(case)):
             findings.append(found.finding(name, check.cause, fatal=stage < Stage.SHORT))
     return findings
 
@@ -95,7 +102,7 @@ async def readings(
     for name, check in known().items():
         failed = any(finding.fatal for finding in (*found, *result.findings))
         ask = check.at_once if failed else check.ask
-        if ask is None or check.stage is not Stage.READ or name not in context.config.checks_run():
+        if ask is None or check.stage is not Stage.READ or name not in _run(context):
             continue
         if failed and not more:
             break

@@ -40,6 +40,8 @@ class Overlay(Retriever):
         self._own = {passage.id: passage for passage in passages}
         # Where ranks count and not scores, each part ranks them.
         self._whole: Retriever | None = retriever.overlaid(passages) if retriever.overlaid and passages else None
+        if not passages and (under := retriever.overlaid):
+            self.overlaid = lambda own: Overlay(under(own), (), changes)
 
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         depth = max(k + len(self._changes.hidden), LIFTED_FROM if self._changes.lifted else 0)

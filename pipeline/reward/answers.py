@@ -1,4 +1,4 @@
-"""What an answer says where it is a list, or yes or no."""
+"""What an answer says where it is a list, in any order or in one of its own, or yes or no."""
 
 import json
 import re
@@ -13,6 +13,9 @@ _AROUND_WORD = " \t\r\n*`\"'“”‘’«»„「」.,!。！"
 _SIDES = {_folded(word): side for side, words in (("yes", YES), ("no", NO)) for word in words}
 _BULLET = re.compile(r"\A\s*(?:[-*•·]|\d{1,3}[.)])\s+")
 _MARKS_BETWEEN = re.compile(r"[\n;；、]+")
+ORDERED = "ordered"
+_BETWEEN_PLACES = re.compile(r"\n\s*|[;；、]|[\s,]+(?=\[\d{1,2}\])")
+_PLACE = re.compile(r"\A\s*\[(\d{1,2})\]\s*[:=]?\s*")
 _AND_WORDS = r"(?:and|und|et|y|e|en|och|og|и)"
 _LEADING_AND = re.compile(r"\A\s*(?:(?:and|und|och|og)\s+|&\s*)", re.IGNORECASE)
 _SEPARATOR = re.compile(rf"\s*[,，،]\s*(?:{_AND_WORDS}\s+)?|\s+(?:{_AND_WORDS}|&)\s+|[及和与と]", re.IGNORECASE)
@@ -28,14 +31,50 @@ def side(answer: str) -> str:
 def listed(golds: list[str]) -> list[list[str]]:
     """The items of a list, each with its spellings, from their one JSON text `[["Paris"], ["Rome", "Roma"]]`; none for
     the gold answers of any other question."""
-    if len(golds) != 1 or not golds[0].startswith("[["):
-        return []
+    return _items(_read(golds[0])) if len(golds) == 1 and golds[0].startswith("[[") else []
+
+
+def ordered(golds: list[str]) -> list[list[str]]:
+    """The same of a list whose order counts, from `{"ordered": [["Paris"], ["Rome", "Roma"]]}`."""
+    found = _read(golds[0]) if len(golds) == 1 and golds[0].startswith("{") else None
+    return _items(found.get(ORDERED)) if isinstance(found, dict) else []
+
+
+def placed(answer: str, places: int) -> list[str]:
+    """What an answer gives for each of so many places; empty for all where it gives more than there are.
+
+    It is a JSON array, or its parts stand in their order between semicolons or lines, or else commas or "and" where
+    these make as many parts. An empty part leaves its place open. Where "[2]" stands before parts, only these count.
+    """
+    parts = _array(answer) or _BETWEEN_PLACES.split(answer.strip().rstrip(";；"))
+    if len(parts) == 1 and len(by_commas := _SEPARATOR.split(answer)) == places:
+        parts = by_commas
+    named = [(int(found[1]), part[found.end() :]) for part in parts if (found := _PLACE.match(part))]
+    bare = [re.sub(rf"\A\s*{number}[.)]\s+", "", part) for number, part in enumerate(parts, 1)]
+    given = named or list(enumerate(bare, 1))
+    if any(not 1 <= place <= places for place, _ in given):
+        return [""] * places
+    by_place = dict(reversed(given))
+    return [by_place.get(place, "").strip() for place in range(1, places + 1)]
+
+
+def share(answer: str, items: list[list[str]]) -> float:
+    """The share of places in which an answer gives the item that belongs there."""
+    found = placed(answer, len(items))
+    return sum(equal(said, item) for said, item in zip(found, items, strict=True)) / len(items)
+
+
+def _items(found: object) -> list[list[str]]:
+    """A list of items, each a list of its spellings; none where it is anything else."""
+    items = found if isinstance(found, list) and all(isinstance(item, list) and item for item in found) else []
+    return items if all(isinstance(name, str) for item in items for name in item) else []
+
+
+def _read(text: str) -> object:
     try:
-        items = json.loads(golds[0])
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return []
-    whole = isinstance(items, list) and all(isinstance(item, list) and item for item in items)
-    return items if whole and all(isinstance(name, str) for item in items for name in item) else []
+        return None
 
 
 def compared(answer: str, items: list[list[str]]) -> tuple[set[int], list[str]]:
@@ -69,10 +108,7 @@ def f1(answer: str, items: list[list[str]]) -> float:
 
 
 def _array(answer: str) -> list[str]:
-    try:
-        items = json.loads(answer) if answer.strip().startswith("[") else None
-    except (ValueError, RecursionError):
-        return []
+    items = _read(answer) if answer.strip().startswith("[") else None
     return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else []
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import ACCEPTED, Outside
+from pipeline.analysis.wording_figures import wording_figures
 from pipeline.config import RunConfig
 from pipeline.config.corpus_name import ADDRESSED
 from pipeline.corpus import manifest
@@ -223,7 +224,8 @@ def report(folder: Path, config: RunConfig) -> Path:
     """Write `report.html`; its path."""
     path = folder / "report.html"
     found = RunRecords(folder, config)
-    atomic_write(path, page(found.seeds(), found.read, config, outside(folder)).encode())
+    compared = wording_figures(found) if config.questions.compare_wordings else ()
+    atomic_write(path, page(found.seeds(), found.read, config, outside(folder), compared).encode())
     return path
 
 

@@ -107,7 +107,8 @@ async def _branches(
     method: base.Method, owed: _Owed, action: Message | None, context: RunContext
 ) -> tuple[Branch, ...]:
     """One for each fresh sample: numbers that no rollout of the question has had."""
-    agent, first = solver(context.config, context.llm, context.retriever), 2 * context.config.loop.rollouts
+    retriever = context.hiding(owed.draft).retriever
+    agent, first = solver(context.config, context.llm, retriever), 2 * context.config.loop.rollouts
 
     async def one(sample: int) -> Branch:
         start = partial(branch_off, agent, owed.source, owed.state.prefix, sample=sample, action=action)

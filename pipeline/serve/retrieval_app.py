@@ -117,7 +117,7 @@ def router(served: Served) -> APIRouter:
 class _Service:
     def __init__(self, served: Served) -> None:
         self._served = served
-        self._warned = False
+        self._warned = set[str]()
         self._scores = served.retriever.scores
 
     async def retrieve(self, request: RetrieveRequest) -> RetrieveResponse:
@@ -187,14 +187,21 @@ class _Service:
         k = self._served.environment.k
         if topk is None or topk == k:
             return k
-        if self._served.fixed and not self._warned:
-            self._warned = True
-            logger.warning("a client asked for %d passages a search; it gets %d, as the environment says", topk, k)
+        if self._served.fixed:
+            self._warn("a client asked for %d passages a search; it gets %d, as the environment says", topk, k)
         return k if self._served.fixed else topk
+
+    def _warn(self, line: str, *given: object) -> None:
+        """Of each line the first alone."""
+        if line not in self._warned:
+            self._warned.add(line)
+            logger.warning(line, *given)
 
     def _over(self, question_id: str) -> tuple[Retriever, dict[str, Passage]]:
         """The index as a question sees it, and its own passages by shown id."""
         if not question_id:
+            if self._served.environment.hides:
+                self._warn("a client named no question_id: its searches find what its question hides")
             return self._served.retriever, {}
         if self._served.overlays is None:
             raise HTTPException(400, "no overlays are served here: leave question_id out, or serve the run with them")

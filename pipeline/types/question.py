@@ -17,6 +17,9 @@ class AnswerType(StrEnum):
     NUMBER = "number"
     LIST = "list"
     """Several things, all of them asked for, in any order."""
+    ORDERED = "ordered"
+    """Several things, each in a place of its own, as the gaps of a text have it; each hop gives one. Never asked for:
+    the strategy `mask` makes them."""
     BOOLEAN = "boolean"
     """Yes or no."""
     COMPARISON = "comparison"
@@ -100,23 +103,35 @@ class Draft(Data):
     answer_aliases: tuple[str, ...] = ()
     answer_type: AnswerType
     answer_items: IfAny[AnswerItem] = ()
-    """Lists only; `answer` and the last hop's answer are these, joined by semicolons."""
+    """Of a list, whose `answer` and last hop's answer are these, joined by semicolons; of what is `ordered` one for
+    each hop, in their order."""
     answer_precision: Literal["", "day", "month", "year"] = ""
     """Dates only: how exact the question asks for it."""
     hops: tuple[Hop, ...]
     family: str = "chain"
     """How the question was made: `chain`, `meeting` of two chains, `conjunction` of clues about one thing,
-    `constraints` where none of the clues tells that thing alone, `aggregate` of values, or `control` for one hop. Of a
-    question that somebody brought: `given`, or the operator that last rewrote it, such as `category`;
+    `constraints` where none of the clues tells that thing alone, `aggregate` of values, `mask` of spans, or `control`
+    for one hop. Of a question that somebody brought: `given`, or the operator that last rewrote it, such as `category`;
     `category:reversed` made it easier."""
     negative_aspect: tuple[NegativeAspect, ...] = ()
     program: Program | None = Field(None, exclude_if=lambda program: program is None)
     """Aggregates only: it computes the answer from the answers of hops."""
+    hidden: IfAny[str] = ()
+    """Passages that no search for it finds: those of the document that it was made from, and of its versions."""
 
     @property
     def decided(self) -> bool:
         """Does the answer follow from what several chains of hops find, instead of being what the last hop finds?"""
-        return self.answer_type.decided or self.program is not None
+        return self.answer_type.decided or self.ordered or self.program is not None
+
+    @property
+    def ordered(self) -> bool:
+        return self.answer_type is AnswerType.ORDERED
+
+    @property
+    def listed(self) -> bool:
+        """Does the last hop give several things?"""
+        return bool(self.answer_items) and not self.ordered
 
     @property
     def joined(self) -> bool:
@@ -125,7 +140,7 @@ class Draft(Data):
 
     def wanted(self, number: int) -> tuple[tuple[str, ...], ...]:
         """What the evidence of a hop must name: its answer, or each item of a list, in one of its spellings."""
-        if self.answer_items and number == len(self.hops) - 1:
+        if self.listed and number == len(self.hops) - 1:
             return tuple(item.spellings for item in self.answer_items)
         return ((self.hops[number].answer,),)
 

@@ -15,9 +15,12 @@ ADDRESS = os.environ.get("DIGSITE_ADDRESS", "http://127.0.0.1:8000")
 class Digsite:
     """Its public methods are the tools; their names and descriptions are those of environment.json."""
 
+    _hides = False
+    """Do searches for some questions not find all of the corpus? Then each names its question."""
+
     def reset(self, **row: Any) -> None:
         """A fresh trajectory. Nothing is added to the prompt."""
-        self._trajectory = Trajectory(ADDRESS)
+        self._trajectory = Trajectory(ADDRESS, str(row.get("id", "")) if self._hides else "")
 
     def search(self, query: str) -> str:
         """Search the corpus. Returns the passages that match the query best.
@@ -73,8 +76,9 @@ class Find(Digsite):
 
 def of(dataset: str | Path) -> type[Digsite]:
     """The tools that the environment of a data set has."""
-    tools = json.loads((Path(dataset) / "environment.json").read_text())["tools"]
+    given = json.loads((Path(dataset) / "environment.json").read_text())
+    tools = given["tools"]
     parts: list[type[Digsite]] = []
     parts += [Pages] if any("position" in tool["parameters"]["properties"] for tool in tools) else []
     parts += [Find] if any(tool["name"] == "find" for tool in tools) else []
-    return type("Environment", (*parts, Digsite), {})
+    return type("Environment", (*parts, Digsite), {"_hides": given.get("hides", False)})

@@ -82,8 +82,8 @@ def test_the_intervals_hold_the_truth_about_as_often_as_they_say(
     chance = np.random.default_rng(1)
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.analysis.forecast.DRAWS", 1)  # no interval is wanted
-        truth = told([drawn(chance) for _ in range(40_000)], 100, speeds=speeds).amounts
-    runs, held = 60, dict.fromkeys(truth, 0)
+        truth = told([drawn(chance) for _ in range(10_000)], 100, speeds=speeds).amounts
+    runs, held = 40, dict.fromkeys(truth, 0)
     for _ in range(runs):
         seeds: list[SeedCost] = []
         while sum(one.accepted for one in seeds) < 40:

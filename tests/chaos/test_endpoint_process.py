@@ -52,7 +52,17 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Guarded:
     # Where another address was taken from the surroundings, it would be this one.
     elsewhere = dict.fromkeys(("HTTP_PROXY", "http_proxy", "OPENAI_BASE_URL"), "http://127.0.0.1:1")
     with serving(folder / "notes", "0.1") as endpoint:
-        asked = ["generate", "tiny", *SETTINGS, *over(endpoint.url), "--debug", "--seeds", "3", "--out", folder / "out"]
+        asked = [
+            "generate",
+            "tiny",
+            *SETTINGS,
+            *over(endpoint.url),
+            "--debug",
+            "--seeds",
+            "3",
+            "--out",
+            str(folder / "out"),
+        ]
         done = subprocess.run(
             [sys.executable, "-c", GUARDED, *asked, "--set", "models.default.limits.timeout_seconds=3"],
             cwd=ROOT, env={**os.environ, **elsewhere, "CANARY_KEY": KEY},

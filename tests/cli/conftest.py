@@ -2,11 +2,14 @@
 
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import orjson
 import pytest
+import typer
 
 from pipeline.cli import main
 
@@ -27,11 +30,20 @@ class Said(NamedTuple):
 Digsite = Callable[..., Said]
 
 
+_made = cache(typer.main.get_command)
+"""Typer makes all commands anew for each line; here one process reads hundreds of lines."""
+
+
+def exit_code(*arguments: str | Path) -> object:
+    """Of one command in this process."""
+    with pytest.raises(SystemExit) as ended, patch.object(typer.main, "get_command", _made):
+        main([str(argument) for argument in arguments])
+    return ended.value.code
+
+
 def ended_well(*arguments: str | Path) -> None:
     """Runs one command in this process, for what is made once for several tests."""
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    assert ended.value.code == 0
+    assert exit_code(*arguments) == 0
 
 
 @pytest.fixture
@@ -46,10 +58,9 @@ def digsite(capsys: pytest.CaptureFixture[str]) -> Digsite:
 
     def run(*arguments: str | Path) -> Said:
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
+        code = exit_code(*arguments)
         out, err = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Said(ended.value.code, out, err)
+        assert isinstance(code, int)
+        return Said(code, out, err)
 
     return run

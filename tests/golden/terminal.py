@@ -7,10 +7,7 @@ import contextlib
 import io
 from pathlib import Path
 
-import pytest
-
-from pipeline.cli import main
-from tests.cli.conftest import SMALL
+from tests.cli.conftest import SMALL, exit_code
 from tests.golden import frozen
 
 NOTHING, A_RUN = "mistakes.txt", "mistakes-over-a-run.txt"
@@ -28,22 +25,16 @@ def said(command: str) -> str:
     """What a command in this process says to standard error, the run's folder as RUN; its exit code must be 2."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = _ended(command.split())
+        code = exit_code(*command.split())
     assert (code, out.getvalue()) == (2, ""), command
     return err.getvalue().replace(str(Path("outputs/tiny/latest").resolve()), "RUN")
-
-
-def _ended(words: list[str]) -> object:
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    return ended.value.code
 
 
 def texts(out: Path) -> frozen.Texts:
     """All of them anew."""
     with contextlib.chdir(out):
         made = {NOTHING: _answered(NOTHING)}
-        assert _ended(["generate", "tiny", *SMALL, "--seeds", "8", "--json"]) == 0
+        assert exit_code("generate", "tiny", *SMALL, "--seeds", "8", "--json") == 0
         return made | {A_RUN: _answered(A_RUN)}
 
 

@@ -200,6 +200,48 @@ def test_to_name_everything_is_worth_nothing() -> None:
             assert time.perf_counter() - began < 1
 
 
+GAPS = ['{"ordered":[["Olaf Grim","Grim"],["12 March 1875"],["Crosby, Stills and Nash"],["1,200"]]}']
+
+
+@pytest.mark.parametrize(
+    ("answer", "worth"),
+    [
+        ("Olaf Grim; 12 March 1875; Crosby, Stills and Nash; 1,200", 1.0),
+        ("Grim\n\nMarch 12, 1875\nCrosby, Stills and Nash\n1200", 1.0),
+        ("1. Grim\n2. 1875-03-12\n3. Crosby, Stills and Nash\n4. 1,200", 1.0),
+        ('["Grim", "12 March 1875", "Crosby, Stills and Nash", "1,200"]', 1.0),
+        ("[4] 1200; [2] 12 March 1875; [1] Grim; [3] Crosby, Stills and Nash", 1.0),
+        ("The gaps: [1] Grim, [2]: 12 March 1875 [3] Crosby, Stills and Nash [4] 1200.", 1.0),
+        ("Grim；12 March 1875；Per Dal；1200", 0.75),
+        ("Grim; ; ; 1,200", 0.5),
+        ("[3] Crosby, Stills and Nash", 0.25),
+        ("Grim", 0.25),
+        # The right things in other places, and one guess for all of them.
+        ("12 March 1875; Grim; 1,200; Crosby, Stills and Nash", 0.0),
+        ("Grim; Grim; Grim; Grim", 0.25),
+        ("[1] Per Dal; [1] Grim", 0.0),
+        # More than there are gaps.
+        ("Grim; 12 March 1875; Crosby, Stills and Nash; 1,200; Per Dal", 0.0),
+        ("[1] Grim; [5] Grim", 0.0),
+        ("; ".join(["Grim"] * 9000), 0.0),
+        ("Grim or 12 March 1875; 12 March 1875 or Grim; x; y", 0.0),
+        ("", 0.0),
+        ("[" * 9000, 0.0),
+        ("[9" * 9000, 0.0),
+    ],
+)
+def test_a_text_with_gaps_is_worth_the_share_that_is_filled_right(answer: str, worth: float) -> None:
+    assert reward.score(answer, GAPS) == pytest.approx(worth)
+    assert reward.compute_score("", f"<answer>{answer}</answer>", {"target": GAPS}) == pytest.approx(worth)
+
+
+def test_short_things_may_stand_between_commas_where_these_make_as_many() -> None:
+    gold = ['{"ordered":[["Grim"],["1921"]]}']
+    assert [reward.score(said, gold) for said in ("Grim, 1921", "Grim and 1921", "Grim, 1921, 1922")] == [1.0, 1.0, 0.0]
+    assert reward.score("Grim", ['{"ordered":[]}']) == reward.score("Grim", ['{"ordered":"Grim"}']) == 0.0
+    assert reward.score('{"a": 1}', ['{"a": 1}']) == 1.0, "a gold answer that only looks like one"
+
+
 @pytest.mark.parametrize(
     ("answer", "gold", "worth"),
     [

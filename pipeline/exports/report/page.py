@@ -6,7 +6,7 @@ might slip through.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -17,6 +17,7 @@ from pipeline.analysis.distractor_effect import DistractorFigures
 from pipeline.analysis.figures import ACCEPTED, Outside, figures
 from pipeline.analysis.seed_rows import TELLING, met
 from pipeline.analysis.traces import Item, grown, item
+from pipeline.analysis.wording_figures import WordingFigures
 from pipeline.config import RunConfig
 from pipeline.corpus.unread import in_words
 from pipeline.exports.report import charts
@@ -65,6 +66,7 @@ def page(
     read: Callable[[str], Record],
     config: RunConfig,
     outside: Outside = Outside(),  # noqa: B008
+    wordings: Sequence[WordingFigures] = (),
 ) -> str:
     """The whole page. `read` gives the record of a key: of the items that are shown, and of no other."""
     made = figures(seeds, outside, config.gates.policy)
@@ -75,6 +77,7 @@ def page(
     values: dict[str, Any] = {
         "f": made,
         "run": made.lineage.run[:12] if made.lineage else config.digest()[:12],
+        "wordings": wordings,
         "money": money.rows(made.paid, made.accepted),
         "money_heads": money.HEADS,
         "rounds": charts.rounds(seeds),

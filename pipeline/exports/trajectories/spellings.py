@@ -6,7 +6,7 @@ here is the same day or the same value and nothing near it.
 
 import orjson
 
-from pipeline.reward.answers import side
+from pipeline.reward.answers import ORDERED, side
 from pipeline.text import MONTHS, Date, Number, dates, numbers
 from pipeline.types import AnswerType, Draft
 
@@ -20,10 +20,11 @@ _PARTS = {"": 3, "day": 3, "month": 2, "year": 1}
 
 def spellings(draft: Draft) -> list[str]:
     """The answer, its aliases, and their other spellings; each once, the answer first. Of a list one JSON text, which
-    `reward.py` reads: its items, each with its aliases. Of yes or no also that word, by which it knows such a question
-    in any language."""
+    `reward.py` reads: its items, each with its aliases; where their order counts, under the name `ordered`. Of
+    yes or no also that word, by which it knows such a question in any language."""
     if draft.answer_items:
-        return [orjson.dumps([item.spellings for item in draft.answer_items]).decode()]
+        items = [item.spellings for item in draft.answer_items]
+        return [orjson.dumps({ORDERED: items} if draft.ordered else items).decode()]
     known = [draft.answer, *draft.answer_aliases]
     more: list[str] = []
     for text in known:

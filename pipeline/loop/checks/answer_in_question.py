@@ -16,7 +16,7 @@ async def answer_in_question(case: Case) -> Found | None:
     draft, last = case.draft, len(case.draft.hops) - 1
     if draft.answer_type.decided:
         return None
-    items = [name for names in draft.wanted(last) for name in names] if draft.answer_items else []
+    items = [name for item in draft.answer_items for name in item.spellings]
     leaked = [name for name in (draft.answer, *draft.answer_aliases, *items) if mentions(draft.question, name)]
     leaked = [name for name in leaked if not _counts(draft, name)]
     return Found(f"the question holds its answer, {quoted(leaked)}", (last,)) if leaked else None

@@ -81,9 +81,10 @@ def _spaced(name: Sequence[str]) -> str:
 
 
 def _starts(draft: Draft, index: int) -> bool:
-    """Does a chain of its own start there, from what the question names or from what joins the values?"""
+    """Does a chain of its own start there, from what the question names or from what joins the values? Each gap of a
+    text stands in a sentence of the question."""
     hop = draft.hops[index]
-    if draft.decided and mentions(draft.question, untagged(hop.title).split(", ")[0]):
+    if draft.ordered or draft.decided and mentions(draft.question, untagged(hop.title).split(", ")[0]):
         return True
     joined = draft.program.link if draft.program and start(draft, index) == index else ""
     sources = (draft.question, *(before.answer for before in draft.hops[:index]))

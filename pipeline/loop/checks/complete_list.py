@@ -46,7 +46,7 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
     """
     last, step = len(draft.hops) - 1, "the set" if draft.program else "the last step"
     draft = _as_list(draft)
-    if not draft.answer_items:
+    if not draft.listed:
         return CheckResult()
     queries = _queries(draft)
     found = await context.retriever.search_many(queries[:2], DEPTH)

@@ -17,9 +17,9 @@ async def unquoted_answer(case: Case) -> Found | None:
     Every item of a list stands in its own quote, or else in the last hop's.
     """
     draft, last, end = case.draft, len(case.draft.hops) - 1, case.draft.hops[-1]
-    hops = enumerate(draft.hops[:-1] if draft.answer_items else draft.hops)
+    hops = enumerate(draft.hops[:-1] if draft.listed else draft.hops)
     bare = [number for number, hop in hops if not _stated((hop.answer,), hop.quote, hop.title)]
-    items = draft.answer_items
+    items = draft.answer_items if draft.listed else ()
     if not all(_stated(item.spellings, item.quote or end.quote, item.title or end.title) for item in items):
         bare.append(last)
     if not draft.decided and normalise(draft.hops[last].answer) != normalise(draft.answer):

@@ -31,6 +31,8 @@ class Proposal(Data):
 
 
 class Strategy(Protocol):
+    """A module; its `SKIPPED_CHECKS`, if it has any, name those that make no sense for what it asks."""
+
     async def propose(self, seed: Seed, context: RunContext) -> Proposal:
         """Round 0: a draft from the seed passage, by searching."""
         ...

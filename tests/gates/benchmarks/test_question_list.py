@@ -12,9 +12,8 @@ from tests.exports.published import ANSWER, ASKED, FORMS, REWORDED, TITLED, beir
 from tests.gates.test_gates import having, judged, only
 
 
-@pytest.mark.parametrize("name", FORMS)
-def test_a_file_in_a_benchmark_s_own_form_is_checked_as_it_is(tmp_path: Path, name: str) -> None:
-    settings = only("contaminated", against=(written(tmp_path, name),))
+def test_a_file_in_a_benchmark_s_own_form_is_checked_as_it_is(tmp_path: Path) -> None:
+    settings = only("contaminated", against=(written(tmp_path, "musique_ans_v1.0_dev.jsonl"),))
     same = having(0, question=ASKED, answer="Planted")
     reworded = having(1, question=REWORDED, answer=ANSWER)
     other = having(2, question="Where did the painter of Upper Carrow drown?", answer=ANSWER)
@@ -22,15 +21,13 @@ def test_a_file_in_a_benchmark_s_own_form_is_checked_as_it_is(tmp_path: Path, na
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_each_form_gives_its_question_without_instructions_and_its_answer_first(tmp_path: Path, name: str) -> None:
+def test_each_form_gives_its_question_without_instructions_its_answer_first_and_its_titles(
+    tmp_path: Path, name: str
+) -> None:
     one, *_ = read(written(tmp_path, name))
     assert (one.question.lower().rstrip("?\n"), one.answers[0]) == (ASKED.lower().rstrip("?"), ANSWER)
-
-
-@pytest.mark.parametrize("name", TITLED)
-def test_the_titles_of_the_evidence_are_read(tmp_path: Path, name: str) -> None:
-    one, *_ = read(written(tmp_path, name))
-    assert one.titles == (["Marrow Ford"] if name == "popqa.tsv" else ["Marrow Ford", "Lake Ilm"])
+    if name in TITLED:
+        assert one.titles == (["Marrow Ford"] if name == "popqa.tsv" else ["Marrow Ford", "Lake Ilm"])
 
 
 def test_a_folder_of_files_is_a_list_whatever_lies_between(tmp_path: Path) -> None:

@@ -1,0 +1,111 @@
+"""A rewritten question beside its first words and a neutral paraphrase of them, on fresh rollouts, where asked for."""
+
+import re
+
+import orjson
+import pytest
+
+from pipeline.analysis.wording_figures import wording_figures
+from pipeline.config import RunConfig
+from pipeline.exports.report.page import page
+from pipeline.exports.views import records
+from pipeline.llm.base import Request
+from pipeline.run.given_questions import pairs
+from pipeline.store.journal import _consistent
+from pipeline.types import Message, Record, Share
+from tests.loop.test_episode import QUESTION
+from tests.loop.test_harden import HIDDEN, Author, rewritten, run
+from tests.tables import table
+
+NEUTRAL = "In which year was the home town of the director of Lantern Bay settled?"
+ASKED = "questions.compare_wordings=true"
+
+
+class Rewriter(Author):
+    """Solves the hidden wording in three steps, and the others in two; of the paraphrase every second try."""
+
+    def __init__(self, neutral: str = NEUTRAL) -> None:
+        def paths(question: str, sample: int) -> int:
+            return 3 if question == HIDDEN else 2 if question == QUESTION or sample % 2 else 0
+
+        super().__init__(paths, rewritten(HIDDEN, "meta_attribute"))
+        self.neutral, self.paraphrased = neutral, 0
+
+    def __call__(self, request: Request) -> Message:
+        if request.output and request.output.name == "paraphrase":
+            self.paraphrased += 1
+            return Message(role="assistant", content=orjson.dumps({"question": self.neutral}).decode())
+        return super().__call__(request)
+
+
+@pytest.fixture(scope="module")
+def compared() -> Record:
+    return run(Rewriter(), ASKED)
+
+
+def test_the_three_wordings_are_tried_on_samples_that_nothing_else_used(compared: Record) -> None:
+    assert [(one.name, one.question) for one in compared.wordings] == [
+        ("unchanged", QUESTION),
+        ("paraphrase", NEUTRAL),
+        ("hardened", HIDDEN),
+    ]
+    used = {rollout.sample for past in compared.rounds for rollout in past.rollouts}
+    used |= {rollout.sample for rollout in compared.confirmation}
+    for one in compared.wordings:
+        assert used.isdisjoint({rollout.sample for rollout in one.rollouts})
+        assert len(one.rollouts) == len(one.verdicts) == 4
+    assert [(one.solved, one.least_steps) for one in compared.wordings] == [
+        (Share(part=4, whole=4), 2),
+        (Share(part=2, whole=4), 2),
+        (Share(part=4, whole=4), 3),
+    ]
+
+
+def test_they_are_recorded_and_counted_and_change_nothing_else(compared: Record) -> None:
+    alone = run(Rewriter())
+    assert alone.wordings == ()
+    assert "wordings" not in alone.model_dump(mode="json")
+    assert compared.model_copy(update={"wordings": ()}) == alone
+    more = compared.usage["solver"].calls - alone.usage["solver"].calls
+    assert more == sum(len(r.trajectory.calls) + 1 for one in compared.wordings for r in one.rollouts)
+    assert compared.usage["refiner"].calls == alone.usage["refiner"].calls + 1
+    assert Record.model_validate_json(compared.model_dump_json()) == compared
+    assert _consistent(compared)
+    short = compared.wordings[0].model_copy(update={"verdicts": ()})
+    assert not _consistent(compared.model_copy(update={"wordings": (short,)}))
+    assert "wordings" not in records.SCHEMA.names
+
+
+def test_the_line_of_the_question_and_the_report_say_how_each_did(compared: Record) -> None:
+    row = orjson.loads(pairs([compared]))
+    assert [(one["name"], one["rollouts"], one["solve_rate"], one["difficulty"]) for one in row["wordings"]] == [
+        ("unchanged", 4, 1.0, 2),
+        ("paraphrase", 4, 0.5, 2),
+        ("hardened", 4, 1.0, 3),
+    ]
+    assert "wordings" not in orjson.loads(pairs([run(Rewriter())]))
+    found = {one.name: (one.questions, one.solved.part, one.least_steps) for one in wording_figures([compared] * 2)}
+    assert found == {"unchanged": (2, 8, 2.0), "paraphrase": (2, 4, 2.0), "hardened": (2, 8, 3.0)}
+    told = page(table([compared]), lambda key: compared, RunConfig(), wordings=wording_figures([compared]))
+    assert re.findall(
+        r"<tr><td>(unchanged|paraphrase|hardened)</td>.*?>([\d,]+ of 4) .*?>([\d.]+)</td></tr>", told
+    ) == [
+        ("unchanged", "4 of 4", "2.00"),
+        ("paraphrase", "2 of 4", "2.00"),
+        ("hardened", "4 of 4", "3.00"),
+    ]
+    assert "In which words" not in page(table([compared]), lambda key: compared, RunConfig())
+
+
+@pytest.mark.parametrize("neutral", [f" {QUESTION.lower()} ", "Was it settled in 1641?", ""])
+def test_a_paraphrase_that_says_the_same_words_or_the_answer_is_none(neutral: str) -> None:
+    record = run(rewriter := Rewriter(neutral), ASKED)
+    assert rewriter.paraphrased == 1
+    assert [one.name for one in record.wordings] == ["unchanged", "hardened"]
+
+
+def test_what_stands_as_it_was_brought_is_not_compared() -> None:
+    author = Author(lambda question, sample: 3)
+    record = run(author, ASKED)
+    assert record.draft is not None
+    assert (record.draft.family, record.wordings) == ("given", ())
