@@ -10,7 +10,7 @@ from pipeline.agents import cited, readers
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Found, Meaning, Stage, quoted
-from pipeline.loop.checks.complete_list import CompleteOutput, stating
+from pipeline.loop.checks.complete_list import CompleteOutput, chosen, cut, stating
 from pipeline.reward.equality import equal
 from pipeline.text import untagged
 from pipeline.text.names import contains, normalise
@@ -64,13 +64,12 @@ async def _fitting(draft: Draft, numbers: Sequence[int], names: Iterable[str], c
         found = await retriever.search_many(asked, DEPTH) + await retriever.search_many(named, NAMED_DEPTH)
         searches += [cited.searched(query, hits, name) for query, hits in zip((*asked, *named), found, strict=True)]
         results += found
-    ranked = [hits[rank].passage for rank in range(DEPTH) for hits in results if rank < len(hits)]
     gold = [passage for passage in await cited.gather(draft, context.retriever) if passage]
     own = [passage for passage in gold if passage.id in {draft.hops[number].passage_id for number in numbers}]
-    given = list({passage.id: passage for passage in (*own, *ranked)}.values())[:MOST_PASSAGES]
+    given = chosen(own, results, MOST_PASSAGES)
     # In an order that tells nothing of which is which.
     given.sort(key=lambda passage: passage.sha256)
-    prompt = context.prompt("constraints/fit", clues=asked, passages=list(map(shown, given)))
+    prompt = context.prompt("constraints/fit", clues=asked, passages=[shown(cut(one, asked, draft)) for one in given])
     output, model, usage = await readers.read(prompt, "fit", CompleteOutput, context)
     things = [one.item.strip() for one in output.items if stating(one, given)]
     answers, hidden = tuple({normalise(thing): thing for thing in things}.values()), _hidden(draft)

@@ -51,11 +51,11 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
     queries = _queries(draft)
     found = await context.retriever.search_many(queries[:2], DEPTH)
     found += await context.retriever.search_many(queries[2:], ITEM_DEPTH)
-    passages = _chosen(await cited.passages(draft, context.retriever), found, EACH * len(draft.answer_items))
+    passages = chosen(await cited.passages(draft, context.retriever), found, EACH * len(draft.answer_items))
     hop, about = draft.hops[-1], cited.subject(draft, len(draft.hops) - 1)
     question = hop.sub_question if contains(hop.sub_question, about) else f"{hop.sub_question} ({about})"
     asked = context.prompt(
-        "list/complete", question=question, passages=[shown(_cut(one, queries, draft)) for one in passages]
+        "list/complete", question=question, passages=[shown(cut(one, queries, draft)) for one in passages]
     )
     output, model, usage = await readers.read(asked, "complete", CompleteOutput, context)
     stated = [(named.item.strip(), passage) for named in output.items if (passage := stating(named, passages))]
@@ -106,7 +106,7 @@ def _queries(draft: Draft) -> list[str]:
     ]
 
 
-def _chosen(gold: Sequence[Passage], found: Sequence[Sequence[Hit]], room: int) -> list[Passage]:
+def chosen(gold: Sequence[Passage], found: Sequence[Sequence[Hit]], room: int) -> list[Passage]:
     """Those that are cited, then the best hits of each search, the second best, and so on; of those with one text the
     first."""
     ranked = (hit.passage for rank in zip_longest(*found) for hit in rank if hit)
@@ -116,7 +116,7 @@ def _chosen(gold: Sequence[Passage], found: Sequence[Sequence[Hit]], room: int) 
     return list(kept.values())[: max(len(gold), min(MOST_PASSAGES, room))]
 
 
-def _cut(passage: Passage, queries: Sequence[str], draft: Draft) -> Passage:
+def cut(passage: Passage, queries: Sequence[str], draft: Draft) -> Passage:
     """The passage as the reader is shown it: of a long one what the draft quotes, or else the sentence with the most
     words of a query, and what stands around."""
     text, spans = passage.text, sentences(passage.text)
