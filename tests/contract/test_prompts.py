@@ -30,7 +30,7 @@ OUTPUTS = {
     checks.DETECT,
     hard_negative.CHOOSE,
     altered.ALTER,
-    *("trace", "skip", "commit", "complete", "grade"),
+    *("trace", "skip", "commit", "complete", "grade", "paraphrase"),
 }
 BOUNDARY = "0123456789abcdef"
 ANY = " ".join(HOSTILE)

@@ -185,7 +185,7 @@ def test_things_that_the_question_names_are_not_searched_for() -> None:
     assert asyncio.run(complete_list(draft, 2, context(reader(), SHELF))).probes == ()
 
 
-NAMED_HOPS = {"hops": HOPS[1:], "values": [one | {"hop": one["hop"] - 1} for one in VALUES]}
+NAMED_HOPS: dict[str, Any] = {"hops": HOPS[1:], "values": [one | {"hop": one["hop"] - 1} for one in VALUES]}
 
 
 NEWEST = "Which is newest of Lantern Bay, Sea Fog and Low Tide"
