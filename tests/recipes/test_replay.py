@@ -100,9 +100,9 @@ def test_the_recipes_have_the_tools_of_the_data_sets_environment(
     for strategy, named in (("sage", ""), ("mask", "q1")):
         made = environment(build(values={"strategy": strategy}))
         write_json(tmp_path / "environment.json", made.model_dump(mode="json"))
-        tools = recipe.of(tmp_path)()
-        tools.reset(id="q1", prompt="...")
-        assert tools._trajectory._state["question_id"] == named
+        asking = recipe.of(tmp_path)()
+        asking.reset(id="q1", prompt="...")
+        assert asking._trajectory._state["question_id"] == named
     for sets in ([], ["environment.pages=true", "environment.find=true"]):
         one = environment(build(sets=["retrieval.retriever=bm25", *sets]))
         write_json(tmp_path / "environment.json", one.model_dump(mode="json"))
