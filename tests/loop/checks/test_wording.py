@@ -66,6 +66,13 @@ def test_the_prompt_has_ten_graded_examples_and_stays_short() -> None:
     messages = prompts.load("naturalness/grade").render("0" * 16, question=DRAFT.question)
     assert [messages[0].content.count(f'- {grade} "') for grade in (5, 4, 3, 2)] == [2, 2, 4, 2]
     assert size(messages) <= 900
+    borders = [line for line in messages[0].content.split("\n") if line.startswith(("- 4 or 3?", "- 3 or 2?"))]
+    assert all(border.count("3 if") == 1 for border in borders)
+    assert [("breath (the bakers)" in border, "twice (the cipher)" in border) for border in borders] == [
+        (False, False),
+        (True, True),
+    ]
+    assert "care about the comparison, not whether it is a sum" in messages[0].content
 
 
 def memory(answers: list[str], *, defended: bool) -> ScriptedLLM:
