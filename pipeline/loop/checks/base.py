@@ -114,7 +114,7 @@ class DraftCheck:
     advice: str = ""
     told: Callable[[Probe], str] = lambda probe: ""
     wording: bool = False
-    """Does it judge how the question is worded, whatever it asks for?"""
+    """Does it judge how the question is worded, or what its words give away, so that other words would mend it?"""
     further: Mapping[str, Meaning] = field(default_factory=dict)
     """What else it asks or finds, by the name under which findings and probes have it."""
 

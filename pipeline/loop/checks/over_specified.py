@@ -27,4 +27,4 @@ def _needed(draft: Draft) -> list[str]:
     return [*titles, *(title.split(", ")[0] for title in titles), *(one.name for one in program.values)]
 
 
-CHECK = DraftCheck(Stage.SHORT, 2, Cause.OVER_SPECIFIED, look=over_specified)
+CHECK = DraftCheck(Stage.SHORT, 2, Cause.OVER_SPECIFIED, wording=True, look=over_specified)

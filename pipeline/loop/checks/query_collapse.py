@@ -24,4 +24,4 @@ async def query_collapse(case: Case) -> Found | None:
     return Found(detail, (*sorted(collapsed),), (*searches,)) if collapsed else None
 
 
-CHECK = DraftCheck(Stage.SHORT, 4, Cause.QUERY_COLLAPSE, look=query_collapse)
+CHECK = DraftCheck(Stage.SHORT, 4, Cause.QUERY_COLLAPSE, wording=True, look=query_collapse)

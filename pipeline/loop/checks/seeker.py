@@ -107,4 +107,4 @@ def told(probe: Probe) -> str:
     return f"it searched with what it recalled of {recalled}" if recalled else "found no shorter way"
 
 
-CHECK = DraftCheck(Stage.READ, 8, Cause.SUPERFICIAL, advice=ADVICE, told=told, ask=seeker)
+CHECK = DraftCheck(Stage.READ, 8, Cause.SUPERFICIAL, advice=ADVICE, wording=True, told=told, ask=seeker)
