@@ -274,7 +274,7 @@ def test_a_run_that_goes_on_makes_what_one_at_once_does(films, tmp_path: Path) -
     def run(name: str, *counts: int) -> list[Record]:
         for count in counts:
             how = {"seeds": count, "out": tmp_path / name, "concurrency": count}
-            values = {"corpus": {"name": str(file)}, "retrieval": {"retriever": "bm25"}, "strategy": "mask:3,sage:1"}
+            values = {"corpus": {"name": str(file)}, "retrieval": {"retriever": "bm25"}, "strategy": "mask:1,sage:1"}
             folder = pipeline.generate(pipeline.build(values=values | small | {"how": how})).folder
         return sorted(pipeline.records(folder), key=lambda record: record.key)
 
