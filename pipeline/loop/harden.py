@@ -64,7 +64,7 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
         return Proposal(trajectory=_unasked(Stop.ANSWERED), draft=None)
     given, back = context.given[seed.passage.id], rounds[-1].feedback
     easier = "" if back and back.label is Label.TOO_EASY else ":reversed"
-    read = partial(_rewritten, given, easier)
+    read = partial(_rewritten, given, rounds[-1].draft, easier)
     walks, searches = context.walks.get(seed.side), context.config.generator.searches
     linked = bool(walks and len(walks.links))
     tools, links = ((LINKS, *REWRITE_TOOLS), walk.links_from(seed, context)) if linked else (REWRITE_TOOLS, None)
@@ -87,9 +87,14 @@ def _grounded(given: Given, arguments: str, state: AgentState) -> Draft | None:
     return _draft(given, given.question, AS_GIVEN, parse(GroundArguments, arguments), state)
 
 
-def _rewritten(given: Given, easier: str, arguments: str, state: AgentState) -> Draft | None:
+def _rewritten(given: Given, before: Draft | None, easier: str, arguments: str, state: AgentState) -> Draft | None:
+    """With the operator that the author names, unless it leads over a document that the wording before did not."""
     made = parse(RewriteArguments, arguments)
-    return _draft(given, made.question, f"{made.operator}{easier}", made, state)
+    draft = _draft(given, made.question, f"{made.operator}{easier}", made, state)
+    led = {hop.passage_id for hop in before.hops} if before else set()
+    if draft is None or easier or led.issuperset(hop.passage_id for hop in draft.hops):
+        return draft
+    return draft.model_copy(update={"family": "link"})
 
 
 def _draft(given: Given, question: str, family: str, made: GroundArguments, state: AgentState) -> Draft | None:

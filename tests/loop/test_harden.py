@@ -106,6 +106,13 @@ def test_a_question_that_is_too_easy_is_rewritten_by_one_operator() -> None:
     assert author.told[0]["drafts"][-1]["feedback"]["label"] == "too_easy"
 
 
+def test_a_wording_that_leads_over_another_document_is_a_link_whatever_its_author_says() -> None:
+    author = Author(lambda question, sample: 2 if question == QUESTION else 3, rewritten(HIDDEN, "paraphrase"))
+    author.hops = HOPS[1:]
+    record = run(author, "loop.audit=false")
+    assert (record.status, record.draft and record.draft.family) == (Status.ACCEPTED, "link")
+
+
 def test_a_question_that_nobody_solves_is_repaired_by_taking_one_back() -> None:
     plain = "When was Vessby, the home town of the person who directed Lantern Bay, settled?"
     author = Author(lambda question, sample: 0 if question == QUESTION else 3, rewritten(plain, "category"))
