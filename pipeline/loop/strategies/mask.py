@@ -30,9 +30,9 @@ _FEWEST, _MOST, _LONGEST = 2, 5, 1_200
 _EACH, _POOL, _HIDDEN = 8, 200, 200
 """Passages of a phrase that are looked at, passages in all, and passages that a question may hide: each search brings
 as many more."""
-_SMALL, _WIDE, _GAP, _NEAR, _LONG = 100, 60, 10, 30, 5
-"""A number below it stands in many passages; characters of a span at most, between two at least, between a value and
-what it may be the value of, and of a word that says something."""
+_SMALL, _SHORT, _WIDE, _GAP, _NEAR, _LONG = 100, 4, 60, 10, 30, 5
+"""A number below it stands in many passages; characters of a span at least ("Les" is part of a title) and at most,
+between two at least, between a value and what it may be the value of, and of a word that says something."""
 _LONGER = re.compile(r"['’]?\w|\s?[–/&-]|\s(?:of|de|von|van)\s[^\W\d_a-z]"), re.compile(r"[:–/-]\s?\Z")
 """What follows and comes before a part of something longer: the 1980s, 1971-1977, Star Wars: The Rise of Cobra."""
 
@@ -101,7 +101,8 @@ def _spans(walks: Walks, place: int, said: Sequence[Span]) -> list[list[_Mask]]:
         text = own.text[slice(*span)]
         part = _LONGER[0].match(own.text, span.end) or _LONGER[1].search(own.text, 0, span.start)
         part = None if spaceless(own.text) else part
-        if span.start < reached or part or len(text) > _WIDE or any(mark in text for mark in ";[]\n"):
+        fits = (1 if spaceless(text) else _SHORT) <= len(text) <= _WIDE
+        if span.start < reached or part or not fits or any(mark in text for mark in ";[]\n"):
             continue
         around = next((slice(*one) for one in said if one.start <= span.start < one.end), slice(*span))
         near = (0, len(own.text)) if span in names else (span.start - _NEAR, span.end + _NEAR)
