@@ -1,15 +1,19 @@
 """The passages of a corpus by id: their text stays in the corpus's own files, engines return ids and scores."""
 
-from pipeline.corpus import Corpus
+from typing import TYPE_CHECKING
+
 from pipeline.retrieval.base import Retriever
 from pipeline.text.scripts import laid_out
 from pipeline.types import Passage
+
+if TYPE_CHECKING:
+    from pipeline.corpus import Corpus
 
 
 class Passages(Retriever):
     """A retriever without its engine, which `search_many` and `score` ask."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: "Corpus") -> None:
         self.corpus = corpus
 
     async def get(self, passage_id: str) -> Passage | None:
