@@ -24,7 +24,7 @@ from pipeline.loop.strategies import sage, walk
 from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.text import dates, sentences, untagged
 from pipeline.text.names import normalise
-from pipeline.types import AnswerType, Draft, Given, Hop, Label, Passage, Round, Seed, Stop, Trajectory
+from pipeline.types import AnswerType, Cause, Draft, Given, Hop, Label, Passage, Round, Seed, Stop, Trajectory
 
 AS_GIVEN = "given"
 """The family of a question that stands as it was brought."""
@@ -63,7 +63,7 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     if not context.config.models.of("refiner").capabilities.understands:
         return Proposal(trajectory=_unasked(Stop.ANSWERED), draft=None)
     given, back = context.given[seed.passage.id], rounds[-1].feedback
-    easier = "" if back and back.label is Label.TOO_EASY else ":reversed"
+    easier = ":reversed" if back and (back.label is Label.UNSOLVED or back.cause is Cause.AMBIGUOUS) else ""
     read = partial(_rewritten, given, rounds[-1].draft, easier)
     walks, searches = context.walks.get(seed.side), context.config.generator.searches
     linked = bool(walks and len(walks.links))
