@@ -5,9 +5,10 @@ documents may give a clue. What a clue names may be hidden too, behind a hop tha
 phrase is one without a walk.
 """
 
+import re
 from collections.abc import Sequence
 
-from pipeline.agents.cited import clues
+from pipeline.agents.cited import clues, start
 from pipeline.agents.loop import Agent
 from pipeline.agents.proposals import ConstraintsArguments
 from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
@@ -18,6 +19,7 @@ from pipeline.llm.base import Tool
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import aggregate, sage, walk
 from pipeline.loop.strategies.base import Proposal
+from pipeline.text.names import contains
 from pipeline.types import CONSTRAINTS, Draft, Round, Seed
 
 NOTES = ("constraints/_write", "refiner/_operators")
@@ -69,3 +71,16 @@ def _hidden(draft: Draft) -> None:
             f"{FEWEST} to {MOST} hops are clues: each has the hidden thing as its `answer`, in one spelling. The last "
             "of them is the last hop, or the one before it where the question asks for a fact of that thing."
         )
+    for number in clues(draft):
+        asked = draft.hops[number].sub_question
+        if more := _untold(draft, number):
+            raise FormatError(f"The clue '{asked}' says '{more}', and the question does not: a clue asks what it says.")
+
+
+def _untold(draft: Draft, number: int) -> str:
+    """A name or number of a clue that neither the question says nor a hop gives that leads to it: with it the clue would
+    fit other things than for who reads the question."""
+    given = [name for hop in draft.hops[start(draft, number) : number] for name in hop.spellings]
+    said = re.findall(r"[^\W_][\w-]*", draft.hops[number].sub_question)[1:]
+    named = (word for word in said if word[0].isupper() or word[0].isdigit())
+    return next((word for word in named if not any(contains(text, word) for text in (draft.question, *given))), "")

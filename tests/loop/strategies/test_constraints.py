@@ -200,6 +200,19 @@ def test_a_chain_is_no_set_of_clues(play: Play) -> None:
     assert (record.status, record.draft) == (Status.REJECTED, None)
 
 
+def test_a_clue_says_no_name_that_the_question_does_not(play: Play) -> None:
+    def told_more(request: Request) -> Message:
+        message = author(request)
+        made = json.loads(message.tool_calls[0].arguments)
+        made["hops"][0]["sub_question"] = made["hops"][0]["sub_question"][:-1] + ", such as Kessel?"
+        return call(message.tool_calls[0].name, **made)
+
+    author = Author()
+    record, requests = play(told_more)
+    assert "such as Kessel?' says 'Kessel', and the question does not" in requests[1].messages[-1].content
+    assert (record.status, record.draft) == (Status.REJECTED, None)
+
+
 def test_a_seed_without_a_link_costs_no_call(play: Play) -> None:
     record, requests = play(Author(), "links.unlinked=0", linked=False)
     assert (record.status, record.reason, requests) == (Status.REJECTED, Stop.NO_WALK, [])
