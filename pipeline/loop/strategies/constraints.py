@@ -78,8 +78,8 @@ def _hidden(draft: Draft) -> None:
 
 
 def _untold(draft: Draft, number: int) -> str:
-    """A name or number of a clue that neither the question says nor a hop gives that leads to it: with it the clue would
-    fit other things than for who reads the question."""
+    """A name or number of a clue that neither the question says nor a hop gives that leads to it: with it the clue
+    would fit other things than for who reads the question."""
     given = [name for hop in draft.hops[start(draft, number) : number] for name in hop.spellings]
     said = re.findall(r"[^\W_][\w-]*", draft.hops[number].sub_question)[1:]
     named = (word for word in said if word[0].isupper() or word[0].isdigit())
