@@ -120,6 +120,9 @@ def main(arguments: list[str] | None = None, *, runner: Callable[..., RunResult]
         console.flush_or_drop()
     except Exception as error:  # noqa: BLE001 - the last line of defence
         code = _failed(_unforeseen(error), 1, debug=debug)
+    # What is left is Python's own end, in which an exception would print a traceback.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     sys.exit(code)
 
 
