@@ -25,10 +25,12 @@ from pipeline.types import Draft, Round, Seed
 NOTE = "aggregate/_write"
 _EACH, _LEAST, ROOM = 8, 2, 2_000
 """Documents that are shown of a link, documents beside its own that a link must join, and tokens of all links."""
+_PHRASES = 24
+"""Phrases of a passage that are looked at for values: those that many documents hold join things of one kind."""
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
-    found = joined(seed, context)
+    found = sorted(joined(seed, context, _PHRASES), key=_valued, reverse=True)
     if not found:
         return await walk.unlinked(seed, context)
     asked = _author(seed, context, WALK_TOOLS)
@@ -53,13 +55,19 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     return await sage.revise(seed, context, rounds, reviser, (NOTE,))
 
 
-def joined(seed: Seed, context: RunContext) -> list[Related]:
+def joined(seed: Seed, context: RunContext, phrases: int = 8) -> list[Related]:
     """The phrases that join the seed's passage with several other documents, those of the fewest first."""
     walks = context.walks[seed.side]
     if (start := walks.links.corpus.place(seed.passage.id)) is None:
         return []
-    found = related(walks, start, each=_EACH)
+    found = related(walks, start, phrases, _EACH)
     return [one for one in found if len({passage.document_id for passage in one.passages}) >= _LEAST]
+
+
+def _valued(one: Related) -> int:
+    """Of how many documents the sentence that holds the phrase states a number or date beside it."""
+    said = zip(one.passages, one.sentences, strict=True)
+    return len({p.document_id for p, text in said if any(map(str.isdigit, text.replace(one.phrase, "")))})
 
 
 def read(found: Sequence[Related], seed: Seed) -> AgentState:

@@ -159,6 +159,35 @@ def test_the_export_runs_the_program_again(play: Play) -> None:
     )  # fmt: skip
 
 
+def test_links_whose_documents_state_values_come_first(tmp_path: Path) -> None:
+    """And not those that the fewest documents hold."""
+    rows = [{"id": "own", "title": "Sea Fog", "text": "Sea Fog was filmed near Ostra Vale for Ada Holm in 1934."}]
+    rows += [{"id": f"note{n}", "title": f"Note {n}", "text": f"when rain falls one thinks of {n}"} for n in range(600)]
+    rows += [
+        {"id": f"{at}{n}", "title": f"{at} {n}", "text": text}
+        for n in range(3)
+        for at, text in [
+            ("walk", f"A path near Ostra Vale leads past {MAKERS[n]} meadows to the coast."),
+            ("film", f"It was filmed by {MAKERS[n + 4]} crews for Ada Holm in {1930 + n}."),
+        ]
+    ]
+    (tmp_path / "few.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    few = corpus.load(corpus.resolve(str(tmp_path / "few.jsonl")), tmp_path)
+    settings = config.build(values={"strategy": "aggregate"})
+    shown = list[str]()
+
+    def none(request: Request) -> Message:
+        shown.extend(one["phrase"] for one in (prompts.unfence(request.messages[1].content) or {})["links"])
+        return call("propose", question="", answer="", answer_type="number", hops=[])
+
+    walks = prepare.walks(settings, few)
+    context = RunContext(settings, ScriptedLLM(none), Bm25Retriever(few), LINEAGE, walks=walks)
+    own = next(passage for passage in few.passages if passage.document_id == "own")
+    seed = Seed(key=sha256("own"), passage=own, draw=0, side="train", answer_type=AnswerType.NUMBER, target_steps=2)
+    asyncio.run(run_seed(seed, context))
+    assert shown.index("Ada Holm") < shown.index("Ostra Vale")
+
+
 def test_a_draft_without_a_program_goes_back(play: Play) -> None:
     def bare(request: Request) -> Message:
         message = author(request)
