@@ -13,6 +13,8 @@ from pipeline.reward.equality import _date, equal, quantity
 
 _NEAR = 2
 """Words beside a value that may belong to it: the day and month of a year, "million", a unit."""
+_SPAN = re.compile(r"(?<=(?<!\d)\d{4})-(?=\d{4}(?!\d))")
+"""Between two years, as in "(1825-1879)", which states both."""
 
 
 def compute(
@@ -48,6 +50,7 @@ def misquoted(value: str, quote: str) -> str:
     date, amount = _date(value), quantity(value)
     if not (date or amount):
         return ""
+    quote = _SPAN.sub("–", quote)
     places = re.finditer(rf"(?<![A-Za-z\d])(?<!\d[.,/-]){re.escape(value)}(?![A-Za-z\d])(?![.,/-]\d)", quote)
     spans = [found.span() for found in places]
     if not spans:
@@ -70,6 +73,8 @@ def _longer(quote: str, start: int, end: int) -> str:
             if date and (longer := _date(whole)) and longer[0] and len(longer) > len(date):
                 return whole
             more = quantity(whole)
+            if date and more and more.unit and whole.lower().endswith(f" {more.unit[0].removesuffix('s')}"):
+                continue  # "1967 album" says when, and "1967 albums" how many
             if amount and more and (more.number != amount.number or (more.unit and not amount.unit)):
                 return whole
     return ""

@@ -77,7 +77,12 @@ def test_the_order_of_the_values_says_nothing(operation: str) -> None:
         ("12", "It is 12 km long.", "12 km"),
         ("12", "It cost $12.", "$12"),
         ("12", "It is 12.5 km long.", "does not state"),
-        ("1880", "They met in 1875-1880.", "does not state"),
+        ("1880", "She (1825-1880) painted.", ""),
+        ("1825", "She (1825-1880) painted.", ""),
+        ("12", "It was seen on 2001-12-05.", "does not state"),
+        ("1967", "It is a 1967 album by Ada Holm.", ""),
+        ("1967", "They sold 1967 albums.", "1967 albums"),
+        ("1967", "It is 1967 m high.", "1967 m"),
         ("17", "It was 1917.", "does not state"),
     ],
 )

@@ -81,14 +81,18 @@ def _spaced(name: Sequence[str]) -> str:
 
 
 def _starts(draft: Draft, index: int) -> bool:
-    """Does a chain of its own start there, from what the question names or from what joins the values? Each gap of a
-    text stands in a sentence of the question."""
+    """Does a chain of its own start there, from what the question names, from what joins the values or from what an
+    earlier hop leads to? Each gap of a text stands in a sentence of the question."""
     hop = draft.hops[index]
     if draft.ordered or draft.decided and mentions(draft.question, untagged(hop.title).split(", ")[0]):
         return True
-    joined = draft.program.link if draft.program and start(draft, index) == index else ""
-    sources = (draft.question, *(before.answer for before in draft.hops[:index]))
-    return any(mentions(source, joined) for source in sources) and mentions(f"{hop.title} | {hop.quote}", joined)
+    if draft.program is None or start(draft, index) != index:
+        return False
+    told, joined, values = f"{hop.title} | {hop.quote}", draft.program.link, {one.hop for one in draft.program.values}
+    found = [before.answer for n, before in enumerate(draft.hops[:index]) if n not in values]
+    if joined:
+        return mentions(told, joined) and any(mentions(source, joined) for source in (draft.question, *found))
+    return any(mentions(told, answer) for answer in found)
 
 
 def _meets(draft: Draft, index: int, evidence: Evidence) -> bool:

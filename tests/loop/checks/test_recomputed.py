@@ -65,6 +65,9 @@ WHICH = "Which of three films, Lantern Bay, Sea Fog and Low Tide, came out last 
         aggregate("13 years", asked="How many years after Lantern Bay did Sea Fog come out?", hops=HOPS[1:3],
                   operation="difference", unit="years", **NAMED, values=[{"hop": 0, "value": "1921"},
                   {"hop": 1, "value": "1934"}]),
+        aggregate("13 years", asked="A poster of 1930 praises a director. How many years after that person's silent "
+                  "drama did the talkie come out?", hops=HOPS[:3], operation="difference", unit="years", **NAMED,
+                  values=[{"hop": 1, "value": "1921"}, {"hop": 2, "value": "1934"}]),
     ],
 )  # fmt: skip
 def test_an_answer_that_the_program_gives_is_sound(draft: Draft) -> None:
