@@ -81,18 +81,23 @@ def _spaced(name: Sequence[str]) -> str:
 
 
 def _starts(draft: Draft, index: int) -> bool:
-    """Does a chain of its own start there, from what the question names, from what joins the values or from what an
-    earlier hop leads to? Each gap of a text stands in a sentence of the question."""
+    """Does a chain of its own start there, from what the question names, from what joins the values, or from what an
+    earlier hop leads to or lists? Each gap of a text stands in a sentence of the question."""
     hop = draft.hops[index]
     if draft.ordered or draft.decided and mentions(draft.question, untagged(hop.title).split(", ")[0]):
         return True
-    if draft.program is None or start(draft, index) != index:
+    if draft.program is None:
         return False
     told, joined, values = f"{hop.title} | {hop.quote}", draft.program.link, {one.hop for one in draft.program.values}
-    found = [before.answer for n, before in enumerate(draft.hops[:index]) if n not in values]
+    before = [one for n, one in enumerate(draft.hops[:index]) if n not in values]
+    if any(mentions(one.quote, untagged(hop.title)) for one in before):  # of a list
+        return True
+    if start(draft, index) != index:
+        return False
     if joined:
-        return mentions(told, joined) and any(mentions(source, joined) for source in (draft.question, *found))
-    return any(mentions(told, answer) for answer in found)
+        sources = (draft.question, *(one.answer for one in before))
+        return mentions(told, joined) and any(mentions(source, joined) for source in sources)
+    return any(mentions(told, one.answer) for one in before)
 
 
 def _meets(draft: Draft, index: int, evidence: Evidence) -> bool:

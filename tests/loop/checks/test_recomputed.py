@@ -15,7 +15,7 @@ from pipeline.loop.checks.over_specified import over_specified
 from pipeline.loop.checks.recomputed import program_fault
 from pipeline.loop.examine import audit
 from pipeline.loop.strategies.base import to_draft
-from pipeline.types import Draft, Program
+from pipeline.types import Draft, Passage, Program
 from tests.loop.checks.test_lists import context, reader, rollout
 from tests.shelf import Shelf, passage
 
@@ -139,6 +139,32 @@ def test_a_thing_that_nothing_joins_breaks_the_fan() -> None:
     assert draft
     found = asyncio.run(audit(draft, 2, Shelf(POSTER, BAY, stray, TIDE), 1))
     assert [(one.check, one.hops) for one in found if one.fatal] == [("broken_chain", (2,))]
+
+
+def test_what_an_earlier_hop_lists_may_start_a_chain() -> None:
+    """As of the countries on a river each has its date in a passage that says nothing of the river."""
+    shelf = passage("shelf", "Shelf of reels", "It holds what Ada Holm made: Lantern Bay and Sea Fog.")
+    films = [passage(p.id, p.title, p.text.replace("Ada Holm directed it; it", "It")) for p in (BAY, FOG)]
+    first = {"sub_question": "Whose reels does the shelf hold?", "answer": "Ada Holm", "passage_id": shelf.shown_id}
+    hops = [
+        first | {"quote": shelf.text},
+        *(
+            hop | {"quote": p.text.split(". ", 1)[1], "passage_id": p.shown_id}
+            for hop, p in zip(HOPS[1:], films, strict=False)
+        ),
+    ]
+    program = COUNT | {"values": COUNT["values"][:2]}
+    tree = {"question": ASKED, "answer": "1", "answer_type": "number", "hops": hops, "program": program}
+
+    def fatal(listed: Passage) -> list[str]:
+        shown = {p.shown_id: p for p in (listed, *films)}
+        draft = to_draft(orjson.dumps(tree).decode(), AgentState(passages=shown), AggregateArguments)
+        assert draft
+        return [one.check for one in asyncio.run(audit(draft, 2, Shelf(listed, *films), 1)) if one.fatal]
+
+    assert fatal(shelf) == []
+    hops[0] = first | {"quote": "It holds what Ada Holm made: Lantern Bay"}
+    assert fatal(shelf) == ["broken_chain"]
 
 
 def test_a_passage_that_tells_another_value_saves_its_search() -> None:
