@@ -91,11 +91,17 @@ async def test_a_draft_whose_end_one_search_brings_goes_back_with_that_search() 
     assert (finding.cause, finding.hops, finding.fatal) == (Cause.SUPERFICIAL, (0, 1), False)
     assert all(SURGERY.id in search.passage_ids for search in finding.searches)
     assert told.startswith("It would be sent back: yes, as too_easy, cause superficial.")
-    assert f"searched '{ATTACK}': hops[2] at rank 1; a reader would have answered from it; of the" in told
-    assert "; of the question's words that passage holds " in told
+    assert f"searched '{ATTACK}': hops[2] at rank 1; a reader would have answered from it" in told
     assert feedback_from_audit(DRAFT, [finding.model_copy(update={"fatal": True})]).message.endswith(
         "The hops that give 'TARN2' and 'Holm disease' may stay."
     )
+
+
+async def test_the_words_that_lead_there_are_told_but_for_those_that_stand_anywhere() -> None:
+    asked = "Vosk syndrome raises the risk of a disease for which pills help. How many people with it need surgery?"
+    there = context(Attacker(ATTACK, **COMMITS), START, GENE, SURGERY, WARD, KNEE, *OTHERS)  # type: ignore[arg-type]
+    (finding,) = (await end(DRAFT.model_copy(update={"question": asked}), 3, there)).findings
+    assert finding.detail.endswith("; of the question's words that passage holds pills, help")
 
 
 @pytest.mark.parametrize(
@@ -114,10 +120,9 @@ async def test_only_who_would_answer_rightly_and_not_by_chance_has_skipped(said:
     found = await attacked(Attacker(ATTACK, **said), WARD, KNEE)
     assert [finding.hops for finding in found.findings] == ([(0, 1)] if skips else [])
     weak = skips and "commits" not in said
-    assert [
-        "since one other passage that was found so could be the end; of the question's words that" in f.detail
-        for f in found.findings
-    ] == ([weak] * skips)
+    assert ["since one other passage that was found so could be the end" in f.detail for f in found.findings] == (
+        [weak] * skips
+    )
 
 
 async def test_where_no_search_brings_the_last_passage_nobody_reads() -> None:
