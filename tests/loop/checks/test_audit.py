@@ -212,6 +212,22 @@ def test_an_alias_exposes_where_it_is_a_name_and_this_one(aliases: tuple[str, ..
     assert asyncio.run(exposed_intermediate(Case(plain, (), SHELF, 1, 3))) is not None, "no proper name"
 
 
+@pytest.mark.parametrize(
+    ("asked", "exposed"),
+    [
+        ("Which city in Alabama does the Alabama River flow past?", False),
+        ("Which city does the Alabama River flow past?", True),
+        ("Which city does the Alabama flow past?", True),
+    ],
+)
+def test_an_alias_that_a_sub_question_has_for_another_thing_exposes_nothing(asked: str, exposed: bool) -> None:
+    river = changed(0, answer="Alabama River", answer_aliases=("Alabama",))
+    hops = (river.hops[0], river.hops[1].model_copy(update={"sub_question": asked}), *river.hops[2:])
+    names = "The Coosa feeds a river past a city in Alabama. Which?"
+    draft = river.model_copy(update={"hops": hops, "question": names})
+    assert (asyncio.run(exposed_intermediate(Case(draft, (), SHELF, 1, 3))) is not None) is exposed
+
+
 def test_a_quote_that_says_nothing_but_its_subject_has_no_rival() -> None:
     """A list of names has the same words as "Harbour Song, by Ada Holm", and answers nothing."""
     songs = passage("s", "Songs", "These are sung. Harbour Song, by Ada Holm, is one.")
