@@ -4,10 +4,8 @@ import asyncio
 
 import pytest
 
-from pipeline.agents.cited import gather
 from pipeline.loop.checks.another_answer import other_answer
 from pipeline.loop.checks.base import Case
-from pipeline.loop.checks.co_located import co_located
 from pipeline.loop.checks.exposed_intermediate import exposed_intermediate
 from pipeline.loop.checks.over_specified import over_specified
 from pipeline.loop.examine import audit
@@ -269,24 +267,3 @@ def test_clues_about_one_thing_give_the_same_answer() -> None:
         update={"hops": both, "answer": "Vessby", "answer_type": AnswerType.ENTITY, "family": "conjunction"}
     )
     assert "co_located" not in {finding.check for finding in findings(draft, target=2)}
-
-
-@pytest.mark.parametrize(
-    ("before", "answer", "quote", "found"),
-    [
-        ("Six mills stood there.", "six", "The town has six companies.", False),
-        ("Six companies worked there.", "six", "The town has six companies.", True),
-        ("Its 12 bells rang.", "12", "The fleet had 12 ships.", False),
-        ("It had 1,204 people.", "1,204", "In all 1,204 people came.", True),
-        ("It was settled in 1641.", "1641", "It was founded in 1641.", True),
-    ],
-)
-def test_a_small_number_is_given_before_only_with_what_it_counts(
-    before: str, answer: str, quote: str, found: bool
-) -> None:
-    home = passage("h", "Ada Holm", f"Ada Holm was a painter. Ada Holm came from Vessby. {before}")
-    town = passage("v", "Vessby", f"Vessby lies on the Tarn. {quote}")
-    hops = (HOPS[0], hop(home, "Vessby", "Where did Ada Holm grow up?"), hop(town, answer, "How many, or when?"))
-    draft = DRAFT.model_copy(update={"hops": hops, "answer": answer, "answer_type": AnswerType.NUMBER})
-    evidence = asyncio.run(gather(draft, Shelf(FILM, home, town)))
-    assert (asyncio.run(co_located(Case(draft, evidence, SHELF, 1, 3))) is not None) is found
