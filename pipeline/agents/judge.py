@@ -153,7 +153,7 @@ def same_number(case: NearMiss) -> bool | None:
 
 
 def _rounds(exact: Fraction, said: Fraction) -> bool:
-    """Does the exact number round to the other in the digits that this has, 40,400 to 40,000, and is it within a tenth?"""
+    """Does the exact number round to the other in the digits that this has, and is it within a tenth of it?"""
     unit = next((Fraction(10) ** n for n in range(15, -15, -1) if said % Fraction(10) ** n == 0), Fraction(0))
     return said != 0 and 2 * abs(exact - said) <= unit and 10 * abs(exact - said) <= abs(exact)
 
