@@ -9,6 +9,8 @@ from pipeline.agents.parse import parse
 from pipeline.agents.tools import (
     CHECK,
     FIND,
+    LINKED,
+    LINKED_MORE,
     LINKS,
     PAGED_OPEN,
     FindArguments,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _Looked = Literal["search", "open", "find", "links"]
-LinksOf = Callable[[Passage], Sequence["Related"]]
+LinksOf = Callable[[Passage, int], Sequence["Related"]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,7 @@ class Toolbox:
     raises FormatError on bad arguments."""
 
     links: LinksOf | None = None
-    """What shares the phrases of a passage, for who begins with a walk."""
+    """What shares the phrases of a passage, for who begins with a walk: of each phrase so many passages."""
 
     @property
     def checks(self) -> int:
@@ -189,10 +191,16 @@ def _opened(state: AgentState, asked: OpenArguments) -> Passage:
 
 
 def _linked(links: LinksOf, state: AgentState, call: ToolCall) -> str:
-    asked = parse(LinksArguments, call.arguments).passage_id.strip()
+    read = parse(LinksArguments, call.arguments)
+    asked, phrase = read.passage_id.strip(), read.phrase.strip(" '")
     if asked not in state.passages:
         raise FormatError(f"No passage '{asked[:40]}' was shown.")
-    found = links(state.passages[asked])
+    found = links(state.passages[asked], LINKED_MORE if phrase else LINKED)
+    if phrase:
+        found = [one for one in found if words(one.phrase) == words(phrase)]
+        if not found:
+            raise FormatError(f"'{phrase[:40]}' is none of the phrases that `links` lists of '{asked}'.")
+        asked = f"{asked} {found[0].phrase}"
     passages = list(dict.fromkeys(passage for one in found for passage in one.passages))
     _note(state, call.id, "links", asked, passages)
     return render_links(found)

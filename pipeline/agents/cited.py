@@ -24,9 +24,11 @@ async def passages(draft: Draft, retriever: Retriever) -> list[Passage]:
 
 
 def linked(draft: Draft, number: int) -> bool:
-    """Is a hop about the answer of the hop before: does its title or its quote name it?"""
-    hop, before = draft.hops[number], draft.hops[number - 1].answer
-    return mentions(f"{hop.title} | {hop.quote}", before) or contains(before, hop.title)
+    """Is a hop about the answer of the hop before: does its title or its quote name it? "Hessian (soldiers)" is a title
+    of the Hessians."""
+    hop, before = draft.hops[number], untagged(draft.hops[number - 1].answer)
+    titles = [f"{title}{ending}" for ending in ("", "s") if (title := untagged(hop.title))]
+    return mentions(f"{hop.title} | {hop.quote}", before) or any(contains(before, title) for title in titles)
 
 
 def clues(draft: Draft) -> tuple[int, ...]:

@@ -4,7 +4,9 @@ A false "yes" makes a hard question look solved, and nobody looks again; a false
 model gives needs a second one, not by the generator's model where there is another.
 """
 
+import re
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Literal
 
 from pipeline.agents.structured import schema, structured
@@ -18,6 +20,8 @@ from pipeline.text import words
 from pipeline.text.names import normalise
 from pipeline.types import NOT_FOUND, AnswerItem, AnswerType, Data, Draft, Message, Usage, refuses
 
+_ROUGHLY = re.compile(r"\b(?:about|around|roughly|approximately) (?:how (?:many|much)|what|which)\b", re.IGNORECASE)
+_ABOUT = re.compile(r"\A\s*(?:about|around|some|roughly|approximately)\s+", re.IGNORECASE)
 MOST_JUDGED = 3
 """Items of a list that judges are asked about: with more that differ, it is another list."""
 
@@ -130,14 +134,15 @@ def same_number(case: NearMiss) -> bool | None:
     """Are both a number without a unit, or a percentage, and the same? None where one of them is anything else.
 
     Whole numbers must be equal, since nothing tells that they are no years or counts; of others one within 1 % is the
-    same.
+    same. Where the question asks for about how many, one to which the known number rounds is the same.
     """
-    said = quantity(case.response)
-    known = [quantity(answer) for answer in (case.answer, *case.answer_aliases)]
+    rough = case.answer_type is AnswerType.NUMBER and _ROUGHLY.search(case.question) is not None
+    texts = (case.response, case.answer, *case.answer_aliases)
+    said, *known = (quantity(_ABOUT.sub("", text) if rough else text) for text in texts)
     if said is None or said.of or (said.unit and said.unit[0] != "percent"):
         return None
     golds = [gold.number for gold in known if gold and not gold.of and gold.unit == said.unit]
-    if said.number in golds:
+    if said.number in golds or (rough and any(_rounds(gold, said.number) for gold in golds)):
         return True
     if len(golds) < len(known):
         return None
@@ -145,6 +150,12 @@ def same_number(case: NearMiss) -> bool | None:
         return False
     near = [gold for gold in golds if abs(said.number - gold) <= abs(gold) / 100]
     return any(not (said.number.denominator == gold.denominator == 1) for gold in near)
+
+
+def _rounds(exact: Fraction, said: Fraction) -> bool:
+    """Does the exact number round to the other in the digits that this has, and is it within a tenth of it?"""
+    unit = next((Fraction(10) ** n for n in range(15, -15, -1) if said % Fraction(10) ** n == 0), Fraction(0))
+    return said != 0 and 2 * abs(exact - said) <= unit and 10 * abs(exact - said) <= abs(exact)
 
 
 def judge_prompt(case: NearMiss, boundary: str) -> tuple[Message, ...]:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 OPENED = 12
 """Passages that one `open` shows: about 1,200 words."""
+LINKED, LINKED_MORE = 3, 30
+"""Passages that `links` shows of each phrase, and of one that is asked for."""
 _SHORT = 300
 """Characters of a passage that `links` shows whole."""
 _DATED = re.compile(r"^(Doc \d+ \[p[0-9a-f]{12}\] [^\n]*) \(\d{4}-\d\d(?:-\d\d)?(?:, [^()\n]*)?\)$", re.MULTILINE)
@@ -58,6 +60,7 @@ class FindArguments(OpenArguments):
 
 class LinksArguments(Data):
     passage_id: str = Field(description="The id of a passage that was shown.")
+    phrase: str = Field("", description="One of its phrases that were listed, to see more of what else holds it.")
 
 
 class AnswerArguments(Data):

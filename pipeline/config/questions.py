@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from pipeline.config.roles import Models
+from pipeline.errors import unknown
 from pipeline.types import AnswerType, Data
 
 
@@ -17,9 +18,14 @@ def _answerable(given: tuple[AnswerType, ...]) -> tuple[AnswerType, ...]:
 
 
 def _each_once(given: Any) -> Any:
-    """`"list,entity"` or `["list", "entity"]`."""
+    """`"list,entity"` or `["list", "entity"]`. Where a name is none, the error lists those that may be asked for."""
     named = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
-    return tuple(dict.fromkeys(named)) if isinstance(named, list | tuple) else named
+    if not isinstance(named, list | tuple):
+        return named
+    if wrong := [kind for kind in named if kind not in [*AnswerType]]:
+        asked = [kind.value for kind in AnswerType if kind not in (AnswerType.ORDERED, AnswerType.UNANSWERABLE)]
+        raise ValueError(str(unknown("answer type", str(wrong[0]), asked)))
+    return tuple(dict.fromkeys(named))
 
 
 AnswerTypes = Annotated[

@@ -24,7 +24,7 @@ from pipeline.loop.policies import measurement, policy_measurements, unmeasured
 from pipeline.loop.retrievers import with_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import missing_twin, unanswerable_twin
-from pipeline.loop.wordings import with_wordings
+from pipeline.loop.wordings import compare_wordings, missing_wordings
 from pipeline.registry import load
 from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Record, Round, Seed, Status
 from pipeline.types.model_probe import known_to, naturalness
@@ -70,7 +70,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         lineage=context.lineage,
     )
     record = await with_one_search(_assessed(record, context), context)
-    return await enrich(await with_wordings(record, context), context)
+    return await enrich(record, context)
 
 
 def _begun(seed: Seed, context: RunContext) -> tuple[Strategy, RunContext]:
@@ -128,6 +128,7 @@ async def enrich(record: Record, context: RunContext) -> Record:
     """
     if record.status is not Status.ACCEPTED or record.draft is None:
         return record
+    wordings = await compare_wordings(record, context)
     context = context.hiding(record.draft)
     distractor_eval = await evaluate_distractors(record.draft, context, record.distractor_eval)
     teacher = await teacher_rollouts(record.draft, distractor_eval, record.key, context, record.teacher_rollouts)
@@ -135,12 +136,13 @@ async def enrich(record: Record, context: RunContext) -> Record:
     asks = not record.draft.ordered  # A gap has no premise that could be changed.
     twin = await unanswerable_twin(record.draft, record.key, context, record.twin) if asks else None
     more = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
-    record = record.model_copy(update=more)
+    record = record.model_copy(update=more | {"wordings": wordings})
     if twin and (own := as_record(record)):
         twin = twin.model_copy(update={"measurements": await policy_measurements(own, context)})
         record = record.model_copy(update={"twin": twin})
     own = as_record(record)
     owed = {
+        "wordings": missing_wordings(record, context),
         "distractors": missing_pairs(distractor_eval, context),
         "teacher": missing_samples(distractor_eval, teacher, context),
         "policies": unmeasured(record, context) or (own is not None and unmeasured(own, context)),

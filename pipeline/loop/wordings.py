@@ -19,28 +19,37 @@ class ParaphraseOutput(Data):
     question: str
 
 
-async def with_wordings(record: Record, context: RunContext) -> Record:
-    """An accepted record with its wordings, where they are asked for and it was rewritten. Acceptance rests on none of
-    their rollouts, nor they on those of acceptance; one without a verdict is left out."""
+async def compare_wordings(record: Record, context: RunContext) -> tuple[Wording, ...]:
+    """The wordings of an accepted record, where they are asked for and it was rewritten, with what was missing of them.
+    Acceptance rests on none of their rollouts, nor they on those of acceptance; one without a verdict is left out."""
     draft, first = record.draft, record.rounds[0].draft if record.rounds else None
     config = context.config
     if record.status is not Status.ACCEPTED or not config.questions.compare_wordings or draft is None or first is None:
-        return record
+        return ()
     if draft.question == first.question:
-        return record
+        return ()
     ledger.enter(ledger.POLICIES if config.policy else "wordings")
-    neutral, took = await _paraphrased(first, context)
+    known: dict[str, Wording] = {one.name: one for one in record.wordings}
+    said = known.get("paraphrase")
+    same = said and (first.model_copy(update={"question": said.question}), said.written)
+    neutral, took = same or await _paraphrased(first, context)
     drafts = {"unchanged": first, "paraphrase": neutral, "hardened": draft}
     samples, made = range(2 * config.loop.rollouts, 3 * config.loop.rollouts), list[Wording]()
     for name, one in drafts.items():
         if one is None:
             continue
         attempt = partial(_tried, one, context)
-        rollouts, verdicts = zip(*pairs, strict=True) if (pairs := await completed((), samples, attempt)) else ((), ())
+        before = zip(had.rollouts, had.verdicts, strict=True) if (had := known.get(name)) else ()
+        pairs = await completed(before, samples, attempt)
+        rollouts, verdicts = zip(*pairs, strict=True) if pairs else ((), ())
         role, written = "policy" if config.policy else "solver", took if name == "paraphrase" else Usage()
         tried = {"role": role, "rollouts": rollouts, "verdicts": verdicts, "written": written}
         made.append(Wording(name=name, question=one.question, **tried))
-    return record.model_copy(update={"wordings": tuple(made)})
+    return tuple(made)
+
+
+def missing_wordings(record: Record, context: RunContext) -> bool:
+    return any(len(one.rollouts) < context.config.loop.rollouts for one in record.wordings)
 
 
 async def _tried(draft: Draft, context: RunContext, sample: int) -> tuple[Rollout, Verdict]:

@@ -136,7 +136,8 @@ class Completions(_Additions[CompletedStages]):
         if not attempts:
             return record
         found = self.get(record.key, attempts)
-        return record.model_copy(update={name: value for name, value in found if name in Record.model_fields})
+        stages = found.model_fields_set & {*Record.model_fields}
+        return record.model_copy(update={name: getattr(found, name) for name in stages - {"key"}})
 
 
 def joined(folder: Path, *, forks: bool = False) -> Callable[[Record], Record]:

@@ -54,6 +54,36 @@ async def test_a_number_beside_a_number_needs_no_judge(answer: str, response: st
 
 
 @pytest.mark.parametrize(
+    ("question", "response", "right"),
+    [
+        ("About how many students are there?", "40,000", True),
+        ("Roughly how many students are there?", "about 40,000", True),
+        ("About how many students are there?", "around 40,400", True),
+        ("About how many students are there?", "40,500", False),
+        ("About how many students are there?", "41,000", False),
+        ("About how many students are there?", "50,000", False),
+        ("About how many students are there?", "0", False),
+        ("How many students are there?", "40,000", False),
+    ],
+)
+@pytest.mark.parametrize("aliases", [(), ("about 40,400",)])
+async def test_a_question_for_about_how_many_takes_what_the_number_rounds_to(
+    question: str, response: str, aliases: tuple[str, ...], *, right: bool
+) -> None:
+    about = {"question": question, "answer": "40,400", "answer_aliases": aliases, "answer_type": AnswerType.NUMBER}
+    graded = await grade(DRAFT.model_copy(update=about), response, context(ScriptedLLM([NO])))
+    assert graded.right is right
+    if "bout" in question:
+        assert graded.usage.calls == 0, "by rule, whatever a judge would say"
+
+
+@pytest.mark.parametrize(("known", "said", "right"), [("7", "10", False), ("1.24", "1.2", True), ("96", "100", True)])
+async def test_what_it_rounds_to_is_within_a_tenth(known: str, said: str, *, right: bool) -> None:
+    about = {"question": "About how many?", "answer": known, "answer_aliases": (), "answer_type": AnswerType.NUMBER}
+    assert (await grade(DRAFT.model_copy(update=about), said, context(ScriptedLLM([])))).right is right
+
+
+@pytest.mark.parametrize(
     ("answer", "response"),
     [
         ("75%", "75 people"), ("75 people", "75%"), ("412 km", "411 km"), ("up to 5", "5"), ("5", "about 5"),

@@ -27,3 +27,15 @@ def test_runs_become_one_data_set_with_a_version(digsite: Digsite, runs: Path, t
     assert "demo model" in again.err
     refused = digsite("push", tmp_path / "mix", "--repo", "org/name", "--yes")
     assert (refused.code, "demo model" in refused.err) == (2, True)
+
+
+def test_views_that_belong_to_one_environment_are_named_where_runs_have_several(
+    digsite: Digsite, run: Path, tmp_path: Path
+) -> None:
+    other = digsite("generate", "tiny", *SMALL, "--seeds", "8", "--set", "retrieval.k=2", "--out", run)
+    assert other.code == 0
+    both = sorted(path.name for path in (run / "tiny").iterdir() if not path.is_symlink())
+    made = digsite("mix", *both, "--out", run, "-o", tmp_path / "mix")
+    assert made.code == 0
+    assert "the runs have several environments; left out: adp, critic, dpo" in made.err
+    assert not (tmp_path / "mix" / "sft").exists()

@@ -112,6 +112,13 @@ def test_more_seeds_are_at_work_than_the_models_take_calls() -> None:
     assert config.build(values=two, sets=["how.concurrency=3"]).seeds_at_work() == 3
 
 
+@pytest.mark.parametrize("given", ["entitty", ["list", "entitty"]])
+def test_only_answer_types_that_may_be_asked_for_are_listed(given: str | list[str]) -> None:
+    listed = r"'entitty'; did you mean 'entity'\? known: entity, date, number, list, boolean, comparison$"
+    with pytest.raises(UsageError, match=listed):
+        config.build(values={"answer_types": given})
+
+
 def test_nobody_asks_for_the_answers_of_masked_texts() -> None:
     with pytest.raises(UsageError, match="--strategy mask"):
         config.build(values={"answer_types": ["ordered"]})

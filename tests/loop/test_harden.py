@@ -51,17 +51,20 @@ def rewritten(question: str, operator: str, **update: Any) -> dict[str, Any]:
     return {"question": question, "operator": operator, "hops": HOPS} | update
 
 
-def run(author: Author, *sets: str, known: tuple[frozenset[str], ...] = (), model: str = "") -> Record:
+def context(author: Author, *sets: str, known: tuple[frozenset[str], ...] = (), model: str = "") -> RunContext:
     given = Given(passage=ASKED, answer="1641", answer_aliases=(), answer_type=AnswerType.DATE, documents=known)
     named = ["questions.file=q.jsonl", "retrieval.k=1", "loop.control_share=0", "checks.run=[]", *sets]
     models = {"default": {"provider": "openai", "model": "m", "base_urls": ["http://localhost:1/v1"]}}
     settings = config.build(values={} if model else {"models": models}, sets=named)
     lineage = LINEAGE.model_copy(update={"strategy": "harden"})
-    context = RunContext(
+    return RunContext(
         config=settings, llm=ScriptedLLM(author), retriever=SHELF, lineage=lineage, given={ASKED.id: given}
     )
+
+
+def run(author: Author, *sets: str, known: tuple[frozenset[str], ...] = (), model: str = "") -> Record:
     seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", answer_type=AnswerType.DATE, target_steps=3)
-    return asyncio.run(run_seed(seed, context))
+    return asyncio.run(run_seed(seed, context(author, *sets, known=known, model=model)))
 
 
 def test_a_question_that_is_in_range_is_accepted_as_it_stands() -> None:

@@ -1,6 +1,8 @@
 """A rewritten question beside its first words and a neutral paraphrase of them, on fresh rollouts, where asked for."""
 
+import asyncio
 import re
+from pathlib import Path
 
 import orjson
 import pytest
@@ -11,10 +13,12 @@ from pipeline.exports.report.page import page
 from pipeline.exports.views import records
 from pipeline.llm.base import Request
 from pipeline.run.given_questions import pairs
+from pipeline.run.missing_stages import complete
+from pipeline.store.amendments import Completions
 from pipeline.store.journal import _consistent
 from pipeline.types import Message, Record, Share
-from tests.loop.test_episode import QUESTION
-from tests.loop.test_harden import HIDDEN, Author, rewritten, run
+from tests.loop.test_episode import QUESTION, call
+from tests.loop.test_harden import HIDDEN, Author, context, rewritten, run
 from tests.tables import table
 
 NEUTRAL = "In which year was the home town of the director of Lantern Bay settled?"
@@ -102,6 +106,31 @@ def test_a_paraphrase_that_says_the_same_words_or_the_answer_is_none(neutral: st
     record = run(rewriter := Rewriter(neutral), ASKED)
     assert rewriter.paraphrased == 1
     assert [one.name for one in record.wordings] == ["unchanged", "hardened"]
+
+
+def test_rollouts_that_no_judge_could_be_read_on_are_missing_and_made_up(compared: Record, tmp_path: Path) -> None:
+    """In the words that were compared: no other paraphrase is asked for."""
+    *others, last = compared.wordings
+    short = last.model_copy(update={"rollouts": last.rollouts[1:], "verdicts": last.verdicts[1:]})
+    lacking = compared.model_copy(update={"wordings": (*others, short), "missing": ("wordings",)})
+    given = context(rewriter := Rewriter("Another paraphrase?"), ASKED)
+    found = asyncio.run(complete([lacking], given, tmp_path, lambda ended: None))
+    assert (found.pairs, found.completed, rewriter.paraphrased) == (1, 1, 0)
+    assert Completions(tmp_path).joined(lacking) == compared
+
+
+def test_a_record_of_which_rollouts_are_missing_says_so() -> None:
+    class Unread(Rewriter):
+        def __call__(self, request: Request) -> Message:
+            if request.output and request.output.name == "verdict":
+                return Message(role="assistant", content="hm")
+            said = super().__call__(request)
+            ended = bool(said.tool_calls) and said.tool_calls[0].name == "answer"
+            return call("answer", answer="the year 1641") if ended and request.sample == 8 else said
+
+    record = run(Unread(), ASKED)
+    assert record.missing == ("wordings",)
+    assert [len(one.rollouts) for one in record.wordings] == [3, 2, 3], "of the paraphrase half are wrong, and unread"
 
 
 def test_what_stands_as_it_was_brought_is_not_compared() -> None:

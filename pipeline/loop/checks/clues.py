@@ -21,6 +21,9 @@ DEPTH, NAMED_DEPTH = 10, 3
 MOST_NAMED = 4
 """Things that are searched for by name."""
 MOST_PASSAGES = 20
+ROOM = 1600
+"""Characters of a passage that is shown whole: what tells whether a thing fits may stand far from the words of a clue.
+"""
 
 
 async def clues(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -69,7 +72,9 @@ async def _fitting(draft: Draft, numbers: Sequence[int], names: Iterable[str], c
     given = chosen(own, results, MOST_PASSAGES)
     # In an order that tells nothing of which is which.
     given.sort(key=lambda passage: passage.sha256)
-    prompt = context.prompt("constraints/fit", clues=asked, passages=[shown(cut(one, asked, draft)) for one in given])
+    prompt = context.prompt(
+        "constraints/fit", clues=asked, passages=[shown(cut(one, asked, draft, ROOM)) for one in given]
+    )
     output, model, usage = await readers.read(prompt, "fit", CompleteOutput, context)
     things = [one.item.strip() for one in output.items if stating(one, given)]
     answers, hidden = tuple({normalise(thing): thing for thing in things}.values()), _hidden(draft)

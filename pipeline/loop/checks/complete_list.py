@@ -116,9 +116,9 @@ def chosen(gold: Sequence[Passage], found: Sequence[Sequence[Hit]], room: int) -
     return list(kept.values())[: max(len(gold), min(MOST_PASSAGES, room))]
 
 
-def cut(passage: Passage, queries: Sequence[str], draft: Draft) -> Passage:
+def cut(passage: Passage, queries: Sequence[str], draft: Draft, room: int = ROOM) -> Passage:
     """The passage as the reader is shown it: of a long one what the draft quotes, or else the sentence with the most
-    words of a query, and what stands around."""
+    words of a query, and the sentences around, as many as there is room for."""
     text, spans = passage.text, sentences(passage.text)
     evidence: tuple[Hop | AnswerItem, ...] = (*draft.hops, *draft.answer_items)
     quotes = {one.quote for one in evidence if one.passage_id == passage.id}
@@ -131,7 +131,7 @@ def cut(passage: Passage, queries: Sequence[str], draft: Draft) -> Passage:
     while wider := [
         (a, b)
         for a, b in ((first - 1, last), (first, last + 1))
-        if a >= 0 and b < len(spans) and spans[b].end - spans[a].start <= ROOM
+        if a >= 0 and b < len(spans) and spans[b].end - spans[a].start <= room
     ]:
         first, last = min(wider, key=lambda one: max(start - one[0], one[1] - stop))
     kept = text[spans[first].start : spans[last].end] if spans else text

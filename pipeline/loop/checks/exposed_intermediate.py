@@ -1,9 +1,10 @@
 """The question names the answer of an intermediate hop."""
 
 import re
+from collections.abc import Sequence
 
 from pipeline.agents.cited import start
-from pipeline.agents.naming import mentions
+from pipeline.agents.naming import mentions, without
 from pipeline.loop.checks.another_answer import FILLERS
 from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage
 from pipeline.text import words
@@ -17,18 +18,25 @@ async def exposed_intermediate(case: Case) -> Found | None:
     """It saves all hops up to that one. "Nashville" is "Nashville, Tennessee"."""
     draft = case.draft
     bound = draft.program.bound if draft.program else ""
-    named = [number for number, hop in enumerate(draft.hops[:-1]) if _named(draft.question, hop)]
+    asked = [hop.sub_question for hop in draft.hops]
+    named = [number for number, hop in enumerate(draft.hops[:-1]) if _named(draft.question, hop, asked)]
     named = [n for n in named if not mentions(bound, draft.hops[n].answer)]
     hops = sorted({hop for number in named for hop in range(start(draft, number), number + 1)})
     names = " and ".join(f"'{draft.hops[number].answer}'" for number in named)
     return Found(f"the question names {names}", (*hops,)) if hops else None
 
 
-def _named(question: str, hop: Hop) -> bool:
+def _named(question: str, hop: Hop, asked: Sequence[str]) -> bool:
     answer, *aliases = (name.split(", ")[0] for name in hop.spellings)
     return mentions(question, answer) or any(
-        mentions(question, alias) and not _meant_otherwise(question, alias, hop) for alias in aliases
+        mentions(question, alias) and not (_meant_otherwise(question, alias, hop) or _apart(alias, answer, asked))
+        for alias in aliases
     )
+
+
+def _apart(alias: str, answer: str, asked: Sequence[str]) -> bool:
+    """Does a sub-question name both, as two things: "Which city in Alabama does the Alabama River flow past?"?"""
+    return any(mentions(one, answer) and mentions(without(one, [answer]), alias) for one in asked)
 
 
 def _meant_otherwise(question: str, alias: str, hop: Hop) -> bool:

@@ -13,6 +13,7 @@ from pydantic import Field, WithJsonSchema
 from pipeline.agents import readers
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Meaning, Stage
+from pipeline.text import dates
 from pipeline.types import Cause, Data, Draft, Probe, Usage
 
 GRADES = 3
@@ -48,7 +49,7 @@ async def naturalness(draft: Draft, target: int, context: RunContext, *, grades:
         why = " ".join(bad[0].reason.split()).rstrip(".")
         graded = f"a reader graded the wording {', '.join(given)} of 5, and {least} in most readings is enough: {why}"
         result += CheckResult(findings=(Found(graded).finding("naturalness", CHECK.cause),))
-    return result if read[0].changes_with_time is None else result + _undated(read[0], model, context)
+    return result if read[0].changes_with_time is None else result + _undated(draft, read[0], model, context)
 
 
 async def _graded(question: str, least: int, grades: int, context: RunContext) -> tuple[list[GradeOutput], str, Usage]:
@@ -61,12 +62,15 @@ async def _graded(question: str, least: int, grades: int, context: RunContext) -
     return read, model, usage
 
 
-def _undated(first: GradeOutput, model: str, context: RunContext) -> CheckResult:
-    changes = bool(first.changes_with_time)
+def _undated(draft: Draft, first: GradeOutput, model: str, context: RunContext) -> CheckResult:
+    """Of a question with a date, be it "early 2014", a reader must say what changes in spite of that."""
+    dated = bool(dates(draft.question))
+    changes = bool(first.changes_with_time) and not (dated and not first.what_changes.strip())
     probe = Probe(check="undated", model=model, answers=("yes" if changes else "no",), right=int(not changes))
     as_of = f"; the texts are as of {context.lineage.as_of}" if context.lineage.as_of else ""
     what = f"; the reader says what changes: {' '.join(first.what_changes.split())}" if first.what_changes else ""
-    told = Found(f"a reader says that the answer changes with time, and the question names no date{what}{as_of}")
+    named = "the date in the question is not that of the answer" if dated else "the question names no date"
+    told = Found(f"a reader says that the answer changes with time, and {named}{what}{as_of}")
     return CheckResult(probes=(probe,), findings=(told.finding("undated", Cause.UNDATED),) if changes else ())
 
 

@@ -15,7 +15,7 @@ import orjson
 from pipeline.agents.calls import AgentState, LinksOf
 from pipeline.agents.loop import Agent
 from pipeline.agents.proposals import ProposeArguments
-from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
+from pipeline.agents.tools import LINKED, WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.offers import Offer, Related, offers, related
@@ -126,9 +126,9 @@ def links_from(seed: Seed, context: RunContext) -> LinksOf:
     """What else holds the phrases of a passage, on the seed's side."""
     walks = context.walks[seed.side]
 
-    def links(passage: Passage) -> Sequence[Related]:
+    def links(passage: Passage, each: int) -> Sequence[Related]:
         place = walks.links.corpus.place(passage.id)
-        return [] if place is None else related(walks, place)
+        return [] if place is None else related(walks, place, each=each)
 
     return links
 
@@ -137,7 +137,7 @@ async def _beside(draft: Draft, failed: Sequence[int], seed: Seed, context: RunC
     """The links of the passage from which the first hop that failed was reached; without one the last hop."""
     hop = draft.hops[max(0, min(failed, default=len(draft.hops) - 1) - 1)]
     passage = await context.side(seed.side).get(hop.passage_id)
-    return links_from(seed, context)(passage) if passage else ()
+    return links_from(seed, context)(passage, LINKED) if passage else ()
 
 
 def _passages(found: Iterable[Offer]) -> dict[str, Passage]:

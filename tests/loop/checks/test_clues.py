@@ -170,6 +170,21 @@ def test_what_another_retriever_of_the_audit_finds_counts_too() -> None:
     assert [search.retriever for search in result.probes[0].searches] == ["", "other"]
 
 
+@pytest.mark.parametrize(("between", "read"), [(20, True), (80, False)])
+def test_a_reader_sees_all_of_a_passage_and_of_a_very_long_one_whole_sentences(between: int, read: bool) -> None:
+    text = " ".join(["Which port lies on the Tarn?", *["It is not long."] * 2 * between, "Tolmin lies on the Tarn."])
+    far = passage("far", "The Tarn", text)
+    llm = reader()
+    context = RunContext(
+        build(values={"checks": {"run": ("clues",)}}), llm, Shelf(*told({"Vessby": ALL["Vessby"]}), far), LINEAGE
+    )
+    result = asyncio.run(readings(DRAFT, 3, (), context))
+    assert ("Tolmin" in result.probes[0].answers) is read
+    given = prompts.unfence(llm.requests[0].messages[-1].content) or {}
+    (seen,) = [one["text"] for one in given["passages"] if one["title"] == "The Tarn"]
+    assert seen == text if read else (text.startswith(seen.removesuffix(" …")) and seen.endswith(". …"))
+
+
 def test_a_question_of_another_family_is_not_asked_about() -> None:
     assert checked(DRAFT.model_copy(update={"family": "conjunction"}), llm=ScriptedLLM([])) == CheckResult()
 

@@ -61,6 +61,21 @@ def test_the_last_words_of_a_name_are_the_name_where_no_other_has_them(
     assert broken(chain(first, second, quote), second) is bad
 
 
+@pytest.mark.parametrize(
+    ("first", "title", "quote", "bad"),
+    [
+        ("Hessians", "Hessian (soldiers)", "In 1992 they were hired.", False),
+        ("Hessian (soldiers)", "Trenton", "In 1992 a Hessian was hired.", False),
+        ("Hessians", "Trenton (soldiers)", "In 1992 they were hired.", True),
+        ("Hessians", "Hesse (soldiers)", "In 1992 they were hired.", True),
+        ("Soldiers", "Hessian (soldiers)", "In 1992 they were hired.", False),
+    ],
+)
+def test_what_tells_a_title_from_others_is_no_part_of_a_name(first: str, title: str, quote: str, bad: bool) -> None:
+    second = passage("second", title, quote)
+    assert broken(chain(first, second, quote), second) is bad
+
+
 LONG, SHORT = "Fuchs endothelial corneal dystrophy", "Fuchs endothelial dystrophy"
 EYE = passage("eye", SHORT, f"{SHORT} was first described in 1910.")
 START = passage("start", "Start", f"It names {LONG}.")

@@ -29,6 +29,20 @@ async def test_an_answer_that_changes_with_time_is_found_in_the_same_calls(says:
         assert "Name the date" in back.message
 
 
+@pytest.mark.parametrize("date", ["early 2014", "the spring of 2014", "May 2014", "the first quarter of 2014"])
+@pytest.mark.parametrize(("what", "found"), [("", []), ("who leads it now", ["undated"])])
+async def test_where_a_question_has_a_date_a_reader_says_what_changes_all_the_same(
+    date: str, what: str, found: list[str]
+) -> None:
+    said = orjson.dumps({"grade": 5, "what_changes": what, "changes_with_time": True}).decode()
+    asked = context(ScriptedLLM(lambda request: said), ("naturalness",))
+    draft = DRAFT.model_copy(update={"question": f"Who led the town of the mills in {date}?"})
+    answer = await readings(draft, 3, (), asked)
+    assert [finding.check for finding in answer.findings] == found
+    assert undated(answer.probes) is bool(found)
+    assert all("the date in the question is not that of the answer" in one.detail for one in answer.findings)
+
+
 async def test_what_changes_and_the_date_of_the_texts_are_told_with_the_finding() -> None:
     changing = {"what_changes": "who\nleads the town", "changes_with_time": True}
     said = orjson.dumps({"grade": 5, **changing}).decode()

@@ -41,6 +41,15 @@ async def test_two_of_three_grades_decide_and_no_third_is_asked_for_where_two_ag
     assert all("reason 0" in finding.detail for finding in answer.findings)
 
 
+async def test_an_author_is_told_what_helps_and_never_to_name_what_the_chain_hides() -> None:
+    model = ScriptedLLM(lambda request: orjson.dumps({"reason": "bare 'a count'", "grade": 3}).decode())
+    answer = await readings(DRAFT, 3, (), context(model, ("naturalness",)))
+    back = feedback_from_audit(DRAFT, answer.findings).message
+    assert "bare 'a count'" in back
+    assert all(said in back for said in ("plainer words", "name nothing that a hop gives", "all hops may stay"))
+    assert "ask for no name: that is to be found" in model.requests[0].messages[0].content
+
+
 @pytest.mark.parametrize(
     ("brought", "reworded", "sent_back"), [(2, 2, False), (2, 3, False), (3, 2, True), (5, 3, True), (5, 4, False)]
 )
