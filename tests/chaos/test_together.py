@@ -29,7 +29,7 @@ def used(*arguments: str) -> tuple[int, float, str]:
 
 @pytest.mark.parametrize("count", [pytest.param(50, marks=pytest.mark.chaos)])
 def test_of_many_at_once_one_proceeds(tmp_path: Path, figures: Figures, count: int) -> None:
-    """A refusal is measured in seconds of CPU beyond those of `--help`, which all the others do not make longer."""
+    """A refusal is measured in seconds of CPU beside those of `--help`: a busy machine makes both longer."""
     command = [*CHEAP, "--seeds", str(SEEDS)]
     processes = [start(tmp_path, *command) for _ in range(count)]
     try:
@@ -53,7 +53,7 @@ def test_of_many_at_once_one_proceeds(tmp_path: Path, figures: Figures, count: i
     Remains(tmp_path).look()
     assert orphans(tmp_path) == []
     figures({"starts": count}, {"proceeded": 1, "refused": len(refused), "refusal in s": round(seconds - start_up, 2)})
-    assert seconds - start_up < 1
+    assert seconds < 2 * start_up
 
 
 def _one_line(said: str) -> None:
