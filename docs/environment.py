@@ -4,7 +4,7 @@ import orjson
 
 from docs.settings import words
 from docs.tables import code, made, table
-from pipeline.agents.environment import Environment, environment
+from pipeline.agents.environment_file import Environment, environment
 from pipeline.config import build
 
 INTRODUCTION = (

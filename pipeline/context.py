@@ -9,8 +9,8 @@ from pipeline import prompts
 from pipeline.config import RunConfig
 from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.overlay import IndexChanges, Overlay
-from pipeline.retrieval.sided import Sided
+from pipeline.retrieval.one_side import Sided
+from pipeline.retrieval.question_passages import IndexChanges, Overlay
 from pipeline.types import Draft, Finding, Given, Lineage, Message, Probe, sha256
 
 if TYPE_CHECKING:

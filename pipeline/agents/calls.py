@@ -35,7 +35,7 @@ from pipeline.text import words
 from pipeline.types import Call, Message, Passage, Probe, ToolCall, Usage
 
 if TYPE_CHECKING:
-    from pipeline.links.offers import Related
+    from pipeline.links.offered_walks import Related
 
 
 _Looked = Literal["search", "open", "find", "links"]

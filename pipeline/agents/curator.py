@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState, fetch, identity
-from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import EXPLORE, ExploreArguments, shown
 from pipeline.config.limits import AgentLimits

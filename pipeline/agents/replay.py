@@ -7,8 +7,8 @@ same sample gets from there to the same end, and the answers of a model that wer
 from dataclasses import replace
 from itertools import dropwhile
 
+from pipeline.agents.agent import Agent
 from pipeline.agents.calls import AgentState
-from pipeline.agents.loop import Agent
 from pipeline.agents.solver import rollout
 from pipeline.errors import RetrievalError
 from pipeline.llm.base import LLM, Completion, Finish, Request

@@ -4,9 +4,9 @@ from functools import partial
 
 from pipeline import prompts
 from pipeline.agents import grading
+from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.judge import grade
-from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import AnswerArguments, solver_tools
 from pipeline.config import RunConfig

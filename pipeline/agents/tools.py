@@ -29,7 +29,7 @@ from pipeline.text.scripts import laid_out
 from pipeline.types import AnswerType, Data, Passage, Trajectory
 
 if TYPE_CHECKING:
-    from pipeline.links.offers import Related
+    from pipeline.links.offered_walks import Related
 
 OPENED = 12
 """Passages that one `open` shows: about 1,200 words."""

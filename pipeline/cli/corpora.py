@@ -14,7 +14,7 @@ from pipeline.cli import console, options
 from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
 from pipeline.corpus import manifest
-from pipeline.corpus.unread import in_words
+from pipeline.corpus.unreadable_files import in_words
 
 if TYPE_CHECKING:
     from pipeline.run.gold_questions import GoldQuestion

@@ -14,7 +14,6 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from pipeline import prompts
 from pipeline.config import address, toml
-from pipeline.config.asked_prompts import may_ask
 from pipeline.config.config_errors import config_error
 from pipeline.config.corpus_name import identity, slug
 from pipeline.config.derived_limits import derive_limits
@@ -26,6 +25,7 @@ from pipeline.config.links_settings import code as links_code
 from pipeline.config.loop_settings import MOST_TRIES, ChecksConfig, LoopConfig, asked_checks
 from pipeline.config.models import ModelConfig
 from pipeline.config.presets import PRESETS
+from pipeline.config.prompts_of_run import may_ask
 from pipeline.config.questions import AnswerTypes, QuestionsConfig
 from pipeline.config.ragshaper_settings import DistractorConfig, TeacherConfig, TreeConfig
 from pipeline.config.retrieval_settings import RetrievalConfig

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from pipeline.corpus.loading import load
     from pipeline.corpus.manifest import Manifest, names, resolve
     from pipeline.corpus.prepared import Corpus
-    from pipeline.corpus.tally import Counts
+    from pipeline.corpus.read_and_left_out import Counts
 
 __all__ = ["Corpus", "Counts", "Manifest", "load", "names", "resolve"]
 _HOMES = {"Corpus": "prepared", "Counts": "tally", "load": "loading"}

@@ -21,8 +21,8 @@ from pipeline.corpus.kept_documents import KeptDocuments
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.prepared import MANIFEST, Prepared, described, finished, keep, stored_sha256, titles
 from pipeline.corpus.progress_log import LoggedProgress
+from pipeline.corpus.read_and_left_out import Tally
 from pipeline.corpus.row_blocks import Block, blocks
-from pipeline.corpus.tally import Tally
 from pipeline.errors import StoreError
 from pipeline.store import databases
 from pipeline.store.files import emptied

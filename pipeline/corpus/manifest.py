@@ -14,7 +14,7 @@ from pipeline.config.corpus_name import ADDRESSED, slug
 from pipeline.corpus import readers
 from pipeline.corpus.readers import hf, lucene
 from pipeline.corpus.readers.base import ReadLimits
-from pipeline.corpus.unread import BESIDE
+from pipeline.corpus.unreadable_files import BESIDE
 from pipeline.errors import CorpusError, UsageError, unknown
 from pipeline.store.shipped_folders import folder
 from pipeline.types import AsOf, Data

@@ -20,7 +20,7 @@ from pipeline.corpus.cutting import passage
 from pipeline.corpus.hashes import Hashes, Rows, hashed, places
 from pipeline.corpus.language import UNKNOWN, detected
 from pipeline.corpus.manifest import Manifest
-from pipeline.corpus.tally import Counts
+from pipeline.corpus.read_and_left_out import Counts
 from pipeline.errors import StoreError
 from pipeline.store.files import checksum, remove, write_json
 from pipeline.types import Data, Document, Passage, sha256

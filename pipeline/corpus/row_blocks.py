@@ -10,8 +10,8 @@ from pipeline.corpus import parts, readers
 from pipeline.corpus.cutting_process import CUTS, Cutter
 from pipeline.corpus.documents import document_of, own_id
 from pipeline.corpus.manifest import Manifest
+from pipeline.corpus.read_and_left_out import RowRead
 from pipeline.corpus.readers.base import Row
-from pipeline.corpus.tally import RowRead
 from pipeline.errors import CorpusError
 from pipeline.types import Document
 

@@ -10,7 +10,7 @@ from pipeline import text
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.readers import hf
 from pipeline.corpus.readers.folder import ENDINGS
-from pipeline.corpus.unread import BESIDE
+from pipeline.corpus.unreadable_files import BESIDE
 from pipeline.corpus.walking import walked
 from pipeline.errors import CorpusError
 from pipeline.text import scripts

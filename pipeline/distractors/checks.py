@@ -20,7 +20,7 @@ from pipeline.distractors.entities import is_person, may_live
 from pipeline.distractors.hard_passages import laid_over, overlaid
 from pipeline.distractors.writing_task import is_name, living, opening, query, right_answers, subject
 from pipeline.errors import FormatError
-from pipeline.retrieval.overlay import Overlay
+from pipeline.retrieval.question_passages import Overlay
 from pipeline.text import dates, numbers, untagged, words
 from pipeline.text.names import contains
 from pipeline.types import Data, Distractor, DistractorCheck, Draft, Usage, sha256

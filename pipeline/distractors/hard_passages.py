@@ -8,7 +8,7 @@ from pipeline.config.ragshaper_settings import DistractorConfig
 from pipeline.context import RunContext
 from pipeline.distractors.kinds.base import WritingTask
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.overlay import LIFTED_FROM, IndexChanges, Overlay
+from pipeline.retrieval.question_passages import LIFTED_FROM, IndexChanges, Overlay
 from pipeline.text import dates, numbers
 from pipeline.text.names import contains
 from pipeline.types import Distractor, Draft, Passage

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from pipeline.config.ragshaper_settings import TeacherConfig
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.overlay import IndexChanges, Overlay, ranked
+from pipeline.retrieval.question_passages import IndexChanges, Overlay, ranked
 from pipeline.text import words
 from pipeline.types import Hit, Passage, sha256
 

@@ -13,8 +13,8 @@ from pipeline.agents.solver import rollout, solver
 from pipeline.agents.tools import OPEN
 from pipeline.config.ragshaper_settings import TeacherConfig
 from pipeline.context import RunContext
+from pipeline.distractors.accepted_pair import with_verdict
 from pipeline.distractors.encounters import encounters
-from pipeline.distractors.evaluate import with_verdict
 from pipeline.distractors.hard_passages import laid_over
 from pipeline.distractors.navigation import Navigation
 from pipeline.llm import ledger

@@ -15,7 +15,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from pipeline.agents.environment import Environment, environment
+from pipeline.agents.environment_file import Environment, environment
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import Outside, figures

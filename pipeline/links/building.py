@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 
 from pipeline.corpus import Corpus, parts
 from pipeline.corpus.progress_log import LoggedProgress
-from pipeline.links import learning, stated
 from pipeline.links import sorted_tables as runs
+from pipeline.links import source_links, survey_results
 from pipeline.links.collecting import Collector
 from pipeline.links.mentions import Knowledge, mentions
 from pipeline.links.sorted_tables import Columns
-from pipeline.links.stated import Stated
+from pipeline.links.source_links import Stated
 from pipeline.links.survey import chunks, survey
 from pipeline.links.titles import named
 from pipeline.links.tokens import words
@@ -41,12 +41,13 @@ def build(corpus: Corpus, folder: Path, most: int) -> None:
     name = corpus.manifest.name
     builder.each("survey", f"{name}: parts surveyed for links")
     if not (folder / "titles.arrow").exists():  # which is written last
-        learning.learn(folder, builder.numbers, len(corpus.passages), builder.names(), most)
+        survey_results.learn(folder, builder.numbers, len(corpus.passages), builder.names(), most)
     builder.each("find", f"{name}: parts searched for links")
     group = runs.read(folder / "groups.arrow")["group"]
     several = builder.known.titles.several
-    collector = Collector(folder, builder.ahead, several, group, learning.limit(group, len(corpus.passages), most))
-    collector.collect(learning.files(folder, "found", builder.numbers))
+    limit = survey_results.limit(group, len(corpus.passages), most)
+    collector = Collector(folder, builder.ahead, several, group, limit)
+    collector.collect(survey_results.files(folder, "found", builder.numbers))
 
 
 def serve() -> None:
@@ -78,7 +79,7 @@ class _Builder:
 
     @cached_property
     def known(self) -> Knowledge:
-        return learning.knowledge(self._folder)
+        return survey_results.knowledge(self._folder)
 
     def do(self, step: str, number: int) -> None:
         {"survey": self.survey, "find": self.find}[step](number)
@@ -139,7 +140,7 @@ class _Builder:
         names = pl.DataFrame(found).drop("full").with_columns(small=pl.lit(0, pl.UInt8))
         links = (parts.mapped(self._corpus / parts.part(number)).column("links") for number in self.numbers)
         if any(pc.any(pc.not_equal(column, "")).as_py() for column in links):
-            own = pl.DataFrame(stated.names(np.arange(self._first[-1])))
+            own = pl.DataFrame(source_links.names(np.arange(self._first[-1])))
             names = pl.concat([names, own.select(names.columns)])
         return names
 

@@ -6,7 +6,7 @@ from typing import cast, get_args
 import numpy as np
 
 from pipeline.corpus.split import Side, side
-from pipeline.links.offers import offers
+from pipeline.links.offered_walks import offers
 from pipeline.links.stored import StoredLinks
 from pipeline.links.walks import Walks
 from pipeline.retrieval.base import Retriever

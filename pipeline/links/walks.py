@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.corpus.hashes import hashed
 from pipeline.corpus.split import Side, side
-from pipeline.links.ends import End, ends
+from pipeline.links.answer_candidates import End, ends
 from pipeline.links.stored import StoredLinks
 from pipeline.links.tokens import U64, mixed, words
 from pipeline.text import contains

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pipeline.context import RunContext
-from pipeline.loop import assess, solve_rates, tries
+from pipeline.loop import assess, draft_rollouts, solve_rates
 from pipeline.types import Cause, GradedRollout, Label, Round, Seed, Status, Stop
 
 Tried = Sequence[GradedRollout]
@@ -35,7 +35,8 @@ def outcome(
         return Status.REJECTED, "unconfirmed"
     if min(steps) < target:
         return Status.REJECTED, "below_target"
-    if last.draft and tries.skips_count(context) and (skipped := assess.skipping(last.draft, confirmed, target)):
+    draft = last.draft if draft_rollouts.skips_count(context) else None
+    if draft and (skipped := assess.skipping(draft, confirmed, target)):
         return Status.REJECTED, skipped.cause.value
     return Status.ACCEPTED, ""
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from statistics import median
 
 from pipeline.agents.cited import clues
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.agents.grading import by_heart, observations, shows, skipped
 from pipeline.context import RunContext
 from pipeline.loop.checks.alternatives import agreed, settled

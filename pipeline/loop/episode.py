@@ -11,12 +11,12 @@ from typing import cast
 from pipeline.agents import grading
 from pipeline.config.strategy_mix import draw
 from pipeline.context import RunContext, SeedMemory
-from pipeline.distractors.evaluate import evaluate_distractors, missing_pairs
+from pipeline.distractors.accepted_pair import evaluate_distractors, missing_pairs
 from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
-from pipeline.loop import assess, harden, solve_rates, tries
+from pipeline.loop import assess, draft_rollouts, harden, solve_rates
 from pipeline.loop.acceptance import outcome
 from pipeline.loop.checks.alternatives import agreed, alternatives
 from pipeline.loop.examine import examine
@@ -50,7 +50,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         if feedback is None and proposal.draft and context.config.loop.confirm:
             measured = await solve_rates.confirm(proposal.draft, context.hiding(proposal.draft))
             if not solve_rates.missed(measured, context.config):
-                confirmed = await tries.confirm(proposal.draft, context.hiding(proposal.draft))
+                confirmed = await draft_rollouts.confirm(proposal.draft, context.hiding(proposal.draft))
                 rounds[-1] = await contested(rounds[-1], proposal.draft, [*confirmed, *measured], context)
         status, reason = outcome(rounds, confirmed, measured, seed, context)
     except DeadlineExceeded:
@@ -91,13 +91,13 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
         return made_round(draft=None, checked=proposal.checked, feedback=NOTHING_ASKED)
     context = context.hiding(draft)
     read = await examine(draft, solve_rates.least_steps(seed, context.config), context)
-    made = await tries.rollouts(draft, read, index, seed, context)
+    made = await draft_rollouts.rollouts(draft, read, index, seed, context)
     other = await alternatives(draft, [*made.counted, *made.policy], made.feedback, context)
     feedback = made.feedback
     if other.findings:
         feedback = assess.feedback_from_audit(draft, other.findings)
     elif other.probes and feedback and feedback.cause not in (Cause.ABOVE_BAND, Cause.BELOW_BAND):
-        feedback = tries.solver_feedback(draft, made.counted, read, seed, context, refuted=True)
+        feedback = draft_rollouts.solver_feedback(draft, made.counted, read, seed, context, refuted=True)
     return made_round(
         draft=draft,
         findings=(*read.findings, *other.findings),

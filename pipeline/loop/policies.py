@@ -15,7 +15,7 @@ from pipeline.config import RunConfig
 from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.distractors.evaluate import completed, with_verdict
+from pipeline.distractors.accepted_pair import completed, with_verdict
 from pipeline.distractors.hard_passages import overlaid
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment

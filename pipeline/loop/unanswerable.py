@@ -16,7 +16,7 @@ from pipeline.agents.structured import structured
 from pipeline.agents.tools import shown
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.distractors.evaluate import completed
+from pipeline.distractors.accepted_pair import completed
 from pipeline.distractors.writing_task import subject
 from pipeline.errors import FormatError
 from pipeline.llm import ledger

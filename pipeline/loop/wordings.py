@@ -7,7 +7,7 @@ from pipeline.agents.naming import mentions
 from pipeline.agents.solver import graded_rollout
 from pipeline.agents.structured import structured
 from pipeline.context import RunContext
-from pipeline.distractors.evaluate import completed
+from pipeline.distractors.accepted_pair import completed
 from pipeline.errors import FormatError
 from pipeline.llm import ledger
 from pipeline.text.names import normalise

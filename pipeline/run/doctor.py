@@ -16,7 +16,7 @@ from pipeline.config import RunConfig
 from pipeline.config.models import LEAST_CONTEXT, ModelConfig
 from pipeline.corpus import jvm, manifest, readers
 from pipeline.corpus.language import english
-from pipeline.corpus.unread import in_words
+from pipeline.corpus.unreadable_files import in_words
 from pipeline.errors import DigsiteError, ProviderError, UsageError
 from pipeline.llm.base import LLM
 from pipeline.llm.routed import Routed

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.agents.environment import Environment, environment
+from pipeline.agents.environment_file import Environment, environment
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis.figures import Outside
 from pipeline.config import RunConfig

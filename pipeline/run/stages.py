@@ -15,7 +15,7 @@ from pipeline.config.runtime import Runtime
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.language import english
-from pipeline.corpus.unread import in_words
+from pipeline.corpus.unreadable_files import in_words
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.loop.episode import run_seed
 from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, targets, tool_modes

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline.agents.environment import Environment, environment
+from pipeline.agents.environment_file import Environment, environment
 from pipeline.agents.tools import FIND, PAGED_OPEN
 from pipeline.config import RunConfig
 from pipeline.config.environment_settings import EnvironmentConfig
@@ -13,7 +13,7 @@ from pipeline.config.ragshaper_settings import DistractorConfig
 from pipeline.distractors.hard_passages import laid_over
 from pipeline.errors import UsageError
 from pipeline.retrieval.open_retriever import open_retriever
-from pipeline.retrieval.overlay import IndexChanges
+from pipeline.retrieval.question_passages import IndexChanges
 from pipeline.run import prepare, read
 from pipeline.serve.retrieval_app import Overlays, Served
 from pipeline.store.journal import Journal

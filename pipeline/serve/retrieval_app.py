@@ -20,13 +20,13 @@ from pydantic import Field
 from starlette.requests import ClientDisconnect
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.agents.parse import parse as parse_arguments
 from pipeline.agents.tools import AnswerArguments
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.overlay import IndexChanges, Overlay
 from pipeline.retrieval.passage_texts import search_r1, unquoted
+from pipeline.retrieval.question_passages import IndexChanges, Overlay
 from pipeline.serve.http_server import JsonRoute
 from pipeline.types import Call, Data, Hit, Passage, ToolCall
 

@@ -8,7 +8,7 @@ import pytest
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
 from pipeline.agents.tools import LINKED, LINKED_MORE, WALK_TOOLS
 from pipeline.config.limits import AgentLimits
-from pipeline.links.offers import Related
+from pipeline.links.offered_walks import Related
 from pipeline.types import Passage, ToolCall
 from tests.shelf import Shelf, passage
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pipeline.agents import judge, proposals, readers, tools
+from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
-from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.structured import structured
 from pipeline.config.limits import AgentLimits

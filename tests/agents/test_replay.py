@@ -5,8 +5,8 @@ import asyncio
 import orjson
 import pytest
 
+from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
-from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.replay import branch, state_at
 from pipeline.agents.solver import attempt, solver

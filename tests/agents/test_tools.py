@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.agents.grading import holds, shows
 from pipeline.agents.tools import (
     ANSWER,

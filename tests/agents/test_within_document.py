@@ -10,7 +10,7 @@ import pytest
 
 from pipeline import config, prompts
 from pipeline.agents import grading
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import OPENED, SOLVER_TOOLS, shown_passages
 from pipeline.agents.within_document import find

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError

@@ -11,7 +11,7 @@ import pytest
 
 from bench import agent_data, trains_agent
 from bench.agent_data import Example
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import qa, sft
 from pipeline.store.arrow import table

@@ -11,10 +11,10 @@ from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
 from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.one_side import Sided
 from pipeline.retrieval.open_retriever import kinds, open_retriever
-from pipeline.retrieval.overlay import Overlay
 from pipeline.retrieval.passage_texts import contents
-from pipeline.retrieval.sided import Sided
+from pipeline.retrieval.question_passages import Overlay
 from pipeline.types import Passage
 from tests.encoders import Asked
 from tests.served import serving

@@ -7,7 +7,7 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.exports.views import base
 from pipeline.store.arrow import table

@@ -36,7 +36,7 @@ def written(path: Path, *, turned: bool = False) -> Manifest:
 @pytest.fixture
 def mills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Manifest:
     # Two of some 150 rows are bad: more than one in a hundred.
-    monkeypatch.setattr("pipeline.corpus.tally._BAD_SHARE", 0.1)
+    monkeypatch.setattr("pipeline.corpus.read_and_left_out._BAD_SHARE", 0.1)
     return written(tmp_path / "mills.jsonl")
 
 
@@ -221,8 +221,8 @@ PREPARE = """
 import sys
 from pathlib import Path
 from pipeline import corpus
-from pipeline.corpus import row_blocks, tally
-row_blocks.PART_ROWS, tally._BAD_SHARE = 16, 0.1
+from pipeline.corpus import row_blocks, read_and_left_out
+row_blocks.PART_ROWS, read_and_left_out._BAD_SHARE = 16, 0.1
 print(corpus.load(corpus.resolve(sys.argv[1]), Path(sys.argv[2])).fingerprint)
 """
 

@@ -8,19 +8,19 @@ import orjson
 import pytest
 
 from pipeline import config, prompts
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.context import RunContext
+from pipeline.distractors.accepted_pair import evaluate_distractors
 from pipeline.distractors.encounters import encounters
-from pipeline.distractors.evaluate import evaluate_distractors
 from pipeline.distractors.hard_passages import candidates, laid_over, overlaid
 from pipeline.distractors.navigation import Navigation
 from pipeline.distractors.writing_task import query, writing_task
 from pipeline.exports.views import synthetic
 from pipeline.llm.base import Request
 from pipeline.types import DistractorEval, Message, Outcome, Passage
+from tests.distractors.test_accepted_pair import solver
 from tests.distractors.test_blind import REAL
 from tests.distractors.test_checks import DRAFT, FILM, HOLM, MILL, TOWN
-from tests.distractors.test_evaluate import solver
 from tests.loop.test_episode import LINEAGE
 from tests.records import accepted
 from tests.scripted import ScriptedLLM

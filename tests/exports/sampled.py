@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
-from pipeline.agents.environment import Environment, environment
-from pipeline.agents.loop import Agent
+from pipeline.agents.agent import Agent
+from pipeline.agents.environment_file import Environment, environment
 from pipeline.agents.replay import branch
 from pipeline.agents.solver import attempt, solver
 from pipeline.config import RunConfig, build

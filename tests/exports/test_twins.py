@@ -7,7 +7,7 @@ import orjson
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.exports.data_set import Selection, export
 from pipeline.exports.twins import twin_record

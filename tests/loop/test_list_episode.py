@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from pipeline import config, prompts
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.errors import UsageError

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.llm.base import Request

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from pipeline import prompts
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.analysis.distractor_effect import distractors
 from pipeline.analysis.figures import figures
 from pipeline.analysis.seed_rows import SCHEMA, row
@@ -20,7 +20,7 @@ from pipeline.loop.episode import enrich, run_seed
 from pipeline.loop.policies import FIRST
 from pipeline.store.arrow import table
 from pipeline.types import Message, Record, Status
-from tests.distractors.test_evaluate import EDITION
+from tests.distractors.test_accepted_pair import EDITION
 from tests.loop.test_episode import LINEAGE, SHELF, call, seeded
 from tests.loop.test_policies import Trained, config
 from tests.scripted import ScriptedLLM

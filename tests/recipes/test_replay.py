@@ -17,7 +17,7 @@ import httpx2
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.corpus import Corpus, load, resolve
 from pipeline.exports.views.records import record

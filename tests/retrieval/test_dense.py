@@ -16,7 +16,7 @@ from pipeline.retrieval import vectors
 from pipeline.retrieval.encoder import open_encoder
 from pipeline.retrieval.engines import dense
 from pipeline.retrieval.engines.dense import DenseRetriever
-from pipeline.retrieval.overlay import Overlay
+from pipeline.retrieval.question_passages import Overlay
 from tests.encoders import needed, write
 from tests.shelf import InMemory, passage
 

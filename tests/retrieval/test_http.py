@@ -21,7 +21,7 @@ from pipeline.llm import retry
 from pipeline.retrieval import http
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.retrieval.http import HttpRetriever
-from pipeline.retrieval.overlay import Overlay
+from pipeline.retrieval.question_passages import Overlay
 from pipeline.run import prepare
 from pipeline.types import Hit
 from tests.served import serving

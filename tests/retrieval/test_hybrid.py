@@ -8,7 +8,7 @@ from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.retrieval.engines.hybrid import DEPTH, K0, HybridRetriever, fused
 from pipeline.retrieval.open_retriever import open_retriever
-from pipeline.retrieval.overlay import Overlay
+from pipeline.retrieval.question_passages import Overlay
 from pipeline.types import Hit
 from tests.encoders import Asked
 from tests.shelf import Shelf, passage

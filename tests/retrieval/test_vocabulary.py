@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
-from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, shown_passages
 from pipeline.config.limits import AuthorLimits
@@ -17,10 +17,10 @@ from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.engines.hybrid import HybridRetriever
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from pipeline.retrieval.sided import Sided
+from pipeline.retrieval.one_side import Sided
 from pipeline.retrieval.vocabulary import occur_nowhere
 from pipeline.types import Message
-from tests.agents.test_loop import ANSWER, say
+from tests.agents.test_agent import ANSWER, say
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 

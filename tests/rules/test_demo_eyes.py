@@ -26,7 +26,7 @@ from pipeline.corpus.seed_passages import quality
 from pipeline.corpus.split import side
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.distractors import checks
-from pipeline.distractors.evaluate import written
+from pipeline.distractors.accepted_pair import written
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.ledger import role
 from pipeline.loop import episode

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline import config
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.agents.grading import f1
 from pipeline.errors import UsageError
 from pipeline.exports.views import qa

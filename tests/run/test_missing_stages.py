@@ -17,7 +17,7 @@ from pipeline.run.missing_stages import Completing, complete
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import NOT_FOUND, Message, Record, Status
-from tests.distractors.test_evaluate import EDITION
+from tests.distractors.test_accepted_pair import EDITION
 from tests.loop.test_episode import LINEAGE, SHELF, Cast, call, seeded
 from tests.loop.test_unanswerable import SETS as TWINS
 from tests.loop.test_unanswerable import Playing

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.agents.tool_mode import ModeFinding
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import RunConfig, build

@@ -7,12 +7,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.corpus import jvm
 from pipeline.errors import RetrievalError, UsageError
-from pipeline.retrieval.overlay import IndexChanges
+from pipeline.retrieval.question_passages import IndexChanges
 from pipeline.run import resume
 from pipeline.serve import open_served
 from pipeline.store.files import write_json

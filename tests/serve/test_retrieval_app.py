@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
+from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
-from pipeline.agents.environment import Environment, environment
-from pipeline.agents.loop import Agent, converse
+from pipeline.agents.environment_file import Environment, environment
 from pipeline.config import RunConfig
 from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.models import ModelConfig
 from pipeline.corpus import Corpus
 from pipeline.llm.base import Completion, Finish
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from pipeline.retrieval.overlay import IndexChanges
+from pipeline.retrieval.question_passages import IndexChanges
 from pipeline.serve.retrieval_app import MOST_PASSAGES, Served, router
 from pipeline.types import Message, ToolCall, Usage
 from tests.scripted import ScriptedLLM

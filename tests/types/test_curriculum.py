@@ -4,7 +4,7 @@ import datasets
 import orjson
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.exports.data_set import Selection, export
 from pipeline.exports.views import base, qa

@@ -10,7 +10,7 @@ from pipeline import registry
 from pipeline.corpus.readers import wikiextractor
 from pipeline.corpus.readers.base import Reader, ReadLimits, Row, of_shards
 from pipeline.corpus.readers.folder import ENDINGS
-from pipeline.corpus.unread import NOTES, in_words, unread
+from pipeline.corpus.unreadable_files import NOTES, in_words, unread
 from pipeline.corpus.walking import files, shown, walked
 from pipeline.errors import CorpusError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipeline.corpus.readers import html, markdown, text
 from pipeline.corpus.readers.base import ReadBytes, Reader, ReadLimits, Row
-from pipeline.corpus.unread import in_words, unread
+from pipeline.corpus.unreadable_files import in_words, unread
 from pipeline.corpus.walking import files, shown
 from pipeline.errors import CorpusError
 

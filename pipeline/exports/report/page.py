@@ -19,7 +19,7 @@ from pipeline.analysis.seed_rows import TELLING, met
 from pipeline.analysis.traces import Item, grown, item
 from pipeline.analysis.wording_figures import WordingFigures
 from pipeline.config import RunConfig
-from pipeline.corpus.unread import in_words
+from pipeline.corpus.unreadable_files import in_words
 from pipeline.exports.report import charts
 from pipeline.exports.report.rendering import FOLDER, templates
 from pipeline.gates.benchmarks.checked import coverage

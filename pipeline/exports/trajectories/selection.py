@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.agents.grading import by_heart, holds, observations
 from pipeline.config import RunConfig
 from pipeline.config.sft_settings import SftConfig

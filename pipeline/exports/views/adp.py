@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.selection import examples, said
 from pipeline.exports.views.base import Rows, ViewOptions, provenance, shown

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 import pyarrow as pa
 
 from pipeline import registry
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.reward import standalone
 from pipeline.types import Message, PolicyMeasurement, Record, Status, curriculum

@@ -9,7 +9,7 @@ rollout meets, by passage and by name, without a model. Rollouts that are the sa
 
 import orjson
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.analysis.rollout_metrics import process, summary
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.checklist import checklist

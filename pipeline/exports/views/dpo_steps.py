@@ -6,7 +6,7 @@ turn. Only verified pairs: the chosen turn led to the right answer more often th
 from `digsite branch --method cso`.
 """
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.analysis.rollout_metrics import failure
 from pipeline.exports.branching.base import by_sample
 from pipeline.exports.branching.cso import pairs

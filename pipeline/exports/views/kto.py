@@ -5,7 +5,7 @@ one turn that calls `answer`, the prompt all before it. `label` is whether the r
 without its evidence is neither and makes no row.
 """
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.views.base import COMPLETION, PROVENANCE, Rows, ViewOptions, completion, shown
 from pipeline.store.arrow import columns

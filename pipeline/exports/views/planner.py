@@ -6,7 +6,7 @@ whose answers it names or whose answer is the title of its evidence. One hop is 
 depends on is no part of one. A question without an answer has no plan that leads to one.
 """
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories.checklist import step
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
 from pipeline.store.arrow import columns

@@ -6,7 +6,7 @@ run's own solver, then for every policy that was measured, its latest last. A qu
 pair that it was made from (`twin_of`); its last hop holds the passage that states otherwise what it asks for.
 """
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.views.base import Rows, ViewOptions, projection
 from pipeline.store.arrow import columns
 from pipeline.types import AnswerType, Assessment, OneSearch, Record, correct

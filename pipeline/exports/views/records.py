@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.analysis.rollout_metrics import RolloutMetrics, measured, process
 from pipeline.exports.views.base import Rows, ViewOptions
 from pipeline.store.arrow import arrow

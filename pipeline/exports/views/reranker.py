@@ -6,7 +6,7 @@ passage relevant, and is empty of the others. FlagEmbedding's rerankers read wha
 the view `retriever`.
 """
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.relevance import queries
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
 from pipeline.store.arrow import columns

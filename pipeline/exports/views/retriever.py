@@ -5,7 +5,7 @@ MARCO and NQ are published for it. FlagEmbedding and BEIR read files of their ow
 makes of these rows. `kind` tells whole questions, sub-questions and the solver's own searches apart.
 """
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.relevance import queries
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
 from pipeline.store.arrow import columns

@@ -8,7 +8,7 @@ Digsite's dense indexes encode it.
 
 from itertools import cycle
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.relevance import queries
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
 from pipeline.store.arrow import columns

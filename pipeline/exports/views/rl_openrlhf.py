@@ -8,7 +8,7 @@ is given with `--train.agent_func_path`. It holds no pair of answer tags, which 
 
 import orjson
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded, task
 from pipeline.exports.views.rl_trl import scorable
 from pipeline.store.arrow import columns

@@ -5,7 +5,7 @@ Rules: TRL 1.16, `trainer/grpo_trainer.py`: `prompt` as messages; every other co
 `open` and `answer` are Python functions given to the trainer; their schemas are in `environment.json`.
 """
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories.cleaning import correct
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded

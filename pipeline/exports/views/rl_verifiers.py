@@ -7,7 +7,7 @@ text, which holds all else, since other columns reach the rubric as arguments.
 
 import orjson
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.views.base import REWARDED, Rows, rewarded
 from pipeline.exports.views.rl_trl import scorable
 from pipeline.reward import standalone

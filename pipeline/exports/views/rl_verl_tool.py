@@ -9,7 +9,7 @@ these rollouts': the answer between tags is what they would have said there.
 
 import pyarrow as pa
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.views import rl_trl
 from pipeline.exports.views.base import REWARDED, RL, Rows, rewarded, task
 from pipeline.exports.views.rl_search_r1 import STOCK, TARGET, VERL, asked, index, scorable, verl

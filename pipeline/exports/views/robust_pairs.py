@@ -7,7 +7,7 @@ chosen one is the next turn, after the very same messages, of a rollout that met
 The teacher's rollouts are taken, and the solver's over the overlay; those of the policy that the data set is for too.
 """
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.distractors.encounters import contrasts
 from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, ViewOptions, preference, shown, with_system_prompt
 from pipeline.store.arrow import columns

@@ -11,7 +11,7 @@ every assistant turn wants `sft_masked` then, or `sft.thinking` as `last` or `no
 resampling: how often to show the row.
 """
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.analysis.rollout_metrics import efficiency, hit_rate, useful_steps
 from pipeline.exports.branching.base import turns
 from pipeline.exports.trajectories import chat

@@ -11,7 +11,7 @@ its thought.
 
 from typing import Any
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.branching.base import turns
 from pipeline.exports.branching.eef import spliced
 from pipeline.exports.trajectories.selection import TrainingExample, examples, said

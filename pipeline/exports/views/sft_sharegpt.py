@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.selection import TrainingExample, examples, said
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, conversations, provenance

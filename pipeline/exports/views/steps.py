@@ -9,7 +9,7 @@ pivot` has asked. `expected` are the passages of the evidence that the turn is t
 
 from difflib import SequenceMatcher
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.branching.base import progress, turns, written
 from pipeline.exports.branching.pivot import Profile, best, brought, profiles
 from pipeline.exports.trajectories import chat

@@ -6,7 +6,7 @@ corpus as it stands, which a search for its question brings up. `shown_id` is th
 trajectories show; nothing there tells them from other passages.
 """
 
-from pipeline.agents.environment import Environment
+from pipeline.agents.environment_file import Environment
 from pipeline.exports.views.base import Rows, ViewOptions, projection
 from pipeline.store.arrow import columns
 from pipeline.types import Record

@@ -7,14 +7,14 @@ It begins with the links of its passage and searches for what is missing. A seed
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipeline.agents.agent import Agent
 from pipeline.agents.calls import AgentState
-from pipeline.agents.loop import Agent
 from pipeline.agents.parse import schema_of
 from pipeline.agents.proposals import AggregateArguments
 from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.links.offers import Related, related
+from pipeline.links.offered_walks import Related, related
 from pipeline.llm.base import Tool
 from pipeline.loop.checks.recomputed import program_fault
 from pipeline.loop.solve_rates import aim

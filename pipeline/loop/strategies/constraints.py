@@ -8,13 +8,13 @@ phrase is one without a walk.
 import re
 from collections.abc import Sequence
 
+from pipeline.agents.agent import Agent
 from pipeline.agents.cited import clues, start
-from pipeline.agents.loop import Agent
 from pipeline.agents.proposals import ConstraintsArguments
 from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.links.offers import Related
+from pipeline.links.offered_walks import Related
 from pipeline.llm.base import Tool
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import aggregate, sage, walk

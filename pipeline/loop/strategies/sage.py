@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from pipeline import prompts
+from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState, LinksOf
-from pipeline.agents.loop import Agent, converse
 from pipeline.agents.tools import CHECK, GENERATOR_TOOLS, REFINER_TOOLS, REVISE, REWRITE, for_answers, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError

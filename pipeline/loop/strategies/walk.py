@@ -12,13 +12,13 @@ from typing import Any
 
 import orjson
 
+from pipeline.agents.agent import Agent
 from pipeline.agents.calls import AgentState, LinksOf
-from pipeline.agents.loop import Agent
 from pipeline.agents.proposals import ProposeArguments
 from pipeline.agents.tools import LINKED, WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.links.offers import Offer, Related, offers, related
+from pipeline.links.offered_walks import Offer, Related, offers, related
 from pipeline.llm.base import Tool
 from pipeline.llm.token_estimate import tokens
 from pipeline.loop.solve_rates import aim

@@ -12,8 +12,8 @@ from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.open_retriever import open_retriever
-from pipeline.retrieval.overlay import Overlay, ranked
 from pipeline.retrieval.passage_texts import Passages
+from pipeline.retrieval.question_passages import Overlay, ranked
 from pipeline.types import Hit, Passage
 
 K0 = 60

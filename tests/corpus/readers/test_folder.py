@@ -9,7 +9,7 @@ import pytest
 from pipeline import corpus
 from pipeline.corpus.readers import base, folder
 from pipeline.corpus.readers.base import ReadLimits
-from pipeline.corpus.unread import in_words
+from pipeline.corpus.unreadable_files import in_words
 from pipeline.errors import CorpusError
 from pipeline.links.opening import open_links
 

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline import corpus
 from pipeline.corpus.readers.base import ReadLimits
-from pipeline.corpus.unread import in_words
+from pipeline.corpus.unreadable_files import in_words
 from pipeline.errors import CorpusError
 
 FIRST = [{"title": f"Mill {n}", "text": f"The mill of Arden was number {n}, and it stood there."} for n in range(3)]

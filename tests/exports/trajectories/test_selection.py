@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.agents.environment import Environment, environment
+from pipeline.agents.environment_file import Environment, environment
 from pipeline.config import RunConfig, build
 from pipeline.exports.trajectories.selection import counts, examples, guessed, said
 from pipeline.exports.views import sft, sft_masked, sft_sharegpt

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.exports.data_set import Selection, export
 from pipeline.exports.trajectories.strict_calls import strict

@@ -1,6 +1,6 @@
 import orjson
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import dpo_steps
 from tests.forks import branched

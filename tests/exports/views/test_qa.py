@@ -1,4 +1,4 @@
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import qa
 from tests.records import accepted, below_target, world

@@ -1,6 +1,6 @@
 import pyarrow as pa
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.analysis.rollout_metrics import RolloutMetrics
 from pipeline.config import RunConfig
 from pipeline.exports.views import records

@@ -1,6 +1,6 @@
 """Tevatron's TrainDataset takes a row with `positive_passages` so: `query`, and of each passage title and text."""
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import reranker, retriever, retriever_triplets
 from tests.records import accepted, world

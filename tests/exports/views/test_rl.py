@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import base, rl_openrlhf, rl_search_r1, rl_trl, rl_verifiers, rl_verl_tool
 from pipeline.reward import reward

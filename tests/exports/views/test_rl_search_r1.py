@@ -5,7 +5,7 @@ import string
 
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import rl_search_r1 as view
 from tests.records import accepted

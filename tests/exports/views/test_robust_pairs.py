@@ -1,6 +1,6 @@
 import orjson
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import robust_pairs
 from tests.records import accepted, world

@@ -1,7 +1,7 @@
 import orjson
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.trajectories.cleaning import is_trainable
 from pipeline.exports.views import sft

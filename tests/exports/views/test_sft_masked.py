@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import orjson
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import sft_masked
 from tests.forks import branched

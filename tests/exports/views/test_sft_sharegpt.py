@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import sft
 from pipeline.exports.views import sft_sharegpt as view

@@ -3,7 +3,7 @@ from difflib import SequenceMatcher
 import orjson
 import pytest
 
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import steps
 from tests.forks import branched

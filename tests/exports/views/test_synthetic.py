@@ -1,4 +1,4 @@
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import synthetic
 from tests.records import accepted

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.agents.environment import Environment, environment
+from pipeline.agents.environment_file import Environment, environment
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import build
 from pipeline.config.models import ToolMode

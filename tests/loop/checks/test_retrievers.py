@@ -116,7 +116,7 @@ def test_it_is_a_column_of_the_views_and_a_figure_of_card_and_report(context: Ru
     import polars as pl
     import pyarrow as pa
 
-    from pipeline.agents.environment import environment
+    from pipeline.agents.environment_file import environment
 
     record, _ = run(context, proposal())
     rows = list(records.rows(record, environment(context.config)))

@@ -11,7 +11,7 @@ import pytest
 
 import pipeline
 from pipeline import config, corpus, registry
-from pipeline.agents.environment import environment
+from pipeline.agents.environment_file import environment
 from pipeline.agents.grading import observations
 from pipeline.agents.reasoning import Reasoning, reasoning
 from pipeline.config.gates import GateConfig

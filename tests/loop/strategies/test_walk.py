@@ -13,7 +13,7 @@ from pipeline import config, corpus, prompts
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
-from pipeline.links.offers import offers
+from pipeline.links.offered_walks import offers
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
 from pipeline.retrieval.engines.bm25 import Bm25Retriever

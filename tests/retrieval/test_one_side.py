@@ -5,7 +5,7 @@ import pytest
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from pipeline.retrieval.sided import Sided
+from pipeline.retrieval.one_side import Sided
 
 
 @pytest.mark.parametrize("of", ["train", "eval"])

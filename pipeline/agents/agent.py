@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
+from pipeline.agents.context_trimming import cut, supersede
 from pipeline.agents.parse import MOST_BYTES
-from pipeline.agents.room import cut, supersede
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import LLM, Finish, Request
 from pipeline.llm.text_tools import example

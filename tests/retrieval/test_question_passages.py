@@ -13,7 +13,7 @@ from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.open_retriever import kinds, open_retriever
-from pipeline.retrieval.overlay import IndexChanges, Overlay
+from pipeline.retrieval.question_passages import IndexChanges, Overlay
 from pipeline.types import Distractor, Passage
 from pipeline.types.distractor import Kind
 from tests.encoders import Asked

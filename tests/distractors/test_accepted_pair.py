@@ -11,7 +11,7 @@ import pytest
 
 from pipeline import config, prompts
 from pipeline.context import RunContext
-from pipeline.distractors.evaluate import completed, evaluate_distractors
+from pipeline.distractors.accepted_pair import completed, evaluate_distractors
 from pipeline.llm.base import Request
 from pipeline.types import DistractorEval, Draft, Message, Usage, sha256
 from pipeline.types.distractor import Kind

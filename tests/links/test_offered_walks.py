@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.links.ends import ends
-from pipeline.links.offers import offers, related
+from pipeline.links.answer_candidates import ends
+from pipeline.links.offered_walks import offers, related
 from pipeline.links.stored import StoredLinks
 from pipeline.links.walks import Walks
 from pipeline.retrieval.open_retriever import open_retriever

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
-from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, shown_passages
 from pipeline.config.limits import AuthorLimits
@@ -18,7 +18,7 @@ from pipeline.config.sampling import Sampling
 from pipeline.llm.base import Request
 from pipeline.llm.token_estimate import size
 from pipeline.types import Message, Stop, Trajectory
-from tests.agents.test_loop import ANSWER, say
+from tests.agents.test_agent import ANSWER, say
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 

@@ -15,7 +15,7 @@ from typing import cast, get_args
 import numpy as np
 
 from pipeline.links import tokens
-from pipeline.links.ends import End
+from pipeline.links.answer_candidates import End
 from pipeline.links.stored import StoredLinks
 from pipeline.links.walks import Kind, Walk, Walks
 from pipeline.retrieval.base import Retriever

@@ -6,8 +6,8 @@ from typing import Any, Literal
 import orjson
 import pytest
 
+from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
-from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import OPENED, SOLVER_TOOLS, AnswerArguments
 from pipeline.config.limits import AgentLimits
