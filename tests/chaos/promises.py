@@ -103,7 +103,7 @@ PROMISES = (
     ),
     _promise(
         "F14",
-        "Of commands that start on one run at once, one proceeds and the others are refused within a second",
+        "Of commands that start on one run at once, one proceeds and the others are refused at once",
         "chaos/test_together.py",
         "cli/test_process.py::test_a_second_process_is_refused_before_it_reads_the_corpus",
         "store/test_lock.py",
