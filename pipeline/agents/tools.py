@@ -60,7 +60,7 @@ class FindArguments(OpenArguments):
 
 class LinksArguments(Data):
     passage_id: str = Field(description="The id of a passage that was shown.")
-    phrase: str = Field("", description="One of its phrases that were listed, to see more of what else holds it.")
+    phrase: str = Field("", description="Empty, or one of the phrases that were listed: shows more of what holds it.")
 
 
 class AnswerArguments(Data):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 
-from pipeline.agents.cited import Evidence, clues, linked, start
+from pipeline.agents.cited import Evidence, clues, linked, listed, start
 from pipeline.agents.naming import mentions
 from pipeline.corpus.language import before_things, common_words, language_of
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
@@ -24,8 +24,16 @@ _OPENING = frozenset(
 
 async def broken_chain(case: Case) -> Found | None:
     hops = broken(case.draft, case.evidence, case.linked)
-    told = [f"neither the title nor the quote names '{case.draft.hops[number - 1].answer}'" for number in hops]
-    return Found("; ".join(told), hops) if hops else None
+    return Found("; ".join(_told(case.draft, number) for number in hops), hops) if hops else None
+
+
+def _told(draft: Draft, number: int) -> str:
+    if draft.program and start(draft, number) == number:
+        title = untagged(draft.hops[number].title)
+        return (
+            f"nothing leads to '{title}': neither question nor an earlier list names it, nor it what a hop before gives"
+        )
+    return f"neither the title nor the quote names '{draft.hops[number - 1].answer}'"
 
 
 def broken(draft: Draft, evidence: Evidence, but: Collection[int] = ()) -> tuple[int, ...]:
@@ -86,18 +94,15 @@ def _starts(draft: Draft, index: int) -> bool:
     hop = draft.hops[index]
     if draft.ordered or draft.decided and mentions(draft.question, untagged(hop.title).split(", ")[0]):
         return True
-    if draft.program is None:
-        return False
-    told, joined, values = f"{hop.title} | {hop.quote}", draft.program.link, {one.hop for one in draft.program.values}
-    before = [one for n, one in enumerate(draft.hops[:index]) if n not in values]
-    if any(mentions(one.quote, untagged(hop.title)) for one in before):  # of a list
-        return True
+    if draft.program is None or listed(draft, index):
+        return draft.program is not None
     if start(draft, index) != index:
         return False
+    told, joined, values = f"{hop.title} | {hop.quote}", draft.program.link, {one.hop for one in draft.program.values}
+    answers = [one.answer for n, one in enumerate(draft.hops[:index]) if n not in values]
     if joined:
-        sources = (draft.question, *(one.answer for one in before))
-        return mentions(told, joined) and any(mentions(source, joined) for source in sources)
-    return any(mentions(told, one.answer) for one in before)
+        return mentions(told, joined) and any(mentions(source, joined) for source in (draft.question, *answers))
+    return any(mentions(told, answer) for answer in answers)
 
 
 def _meets(draft: Draft, index: int, evidence: Evidence) -> bool:

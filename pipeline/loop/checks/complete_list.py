@@ -85,7 +85,7 @@ def _as_list(draft: Draft) -> Draft:
     for one in program.values:
         chain = range(cited.start(draft, one.hop), one.hop + 1)
         led = [number + 1 for number in chain[:-1] if normalise(draft.hops[number].answer) == normalise(program.link)]
-        hop = draft.hops[[*chain[:1], *led][-1]]
+        hop = draft.hops[one.hop if cited.listed(draft, one.hop) else [*chain[:1], *led][-1]]
         named = one.value if program.operation == "count" and not program.condition else one.name
         name, *others = dict.fromkeys(filter(None, (named, untagged(hop.title), hop.title)))
         own = {field: getattr(hop, field) for field in ("passage_id", "title", "quote", "passage_sha256")}

@@ -136,7 +136,7 @@ def opened(draft: Draft, number: int) -> str:
     for name in sorted(filter(None, kinds), key=len, reverse=True):
         if not contains(draft.question, name):
             kind = kinds[name].replace("\\", "")
-            text = re.sub(whole(name) + _TAG, kind, text, flags=re.IGNORECASE)
+            text = re.sub(rf"(?:{re.escape(kind)}\s+)?{whole(name)}{_TAG}", kind, text, flags=re.IGNORECASE)
     return _GAPS.sub(GAP, _WORD.sub(lambda found: GAP if normalise(found[0]) in hidden else found[0], text)).strip()
 
 

@@ -185,6 +185,7 @@ def test_what_only_the_hops_before_give_is_named_by_its_kind_or_left_open() -> N
     [
         ("Ada", "", "Who adapted the novel of Ada in Canada?", "Who adapted the novel of … in Canada?"),
         ("The Keeper (1997 film)", "", "Who wrote the film of 1997, The Keeper?", "Who wrote the film of 1997, …?"),
+        ("Holm", "malady", "How many with the malady Holm recover?", "How many with the malady recover?"),
         ("Holm", "malady", "How many with Holm (H1) or Holm's fever?", "How many with malady or malady fever?"),
         ("Holm fever (HF)", "", "What cures HF?", "What cures …?"),
         ("Rise and Fall", "play", "Who wrote Rise and Fall and sang?", "Who wrote play and sang?"),

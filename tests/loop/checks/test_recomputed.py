@@ -139,6 +139,7 @@ def test_a_thing_that_nothing_joins_breaks_the_fan() -> None:
     assert draft
     found = asyncio.run(audit(draft, 2, Shelf(POSTER, BAY, stray, TIDE), 1))
     assert [(one.check, one.hops) for one in found if one.fatal] == [("broken_chain", (2,))]
+    assert "nothing leads to 'Sea Fog'" in next(one.detail for one in found if one.fatal)
 
 
 def test_what_an_earlier_hop_lists_may_start_a_chain() -> None:
@@ -163,6 +164,13 @@ def test_what_an_earlier_hop_lists_may_start_a_chain() -> None:
         return [one.check for one in asyncio.run(audit(draft, 2, Shelf(listed, *films), 1)) if one.fatal]
 
     assert fatal(shelf) == []
+    shown = {p.shown_id: p for p in (shelf, *films)}
+    nameless = program | {"values": [one | {"name": ""} for one in program["values"]]}
+    lists = tree | {"program": nameless, "hops": [hops[0] | {"answer": "Lantern Bay and Sea Fog"}, *hops[1:]]}
+    draft = to_draft(orjson.dumps(lists).decode(), AgentState(passages=shown), AggregateArguments)
+    assert draft
+    asked = reader(*((film.title, film) for film in films))
+    assert asyncio.run(complete_list(draft, 2, context(asked, Shelf(*shown.values())))).findings == ()
     hops[0] = first | {"quote": "It holds what Ada Holm made: Lantern Bay"}
     assert fatal(shelf) == ["broken_chain"]
 

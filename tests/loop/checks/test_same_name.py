@@ -50,6 +50,8 @@ def broken(draft: Draft, second: Passage) -> bool:
         ("Ada Holm", "Ada Holm came. In 1992 Holm won.", "In 1992 Holm won.", False),
         ("Ada Maria Holm", "Ada Maria Holm came. In 1992 Maria Holm won.", "In 1992 Maria Holm won.", False),
         ("Ada Holm", "Ada Holm came. In 1992 Maria Holm won.", "In 1992 Maria Holm won.", True),
+        ("guillotines", "The guillotine was first used in 1792.", "The guillotine was first used in 1792.", False),
+        ("Walls", "The Wall was first seen in 1792.", "The Wall was first seen in 1792.", True),
         ("Bank of Vessby", "The Bank of Vessby rose. In 1992 the town of Vessby won.",
          "In 1992 the town of Vessby won.", True),
     ],
