@@ -5,11 +5,17 @@ from typing import Any
 import httpx2
 import pytest
 
-from bench import endpoint, guesser, recheck
+from bench import endpoint, guesser, recheck, weak_reader
 from bench.common import interval, table
 from bench.endpoint import simulated, told
-from pipeline.types import Record
+from pipeline.config import build
+from pipeline.context import RunContext
+from pipeline.llm.base import Request
+from pipeline.types import AnswerType, Distractor, DistractorCheck, DistractorEval, Draft, Hop, Record
 from tests import records
+from tests.loop.test_episode import LINEAGE
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
 
 GOOD = records.accepted()
 WORLD = records.world(0)
@@ -88,3 +94,25 @@ def test_a_simulated_endpoint_meets_its_fate() -> None:
 def test_the_rate_is_that_of_the_middle_of_a_job() -> None:
     start, middle, end = [0.0, 50.0], [50 + n / 4 for n in range(1, 17)], [100.0, 200.0]
     assert endpoint.rate([*end, *middle, *start]) == pytest.approx(4.0)
+
+
+async def test_a_weak_reader_is_asked_without_and_with_what_misleads_it() -> None:
+    fog = passage("fog", "Sea Fog", "Sea Fog came out in 1934.")
+    shelf = Shelf(fog, *(passage(f"n{n}", f"Sea {n}", f"Sea {n} came out in {1900 + n}.") for n in range(6)))
+    hop = Hop(
+        sub_question="", answer="1934", passage_id=fog.id, passage_sha256=fog.sha256, title=fog.title, quote=fog.text
+    )
+    draft = Draft(question="When did Sea Fog come out?", answer="1934", answer_type=AnswerType.DATE, hops=(hop,))
+    lie = Distractor(
+        kind="doppelganger", title="Sea Fog: Fog", text="Sea Fog came out in 1951. Fog!", hop=0, claim="1951", mark="",
+        source_id=fog.id, source_sha256=fog.sha256, checks=(DistractorCheck(name="marked", passed=True),),
+    )  # fmt: skip
+    last = GOOD.rounds[-1].model_copy(update={"draft": draft})
+    record = GOOD.model_copy(update={"rounds": (last,), "distractor_eval": DistractorEval(distractors=(lie,))})
+
+    def believes_the_first(request: Request) -> str:
+        return request.messages[-1].content.split("[1] ")[1].split("[2] ")[0]
+
+    context = RunContext(build(values={"retrieval": {"k": 3}}), ScriptedLLM(believes_the_first), shelf, LINEAGE)
+    assert await weak_reader.read(record, context) == (True, False)
+    assert await weak_reader.read(GOOD, context) is None, "of several steps"
