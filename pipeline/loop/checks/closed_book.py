@@ -64,11 +64,12 @@ async def contested(draft: Draft, recalled: Probe, context: RunContext) -> Check
     asked = context.prompt(
         "contested/weigh", question=draft.question, answer=draft.answer, quote=quote, other_answer=other
     )
-    defended, model, usage = await readers.weigh(asked, context)
-    probe = Probe(check="contested", model=model, answers=(other,), right=int(defended), usage=usage)
+    weighed, model, usage = await readers.read(asked, readers.CHECK, readers.CheckOutput, context)
+    probe = Probe(check="contested", model=model, answers=(other,), right=int(weighed.fits), usage=usage)
     detail = f"from memory '{other}' is answered, which a general source may bear out; the question names no source"
+    detail += f"; a reader says: {' '.join(weighed.reason.split())}" if weighed.reason.strip() else ""
     found = Found(detail, (len(draft.hops) - 1,)).finding("contested", Cause.AMBIGUOUS)
-    return CheckResult(probes=(probe,), findings=(found,) if defended else ())
+    return CheckResult(probes=(probe,), findings=(found,) if weighed.fits else ())
 
 
 def _remembered(draft: Draft, recalled: Probe) -> str:
@@ -86,9 +87,10 @@ def told(probe: Probe) -> str:
 
 FURTHER = {
     "contested": Meaning(
-        "From memory another answer is given, which a general source may support; no source or date is named.",
-        "Name the kind of source or the year in the question, once, in no word of the last quote, or ask for "
-        "another fact.",
+        "From memory another answer is given, which a general source may support, of the same thing or of another that "
+        "fits; no source or date is named.",
+        "Where another thing fits the question, say what rules it out. Else name the kind of source or the year in the "
+        "question, once, in no word of the last quote, or ask for another fact.",
         told,
     )
 }

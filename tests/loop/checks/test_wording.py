@@ -92,7 +92,8 @@ def memory(answers: list[str], *, defended: bool) -> ScriptedLLM:
         role = request.output.name if request.output else ""
         if role == "verdict":
             return '{"correct": false}'
-        return orjson.dumps({"fits": defended} if role == "weigh" else {"answer": next(said)}).decode()
+        weighed = {"reason": "A second\nbridge of that name.", "fits": defended}
+        return orjson.dumps(weighed if role == "weigh" else {"answer": next(said)}).decode()
 
     return ScriptedLLM(say)
 
@@ -109,7 +110,8 @@ async def test_what_memory_agrees_on_instead_is_sent_back_where_a_source_may_bea
     if defended:
         back = feedback_from_audit(DRAFT, answer.findings)
         assert (back.label, back.hops) == (Label.UNSOUND, (2,))
-        assert "Name the kind of source or the year in the question, once, in no word of the last quote" in back.message
+        assert "; a reader says: A second bridge of that name." in back.message
+        assert "name the kind of source or the year in the question, once, in no word of the last quote" in back.message
 
 
 @pytest.mark.parametrize(
