@@ -15,7 +15,6 @@ from typing import NamedTuple
 from bench.common import dug, interval, share
 from pipeline.cli.options import model as named
 from pipeline.config.roles import Models
-from pipeline.config.sampling import Sampling
 from pipeline.context import RunContext
 from pipeline.distractors.hard_passages import overlaid
 from pipeline.llm.base import Request
@@ -55,8 +54,8 @@ async def _right(draft: Draft, passages: Sequence[Passage], context: RunContext)
     """Is it the answer, or a sentence that gives it?"""
     told = "\n\n".join(f"[{n}] {p.title}\n{p.text[:ROOM]}" for n, p in enumerate(passages, 1))
     messages = Message(role="system", content=ASKED), Message(role="user", content=f"{told}\n\n{draft.question}")
-    model = context.config.models.of("reader").model
-    said = await context.llm.complete(Request(model=model, messages=messages, sampling=Sampling(temperature=0)))
+    model = context.config.models.of("reader")
+    said = await context.llm.complete(Request(model=model.model, messages=messages, sampling=model.sampling))
     answer, golds = said.message.content.strip().rstrip("."), [draft.answer, *draft.answer_aliases]
     return equal(answer, golds) or any(contains(answer, gold) for gold in golds)
 
@@ -69,7 +68,7 @@ def main() -> None:
     arguments.add_argument("--out", type=Path, default=Path("outputs"))
     given = arguments.parse_args()
     run = dug(given.run, given.out)
-    small = {"context": 8192, "sampling": {"max_tokens": 64}, "limits": {"concurrency": 1}}
+    small = {"context": 8192, "sampling": {"max_tokens": 64, "temperature": 0}, "limits": {"concurrency": 1}}
     models = Models.model_validate({"reader": {**named(given.model), **small}})
     config = run.config.model_copy(update={"models": models}).with_how(out=given.out)
     context = prepare.context(config, prepare.corpus(config))

@@ -27,16 +27,15 @@ def linked(draft: Draft, number: int) -> bool:
     """Is a hop about the answer of the hop before: does its title or its quote name it? "Hessian (soldiers)" is a title
     of the Hessians, and guillotines are what a passage on "the guillotine" is about."""
     hop, before = draft.hops[number], untagged(draft.hops[number - 1].answer)
-    titles = [f"{title}{ending}" for ending in ("", "s") if (title := untagged(hop.title))]
-    forms = {before, f"{before}s", before.removesuffix("s")} if before.islower() else {before}
-    told = f"{hop.title} | {hop.quote}"
-    return any(mentions(told, form) for form in forms if form) or any(contains(before, title) for title in titles)
+    told, title = f"{hop.title} | {hop.quote}", untagged(hop.title)
+    forms = (before, f"{before}s", before.removesuffix("s")) if before.islower() else (before,)
+    titles = (title, f"{title}s") if title else ()
+    return any(mentions(told, form) for form in forms) or any(contains(before, one) for one in titles)
 
 
 def listed(draft: Draft, number: int) -> bool:
     """Does an earlier hop, no value of the program, quote a list that names what this hop's passage is about?"""
-    values = {one.hop for one in draft.program.values} if draft.program else set()
-    thing = untagged(draft.hops[number].title)
+    values, thing = closing(draft), untagged(draft.hops[number].title)
     return any(mentions(hop.quote, thing) for n, hop in enumerate(draft.hops[:number]) if n not in values)
 
 

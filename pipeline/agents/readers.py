@@ -110,8 +110,8 @@ async def check_alternative(
     """Do the passages state of this answer all that the question asks for? The known answer is not in the prompt."""
     given = list(map(shown, passages))
     asked = context.prompt("rival/weigh", question=question, answer=answer, passages=given)
-    fits, _, usage = await weigh(asked, context)
-    return fits, usage
+    weighed, _, usage = await weigh(asked, context)
+    return weighed.fits, usage
 
 
 async def absent(
@@ -174,10 +174,9 @@ async def _once(
     return cast(T, said[asked]), usage
 
 
-async def weigh(messages: tuple[Message, ...], context: RunContext) -> tuple[bool, str, Usage]:
-    """Does a reader say that what it is asked about is so? And who read."""
-    output, model, usage = await read(messages, CHECK, CheckOutput, context)
-    return output.fits, model, usage
+async def weigh(messages: tuple[Message, ...], context: RunContext) -> tuple[CheckOutput, str, Usage]:
+    """Does a reader say that what it is asked about is so, and why? And who read."""
+    return await read(messages, CHECK, CheckOutput, context)
 
 
 async def _cited(

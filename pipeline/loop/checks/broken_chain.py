@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 
-from pipeline.agents.cited import Evidence, clues, linked, listed, start
+from pipeline.agents.cited import Evidence, closing, clues, linked, listed, start
 from pipeline.agents.naming import mentions
 from pipeline.corpus.language import before_things, common_words, language_of
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
@@ -30,9 +30,7 @@ async def broken_chain(case: Case) -> Found | None:
 def _told(draft: Draft, number: int) -> str:
     if draft.program and start(draft, number) == number:
         title = untagged(draft.hops[number].title)
-        return (
-            f"nothing leads to '{title}': neither question nor an earlier list names it, nor it what a hop before gives"
-        )
+        return f"nothing leads to '{title}': the question does not name it, and no hop before lists it or leads there"
     return f"neither the title nor the quote names '{draft.hops[number - 1].answer}'"
 
 
@@ -94,12 +92,14 @@ def _starts(draft: Draft, index: int) -> bool:
     hop = draft.hops[index]
     if draft.ordered or draft.decided and mentions(draft.question, untagged(hop.title).split(", ")[0]):
         return True
-    if draft.program is None or listed(draft, index):
-        return draft.program is not None
+    if draft.program is None:
+        return False
+    if listed(draft, index):
+        return True
     if start(draft, index) != index:
         return False
-    told, joined, values = f"{hop.title} | {hop.quote}", draft.program.link, {one.hop for one in draft.program.values}
-    answers = [one.answer for n, one in enumerate(draft.hops[:index]) if n not in values]
+    told, joined = f"{hop.title} | {hop.quote}", draft.program.link
+    answers = [one.answer for n, one in enumerate(draft.hops[:index]) if n not in closing(draft)]
     if joined:
         return mentions(told, joined) and any(mentions(source, joined) for source in (draft.question, *answers))
     return any(mentions(told, answer) for answer in answers)

@@ -64,7 +64,7 @@ async def contested(draft: Draft, recalled: Probe, context: RunContext) -> Check
     asked = context.prompt(
         "contested/weigh", question=draft.question, answer=draft.answer, quote=quote, other_answer=other
     )
-    weighed, model, usage = await readers.read(asked, readers.CHECK, readers.CheckOutput, context)
+    weighed, model, usage = await readers.weigh(asked, context)
     probe = Probe(check="contested", model=model, answers=(other,), right=int(weighed.fits), usage=usage)
     detail = f"from memory '{other}' is answered, which a general source may bear out; the question names no source"
     detail += f"; a reader says: {' '.join(weighed.reason.split())}" if weighed.reason.strip() else ""

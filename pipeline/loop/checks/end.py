@@ -209,7 +209,7 @@ def _leading(draft: Draft, homes: set[str], found: Sequence[Passage]) -> str:
     held = {passage.id: {*terms(f"{passage.title} {passage.text}")} for passage in found}
     others = [said for key, said in held.items() if key not in homes]
     own = {word for key in homes & {*held} for word in held[key]}
-    plain = FILLERS | common_words(language_of(draft.question)) | {"s", "his", "him", "where", "when", "what"}
+    plain = FILLERS | common_words(language_of(draft.question)) | {"s", "him", "where", "when", "what"}
     shared = [word for word in dict.fromkeys(terms(draft.question)) if word in own - plain]
     telling = [word for word in shared if 2 * sum(word in one for one in others) <= len(others)]
     return f"; of the question's words that passage holds {', '.join(telling)}" if telling else ""

@@ -28,9 +28,11 @@ async def same_name(draft: Draft, target: int, context: RunContext) -> CheckResu
             passage=shown(passage),
             quote=draft.hops[number].quote,
         )
-        fits, model, usage = await readers.weigh(asked, context)
-        said = "yes" if fits else "no"
-        probe = Probe(check="same_name", model=model, answers=(said,), right=int(fits), hops=(number,), usage=usage)
+        weighed, model, usage = await readers.weigh(asked, context)
+        said = "yes" if weighed.fits else "no"
+        probe = Probe(
+            check="same_name", model=model, answers=(said,), right=int(weighed.fits), hops=(number,), usage=usage
+        )
         probes.append(probe)
     return CheckResult(probes=tuple(probes))
 
