@@ -1,4 +1,5 @@
-"""What a small model does with tools in each mode: `python -m bench.small_models RUN gguf:FILE [--turns N]`.
+"""What a small model does with tools in each mode: `python -m bench.small_models RUN MODEL [--turns N]`, where MODEL is
+`gguf:FILE`, or `openai:NAME` with `--base-url`.
 
 The questions are those of a run and the model is its solver, in each mode until it has taken so many turns. A turn is
 valid if its first call could be carried out. Of the searches: is the query new in its conversation, and does it share a
@@ -92,6 +93,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("run")
     arguments.add_argument("model")
+    arguments.add_argument("--base-url")
     arguments.add_argument("--modes", nargs="+", default=get_args(ToolMode), choices=get_args(ToolMode))
     arguments.add_argument("--turns", type=int, default=60)
     arguments.add_argument("--passages", type=int, default=2)
@@ -100,7 +102,8 @@ def main() -> None:
     run = dug(given.run, given.out)
     drafts = [record.draft for record in run.accepted if record.draft]
     small = {"context": 4096, "sampling": {"max_tokens": 128}, "limits": {"concurrency": 1}}
-    models = Models.model_validate({"solver": {**named(given.model), **small}})
+    served = {"base_url": given.base_url} if given.base_url else {}
+    models = Models.model_validate({"solver": {**named(given.model), **small, **served}})
     retrieval = run.config.retrieval.model_copy(update={"k": given.passages})
     limits = run.config.solver.model_copy(update={"searches": 4, "turns": 6})
     config = run.config.model_copy(update={"models": models, "retrieval": retrieval, "solver": limits})

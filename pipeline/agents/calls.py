@@ -197,9 +197,10 @@ def _linked(links: LinksOf, state: AgentState, call: ToolCall) -> str:
         raise FormatError(f"No passage '{asked[:40]}' was shown.")
     found = links(state.passages[asked], LINKED_MORE if phrase else LINKED)
     if phrase:
+        listed = ", ".join(f"'{one.phrase}'" for one in found) or "none"
         found = [one for one in found if words(one.phrase) == words(phrase)]
         if not found:
-            raise FormatError(f"'{phrase[:40]}' is none of the phrases that `links` lists of '{asked}'.")
+            raise FormatError(f"'{phrase[:40]}' is no phrase that `links` lists of '{asked}'; it lists: {listed}.")
         asked = f"{asked} {found[0].phrase}"
     passages = list(dict.fromkeys(passage for one in found for passage in one.passages))
     _note(state, call.id, "links", asked, passages)

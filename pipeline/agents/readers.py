@@ -81,12 +81,15 @@ async def oracle(question: str, passages: Sequence[Passage], context: RunContext
     return await _cited(messages, passages, context, sample)
 
 
-async def about_the_living(passages: Sequence[Passage], claim: str, context: RunContext) -> tuple[bool, str, Usage]:
-    """Is the last passage, or its claim, about someone who may be alive? With the reader's reason.
+async def about_the_living(
+    question: str, passages: Sequence[Passage], claim: str, context: RunContext
+) -> tuple[bool, str, Usage]:
+    """Is the last passage, or its claim as an answer to the question, about someone who may be alive? With the reader's
+    reason.
 
     Raises FormatError where the reader says nothing readable.
     """
-    messages = context.prompt("living/weigh", passages=list(map(shown, passages)), claim=claim)
+    messages = context.prompt("living/weigh", question=question, passages=list(map(shown, passages)), claim=claim)
     output, _, usage = await read(messages, CHECK, CheckOutput, context)
     return output.fits, " ".join(output.reason.split()), usage
 

@@ -39,8 +39,8 @@ class DistractorConfig(Data):
     """Which hops a distractor may answer wrongly: the `last` only, or `any`, an earlier one where the last leaves
     room."""
     rank: Literal["among", "above"] = "among"
-    """Where a search for the hop must rank a distractor: `among` its k passages, or `above` the hop's evidence. A
-    passage of the corpus is lifted there."""
+    """Where a search for the hop has a distractor: `among` its k passages, where what was written stands by its own
+    words and a passage of the corpus is lifted, or `above` the hop's evidence, where each is lifted."""
     keep_original: bool = Field(False, exclude_if=lambda keep: not keep)
     """Whether the passage that an `altered` one was made from stays in the index of that question beside it."""
     policies: bool = Field(False, exclude_if=lambda measured: not measured)

@@ -16,6 +16,7 @@ from pipeline.agents.readers import about_the_living, check_alternative, oracle
 from pipeline.agents.structured import structured
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
+from pipeline.corpus.language import common_words, language_of
 from pipeline.distractors.entities import is_person, may_live
 from pipeline.distractors.hard_passages import laid_over, overlaid
 from pipeline.distractors.writing_task import is_name, living, opening, query, right_answers, subject
@@ -137,9 +138,9 @@ async def no_living_person(d: Distractor, case: DistractorChecks) -> str:
     if source is None or not case.understands:
         return await _by_rules(d, case)
     known = await opening(d.claim, case.context.retriever) if is_name(d.claim) else None
-    told = [*filter(None, (known, source)), d.passage]
+    told = dict.fromkeys(filter(None, (known, source, d.passage)))
     try:
-        alive, reason, usage = await about_the_living(told, d.claim, case.context)
+        alive, reason, usage = await about_the_living(query(case.draft, d.target), [*told], d.claim, case.context)
     except FormatError as error:
         return f"the reader gave nothing readable ({error})"
     case.reader += usage
@@ -184,17 +185,15 @@ def _triples(text: str) -> set[tuple[str, ...]]:
 
 
 async def reachable(d: Distractor, case: DistractorChecks) -> str:
-    """The hop's own query brings it among the k passages of a search; above the evidence, where the run asks for it."""
+    """The hop's own query brings it among the k passages of a search."""
     asked, k = query(case.draft, d.hop), case.context.config.retrieval.k
-    settings = case.context.config.distractors
-    hits = await overlaid(case.context.retriever, case.draft, [d], settings).search(asked, k)
-    places = {hit.passage.id: place for place, hit in enumerate(hits, 1)}
-    lacking = ", ".join(dict.fromkeys(word for word in words(asked) if word not in words(f"{d.title} {d.text}")))
-    advice = f"; words of the query that it does not have: {lacking}" if lacking else "; it may be too long"
-    if d.id not in places:
-        return f"not among the {k} best for the hop's query{advice}"
-    above = settings.rank == "among" or places[d.id] < places.get(case.evidence(d), k + 1)
-    return "" if above else f"{places[d.id]} in the hits of the hop's query, below the evidence{advice}"
+    hits = await overlaid(case.context.retriever, case.draft, [d], case.context.config.distractors).search(asked, k)
+    if d.id in {hit.passage.id for hit in hits}:
+        return ""
+    plain = common_words(language_of(asked))
+    lacking = [word for word in words(asked) if word not in words(f"{d.title} {d.text}") and word not in plain]
+    advice = f"words of the query that it does not have: {', '.join(dict.fromkeys(lacking))}"
+    return f"not among the {k} best for the hop's query; {advice if lacking else 'it may be too long'}"
 
 
 async def untrue(d: Distractor, case: DistractorChecks) -> str:
@@ -225,7 +224,8 @@ async def readable(d: Distractor, case: DistractorChecks) -> str:
     """A reader with the evidence and the distractor in hand still answers right."""
     gold = await cited.passages(case.draft, case.context.retriever)
     try:
-        reading = await oracle(case.draft.question, [d.passage, *gold], case.context)
+        passages = sorted([d.passage, *gold], key=lambda passage: passage.id)
+        reading = await oracle(case.draft.question, passages, case.context)
         case.reader += reading.usage
         graded = await grade(case.draft, reading.answer, case.context)
     except FormatError as error:

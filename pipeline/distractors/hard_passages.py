@@ -62,7 +62,8 @@ def laid_over(
     deep = [one for one in distractors if one.source_id not in evidence]
     hidden = set() if settings.keep_original else {one.source_id for one in deep if not one.unaltered}
     changes = IndexChanges(
-        lifted=frozenset(one.id for one in deep),
+        # What was written stands where its words bring it; but words that would bring it first are too many to be read.
+        lifted=frozenset(one.id for one in (distractors if settings.rank == "above" else deep)),
         hidden=frozenset(hidden),
         kept=frozenset(evidence),
         above=settings.rank == "above",

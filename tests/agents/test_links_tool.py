@@ -55,5 +55,6 @@ def test_an_author_may_ask_for_more_of_what_holds_a_phrase(phrase: str) -> None:
 
 def test_a_phrase_that_links_nothing_is_named_as_a_mistake() -> None:
     ((said, fits),), state = looked({"passage_id": START.shown_id, "phrase": "Vessby"})
-    assert said == f"Error: 'Vessby' is none of the phrases that `links` lists of '{START.shown_id}'."
+    listed = "it lists: 'Ada Holm', 'the Tarn'."
+    assert said == f"Error: 'Vessby' is no phrase that `links` lists of '{START.shown_id}'; {listed}"
     assert (fits, state.calls) == (False, [])

@@ -7,8 +7,11 @@ import orjson
 import pytest
 
 from pipeline import config, prompts
+from pipeline.config.ragshaper_settings import DistractorConfig
 from pipeline.context import RunContext
 from pipeline.distractors.checks import CHECKS, DistractorChecks, differs, similarity
+from pipeline.distractors.hard_passages import overlaid
+from pipeline.distractors.writing_task import query
 from pipeline.llm.base import Request
 from pipeline.types import AnswerType, Distractor, Draft, Message
 from pipeline.types.distractor import Kind
@@ -231,15 +234,15 @@ def test_only_where_outright_ones_are_asked_for_may_the_mark_be_missing() -> Non
     assert checked_with(flat, "distractors.outright=true").used
 
 
-def test_it_may_have_to_rank_above_the_evidence() -> None:
+@pytest.mark.parametrize("rank", ["among", "above"])
+def test_only_by_the_setting_is_what_was_written_lifted_above_the_evidence(rank: str) -> None:
     low = sound(Kind.DOPPELGANGER).model_copy(
         update={"text": f"Vessby was, says the 1902 edition, there in 1598. {LONG}"}
     )
-    assert checked_with(low).used
-    assert checked_with(sound(Kind.DOPPELGANGER), "distractors.rank=above").used
-    made = checked_with(low, "distractors.rank=above")
-    assert made.reason == "reachable"
-    assert "below the evidence" in made.checks[-1].detail
+    assert checked_with(low, f"distractors.rank={rank}").used
+    over = overlaid(SHELF, DRAFT, [low], DistractorConfig(rank=rank))
+    hits = asyncio.run(over.search(query(DRAFT, low.hop), 5))
+    assert (hits[0].passage.id == low.id) == (rank == "above")
 
 
 def test_the_writer_is_told_which_words_of_the_query_are_lacking() -> None:

@@ -3,7 +3,7 @@
 from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage
 from pipeline.types import Cause
 
-ADVICE = f"Add a hop at the beginning or at the end. {ALL_STAY}"
+ADVICE = f"Add a hop at the beginning, or at the end where the answer may change. {ALL_STAY}"
 
 
 async def too_few_hops(case: Case) -> Found | None:
