@@ -133,7 +133,7 @@ def weigh(request: Request) -> Message:
     Whether a text may be about someone alive it cannot tell, and says that it may not.
     """
     inputs = prompts.unfence(request.messages[-1].content) or {}
-    own = _read(inputs) if "question" in inputs else ""
+    own = _read(inputs) if "answer" in inputs else ""
     return said({"reason": f"read: {own}" if own else "", "fits": bool(own) and key(own) == key(inputs["answer"])})
 
 
