@@ -192,8 +192,9 @@ async def reachable(d: Distractor, case: DistractorChecks) -> str:
         return ""
     plain = common_words(language_of(asked))
     lacking = [word for word in words(asked) if word not in words(f"{d.title} {d.text}") and word not in plain]
-    advice = f"words of the query that it does not have: {', '.join(dict.fromkeys(lacking))}"
-    return f"not among the {k} best for the hop's query; {advice if lacking else 'it may be too long'}"
+    told = ", ".join(dict.fromkeys(lacking))
+    advice = f"words of the query that it does not have: {told}" if told else "it may be too long"
+    return f"not among the {k} best for the hop's query; {advice}"
 
 
 async def untrue(d: Distractor, case: DistractorChecks) -> str:
@@ -224,7 +225,8 @@ async def readable(d: Distractor, case: DistractorChecks) -> str:
     """A reader with the evidence and the distractor in hand still answers right."""
     gold = await cited.passages(case.draft, case.context.retriever)
     try:
-        passages = sorted([d.passage, *gold], key=lambda passage: passage.id)
+        # Its place tells nothing.
+        passages = sorted([d.passage, *gold], key=lambda passage: sha256(passage.id))
         reading = await oracle(case.draft.question, passages, case.context)
         case.reader += reading.usage
         graded = await grade(case.draft, reading.answer, case.context)

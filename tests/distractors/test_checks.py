@@ -184,6 +184,20 @@ def test_nor_claims_one_who_may_live_to_have_done_something(opening: str, passes
     assert passes or made.reason == "no_living_person"
 
 
+def test_the_place_of_the_distractor_tells_the_reader_nothing() -> None:
+    places = list[int]()
+
+    def watched(request: Request) -> Message:
+        if request.output and request.output.name == "read":
+            given = (prompts.unfence(request.messages[-1].content) or {})["passages"]
+            places.extend(n for n, one in enumerate(given) if "1598" in one["text"])
+        return reader(request)
+
+    for kind in Kind:
+        assert checked(sound(kind), model=watched).used
+    assert len(set(places)) > 1
+
+
 def test_a_reader_that_cannot_be_read_lets_nothing_pass() -> None:
     made = checked(sound(Kind.DOPPELGANGER), model=lambda request: Message(role="assistant", content="hm"))
     assert made.reason == "readable"
