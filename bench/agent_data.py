@@ -18,6 +18,7 @@ import zstandard
 
 from pipeline.exports.views.sft import SCHEMA
 from pipeline.store.arrow import table
+from pipeline.types.corpus import shown_id
 
 
 class Example(NamedTuple):
@@ -39,15 +40,18 @@ def view(run: Path, name: str) -> list[dict[str, Any]]:
 
 
 def examples(runs: Sequence[Path], longest: int) -> Iterator[Example]:
-    """The solver's trajectories of at most `longest` estimated tokens, one of each question."""
-    asked: set[str] = set()
+    """The solver's trajectories of at most `longest` estimated tokens, one of each question. Of one that is a row for
+    each turn the last is taken, which has all of them."""
+    found = dict[str, Example]()
     for run in runs:
         pairs = {row["id"]: row for row in view(run, "qa")}
         for row in view(run, "sft"):
-            pair = pairs[row["id"]]
-            if row["agent"] == "solver" and row["tokens"] <= longest and pair["question"] not in asked:
-                asked.add(pair["question"])
-                yield Example(row, [orjson.loads(text) for text in row["messages"]], pair)
+            known, single_turn = found.get(pairs[row["id"]]["question"]), sum(row["loss"]) == 1
+            longer = known is None or (single_turn and len(row["messages"]) > len(known.messages))
+            if row["agent"] == "solver" and row["tokens"] <= longest and longer:
+                pair = pairs[row["id"]]
+                found[pair["question"]] = Example(row, [orjson.loads(text) for text in row["messages"]], pair)
+    yield from found.values()
 
 
 def single(one: Example) -> list[dict[str, Any]] | None:
@@ -56,7 +60,7 @@ def single(one: Example) -> list[dict[str, Any]] | None:
     last = one.pair["hops"][-1]
     system, user, *turns = one.messages
     for shown in turns:
-        if shown["role"] == "tool" and f"] {last['title']}\n" in shown["content"]:
+        if shown["role"] == "tool" and f"[{shown_id(last['passage_id'])}] " in shown["content"]:
             calls = (call for turn in turns for call in turn.get("tool_calls", ()))
             asked = next(call for call in calls if call["id"] == shown["tool_call_id"])
             search = {"role": "assistant", "content": "", "tool_calls": [asked]}

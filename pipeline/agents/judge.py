@@ -82,7 +82,7 @@ async def _grade_list(draft: Draft, response: str, context: RunContext, *, ask: 
     judges are asked, one by one, each with the item that it shares most words with, or any with that of its place."""
     items = draft.answer_items
     if draft.ordered:
-        in_place = zip(items, placed(response, len(items)), strict=True)
+        in_place = zip(items, placed(response, len(items), [list(item.spellings) for item in items]), strict=True)
         wrong = [([item], [said]) for item, said in in_place if not equal(said, list(item.spellings))]
     else:
         found, others = compared(response, [list(item.spellings) for item in items])

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 
 from pipeline.reward.equality import _folded, equal
 
@@ -14,8 +15,10 @@ _SIDES = {_folded(word): side for side, words in (("yes", YES), ("no", NO)) for 
 _BULLET = re.compile(r"\A\s*(?:[-*•·]|\d{1,3}[.)])\s+")
 _MARKS_BETWEEN = re.compile(r"[\n;；、]+")
 ORDERED = "ordered"
-_BETWEEN_PLACES = re.compile(r"\n\s*|[;；、]|[\s,]+(?=\[\d{1,2}\])")
+_BETWEEN_PLACES = re.compile(r"[;；、][^\S\n]*\n\s*|\n\s*|[;；、]|(?<![\s,])[\s,]+(?=\[\d{1,2}\])")
+_BLANKS = re.compile(r"[^\S\n]+")
 _PLACE = re.compile(r"\A\s*\[(\d{1,2})\]\s*[:=]?\s*")
+_NUMBERED = re.compile(r"\A(\d{1,3})[.)](?:\s+|\Z)")
 _AND_WORDS = r"(?:and|und|et|y|e|en|och|og|и)"
 _LEADING_AND = re.compile(r"\A\s*(?:(?:and|und|och|og)\s+|&\s*)", re.IGNORECASE)
 _SEPARATOR = re.compile(rf"\s*[,，،]\s*(?:{_AND_WORDS}\s+)?|\s+(?:{_AND_WORDS}|&)\s+|[及和与と]", re.IGNORECASE)
@@ -40,27 +43,42 @@ def ordered(golds: list[str]) -> list[list[str]]:
     return _items(found.get(ORDERED)) if isinstance(found, dict) else []
 
 
-def placed(answer: str, places: int) -> list[str]:
+def placed(answer: str, places: int, items: Sequence[list[str]] = ()) -> list[str]:
     """What an answer gives for each of so many places; empty for all where it gives more than there are.
 
     It is a JSON array, or its parts stand in their order between semicolons or lines, or else commas or "and" where
     these make as many parts. An empty part leaves its place open. Where "[2]" stands before parts, only these count.
+    Where each part begins with a number ("2. Texas Flood"), that of its place is none of it, unless it is the item that
+    belongs there as it stands ("1. Mai 1990").
     """
+    # A run of blanks is one: the patterns below would begin anew at each of them.
+    answer = _BLANKS.sub(" ", answer)
     parts = _array(answer) or _BETWEEN_PLACES.split(answer.strip().rstrip(";；"))
     if len(parts) == 1 and len(by_commas := _SEPARATOR.split(answer)) == places:
         parts = by_commas
     named = [(int(found[1]), part[found.end() :]) for part in parts if (found := _PLACE.match(part))]
-    bare = [re.sub(rf"\A\s*{number}[.)]\s+", "", part) for number, part in enumerate(parts, 1)]
-    given = named or list(enumerate(bare, 1))
+    given = named or list(enumerate(parts, 1))
     if any(not 1 <= place <= places for place, _ in given):
         return [""] * places
     by_place = dict(reversed(given))
-    return [by_place.get(place, "").strip() for place in range(1, places + 1)]
+    filled = [by_place.get(place, "").strip() for place in range(1, places + 1)]
+    return filled if named else _unnumbered(filled, items)
+
+
+def _unnumbered(parts: list[str], items: Sequence[list[str]]) -> list[str]:
+    numbers = [_NUMBERED.match(part) for part in parts]
+    if any(part and not number for part, number in zip(parts, numbers, strict=True)):
+        return parts
+    given = list(parts)
+    for place, number in enumerate(numbers):
+        if number and int(number[1]) == place + 1 and not (items and equal(parts[place], items[place])):
+            given[place] = parts[place][number.end() :]
+    return given
 
 
 def share(answer: str, items: list[list[str]]) -> float:
     """The share of places in which an answer gives the item that belongs there."""
-    found = placed(answer, len(items))
+    found = placed(answer, len(items), items)
     return sum(equal(said, item) for said, item in zip(found, items, strict=True)) / len(items)
 
 
@@ -81,22 +99,28 @@ def compared(answer: str, items: list[list[str]]) -> tuple[set[int], list[str]]:
     """The places of the items that an answer names, and what else it names, each once.
 
     The answer is a JSON array, or names parted by lines, semicolons, commas or "and". A name may hold commas and "and"
-    itself, so that the longest stretch that is an item counts as one.
+    itself, so that the longest stretch that is an item counts as one. A bullet, a number or an "and" before a name is
+    none of it, unless more items stand there with it ("1. FC Köln").
     """
     found: set[int] = set()
     others: dict[str, str] = {}
     whole = _array(answer)
-    parts = whole or [_LEADING_AND.sub("", _BULLET.sub("", part), count=1) for part in _MARKS_BETWEEN.split(answer)]
-    parts = [part for part in parts if part.strip()]
+    split = [(part, part if whole else _bare(part)) for part in whole or _MARKS_BETWEEN.split(answer)]
+    parts = [(part, bare) for part, bare in split if bare.strip()]
     if len(answer) > 20 * sum(len(name) for item in items for name in item) + 200 or len(parts) > _MOST_NAMES:
         return set(), [answer]
-    for part in parts:
-        named, rest = _names_of(part, items, split=not whole)
+    for part, bare in parts:
+        readings = [_names_of(text, items, split=not whole) for text in dict.fromkeys((bare, part))]
+        named, rest = max(readings, key=lambda reading: len(reading[0]))
         found |= named
         # What holds no item at all is one wrong name, whatever it is made of, where names are parted by other marks.
-        for name in rest if named or len(parts) == 1 else [part]:
+        for name in rest if named or len(parts) == 1 else [bare]:
             others.setdefault(" ".join(_folded(name).split()), name.strip())
     return found, list(others.values())
+
+
+def _bare(part: str) -> str:
+    return _LEADING_AND.sub("", _BULLET.sub("", part), count=1)
 
 
 def f1(answer: str, items: list[list[str]]) -> float:

@@ -50,7 +50,7 @@ def score(answer: str | None, golds: Any) -> float:
         return 0.0
     texts = _texts(golds)
     if texts == [NOT_FOUND]:
-        return float(refuses(answer))
+        return float(refuses(unboxed(answer)))
     if items := listed(texts):
         return f1(unboxed(answer), items)
     if items := ordered(texts):

@@ -18,6 +18,7 @@ from pipeline.run import prepare, read
 from pipeline.serve.retrieval_app import Overlays, Served
 from pipeline.store.journal import Journal
 from pipeline.types import Passage
+from pipeline.types.twin import twin_key
 
 _FILE = "environment.json"
 
@@ -66,9 +67,13 @@ def of_run(folder: Path) -> Served:
 def overlays(folder: Path, settings: DistractorConfig) -> Overlays:
     """The distractors of a run's pairs, and what they hide, by their `id` in the data set, read on demand."""
     journal = Journal(folder / "journal", run=read(folder).identity)
+    # Of a pair that a masked text is none is made, and it is tried without distractors.
+    twins = frozenset(map(twin_key, journal.entries))
 
     @lru_cache(maxsize=4096)
     def over(question_id: str) -> tuple[list[Passage], IndexChanges]:
+        if question_id in twins:
+            return [], IndexChanges()
         if question_id not in journal.entries:
             raise UsageError(f"this run has no question '{question_id}'; it is the column `id` of its data set")
         record = journal.read(question_id)

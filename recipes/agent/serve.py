@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty, Queue
 from typing import Any
 
-from train import tokenizer, weights
+from train import bfloat16, tokenizer, weights
 
 GATHER = 0.03
 """Seconds that the first of a batch waits for others."""
@@ -52,8 +52,8 @@ class Batches:
         import torch
 
         self.words = tokenizer(model)
-        gpu = torch.cuda.is_available()
-        self._model = weights(model).to("cuda" if gpu else "cpu", torch.bfloat16 if gpu else torch.float32).eval()
+        device, number = "cuda" if torch.cuda.is_available() else "cpu", torch.bfloat16 if bfloat16() else torch.float32
+        self._model = weights(model).to(device, number).eval()
         self._context = self._model.config.max_position_embeddings
         self._most = most
         self._queue: Queue[Asked] = Queue()

@@ -15,6 +15,7 @@ from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import qa, sft
 from pipeline.store.arrow import table
+from pipeline.types.corpus import shown_id
 from tests.records import accepted
 
 
@@ -24,7 +25,8 @@ def called(number: int, name: str, **arguments: str) -> dict[str, Any]:
 
 
 def shown(number: int, title: str) -> dict[str, Any]:
-    return {"role": "tool", "content": f"Doc 1 [p{number}] {title}\nText of {title}.", "tool_call_id": f"call{number}"}
+    text = f"Doc 1 [{shown_id(title)}] {title} (2020-08-14)\nText of {title}."
+    return {"role": "tool", "content": text, "tool_call_id": f"call{number}"}
 
 
 def example(name: str) -> Example:
@@ -37,7 +39,8 @@ def example(name: str) -> Example:
         *turns,
         called(9, "answer", answer=f"{name} town"),
     ]
-    hops = [{"title": titles[0], "sub_question": "Who made it?"}, {"title": titles[1], "sub_question": f"Born {name}?"}]
+    asked = ["Who made it?", f"Born {name}?"]
+    hops = [{"title": t, "passage_id": t, "sub_question": q} for t, q in zip(titles, asked, strict=False)]
     return Example({"id": name}, messages, {"id": name, "hops": hops, "question": messages[1]["content"]})
 
 
@@ -146,3 +149,16 @@ def test_the_table_tells_what_training_brought(tmp_path: Path, capsys: pytest.Ca
     said = capsys.readouterr().out
     assert "| people's (3) | ours | 100.0 % [100.0, 100.0]" in said
     assert (tmp_path / "table.md").read_text() == said
+
+
+def test_of_a_row_for_each_turn_the_last_is_taken(tmp_path: Path) -> None:
+    record, folder = accepted(1), environment(RunConfig())
+    (tmp_path / "dataset" / "qa").mkdir(parents=True)
+    (tmp_path / "dataset" / "sft").mkdir()
+    pq.write_table(table(list(qa.rows(record, folder)), qa.SCHEMA), tmp_path / "dataset" / "qa" / "train-0.parquet")
+    (whole,) = [row for row in sft.rows(record, folder) if row["agent"] == "solver"][:1]
+    turns = [n for n, learnt in enumerate(whole["loss"]) if learnt]
+    rows = [whole | {"messages": whole["messages"][: n + 1], "loss": [*[False] * n, True]} for n in turns]
+    pq.write_table(table(rows, sft.SCHEMA), tmp_path / "dataset" / "sft" / "train-0.parquet")
+    (one,) = agent_data.examples([tmp_path], 10_000)
+    assert len(one.messages) == len(whole["messages"])

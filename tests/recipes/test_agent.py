@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import orjson
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from jinja2 import Environment, nodes
@@ -147,3 +148,13 @@ def test_rows_that_must_not_be_trained_on_are_left_out(
 def test_a_gguf_file_is_named_by_its_folder(recipe: Any) -> None:
     assert recipe["train"].source("/w/m.gguf") == {"pretrained_model_name_or_path": "/w", "gguf_file": "m.gguf"}
     assert recipe["train"].source("org/m") == {"pretrained_model_name_or_path": "org/m"}
+
+
+def test_what_is_kept_to_evaluate_is_not_learnt(recipe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "sft").mkdir()
+    for split in ("train-00000", "eval-00000"):
+        said = [{"role": "user", "content": split}, {"role": "assistant", "content": "1874"}]
+        row = {"id": split, "messages": said, "loss": [False, True], "trainable": True}
+        pq.write_table(pa.Table.from_pylist([row]), tmp_path / "sft" / f"{split}.parquet")
+    assert recipe["train"].to_learn(tmp_path, demo=False)["id"] == ["train-00000"]

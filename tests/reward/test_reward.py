@@ -1,6 +1,7 @@
 """The scorer that travels with the data: what it takes for an answer, and that it stands alone and never raises."""
 
 import ast
+import json
 import random
 import subprocess
 import sys
@@ -101,13 +102,14 @@ PIECES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", PIECES)
-def test_hostile_text_of_100_kilobytes_costs_no_time(piece):
+@pytest.mark.parametrize("target", [["Ouse", "12 km", "12"], ['{"ordered":[["Grim"],["1921"]]}']])
+@pytest.mark.parametrize("piece", [*PIECES, ", "])
+def test_hostile_text_of_100_kilobytes_costs_no_time(piece, target):
     text = (piece * 100_000)[:100_000]
 
     def cost() -> float:
         began = time.process_time()
-        reward.compute_score("", f"{text}<answer>{text}</answer>"[-100_000:], {"target": ["Ouse", "12 km", "12"]})
+        reward.compute_score("", f"{text}<answer>{text}</answer>"[-100_000:], {"target": target})
         return time.process_time() - began
 
     assert any(cost() < 0.1 for _ in range(3))  # the others, where tests beside this one slowed it down
@@ -240,6 +242,30 @@ def test_short_things_may_stand_between_commas_where_these_make_as_many() -> Non
     assert [reward.score(said, gold) for said in ("Grim, 1921", "Grim and 1921", "Grim, 1921, 1922")] == [1.0, 1.0, 0.0]
     assert reward.score("Grim", ['{"ordered":[]}']) == reward.score("Grim", ['{"ordered":"Grim"}']) == 0.0
     assert reward.score('{"a": 1}', ['{"a": 1}']) == 1.0, "a gold answer that only looks like one"
+
+
+BAND, DAYS = ["Double Trouble", "Texas Flood", "1983"], ["1. Mai 1990", "2. Juni 1991"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "golds", "worth"),
+    [
+        ("Double Trouble;\nTexas Flood;\r\n1983", BAND, 1.0), ("Double Trouble;;\n1983", BAND, 2 / 3),
+        ("1. Double Trouble;\n2. Texas Flood;\n3. 1983", BAND, 1.0), ("1. Double Trouble\n2.\n3. 1983", BAND, 2 / 3),
+        ("1. Mai 1990; Texas Flood", [DAYS[0], "Texas Flood"], 1.0), ("1. Mai 1990\n2. Juni 1991", DAYS, 1.0),
+        ("1. Mai 1990, 2. Juni 1991", DAYS, 1.0), ("1. 1. Mai 1990\n2. 2. Juni 1991", DAYS, 1.0),
+        ("1. FC Köln; FC Bayern", ["1. FC Köln", "FC Bayern"], 1.0),
+    ],
+)  # fmt: skip
+def test_a_number_before_a_part_is_none_of_it_unless_the_part_is_right_with_it(answer, golds, worth) -> None:
+    items = [[gold] for gold in golds]
+    assert reward.score(answer, [json.dumps({"ordered": items})]) == pytest.approx(worth)
+    assert worth < 1 or reward.score(answer, [json.dumps(items)]) == 1.0
+
+
+def test_a_box_around_a_refusal_does_not_count() -> None:
+    said = ("not found", "\\boxed{not found}", "$\\boxed{\\text{No answer}}$", "\\boxed{Paris}")
+    assert [reward.score(answer, ["not found"]) for answer in said] == [1.0, 1.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize(

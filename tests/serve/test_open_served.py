@@ -19,6 +19,7 @@ from pipeline.store.files import write_json
 from pipeline.store.journal import Journal
 from pipeline.types import Record
 from pipeline.types.distractor import SYNTHETIC
+from pipeline.types.twin import twin_key
 from tests.records import accepted
 from tests.teacher_rollouts import taught
 
@@ -116,6 +117,7 @@ def test_the_distractors_of_a_run_are_those_that_were_used(run: Path) -> None:
     assert not (changes.hidden)
     assert passage.id.startswith(SYNTHETIC)
     assert overlays(bare.key) == ([], IndexChanges())
+    assert overlays(twin_key(bare.key)) == ([], IndexChanges())
     with pytest.raises(UsageError, match="this run has no question 'nosuch'"):
         overlays("nosuch")
 

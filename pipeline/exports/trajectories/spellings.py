@@ -4,6 +4,9 @@ A reward by exact match scores "March 12, 1875" as wrong where the gold answer r
 here is the same day or the same value and nothing near it.
 """
 
+import sys
+from decimal import Decimal
+
 import orjson
 
 from pipeline.reward.answers import ORDERED, side
@@ -55,17 +58,19 @@ def _dates(date: Date, asked: int) -> list[str]:
 
 
 def _numbers(text: str, number: Number) -> list[str]:
-    """The value in digits, with and without groups, in words if small, in millions if round; with its unit and bare."""
-    value = int(number.value) if number.value == int(number.value) else number.value
-    forms = [f"{value}", f"{value:,}"]
-    if isinstance(value, int):
-        forms += [f"{value:,}".replace(",", " ")]
-        forms += [_SMALL[value]] if 0 <= value < len(_SMALL) else []
+    """The value in digits, with and without groups, in words if small, in millions if round; with its unit and bare.
+    None of a number with more digits than its value keeps."""
+    before, written, after = text[: number.span.start], text[slice(*number.span)], text[number.span.end :]
+    if before.strip() or len("".join(filter(str.isdigit, written)).strip("0")) > sys.float_info.dig:
+        return []
+    # 8.14 million is read as 8140000.000000001.
+    value = Decimal(f"{number.value:.{sys.float_info.dig}g}")
+    forms = [f"{value:f}", f"{value:,f}"]
+    if value == int(value):
+        forms += [f"{value:,f}".replace(",", " ")]
+        forms += [_SMALL[int(value)]] if 0 <= value < len(_SMALL) else []
     for scale, name in _SCALES:
         if value >= scale and value * 100 % scale == 0:
-            forms.append(f"{value / scale:g} {name}")
+            forms.append(f"{value / scale:f} {name}")
             break
-    before, after = text[: number.span.start], text[number.span.end :]
-    if before.strip():
-        return []
     return [f"{form}{after}" for form in forms] + (forms if after.strip() else [])

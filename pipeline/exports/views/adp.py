@@ -4,7 +4,7 @@ Rules: neulab/agent-data-protocol (arXiv 2510.24702), `schema/`: the columns are
 row as `datasets` gives it is one. Calls and their results carry the same id, each once; the call of `answer`, which
 nothing answers, is a message with a reward. The system prompt may not stand in `details` and is in
 `environment.json`. Thoughts that were not sent back were in the context of no later turn, and a row has no mask: only
-the last turn's stands in it.
+the last turn's stands in it. Calls are given as calls also where the model was told of the tools in words.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    number = 0
+    number, environment = 0, environment.model_copy(update={"calls": "native"})
     for (agent, rollout, *_), _ in examples(record, environment, said):
         if record.draft and agent == "solver":
             messages = shown(rollout.trajectory.messages, 1, environment, agent)[1:]

@@ -9,7 +9,7 @@ from pipeline.agents.environment_file import Environment, environment
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import build
 from pipeline.config.models import ToolMode
-from pipeline.exports.views import dpo, kto, sft, sft_masked, sft_sharegpt
+from pipeline.exports.views import adp, dpo, kto, sft, sft_masked, sft_sharegpt
 from pipeline.llm import reply
 from pipeline.llm.base import Request
 from pipeline.llm.chat_body import body
@@ -83,3 +83,15 @@ def test_in_sharegpt_it_is_a_talk_of_two(mode: ToolMode) -> None:
     assert turns == ["human", "gpt"] * (len(turns) // 2)
     assert (row["tools"], row["system"]) == ("[]", told(mode).prompt)
     assert row["system"] != told(mode).system
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_agent_data_protocol_has_the_calls_as_calls(mode: ToolMode) -> None:
+    made = record("right")
+    assert list(adp.rows(made, told(mode))) == list(adp.rows(made, environment(build())))
+
+
+def test_in_sharegpt_answers_of_one_turn_have_their_tags_once() -> None:
+    turns = [Message(role="user", content=f"<tool_response>\n{n}\n</tool_response>") for n in range(2)]
+    (turn,) = sft_sharegpt._turns(tuple(turns))
+    assert turn == {"from": "human", "value": "\n".join(message.content for message in turns)}
