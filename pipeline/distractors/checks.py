@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from textwrap import shorten
 
 from pipeline.agents import cited
 from pipeline.agents.judge import grade
@@ -19,7 +20,7 @@ from pipeline.context import RunContext
 from pipeline.corpus.language import common_words, language_of
 from pipeline.distractors.entities import is_person, may_live
 from pipeline.distractors.hard_passages import laid_over, overlaid
-from pipeline.distractors.writing_task import is_name, living, opening, query, right_answers, subject
+from pipeline.distractors.writing_task import is_name, living, opening, query, right_answers
 from pipeline.errors import FormatError
 from pipeline.retrieval.question_passages import Overlay
 from pipeline.text import dates, numbers, untagged, words
@@ -144,7 +145,11 @@ async def no_living_person(d: Distractor, case: DistractorChecks) -> str:
     except FormatError as error:
         return f"the reader gave nothing readable ({error})"
     case.reader += usage
-    return f"it may be about a living person: {reason[:_TOLD] or 'no reason given'}" if alive else ""
+    return (
+        f"it may be about a living person: {shorten(reason, _TOLD, placeholder=' …') or 'no reason given'}"
+        if alive
+        else ""
+    )
 
 
 async def _by_rules(d: Distractor, case: DistractorChecks) -> str:
@@ -206,7 +211,7 @@ async def untrue(d: Distractor, case: DistractorChecks) -> str:
     own = d.id if d.unaltered and case.understands else ""
     asked = query(case.draft, d.target)
     titles = (untagged(case.draft.hops[hop].title) for hop in (d.target, d.hop))
-    about = (subject(case.draft, d.target), *titles)
+    about = (cited.subject(case.draft, d.target), *titles)
     for hit in await case.context.retriever.search(f"{asked} {d.claim}", TRUTH_DEPTH):
         text = f"{hit.passage.title}\n{hit.passage.text}"
         if contains(text, d.claim) and any(contains(text, name) for name in about) and hit.passage.id != own:
@@ -270,8 +275,8 @@ async def blind(d: Distractor, case: DistractorChecks) -> str:
     case.named[d.id] = named = tuple(said.passage_id.strip().strip("[]") == d.passage.shown_id for said, _ in made)
     if not named or not all(named):
         return ""
-    reasons = dict.fromkeys(" ".join(said.reason.split()) for said, _ in made)
-    why = " / ".join(filter(None, reasons))[:_TOLD] or "no reason given"
+    reasons = dict.fromkeys(shorten(said.reason, _TOLD, placeholder=" …") for said, _ in made)
+    why = " / ".join(filter(None, reasons)) or "no reason given"
     return f"among the hits of its search a reader named it {len(named)} times of {len(named)}: {why}"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
+from pipeline.agents.cited import start, subject
 from pipeline.context import RunContext
 from pipeline.distractors.entities import asked_nouns, first_sentence, head_nouns, is_dated, is_person, may_live
 from pipeline.distractors.kinds import base
@@ -16,15 +17,10 @@ STYLE = 3
 _HITS = 30
 
 
-def subject(draft: Draft, index: int) -> str:
-    """What a hop is about: the answer of the hop before it, or the title of its passage."""
-    return draft.hops[index - 1].answer if index else untagged(draft.hops[index].title)
-
-
 def query(draft: Draft, index: int) -> str:
     """The search that a hop asks for: its sub-question, with its subject where the sub-question does not name it."""
     asked, about = draft.hops[index].sub_question, subject(draft, index)
-    return asked if not index or contains(asked, about) else f"{about} {asked}"
+    return asked if start(draft, index) == index or contains(asked, about) else f"{about} {asked}"
 
 
 def is_name(answer: str) -> bool:
@@ -35,11 +31,11 @@ def is_name(answer: str) -> bool:
 async def writing_task(draft: Draft, kind: str, target: int, context: RunContext) -> base.WritingTask | None:
     """The task for a distractor of that kind that gets the answer of hop `target` wrong.
 
-    None where that kind leaps over more hops than there are before it, and where the hop's passage is not in the
+    None where that kind leaps over more hops than its chain has before it, and where the hop's passage is not in the
     corpus, or may be about someone who is alive, as far as rules can tell; a reader that understands is asked of what
     was written instead (`no_living_person`).
     """
-    if (hop := target - base.load(kind).SKIPPED_HOPS) < 0:
+    if (hop := target - base.load(kind).SKIPPED_HOPS) < start(draft, target):
         return None
     retriever, stated, claimed = context.retriever, draft.hops[hop], draft.hops[target]
     source = await retriever.get(stated.passage_id)
@@ -55,14 +51,14 @@ async def writing_task(draft: Draft, kind: str, target: int, context: RunContext
         answer=claimed.answer,
         rivals=await rivals(draft, target, retriever) if is_name(claimed.answer) else (),
         style=await style(draft, hop, retriever),
-        answers=(*claimed.spellings, *right_answers(draft, target), *chain(*draft.wanted(target))),
+        answers=(*right_answers(draft, target), *chain(*draft.wanted(target))),
         excluded=tuple(_documents(draft)),
     )
 
 
 def right_answers(draft: Draft, target: int) -> tuple[str, ...]:
     """The spellings of the answer of a hop; of the last one those of the question too."""
-    return (draft.hops[target].answer, *(draft.answer_aliases if target == len(draft.hops) - 1 else ()))
+    return (*draft.hops[target].spellings, *(draft.answer_aliases if target == len(draft.hops) - 1 else ()))
 
 
 def _documents(draft: Draft) -> set[str]:

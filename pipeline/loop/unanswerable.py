@@ -17,7 +17,6 @@ from pipeline.agents.tools import shown
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.distractors.accepted_pair import completed
-from pipeline.distractors.writing_task import subject
 from pipeline.errors import FormatError
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
@@ -125,7 +124,7 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
     outcome, detail = unfit(draft, tried)
     tried = tried.model_copy(update={"outcome": outcome, "detail": detail})
     if not outcome:
-        queries = [tried.question, tried.sub_question, f"{subject(draft, tried.hop)} {tried.changed_to}"]
+        queries = [tried.question, tried.sub_question, f"{cited.subject(draft, tried.hop)} {tried.changed_to}"]
         queries = list(dict.fromkeys(query for query in (*queries, *said.queries[:QUERIES]) if words(query)))
         found = await context.retriever.search_many(queries, DEPTH)
         tried = tried.model_copy(update={"searches": tuple(map(cited.searched, queries, found))})
