@@ -34,11 +34,12 @@ _ANYWHERE = {
     "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?",
 }
 _NOBODY = re.compile(
-    r"(?:abuse|admin|contact|hostmaster|info|list|listmaster|noc|postmaster|root|sales|security|support|webmaster)@"
+    r"\A(?:abuse|admin|contact|hostmaster|info|list|listmaster|noc|postmaster|root|sales|security|support|webmaster)@"
     r"|@(?:[\w-]+\.)*(?:lists?|bugs)\.",
     re.IGNORECASE,
 )
 """Addresses of a role (RFC 2142), a mailing list or a bug tracker."""
+_ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
 _IN_SHORT_TEXTS = {
     "a phone number": _B + r"(?<![.,])"
     r"(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?(?:\d{2,4}[ .-]?){2,4}\d{2,4}"
@@ -59,7 +60,8 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> str:
 def public(record: Record) -> Record:
     """The record as it may be passed on: with the kind of each address and key in its place."""
     # Few records hold any, and to go through all parts of one takes as long as to write it.
-    if not any(_found(record.model_dump_json(), _ANYWHERE)):
+    # An escape as JSON writes it (\n) ends in a letter, which would stand before the key that begins a line.
+    if not any(_found(_ESCAPE.sub(" ", record.model_dump_json()), _ANYWHERE)):
         return record
     return Record.model_validate(_masked(record.model_dump(mode="json")))
 

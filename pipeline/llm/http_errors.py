@@ -19,6 +19,10 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance|payment", re.IGNORECASE)
+_EMPTY = re.compile(r"insufficient_quota|credit balance", re.IGNORECASE)
+"""In a 429 these words alone say that waiting is of no use: of billing and of quotas a limit per minute speaks too."""
+_NO_ENDPOINT = re.compile(r"no endpoints found that support", re.IGNORECASE)
+"""OpenRouter's 404 where the model is there, and none who serves it takes a parameter."""
 _FILTER = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
 REFUSABLE = {
     "parallel_tool_calls": r"parallel_tool_calls",
@@ -91,9 +95,9 @@ def _fatal(refusal: Refusal, text: str) -> str:
     status, config = refusal.status, refusal.config
     if status == 401:
         return _key_refused(refusal)
-    if status == 404:
+    if status == 404 and not _NO_ENDPOINT.search(text):
         return f"{config.base_url} has no model '{config.model}', or the address is wrong (404: {refusal.message})"
-    if status == 402 or (status in (403, 429) and _QUOTA.search(text)):
+    if status == 402 or (status == 403 and _QUOTA.search(text)) or (status == 429 and _EMPTY.search(text)):
         account = f"the account of the key in {config.key_name}" if config.key_name else "the account"
         return f"{config.base_url}: quota exhausted or billing required ({status}) for {account}"
     if 300 <= status < 400:

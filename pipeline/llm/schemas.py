@@ -107,10 +107,11 @@ def decoded(value: Any, schema: dict[str, Any], *, scalars: bool = False) -> Any
     return value
 
 
-def read_json(text: str) -> Any:
-    """The value of a JSON text, in which raw control characters are allowed; the text itself where it is none."""
+def read_json(text: str, *, strict: bool = False) -> Any:
+    """The value of a JSON text, in which raw control characters are allowed unless it is `strict`; the text itself
+    where it is none."""
     try:
-        return json.loads(text, strict=False)
+        return json.loads(text, strict=strict)
     except (ValueError, RecursionError):
         return text
 

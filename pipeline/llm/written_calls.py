@@ -35,10 +35,10 @@ _BETWEEN = re.compile(rf"{_WRAPPING}|[\s\[\],;}}]")
 _OPENING = re.compile(rf"{_WRAPPING}|[\s\[]")
 _MARKED = re.compile(rf"(?:{_MARKS})[\s\[]*(?:{_FENCE}\s*)?$")
 _NAME_BEFORE = re.compile(
-    rf"(?:<\|channel\|>\w{{1,20}}\s+to=|\bto=|{_TOKEN}function{_TOKEN}|\[TOOL_CALLS\]|{_TOKEN}|<tool_call>|<function="
+    rf"(?:<\|channel\|>\w{{1,20}}\s+to=|(?:<\|start\|>assistant\s+)?\bto=|{_TOKEN}function{_TOKEN}|\[TOOL_CALLS\]|{_TOKEN}|<tool_call>|<function="
     r"|>>>|\bAction:)\s*"
     rf"(?P<name>[\w.:/-]{{1,80}}?)\s*"
-    rf"(?:>|\[CALL_ID\]\w{{1,40}}|\[ARGS\]|Action Input:|{_TOKEN}|json\b|{_FENCE}|\s)*$"
+    rf"(?:>|\[CALL_ID\]\w{{1,40}}|\[ARGS\]|Action Input:|{_TOKEN}|\b(?:commentary|analysis|json)\b|{_FENCE}|\s)*$"
 )
 _LOOK_BACK = 300
 _FUNCTION = re.compile(
@@ -239,10 +239,11 @@ def _in_json(text: str, offered: Offered) -> Iterator[_Written]:
 
 
 def _is_hermes(text: str, start: int, end: int, tree: dict[str, Any]) -> bool:
+    """In the tags of Hermes, and JSON by the letter: what else is read here its own parser would not read."""
     before = text[max(0, start - _LOOK_BACK) : start].rstrip()
     if tree.keys() != {"name", "arguments"} or not before.endswith("<tool_call>"):
         return False
-    return text[end : end + 100].lstrip().startswith("</tool_call>")
+    return text[end : end + 100].lstrip().startswith("</tool_call>") and read_json(text[start:end], strict=True) == tree
 
 
 def _of_object(tree: dict[str, Any], offered: Offered, depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.gates.personal import public
+from pipeline.gates.personal import masked, public
 from pipeline.types import Record
 from tests.forks import branched
 from tests.gates.test_gates import having, judged, only
@@ -51,6 +51,17 @@ def test_what_was_read_on_the_way_costs_no_pair() -> None:
     tree = accepted().model_dump(mode="json")
     tree["confirmation"][0]["trajectory"]["messages"][3]["content"] += KEY
     assert judged([Record.model_validate(tree)], only("personal")) == [""]
+
+
+def test_a_key_that_begins_a_line_is_a_key() -> None:
+    tree = accepted().model_dump(mode="json")
+    for space in "\n\t\r":
+        tree["confirmation"][0]["trajectory"]["messages"][3]["content"] = f"token:{space}{KEY}"
+        assert KEY not in public(Record.model_validate(tree)).model_dump_json()
+
+
+def test_a_name_that_ends_as_a_role_is_a_person() -> None:
+    assert masked("groot@firm.example, info@firm.example") == "[an e-mail address], info@firm.example"
 
 
 ADDRESS = "ada.brannick@fells.example.org"

@@ -64,6 +64,31 @@ def test_who_was_sent_no_key_is_told_to_name_its_variable() -> None:
     assert "--set models.default.api_key_env=" in str(refusal_action(refusal, frozenset()).failure)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Rate limit reached on tokens per minute. Please try again in 2.1s. Upgrade at https://host/settings/billing",
+        "You exceeded your current quota. Please retry in 32.1s.",
+        "Limit: 3 / min. Please try again in 20s. Add a payment method to raise it.",
+    ],
+)
+def test_a_limit_of_a_minute_passes_whatever_it_sells(said: str) -> None:
+    failure = of(429, said, "rate_limit_exceeded", after=2.0).failure
+    assert failure is not None
+    assert (failure.kind, failure.after) == ("throttled", 2.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "lacks"),
+    [
+        ("No endpoints found that support tool use.", "tools"),
+        ("No endpoints found that support the provided 'tool_choice' value.", "tool_choice"),
+    ],
+)
+def test_a_404_that_names_a_parameter_is_of_that_parameter(said: str, lacks: str) -> None:
+    assert of(404, said).lacks == lacks
+
+
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
 def test_what_passes(status: int) -> None:
     failure = of(status, "Loading model", after=3.0, answered=True).failure

@@ -86,6 +86,11 @@ FORMS: dict[str, tuple[str, list[tuple[str, Any]]]] = {
     "gpt-oss": (
         '<|channel|>commentary to=functions.search <|constrain|>json<|message|>{"query": "Ada Holm"}<|call|>', ONE,
     ),
+    "gpt-oss, named in the role": (
+        '<|start|>assistant to=functions.search<|channel|>commentary json<|message|>{"query": "Ada Holm"}<|call|>', ONE,
+    ),
+    "hermes, single quotes": ("<tool_call>{'name': 'search', 'arguments': {'query': 'Ada Holm'}}</tool_call>", ONE),
+    "hermes, trailing comma": ('<tool_call>{"name": "search", "arguments": {"query": "Ada Holm",}}</tool_call>', ONE),
     "granite": (f"<|tool_call|>[{CALL}]", ONE),
     "phi": (f"functools[{CALL}]", ONE),
     "react": ('Action: search\nAction Input: {"query": "Ada Holm"}', ONE),

@@ -104,7 +104,8 @@ def chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
 
 def marked_encoding(data: bytes) -> str:
     """UTF-16 or 32, where a byte-order mark states it, else empty. Bytes that only begin like one hold no NUL."""
-    wide = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+    of_32, of_16 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    wide = dict.fromkeys(of_32, "utf-32") | dict.fromkeys(of_16, "utf-16")
     return next((name for mark, name in wide.items() if data.startswith(mark) and b"\0" in data[:4096]), "")
 
 

@@ -49,7 +49,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     # Of all readers in this process: the limit that counts is that of the bytes of a row.
     csv.field_size_limit(LONGEST)
     try:
-        first = next(source)
+        first = next(line for line in source if line.strip())
         if separator := _SEPARATOR.fullmatch(first):
             first = next(source)
     except StopIteration:

@@ -33,9 +33,9 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 def _rows(path: Path, limits: ReadLimits) -> Iterator[Row]:
     first = next((line for line in lines(path, limits) if line is None or line.strip()), b"")
     for row in _documents(path, limits) if first and first.startswith(b"<doc ") else jsonl.read(path, limits):
-        text = row.values.get("text")
-        # It escapes what HTML would take for marks.
-        yield row._replace(values={**row.values, "text": unescape(text)}) if isinstance(text, str) else row
+        # It escapes what HTML would take for marks in a text, and leaves a title as it stands in the dump's XML.
+        told = {name: unescape(text) for name in ("title", "text") if isinstance(text := row.values.get(name), str)}
+        yield row._replace(values={**row.values, **told})
 
 
 def _documents(path: Path, limits: ReadLimits) -> Iterator[Row]:

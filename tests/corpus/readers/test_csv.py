@@ -198,7 +198,8 @@ def test_a_heading_is_one(heading: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize(
-    "heading", ["sep=;\nid;text", "id;text", "id|text", "id,text", '"id;,,";"text"', "sep=|\nid|text", "id\ttext"]
+    "heading",
+    ["sep=;\nid;text", "\nid;text", "id;text", "id|text", "id,text", '"id;,,";"text"', "sep=|\nid|text", "id\ttext"],
 )
 def test_line_ends_and_delimiters_are_those_of_the_file(heading: str, end: str, tmp_path: Path) -> None:
     delimiter = heading.removesuffix('"').removesuffix("text").removesuffix('"')[-1]
@@ -207,7 +208,10 @@ def test_line_ends_and_delimiters_are_those_of_the_file(heading: str, end: str, 
 
 
 def test_a_spreadsheet_s_utf_16_is_read_and_another_encoding_named(tmp_path: Path) -> None:
-    (row,) = read(tmp_path / "a.csv", "id\ttext\r\n1\tcafé\r\n".encode("utf-16"))
-    assert row.values == {"id": "1", "text": "café"}
+    for data in (
+        "\ufeffid\ttext\r\n1\tcafé\r\n".encode(f"utf-{width}-{end}") for width in (16, 32) for end in ("le", "be")
+    ):
+        (row,) = read(tmp_path / "a.csv", data)
+        assert row.values == {"id": "1", "text": "café"}
     (row,) = read(tmp_path / "a.tsv", "id\ttext\n1\tcafé\n".encode("cp1252"))
     assert row.error.startswith("not UTF-8; save the file as UTF-8")

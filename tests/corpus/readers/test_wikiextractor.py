@@ -29,7 +29,7 @@ Empty
 </doc>
 """
 LINES = """{"id": "41", "revid": "7", "url": "https://x", "title": "Weir", "text": "The weir &lt;of Arden&gt; ran."}
-{"id": "42", "title": "Bridge", "text": "The bridge."}
+{"id": "42", "title": "Bridge &amp; Sons", "text": "The bridge."}
 """
 
 
@@ -43,7 +43,7 @@ def test_a_folder_of_both_forms_is_a_corpus(tmp_path: Path) -> None:
         ("12", "Mill (Arden)", "The mill of Arden was built in 1702 by Otto & Sons.\n\nIt burned."),
         ("25", '"Heroes" (poem)', "A poem of the weir."),
         ("41", "Weir", "The weir <of Arden> ran."),
-        ("42", "Bridge", "The bridge."),
+        ("42", "Bridge & Sons", "The bridge."),
     ]
     assert loaded.documents[0].url == "https://en.wikipedia.org/wiki?curid=12"
     assert (loaded.counts.empty, loaded.counts.skipped, loaded.manifest.reader) == (1, {".old": 1}, "wikiextractor")
