@@ -8,6 +8,7 @@ import re
 
 from pipeline.config.gates import GateConfig
 from pipeline.gates.base import YES_NO
+from pipeline.loop.checks.answer_in_question import counts
 from pipeline.text import dates, numbers
 from pipeline.text.names import contains, normalise
 from pipeline.types import AnswerType, Draft, Record
@@ -27,6 +28,8 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     named = (draft.answer, *draft.answer_aliases, *(name for item in draft.answer_items for name in item.spellings))
     answers = [answer for answer in named if normalise(answer) not in YES_NO]
     question = draft.question
+    # A small number counts something in many questions ("two groups"), and tells nothing of one that is computed.
+    answers = [answer for answer in answers if not counts(draft, answer)]
     leaked = [answer for answer in answers if contains(question, answer) and not _offered(question, answer)]
     same = {AnswerType.DATE: _same_date, AnswerType.NUMBER: _same_number}.get(draft.answer_type)
     return "the question contains its answer" if leaked or (same and same(question, draft.answer)) else ""

@@ -139,9 +139,9 @@ _CHANGES: dict[Cause, str] = {
     Cause.SOLVER_ERROR: f"Say the question more plainly. {ALL_STAY}",
     Cause.GENERATOR_ERROR: "Correct these hops.",
     Cause.AMBIGUOUS: f"Add the one clue that rules the other answer out. {ALL_STAY}",
-    Cause.UNNATURAL: "Say first what is known, then what is asked, in two or three short sentences, in plainer words "
-    "or with one description less within another, and name nothing that a hop gives; all hops may stay. Where the "
-    "reason is about what is asked and not about its words, only another hop or another chain will help.",
+    Cause.UNNATURAL: "Where the reason is about what is asked, only another hop or another chain will help. Where it "
+    "is about words, say first what is known, then what is asked, in two or three short sentences, in plainer words "
+    "or with one description less within another, and name nothing that a hop gives; all hops may stay.",
     Cause.UNDATED: f"Name the date for which the answer holds, or ask for what does not change. {ALL_STAY}",
     Cause.PRIOR_KNOWLEDGE: "Take a less known thing in their place.",
     Cause.ABOVE_BAND: f"Add a step that depends on the others, or describe what the question names. {ALL_STAY}",

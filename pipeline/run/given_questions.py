@@ -31,16 +31,18 @@ _TEST_SPLIT = 0.1
 def hardening(config: RunConfig, file: Path) -> RunConfig:
     """The run that makes the questions of a file harder: every one once, unless it is told how many pairs or seeds.
 
-    Raises UsageError where the file cannot be read, has no answers or is a benchmark's test split.
+    Raises UsageError where the file cannot be read, has no answers or some of a type that the run does not ask for, and
+    where it is a benchmark's test split.
     """
     found = _read(str(file.expanduser()))
     name = str(file) if str(file).startswith(HUB) else str(file.expanduser().resolve())
     questions = config.questions.model_copy(update={"file": name, "sha256": _digest(found)})
     config = config.model_copy(update={"questions": questions})
     given = of(config)
+    _check_types(str(file), given, config)
     if "contaminated" not in config.gates.off:
         _check_benchmarks(str(file), given, config)
-    if config.how.pairs == type(config.how)().pairs and config.how.seeds is None:
+    if "pairs" not in config.how.model_fields_set and config.how.seeds is None:
         return config.with_how(seeds=len(given))
     most = min(config.how.max_seeds or len(given), len(given))
     return config.with_how(max_seeds=most) if config.how.seeds is None else config
@@ -119,12 +121,8 @@ def _given(one: gold_questions.GoldQuestion, config: RunConfig) -> Given:
 
 
 def _answer_type(question: str, answer: str, config: RunConfig) -> AnswerType:
-    """By the form of the answer, of the types that this run asks for. Raises UsageError for yes or no where it does
-    not."""
+    """By the form of the answer, of the types that this run asks for."""
     if side(answer):
-        if AnswerType.BOOLEAN not in config.answer_types:
-            told = f"'{question[:60]}' is answered by yes or no"
-            raise UsageError(f"{config.questions.file}: {told}: add --answer-types entity,date,number,boolean")
         return AnswerType.BOOLEAN
     if AnswerType.COMPARISON in config.answer_types and contains(question, answer):
         return AnswerType.COMPARISON
@@ -132,6 +130,19 @@ def _answer_type(question: str, answer: str, config: RunConfig) -> AnswerType:
     if any(text == text[slice(*found.span)] for found in dates(text)):
         return AnswerType.DATE
     return AnswerType.NUMBER if any(text == text[slice(*n.span)] for n in numbers(text)) else AnswerType.ENTITY
+
+
+def _check_types(file: str, given: Sequence[Given], config: RunConfig) -> None:
+    for one in given:
+        if one.answer_type is AnswerType.BOOLEAN:
+            lacking, how = AnswerType.BOOLEAN, "is answered by yes or no"
+        elif contains(one.passage.text, one.answer):
+            lacking, how = AnswerType.COMPARISON, f"names its answer, {one.answer}"
+        else:
+            continue
+        if lacking not in config.answer_types:
+            types = ",".join((*config.answer_types, lacking))
+            raise UsageError(f"{file}: '{one.passage.text[:60]}' {how}: add --answer-types {types}")
 
 
 def _check_benchmarks(file: str, given: Sequence[Given], config: RunConfig) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
+from pipeline.config import build
 from pipeline.run import given_questions
+from pipeline.run.given_questions import hardening
 from tests.cli.conftest import SMALL, Digsite
 
 FILMS = ("Lantern Bay", "Ada Holm", "Vessby", 1641), ("Copper Moon", "Iven Sarr", "Tolmin", 1702)
@@ -98,6 +100,10 @@ def test_other_questions_are_another_run_and_end_a_resume(
     [
         ({"question": "Who directed Lantern Bay?"}, "no question has an 'answer'"),
         ({"question": "Is Vessby on a river?", "answer": "yes"}, "add --answer-types entity,date,number,boolean"),
+        (
+            {"question": "Which lies on a river, Vessby or Orrin?", "answer": "Vessby"},
+            "names its answer, Vessby: add --answer-types entity,date,number,comparison",
+        ),
     ],
 )
 def test_what_cannot_be_hardened_is_one_line(
@@ -107,6 +113,15 @@ def test_what_cannot_be_hardened_is_one_line(
     refused = digsite("harden", corpus, lines(tmp_path / "q.jsonl", [given]), "--out", tmp_path / "out")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert said in refused.err
+
+
+@pytest.mark.parametrize(("pairs", "tried"), [(29, None), (30, None), (None, 60)])
+def test_as_many_pairs_as_are_asked_for_end_it(tmp_path: Path, pairs: int | None, tried: int | None) -> None:
+    file = lines(
+        tmp_path / "q.jsonl", [{"question": f"Who built mill {n}?", "answer": f"Smith {n}"} for n in range(60)]
+    )
+    asked = hardening(build(values={"how": {} if pairs is None else {"pairs": pairs}}), file)
+    assert (asked.how.seeds, asked.how.max_seeds) == (tried, None if tried else 60)
 
 
 def test_whether_wordings_are_compared_identifies_a_run(

@@ -3,6 +3,7 @@
 import pytest
 
 from pipeline.types import AnswerType
+from pipeline.types.program import Program, ProgramValue
 from tests.gates.test_gates import having, judged, only
 
 DATE, NUMBER, ENTITY = AnswerType.DATE, AnswerType.NUMBER, AnswerType.ENTITY
@@ -36,3 +37,12 @@ def test_a_told_answer(question: str, answer: str, kind: AnswerType) -> None:
 )
 def test_what_tells_nothing(question: str, answer: str, kind: AnswerType) -> None:
     assert judged([having(0, question=question, answer=answer, answer_type=kind)], only("leak")) == [""]
+
+
+def test_a_small_number_in_words_tells_nothing_of_a_computed_one() -> None:
+    asked = "Two groups use it. How many years longer has the one been active than the other?"
+    values = tuple(ProgramValue(hop=n, value=str(2019 + 2 * n)) for n in range(2))
+    draft = {"question": asked, "answer": "2", "answer_aliases": ("two", "2 years"), "answer_type": NUMBER}
+    assert judged([having(0, **draft)], only("leak")) == ["leak"]
+    program = Program(operation="difference", values=values, unit="years")
+    assert judged([having(0, **draft, program=program)], only("leak")) == [""]

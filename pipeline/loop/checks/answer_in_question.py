@@ -18,11 +18,12 @@ async def answer_in_question(case: Case) -> Found | None:
         return None
     items = [name for item in draft.answer_items for name in item.spellings]
     leaked = [name for name in (draft.answer, *draft.answer_aliases, *items) if mentions(draft.question, name)]
-    leaked = [name for name in leaked if not _counts(draft, name)]
+    leaked = [name for name in leaked if not counts(draft, name)]
     return Found(f"the question holds its answer, {quoted(leaked)}", (last,)) if leaked else None
 
 
-def _counts(draft: Draft, name: str) -> bool:
+def counts(draft: Draft, name: str) -> bool:
+    """Is it a small number, in figures or in words, of a draft whose answer is computed?"""
     amount = quantity(name) if draft.program else None
     return amount is not None and amount.unit is None and abs(amount.number) <= SMALL
 

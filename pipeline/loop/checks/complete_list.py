@@ -117,8 +117,9 @@ def chosen(gold: Sequence[Passage], found: Sequence[Sequence[Hit]], room: int) -
 
 
 def cut(passage: Passage, queries: Sequence[str], draft: Draft, room: int = ROOM) -> Passage:
-    """The passage as the reader is shown it: of a long one what the draft quotes, or else the sentence with the most
-    words of a query, and the sentences around, as many as there is room for."""
+    """The passage as the reader is shown it: of a long one what the draft quotes, or else of the sentences that name
+    what the list is about, or of all, the one with the most words of a query; and the sentences around, as many as
+    there is room for."""
     text, spans = passage.text, sentences(passage.text)
     evidence: tuple[Hop | AnswerItem, ...] = (*draft.hops, *draft.answer_items)
     quotes = {one.quote for one in evidence if one.passage_id == passage.id}
@@ -126,7 +127,9 @@ def cut(passage: Passage, queries: Sequence[str], draft: Draft, room: int = ROOM
     hits = [n for n, span in enumerate(spans) if any(span.start < end and at < span.end for at, end in ends)]
     if not hits and spans:
         asked, said = [{*terms(query)} - FILLERS for query in queries], [{*terms(text[slice(*span)])} for span in spans]
-        hits = [max(range(len(spans)), key=lambda n: max(len(words & said[n]) for words in asked))]
+        about = cited.subject(draft, len(draft.hops) - 1)
+        naming = [n for n, span in enumerate(spans) if contains(text[slice(*span)], about)]
+        hits = [max(naming or range(len(spans)), key=lambda n: max(len(words & said[n]) for words in asked))]
     first, last = start, stop = min(hits, default=0), max(hits, default=-1)
     while wider := [
         (a, b)

@@ -12,7 +12,7 @@ from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Stage
 from pipeline.loop.checks.end import opened
 from pipeline.types import Cause, Draft
 
-ADVICE = "What is left singles the answer out: the last passage should hold two of that kind."
+ADVICE = "What is left singles the answer out: without these hops, two things should fit the rest of the question."
 
 DECOYS = 4
 """Passages beside those that are left when one is held back."""

@@ -20,7 +20,7 @@ from pipeline.loop.checks.recomputed import program_fault
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import sage, walk
 from pipeline.loop.strategies.base import Proposal
-from pipeline.types import Draft, Round, Seed
+from pipeline.types import AnswerType, Draft, Round, Seed
 
 NOTE = "aggregate/_write"
 _EACH, _LEAST, ROOM = 8, 2, 2_000
@@ -30,6 +30,7 @@ _PHRASES = 24
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
+    seed = computable(seed)
     found = sorted(joined(seed, context, _PHRASES), key=_valued, reverse=True)
     if not found:
         return await walk.unlinked(seed, context)
@@ -47,10 +48,17 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     return await sage.run(asked, messages, read(found, seed), seed)
 
 
+def computable(seed: Seed) -> Seed:
+    """With a number for its answer where it was to be a list, or yes or no, which no operation gives."""
+    never = AnswerType.LIST, AnswerType.BOOLEAN
+    return seed.model_copy(update={"answer_type": AnswerType.NUMBER}) if seed.answer_type in never else seed
+
+
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
     draft = rounds[-1].draft
     if draft is None or draft.program is None:  # of a seed that went `sage`'s way
         return await sage.revise(seed, context, rounds)
+    seed = computable(seed)
     reviser = _author(seed, context, WALK_REFINER_TOOLS, sage.another(rounds))
     return await sage.revise(seed, context, rounds, reviser, (NOTE,))
 

@@ -13,18 +13,21 @@ from pipeline.agents.cited import clues, start
 from pipeline.agents.proposals import ConstraintsArguments
 from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
 from pipeline.context import RunContext
+from pipeline.corpus.language import language_of
 from pipeline.errors import FormatError
 from pipeline.links.offered_walks import Related
 from pipeline.llm.base import Tool
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import aggregate, sage, walk
 from pipeline.loop.strategies.base import Proposal
+from pipeline.text import untagged
 from pipeline.text.names import contains
 from pipeline.types import CONSTRAINTS, Draft, Round, Seed
 
 NOTES = ("constraints/_write", "refiner/_operators")
 FEWEST, MOST = 2, 4
 """Clues of a question."""
+_CAPITAL_NOUNS = ("de",)
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
@@ -79,8 +82,17 @@ def _hidden(draft: Draft) -> None:
 
 def _untold(draft: Draft, number: int) -> str:
     """A name or number of a clue that neither the question says nor a hop gives that leads to it: with it the clue
-    would fit other things than for who reads the question."""
+    would fit other things than for who reads the question. Where every noun has a capital, a name is what the title or
+    the answer of a hop names too, with or without the s of its genitive."""
+    asked = draft.hops[number].sub_question
+    nouns = language_of(f"{draft.question} {asked}") in _CAPITAL_NOUNS
+
+    def stands(word: str, texts: Sequence[str]) -> bool:
+        forms = (word, word.removesuffix("s"), f"{word}s") if nouns else (word,)
+        return any(contains(text, form) for text in texts for form in forms)
+
     given = [name for hop in draft.hops[start(draft, number) : number] for name in hop.spellings]
-    said = re.findall(r"[^\W_][\w-]*", draft.hops[number].sub_question)[1:]
-    named = (word for word in said if word[0].isupper() or word[0].isdigit())
-    return next((word for word in named if not any(contains(text, word) for text in (draft.question, *given))), "")
+    names = [name for hop in draft.hops for name in (untagged(hop.title), *hop.spellings)]
+    said = re.findall(r"[^\W_][\w-]*", asked)[1:]
+    named = (word for word in said if word[0].isdigit() or word[0].isupper() and (not nouns or stands(word, names)))
+    return next((word for word in named if not stands(word, (draft.question, *given))), "")

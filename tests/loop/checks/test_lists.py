@@ -17,7 +17,7 @@ from pipeline.errors import FormatError
 from pipeline.llm.base import Request
 from pipeline.loop.checks.alternatives import alternatives
 from pipeline.loop.checks.base import CheckResult
-from pipeline.loop.checks.complete_list import EACH, ROOM
+from pipeline.loop.checks.complete_list import EACH, ROOM, cut
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.examine import audit, readings
 from pipeline.loop.strategies.base import to_draft
@@ -210,6 +210,13 @@ def test_a_reader_is_shown_few_passages_a_thing_once_each_and_of_long_ones_the_s
     assert shown[ORDER.title].startswith("… It rained")
     assert shown[ORDER.title].endswith(" …")
     assert shown[FILM.title] == FILM.text
+
+
+def test_of_a_long_passage_the_sentence_that_names_what_the_list_is_about_is_shown() -> None:
+    other = f"Who founded a town? Monks founded a town. {'It rained for weeks. ' * 40}Olaf stayed in Vessby."
+    seen = cut(passage("other", "Other", other), ["Who founded a town?"], DRAFT)
+    assert "Olaf stayed in Vessby." in seen.text
+    assert len(seen.text) < ROOM + 5
 
 
 def test_the_author_is_told_in_check() -> None:

@@ -105,15 +105,18 @@ def play(films: Corpus) -> Play:
     retriever = Bm25Retriever(films)
 
     def played(
-        author: Callable[[Request], Message], *sets: str, linked: bool = True, strategy: str = "aggregate"
+        author: Callable[[Request], Message],
+        *sets: str,
+        linked: bool = True,
+        strategy: str = "aggregate",
+        kind: AnswerType = AnswerType.NUMBER,
     ) -> tuple[Record, list[Request]]:
         usual = "retrieval.k=3", "loop.rollouts=1", "loop.screen=1", "loop.control_share=0", "checks.run=[]"
         settings, llm = config.build(values={"strategy": strategy}, sets=[*usual, *sets]), ScriptedLLM(author)
         context = RunContext(settings, llm, retriever, LINEAGE, walks=prepare.walks(settings, films))
         train = [passage for passage in films.passages if side(passage.document_id) == "train"]
         made = (
-            Seed(key=sha256(p.id), passage=p, draw=0, side="train", answer_type=AnswerType.NUMBER, target_steps=2)
-            for p in train
+            Seed(key=sha256(p.id), passage=p, draw=0, side="train", answer_type=kind, target_steps=2) for p in train
         )
         seed = next(one for one in made if bool(aggregate.joined(one, context)) is linked)
         return asyncio.run(run_seed(seed, context)), llm.requests
@@ -134,6 +137,15 @@ def test_what_a_link_joins_becomes_a_pair_once_its_program_gives_the_answer(play
     assert draft.family == "aggregate"
     assert record.seed.passage.id in {hop.passage_id for hop in draft.hops}
     assert len({hop.passage_id for hop in draft.hops}) == int(draft.answer) >= 3
+
+
+@pytest.mark.parametrize("kind", [AnswerType.LIST, AnswerType.BOOLEAN])
+def test_what_no_operation_gives_is_asked_of_nobody(play: Play, kind: AnswerType) -> None:
+    record, requests = play(author := Author(), kind=kind)
+    assert record.status is Status.ACCEPTED
+    told = prompts.unfence(requests[0].messages[1].content) or {}
+    assert told["answer_types"][0] == "number"
+    assert prompts.note(f"{kind.value}/_write") not in author.systems[0]
 
 
 def test_who_revises_has_the_rules_of_programs_too(play: Play) -> None:

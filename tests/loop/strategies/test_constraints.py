@@ -17,13 +17,13 @@ from pipeline.config.strategy_mix import draw
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
-from pipeline.errors import UsageError
+from pipeline.errors import FormatError, UsageError
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
-from pipeline.loop.strategies import aggregate
+from pipeline.loop.strategies import aggregate, constraints
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
-from pipeline.types import CONSTRAINTS, AnswerType, Message, Record, Seed, Status, Stop, sha256
+from pipeline.types import CONSTRAINTS, AnswerType, Draft, Hop, Message, Record, Seed, Status, Stop, sha256
 from tests.loop.strategies.test_walk import NAMES
 from tests.loop.test_episode import LINEAGE, call
 from tests.scripted import ScriptedLLM
@@ -211,6 +211,35 @@ def test_a_clue_says_no_name_that_the_question_does_not(play: Play) -> None:
     record, requests = play(told_more)
     assert "such as Kessel?' says 'Kessel', and the question does not" in requests[1].messages[-1].content
     assert (record.status, record.draft) == (Status.REJECTED, None)
+
+
+@pytest.mark.parametrize(
+    ("clue", "untold"),
+    [
+        ("Welcher Hafen am Tarn ist eine Gründung von Mönchen?", ""),
+        ("Welcher Hafen liegt an der Quelle des Tarns?", ""),
+        ("Welcher Hafen am Tarn ist eine Gründung von Kessel?", "Kessel"),
+        ("Welcher Hafen ist eine Gründung der Mönche Vessbys?", "Vessbys"),
+        ("Welcher Hafen am Tarn wurde um 1641 gegründet?", "1641"),
+        ("Which port on the Tarn was one of the Foundations of monks?", "Foundations"),
+    ],
+)
+def test_a_noun_is_no_name_where_every_noun_has_a_capital(clue: str, untold: str) -> None:
+    english = clue.startswith("Which")
+    asked = "A port lies on the Tarn." if english else "Ein Hafen liegt am Tarn. Er wurde von Mönchen gegründet."
+    which = "Which port is it?" if english else "Welcher Hafen ist es?"
+    titles = ("Vessby (Gründung)", "Kessel")
+    hops = [
+        Hop(sub_question=said, answer="Orm", passage_id=title, title=title, quote="Orm", passage_sha256="")
+        for said, title in zip((clue, which), titles, strict=True)
+    ]
+    question = f"{asked} {which}"
+    draft = Draft(question=question, answer="Orm", answer_type=AnswerType.ENTITY, hops=tuple(hops), family=CONSTRAINTS)
+    if untold:
+        with pytest.raises(FormatError, match=f"says '{untold}', and the question does not"):
+            constraints._hidden(draft)
+    else:
+        constraints._hidden(draft)
 
 
 def test_a_seed_without_a_link_costs_no_call(play: Play) -> None:
