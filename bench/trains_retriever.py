@@ -1,121 +1,30 @@
 """Does an encoder find more of what people ask for after training on the view `retriever_triplets`?
 
     python -m bench.trains_retriever prepare --data DATASET --single DATASET --gold FOLDER --corpus FILE --out FOLDER
-    python bench/trains_retriever.py run --folder FOLDER --model MODEL       (a GPU, or hours; no Digsite needed)
-    python bench/trains_retriever.py table --folder FOLDER
+    python -m bench.trains_retriever run --folder FOLDER --model MODEL     (with sentence-transformers, without Digsite)
+    python -m bench.trains_retriever table --folder FOLDER
 
 `prepare` makes arms of equal size from a data set: its own triplets; as many inverse-cloze pairs of the same passages
 (a sentence as the query, the rest as the positive; Lee, Chang and Toutanova, ACL 2019); as many triplets of questions
-that need one passage (`generate --steps 1`); and its kinds of query alone. `run` trains each with three seeds and ranks
-the documents for questions of people, none of which is trained on. `table` compares all-gold recall at 10: are all
-documents of a question's evidence among its first ten? Intervals resample questions and seeds.
+that need one passage (`generate --steps 1`); its kinds of query alone; the sub-questions of as many pairs of which a
+hop could be skipped as of which none could; and those of as many pairs of each strategy. `run` trains each with three
+seeds and ranks the documents for questions of people, none of which is trained on. `table` compares all-gold recall at
+10: are all documents of a question's evidence among its first ten? Intervals resample questions and seeds.
 """
 
 import argparse
 import json
-import lzma
 import multiprocessing
-import random
 import re
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-SIZES, SEEDS, K, DOCUMENTS = (200, 700), (0, 1, 2), 10, 12_000
-Row = dict[str, str]
-Asked = tuple[str, list[str], str]
-"""A question, the ids of the documents of its evidence, and the set that it is of."""
-_SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
+from bench.retriever_data import SIZES, documents_of, prepare
 
-
-def prepare(given: argparse.Namespace) -> None:
-    """Write arms.json, the triplets of each arm, and held.json, the documents and questions to rank."""
-    import pyarrow.parquet as pq
-
-    def rows(*datasets: Path) -> dict[str, list[Row]]:
-        """By pair, in an order of chance."""
-        made = defaultdict(list)
-        for shard in sorted(path for one in datasets for path in (one / "retriever_triplets").glob("train-*.parquet")):
-            for row in pq.read_table(shard, columns=["id", "anchor", "positive", "negative", "kind"]).to_pylist():
-                made[row["id"]].append(row)
-        return made
-
-    own, single = rows(*given.data), [row for found in rows(given.single).values() for row in found]
-    arms = dict[str, list[list[str]]]()
-    for size in SIZES:
-        for seed in SEEDS:
-            chance = random.Random(f"{size} {seed}")
-            ids = chance.sample(sorted(own), min(size, len(own)))
-            mine = [row for key in ids for row in own[key]]
-            chosen = {"digsite": mine, "inverse_cloze": [_cloze(row, chance) for row in mine]}
-            chosen["one_passage"] = chance.sample(single, min(len(mine), len(single)))
-            if size == max(SIZES):
-                chosen |= _parts(mine)
-            for arm, kept in chosen.items():
-                arms[f"{arm} {size} {seed}"] = [
-                    [row[name] for name in ("anchor", "positive", "negative") if name in row] for row in kept
-                ]
-    questions = [
-        json.loads(line) for path in sorted(given.gold.glob("*.jsonl")) for line in path.open(encoding="utf-8")
-    ]
-    questions = [one for one in questions if one["covered"]]
-    documents = _documents(given.corpus)
-    needed = {key for one in questions for key in one["supporting_ids"]}
-    others = random.Random(0).sample(sorted(documents.keys() - needed), max(0, DOCUMENTS - len(needed)))
-    keys = sorted({*needed, *others})
-    held = {
-        "documents": [[key, documents[key]] for key in keys],
-        "questions": [[one["question"], one["supporting_ids"], one["dataset"]] for one in questions],
-        "sub_questions": [asked for one in questions for asked in _sub_questions(one, documents)],
-    }
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "arms.json").write_text(json.dumps(arms), encoding="utf-8")
-    (given.out / "held.json").write_text(json.dumps(held), encoding="utf-8")
-    for name, triplets in arms.items():
-        print(name, len(triplets))
-
-
-def _parts(rows: list[Row]) -> dict[str, list[Row]]:
-    """Each kind of query alone; whole questions with the first passage of their evidence alone, since no single search
-    is to find the others; and both without hard negatives."""
-    first = {row["anchor"]: row for row in reversed(rows) if row["kind"] == "question"}
-    found = {
-        f"only_{kind}": [row for row in rows if row["kind"] == kind] for kind in ("question", "sub_question", "search")
-    }
-    found["first_evidence"] = [row for row in rows if first.get(row["anchor"], row) is row]
-    for arm, full in (("digsite", rows), ("first_evidence", found["first_evidence"])):
-        found[f"{arm}, in-batch"] = [{name: row[name] for name in ("anchor", "positive")} for row in full]
-    return found
-
-
-def _documents(corpus: Path) -> dict[str, str]:
-    with lzma.open(corpus, "rt", encoding="utf-8") as lines:
-        return {one["id"]: f"{one['title']}\n{one['text']}" for one in map(json.loads, lines)}
-
-
-def _sub_questions(question: dict[str, Any], documents: dict[str, str]) -> list[Asked]:
-    """What people asked for each hop, with the document that answers it."""
-    made, steps = list[Asked](), question.get("decomposition", [])
-    for number, step in enumerate(steps):
-        text = re.sub(r"#(\d+)", lambda found: steps[int(found[1]) - 1]["answer"], step["question"])
-        key = step.get("support_id")
-        if not key and len(question.get("evidences", ())) == len(steps):
-            about = question["evidences"][number][0]
-            known = [one for one in question["supporting_ids"] if documents[one].startswith(about)]
-            key = known[0] if len(known) == 1 else None
-        made += [(text, [key], question["dataset"])] if key else []
-    return made
-
-
-def _cloze(row: Row, chance: random.Random) -> Row:
-    title, _, text = row["positive"].partition("\n")
-    parts = _SENTENCE.split(text)
-    at = chance.randrange(len(parts))
-    rest = " ".join(parts[:at] + parts[at + 1 :]) or text
-    return {**row, "anchor": parts[at], "positive": f"{title}\n{rest}"}
+K = 10
 
 
 def _bm25(documents: list[str], questions: list[str]) -> list[list[int]]:
@@ -133,7 +42,8 @@ def _words(text: str) -> list[str]:
 def run(given: argparse.Namespace) -> None:
     """Train and rank every arm, several at once; a finished one is kept."""
     arms = json.loads((given.folder / "arms.json").read_text(encoding="utf-8"))
-    jobs = [("bm25 0 0", given), ("untrained 0 0", given), *((name, given) for name in arms)]
+    names = [name for name in arms if not given.arms or name.rsplit(" ", 2)[0] in given.arms]
+    jobs = [(name, given) for name in ("bm25 0 0", "untrained 0 0", *names)]
     multiprocessing.set_start_method("spawn")
     with multiprocessing.Pool(given.workers, maxtasksperchild=None) as pool:
         for name in pool.imap_unordered(_job, jobs):
@@ -157,10 +67,10 @@ def _job(job: tuple[str, argparse.Namespace]) -> str:
     from datasets import Dataset
     from sentence_transformers import SentenceTransformer
 
-    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from recipes.agent.train import bfloat16
     from recipes.retriever.train import fine_tune
 
-    cuda = torch.cuda.is_available()
+    cuda, short = torch.cuda.is_available(), bfloat16()
     torch.manual_seed(0)
     model = SentenceTransformer(str(given.model), device="cuda" if cuda else "cpu")
     model = model.float()
@@ -169,20 +79,21 @@ def _job(job: tuple[str, argparse.Namespace]) -> str:
         triplets = json.loads((given.folder / "arms.json").read_text(encoding="utf-8"))[name]
         columns = dict(zip(("anchor", "positive", "negative"), map(list, zip(*triplets, strict=True)), strict=False))
         model.max_seq_length = 128
-        fine_tune(model, Dataset.from_dict(columns), epochs=given.epochs, seed=seed, bf16=cuda)
+        fine_tune(model, Dataset.from_dict(columns), epochs=given.epochs, seed=seed, bf16=short)
     model.max_seq_length = 256
-    path.write_text(json.dumps(_ranked(model, documents, questions, cuda)), encoding="utf-8")
+    path.write_text(json.dumps(_ranked(model, documents, questions, short)), encoding="utf-8")
     if given.corpus and name.rpartition(" ")[0] in ("untrained 0", f"digsite {max(SIZES)}"):
-        ranks = _ranked(model, list(_documents(given.corpus).values()), questions, cuda)
+        ranks = _ranked(model, list(documents_of(given.corpus).values()), questions, short)
         (path.parent / f"whole-{path.name}").write_text(json.dumps(ranks), encoding="utf-8")
     return f"{name}: done"
 
 
-def _ranked(model: Any, documents: list[str], questions: list[str], cuda: bool) -> list[list[int]]:
+def _ranked(model: Any, documents: list[str], questions: list[str], short: bool) -> list[list[int]]:
     import torch
 
-    with torch.autocast("cuda", torch.bfloat16, enabled=cuda):
-        said = {"convert_to_tensor": True, "normalize_embeddings": True, "batch_size": 256 if cuda else 32}
+    device = model.device.type
+    with torch.autocast(device, torch.bfloat16, enabled=short):
+        said = {"convert_to_tensor": True, "normalize_embeddings": True, "batch_size": 256 if device == "cuda" else 32}
         found, asked = model.encode(documents, **said).float(), model.encode(questions, **said).float()
     ranks: list[list[int]] = (asked @ found.T).topk(100).indices.tolist()
     return ranks
@@ -194,7 +105,7 @@ def table(given: argparse.Namespace) -> None:
     _tabulate(given.folder, held, [key for key, _ in held["documents"]], "")
     if given.corpus:
         print(f"\nOver the whole corpus, {given.corpus.name}:\n")
-        _tabulate(given.folder, held, list(_documents(given.corpus)), "whole-")
+        _tabulate(given.folder, held, list(documents_of(given.corpus)), "whole-")
 
 
 def _tabulate(folder: Path, held: dict[str, Any], keys: list[str], kind: str) -> None:
@@ -271,6 +182,7 @@ def main() -> None:
     second.add_argument("--model", required=True)
     second.add_argument("--epochs", type=float, default=2)
     second.add_argument("--workers", type=int, default=1)
+    second.add_argument("--arms", nargs="+", help="these alone, such as walk sage")
     last = stages.add_parser("table")
     last.add_argument("--folder", type=Path, required=True)
     for stage in (second, last):

@@ -8,6 +8,7 @@ docs/howto/train-retriever.md says what the rows are.
 
 import argparse
 
+import torch
 from datasets import Dataset, load_dataset
 from sentence_transformers import (
     SentenceTransformer,
@@ -39,6 +40,8 @@ def fine_tune(
         warmup_steps=0.1,
         seed=seed,
         bf16=bf16,
+        # On a CPU the trainer refuses bfloat16 unless it is told of it.
+        use_cpu=bf16 and not torch.cuda.is_available(),
         # Two queries of one pair share a passage, which must not be a negative of either.
         batch_sampler=BatchSamplers.NO_DUPLICATES,
         save_strategy="no",
