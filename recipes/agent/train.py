@@ -89,7 +89,7 @@ def settings(asked: argparse.Namespace) -> Any:
         max_steps=asked.steps,
         learning_rate=asked.rate or (5e-4 if asked.lora else 1e-4),
         lr_scheduler_type="cosine",
-        warmup_steps=10,
+        warmup_steps=0.1,
         per_device_train_batch_size=min(asked.at_once, asked.batch),
         gradient_accumulation_steps=max(1, asked.batch // asked.at_once),
         bf16=bfloat16(),
