@@ -10,6 +10,8 @@ from pipeline.analysis.estimates import Interval
 from pipeline.analysis.figures import ACCEPTED
 from pipeline.types import Data, Share
 
+_SAME = ("corpus_fingerprint", "passage_id", "draw")
+"""What tells a seed; a mix may hold one twice."""
 _OTHER = pl.col("status_right") == "accepted"
 _APART = pl.col("difficulty_right") - pl.col("difficulty")
 GROUPS: Mapping[str, tuple[str, pl.Expr]] = {
@@ -46,9 +48,8 @@ class Paired(Data):
 
 def joined(first: pl.LazyFrame, second: pl.LazyFrame) -> pl.LazyFrame:
     """The seeds that both have, in the order of the first; columns of the second end in `_right`."""
-    same = ("corpus_fingerprint", "passage_id", "draw")
-    one, other = (table.unique(same, keep="first", maintain_order=True) for table in (first, second))
-    return one.join(other, on=same, how="inner", maintain_order="left")
+    one, other = (table.unique(_SAME, keep="first", maintain_order=True) for table in (first, second))
+    return one.join(other, on=_SAME, how="inner", maintain_order="left")
 
 
 def paired(first: pl.DataFrame, second: pl.DataFrame) -> Paired | None:
@@ -57,9 +58,8 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> Paired | None:
     if not len(rows):
         return None
     counts = rows.select(belongs.sum().alias(name) for name, (_, belongs) in GROUPS.items()).row(0, named=True)
-    return Paired(
-        alone=(len(first) - len(rows), len(second) - len(rows)), **counts, contrasts=tuple(_paired_contrasts(rows))
-    )
+    alone = (first.select(_SAME).n_unique() - len(rows), second.select(_SAME).n_unique() - len(rows))
+    return Paired(alone=alone, **counts, contrasts=tuple(_paired_contrasts(rows)))
 
 
 def _paired_contrasts(rows: pl.DataFrame) -> Iterable[Contrast]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from pipeline.config import address
+from pipeline.config import address, toml
 from pipeline.config.providers import BUILT_IN, built_in
 from pipeline.config.sampling import Sampling
 from pipeline.config.weights import name as weights_name
@@ -255,7 +255,8 @@ def _patient(tree: dict[str, Any]) -> dict[str, Any]:
 
 def inherited(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
     """The settings of a model: what `role` leaves out is the base's, but for what is another model's alone: its prices,
-    context and terms, at another server its key, and at another provider its name and its weights too."""
+    context and terms, at another server its key, and at another provider its name and its weights too. So it is of
+    each key of `sampling` and `limits`."""
     kept, role = address.listed(base), address.listed(role)
     if role.get("model", base.get("model")) != base.get("model"):
         kept = {key: value for key, value in kept.items() if key not in _OF_ONE_MODEL}
@@ -263,4 +264,5 @@ def inherited(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
         kept = {key: value for key, value in kept.items() if key not in _OF_ONE_SERVER}
     if role.get("provider", base.get("provider", BUILT_IN)) != base.get("provider", BUILT_IN):
         kept = {key: value for key, value in kept.items() if key not in {"model", "file", *_OF_ONE_MODEL}}
-    return {**kept, **role}
+    tables: dict[str, Any] = {name: role[name] for name in ("sampling", "limits") if name in role}
+    return toml.merged(kept, tables) | {key: value for key, value in role.items() if key not in tables}

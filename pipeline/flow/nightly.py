@@ -90,11 +90,13 @@ def read(path: Path) -> RunConfig:
 
 
 def of_night(config: RunConfig, folder: Path) -> RunConfig:
-    """The same with budgets that count from what the run in `folder` has used up before."""
+    """The same with budgets that count from what the run in `folder` has used up before. A shard has spent its own part
+    of budgets that are given for the whole."""
     before, how = spent(folder).total, config.how
+    parts = how.shard.of if how.shard else 1
     return config.with_how(
-        budget_tokens=how.budget_tokens and before.paid.total_tokens + how.budget_tokens,
-        budget_money=how.budget_money and (before.money or 0.0) + how.budget_money,
+        budget_tokens=how.budget_tokens and parts * before.paid.total_tokens + how.budget_tokens,
+        budget_money=how.budget_money and parts * (before.money or 0.0) + how.budget_money,
     )
 
 

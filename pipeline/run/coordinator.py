@@ -147,7 +147,8 @@ class Run:
     def progress(self) -> float:
         """The part of the plan that is done, from 0 to 1. May be called from any thread."""
         wanted, most = bounds(self.config.how)
-        return min(1.0, self._state.length / most if wanted is None else self._state.passed / wanted)
+        done, whole = (self._state.length, most) if wanted is None else (self._state.passed, wanted)
+        return min(1.0, done / whole) if whole else 1.0
 
     def begin(self, watch: RunCallbacks) -> None:
         """Show what earlier commands did; once."""

@@ -111,8 +111,9 @@ async def _scored(index: int, question: GoldQuestion, rollout: Rollout, retrieve
         question=index,
         sample=rollout.sample,
         answer=rollout.answer,
-        exact=normalise(rollout.answer) in {normalise(answer) for answer in question.answers},
-        f1=max(f1(rollout.answer, answer) for answer in question.answers),
+        # Of an article alone, as "A" or "The The", nothing is left to compare: no answer would be as good.
+        exact=bool(rollout.answer) and normalise(rollout.answer) in {normalise(answer) for answer in question.answers},
+        f1=max(f1(rollout.answer, answer) for answer in question.answers) if rollout.answer else 0.0,
         steps=rollout.trajectory.steps,
         seen=len(seen),
         recall=_all(wanted, {_document(passage_id) for passage_id in seen}),

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -171,7 +172,9 @@ def reach(config: RunConfig) -> None:
     for one in servers.values():
         from pipeline.llm.reach import reach as reached
 
-        asyncio.run(reached(one, config.how.wait_seconds))
+        # In a thread of its own: a notebook's cells run in a loop already.
+        with ThreadPoolExecutor(1, thread_name_prefix="digsite") as pool:
+            pool.submit(asyncio.run, reached(one, config.how.wait_seconds)).result()
 
 
 def budget(config: RunConfig, before: Spent | None = None) -> Budget:

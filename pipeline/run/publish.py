@@ -25,7 +25,7 @@ from pipeline.run import RunResult, facts, given_questions, read
 from pipeline.run.attempts import spent
 from pipeline.run.plan import bounds, judged
 from pipeline.store import review_marks
-from pipeline.store.amendments import Forks, Remeasurements, joined
+from pipeline.store.amendments import Completions, Forks, Remeasurements, joined
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.types import Record
@@ -179,11 +179,11 @@ def whole(folder: Path, *, damaged: bool = False, journal: Journal | None = None
 
     Raises UsageError where there are some, unless `damaged` allows it: a data set must not shrink unseen.
     """
-    beside = Forks(folder).damaged + Remeasurements(folder).damaged
+    beside = Forks(folder).damaged + Remeasurements(folder).damaged + Completions(folder).damaged
     if beside:
         logger.warning(
-            "damaged lines in %s/branches and /remeasured, which are left out: %d; "
-            "'digsite branch' and 'digsite remeasure' make again what is missing",
+            "damaged lines in %s/branches, /remeasured and /completed, which are left out: %d; "
+            "'digsite branch', 'digsite remeasure' and 'digsite complete' make again what is missing",
             folder,
             beside,
         )

@@ -65,6 +65,9 @@ def test_seeds_are_paired_by_passage_and_draw_whatever_their_keys() -> None:
     found = compare(side(first), side([again(record) for record in second])).paired
     assert found
     assert (found.seeds, found.alone) == (4, (1, 1))
+    mixed = compare(side([*first, again(first[0])]), side(second)).paired
+    assert mixed
+    assert (mixed.seeds, mixed.alone) == (4, (1, 1)), "a mix may hold a seed twice"
     assert (found.both, found.first, found.second, found.neither) == (1, 1, 1, 1)
     gave = named(found.contrasts, "gave a pair")
     assert gave.cases == 4

@@ -245,3 +245,17 @@ def test_for_whom_the_pairs_are_is_digested_with_a_band_alone() -> None:
     digests = {built(*sets).digest() for sets in ((), ("solve_rate=0.2-0.8",), ("solve_rate=0.2-0.8", "policy=same"))}
     assert len(digests) == 3
     assert built("solve_rate=[0.2, 0.8]").solve_rate == built("solve_rate=0.2-0.8").solve_rate == (0.2, 0.8)
+
+
+def test_of_sampling_and_limits_a_role_takes_every_key_that_it_leaves_out() -> None:
+    default = {
+        "provider": "openai",
+        "model": "small",
+        "sampling": {"max_tokens": 9000, "extra_body": {"chat_template_kwargs": {"enable_thinking": False}}},
+        "limits": {"requests_per_minute": 60},
+    }
+    role = {"sampling": {"temperature": 0.3}, "limits": {"timeout_seconds": 99.0}}
+    solver = config.build(values={"models": {"default": default, "solver": role}}).models.of("solver")
+    assert (solver.sampling.temperature, solver.sampling.max_tokens) == (0.3, 9000)
+    assert solver.sampling.extra_body == {"chat_template_kwargs": {"enable_thinking": False}}
+    assert (solver.limits.timeout_seconds, solver.limits.requests_per_minute) == (99.0, 60)

@@ -16,10 +16,13 @@ import orjson
 import pytest
 
 from pipeline import config
+from pipeline.flow import nightly
 from pipeline.flow.server import QUIET
+from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import attempts
 from pipeline.store.journal import Journal, encode
 from pipeline.store.lock import locked
+from pipeline.types import Usage
 from tests import hub_server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,3 +186,12 @@ def test_the_deployments_name_flows_and_settings_that_are_there() -> None:
     assert flows == ["digsite-grow", "digsite-publish"]
     for path in re.findall(r"config: (\S+)", text):
         assert config.build(file=ROOT / path).how.pairs == 1000
+
+
+@pytest.mark.parametrize(("shard", "tonight"), [(None, 1500), ("1/2", 2000)])
+def test_a_shard_has_its_part_of_every_night(shard: str | None, tonight: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = Spent(paid=Usage(calls=1, prompt_tokens=500))
+    monkeypatch.setattr(nightly, "spent", lambda folder: Spending(by_stage={"round 0": {"solver": used}}))
+    how = {"budget_tokens": 1000} | ({"shard": shard} if shard else {})
+    asked = nightly.of_night(config.build(values={"how": how}), Path("run"))
+    assert asked.how.budget_tokens == tonight

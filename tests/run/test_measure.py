@@ -84,6 +84,9 @@ async def test_a_solver_that_never_calls_ends_for_it() -> None:
     talks = ScriptedLLM(lambda request: Message(role="assistant", content="Let me think."))
     one, _ = (await measure([ASKED], talks, SHELF, settings(1))).scored
     assert (one.calls, one.format_errors, one.stop) == (0, 3, Stop.FORMAT_ERRORS)
+    article = ASKED.model_copy(update={"answer": "A", "answer_aliases": ()})
+    one, _ = (await measure([article], talks, SHELF, settings(1))).scored
+    assert (one.exact, one.f1) == (False, 0.0), "of an article alone nothing is left, as of no answer"
 
 
 @pytest.mark.parametrize(

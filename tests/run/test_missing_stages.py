@@ -13,6 +13,7 @@ from pipeline.errors import DeadlineExceeded, ProviderError
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
+from pipeline.run import publish, resume
 from pipeline.run.missing_stages import Completing, complete
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
@@ -155,6 +156,14 @@ def test_what_had_ended_is_kept_when_the_endpoint_fails(tmp_path: Path) -> None:
     assert 0 < len(done) < 3
     left = asyncio.run(complete(others, context(ScriptedLLM(cast)), tmp_path, lambda ended: None))
     assert (left.pairs, left.completed) == (3 - len(done), 3 - len(done))
+
+
+def test_damage_to_what_was_made_up_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    resume.begin(tmp_path, build(), "f" * 64)
+    (tmp_path / "completed").mkdir()
+    (tmp_path / "completed" / "stages.jsonl").write_bytes(b'{"key": "0"}\n')
+    assert publish.whole(tmp_path) == 0
+    assert "and /completed, which are left out: 1" in caplog.text
 
 
 @pytest.mark.parametrize("role", ["absent", "read", "weigh"])

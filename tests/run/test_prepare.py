@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.config import build
 from pipeline.corpus import Corpus, jvm
-from pipeline.errors import BudgetExceeded, RetrievalError
+from pipeline.errors import BudgetExceeded, ProviderError, RetrievalError
 from pipeline.llm.base import Request
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import prepare
@@ -64,3 +64,10 @@ def test_of_english_texts_records_say_what_they_said(tmp_path: Path) -> None:
     assert corpus.language == "en"
     lineage = prepare.context(config, corpus).lineage
     assert (lineage.language, corpus.language_detected, lineage.retriever) == ("unknown", False, "bm25")
+
+
+async def test_an_endpoint_is_reached_for_from_a_notebook_s_cell_too(tmp_path: Path) -> None:
+    away = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+    config = build(values={"models": {"default": away}, "how": {"out": str(tmp_path)}})
+    with pytest.raises(ProviderError, match="cannot be reached"):
+        prepare.reach(config)
