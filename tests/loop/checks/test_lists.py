@@ -214,9 +214,7 @@ def test_a_reader_is_shown_few_passages_a_thing_once_each_and_of_long_ones_the_s
 
 def test_of_a_long_passage_the_sentence_that_names_what_the_list_is_about_is_shown() -> None:
     other = f"Who founded a town? Monks founded a town. {'It rained for weeks. ' * 40}Olaf stayed in Vessby."
-    seen = cut(passage("other", "Other", other), ["Who founded a town?"], DRAFT)
-    assert "Olaf stayed in Vessby." in seen.text
-    assert len(seen.text) < ROOM + 5
+    assert "Olaf stayed in Vessby." in cut(passage("other", "Other", other), ["Who founded a town?"], DRAFT).text
 
 
 def test_the_author_is_told_in_check() -> None:
