@@ -158,7 +158,7 @@ async def test_each_clue_of_a_conjunction_is_held_back_and_whoever_is_left_may_s
     assert [(p.hops, p.right) for p in answer.probes if p.check == "leave_one_out"] == [((0,), 0), ((1,), 1)]
     assert told(answer) == [("leave_one_out", Cause.SUPERFICIAL, True)]
     assert feedback_from_audit(draft, answer.findings).message.endswith(
-        "What is left singles the answer out: the last passage should hold two of that kind. "
+        "What is left singles the answer out: without these hops, two things should fit the rest of the question. "
         "The hops that give 'Vessby' and '1641' may stay."
     )
     system = model.requests[-1].messages[0].content
