@@ -46,10 +46,11 @@ def examples(runs: Sequence[Path], longest: int) -> Iterator[Example]:
     for run in runs:
         pairs = {row["id"]: row for row in view(run, "qa")}
         for row in view(run, "sft"):
-            known, single_turn = found.get(pairs[row["id"]]["question"]), sum(row["loss"]) == 1
-            longer = known is None or (single_turn and len(row["messages"]) > len(known.messages))
-            if row["agent"] == "solver" and row["tokens"] <= longest and longer:
-                pair = pairs[row["id"]]
+            if row["agent"] != "solver" or row["tokens"] > longest:
+                continue
+            pair, single_turn = pairs[row["id"]], sum(row["loss"]) == 1
+            known = found.get(pair["question"])
+            if known is None or (single_turn and len(row["messages"]) > len(known.messages)):
                 found[pair["question"]] = Example(row, [orjson.loads(text) for text in row["messages"]], pair)
     yield from found.values()
 

@@ -20,9 +20,9 @@ _OVERFLOW = re.compile(
 )
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance|payment", re.IGNORECASE)
 _EMPTY = re.compile(r"insufficient_quota|credit balance", re.IGNORECASE)
-"""In a 429 these words alone say that waiting is of no use: of billing and of quotas a limit per minute speaks too."""
+"""Of a 429 only these say that waiting is of no use: the text of a limit per minute mentions billing and quotas too."""
 _NO_ENDPOINT = re.compile(r"no endpoints found that support", re.IGNORECASE)
-"""OpenRouter's 404 where the model is there, and none who serves it takes a parameter."""
+"""OpenRouter's 404 for a model that exists, but that nobody serves with a parameter of the request."""
 _FILTER = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
 REFUSABLE = {
     "parallel_tool_calls": r"parallel_tool_calls",

@@ -239,7 +239,7 @@ def _in_json(text: str, offered: Offered) -> Iterator[_Written]:
 
 
 def _is_hermes(text: str, start: int, end: int, tree: dict[str, Any]) -> bool:
-    """In the tags of Hermes, and JSON by the letter: what else is read here its own parser would not read."""
+    """Is it strict JSON between Hermes' tags? Its own parser reads nothing else."""
     before = text[max(0, start - _LOOK_BACK) : start].rstrip()
     if tree.keys() != {"name", "arguments"} or not before.endswith("<tool_call>"):
         return False

@@ -5,13 +5,10 @@ when its work is done; it may be called from a running event loop, as a notebook
 `watch`, by default the log. Errors are those of `pipeline.errors`: a `UsageError` says in one line what to do.
 """
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from pipeline import registry
 from pipeline.analysis import comparison
@@ -50,14 +47,13 @@ from pipeline.run.reopening import opened
 from pipeline.run.resume import regate
 from pipeline.types import Record
 
-T = TypeVar("T")
 Runner = Callable[[RunConfig, Path | None, RunCallbacks], RunResult]
 """Runs `stages.generate`, by itself or with a Prefect flow that shows it."""
 
 
 def in_process(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> RunResult:
     """`stages.generate` in this process."""
-    return _wait(stages.generate(config, folder, watch))
+    return prepare.wait(stages.generate(config, folder, watch))
 
 
 def generate(config: RunConfig, *, watch: RunCallbacks | None = None, runner: Runner = in_process) -> RunResult:
@@ -111,7 +107,7 @@ def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = N
     accepted or not."""
     config = config.with_how(pairs=pairs, seeds=None)
     prepare.reach(config)
-    return _wait(previewing.preview(tool_modes.resolved(config), watch or LogCallbacks()))
+    return prepare.wait(previewing.preview(tool_modes.resolved(config), watch or LogCallbacks()))
 
 
 def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = None) -> Iterator[Record]:
@@ -188,7 +184,7 @@ def measure(
     corpus = prepare.corpus(config)
     known = gold_questions.located(known[:limit], corpus)
     context = prepare.context(config, corpus)
-    return _wait(measuring.measure(known, context.llm, context.retriever, config))
+    return prepare.wait(measuring.measure(known, context.llm, context.retriever, config))
 
 
 def compare_retrievers(
@@ -201,7 +197,7 @@ def compare_retrievers(
         check(settings)
     corpus = prepare.corpus(config)
     found = {name: open_retriever(settings, corpus, config.how.out) for name, settings in asked.items()}
-    return _wait(retriever_recall.compare_retrievers(gold_questions.located(known, corpus), found))
+    return prepare.wait(retriever_recall.compare_retrievers(gold_questions.located(known, corpus), found))
 
 
 def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> comparison.Comparison:
@@ -236,7 +232,8 @@ def remeasure(  # noqa: PLR0913 - options of the user
     recast = partial(policy_measuring.recast, policy=policy, model=model, budgets=budgets)
     with opened(run, out, recast, partial(policy_measuring.spent, policy)) as (found, context):
         try:
-            done = _wait(policy_measuring.remeasure(policy, found.kept(), context, found.folder, progress, announce))
+            measured = policy_measuring.remeasure(policy, found.kept(), context, found.folder, progress, announce)
+            done = prepare.wait(measured)
         except BudgetExceeded as error:
             publish.again(found.folder, found.config)
             raise BudgetExceeded(f"{error}; what was measured is kept, and the same command continues") from error
@@ -267,7 +264,7 @@ def branch(
     """
     registry.load("branching", method)
     with opened(run, out) as (found, context):
-        done = _wait(resampling.branch(method, found.kept(), context, found.folder, calls, progress))
+        done = prepare.wait(resampling.branch(method, found.kept(), context, found.folder, calls, progress))
         publish.again(found.folder, found.config)
     return done
 
@@ -277,18 +274,8 @@ def complete(
 ) -> missing_stages.Completing:
     """Run optional stages that accepted pairs lack, and write data set and report anew."""
     with opened(run, out) as (found, context):
-        done = _wait(missing_stages.complete(found.kept(), context, found.folder, progress))
+        done = prepare.wait(missing_stages.complete(found.kept(), context, found.folder, progress))
         if done.pairs:
             publish.again(found.folder, found.config)
             publish.report(found.folder, found.config)
     return done
-
-
-def _wait(work: Coroutine[None, None, T]) -> T:
-    """Its result; in a thread of its own where this one runs an event loop already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1, thread_name_prefix="digsite") as pool:
-        return pool.submit(asyncio.run, work).result()

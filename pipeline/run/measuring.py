@@ -111,7 +111,7 @@ async def _scored(index: int, question: GoldQuestion, rollout: Rollout, retrieve
         question=index,
         sample=rollout.sample,
         answer=rollout.answer,
-        # Of an article alone, as "A" or "The The", nothing is left to compare: no answer would be as good.
+        # Articles do not count: of the gold answer "A" or "The The" nothing is left, which equals no answer.
         exact=bool(rollout.answer) and normalise(rollout.answer) in {normalise(answer) for answer in question.answers},
         f1=max(f1(rollout.answer, answer) for answer in question.answers) if rollout.answer else 0.0,
         steps=rollout.trajectory.steps,

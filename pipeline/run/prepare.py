@@ -2,12 +2,12 @@
 
 import asyncio
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import get_args
+from typing import TypeVar, get_args
 
 from pipeline import registry
 from pipeline.config import RunConfig, weights
@@ -38,6 +38,7 @@ from pipeline.run.attempts import spent
 from pipeline.store.cache import Cache
 from pipeline.types import Lineage
 
+T = TypeVar("T")
 CACHE = "cache.sqlite"
 _BEYOND_RULES = {"aggregate": "writes no programs", "constraints": "writes no clues"}
 """What a model that works by rules does not do, by the strategy that takes it."""
@@ -172,9 +173,17 @@ def reach(config: RunConfig) -> None:
     for one in servers.values():
         from pipeline.llm.reach import reach as reached
 
-        # In a thread of its own: a notebook's cells run in a loop already.
-        with ThreadPoolExecutor(1, thread_name_prefix="digsite") as pool:
-            pool.submit(asyncio.run, reached(one, config.how.wait_seconds)).result()
+        wait(reached(one, config.how.wait_seconds))
+
+
+def wait(work: Coroutine[None, None, T]) -> T:
+    """Its result; in a thread of its own where this one runs an event loop already, as a notebook's cells do."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1, thread_name_prefix="digsite") as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 def budget(config: RunConfig, before: Spent | None = None) -> Budget:

@@ -4,10 +4,8 @@
 the cache; the mode becomes part of the run's configuration where it is another than the server's own calls.
 """
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -55,8 +53,7 @@ def found(
     findings = {name: finding for name, finding in _kept(config.how.out).items() if name in unknown}
     taken = None
     if left := [one for name, one in unknown.items() if name not in findings]:
-        with ThreadPoolExecutor(1, thread_name_prefix="digsite") as pool:
-            asked, taken = pool.submit(lambda: asyncio.run(_asked(config, left))).result()
+        asked, taken = prepare.wait(_asked(config, left))
         for name, finding in asked.items():
             _say(name, finding.mode, finding.why)
         findings |= asked

@@ -67,7 +67,7 @@ def of_run(folder: Path) -> Served:
 def overlays(folder: Path, settings: DistractorConfig) -> Overlays:
     """The distractors of a run's pairs, and what they hide, by their `id` in the data set, read on demand."""
     journal = Journal(folder / "journal", run=read(folder).identity)
-    # Of a pair that a masked text is none is made, and it is tried without distractors.
+    # No twin is made of a masked text, and all are tried without distractors.
     twins = frozenset(map(twin_key, journal.entries))
 
     @lru_cache(maxsize=4096)

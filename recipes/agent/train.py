@@ -73,7 +73,8 @@ def bfloat16() -> bool:
     """Does this machine multiply faster in bfloat16? GPUs do, and CPUs with AMX, six times."""
     import torch
 
-    return torch.cuda.is_available() or bool(torch.cpu.get_capabilities().get("amx_bf16"))
+    # An older torch does not say what its CPU can do.
+    return torch.cuda.is_available() or bool(getattr(torch.cpu, "get_capabilities", dict)().get("amx_bf16"))
 
 
 def settings(asked: argparse.Namespace) -> Any:

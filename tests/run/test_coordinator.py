@@ -214,6 +214,11 @@ async def test_a_corpus_of_one_passage_is_drawn_again_and_again(tmp_path: Path) 
         assert len({r.seed.draw for r in run.kept()}) == result.planned
 
 
+def test_a_shard_without_a_seed_is_done_before_it_begins(tmp_path: Path) -> None:
+    with Run(config(tmp_path, seeds=1, shard="2/2"), corpus()) as run:
+        assert run.progress() == 1.0
+
+
 def test_a_second_run_on_the_folder_is_refused(tmp_path: Path) -> None:
     with (
         Run(config(tmp_path), corpus()),

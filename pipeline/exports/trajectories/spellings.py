@@ -59,7 +59,7 @@ def _dates(date: Date, asked: int) -> list[str]:
 
 def _numbers(text: str, number: Number) -> list[str]:
     """The value in digits, with and without groups, in words if small, in millions if round; with its unit and bare.
-    None of a number with more digits than its value keeps."""
+    Nothing for a number with more digits than a float holds."""
     before, written, after = text[: number.span.start], text[slice(*number.span)], text[number.span.end :]
     if before.strip() or len("".join(filter(str.isdigit, written)).strip("0")) > sys.float_info.dig:
         return []
