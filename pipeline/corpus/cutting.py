@@ -10,11 +10,12 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate, pairwise
 
 from pipeline.text import HAN, THAI, Span, sentences
-from pipeline.text.scripts import foreign, ordinals, spaceless
+from pipeline.text.scripts import foreign, marked_ends, ordinals, spaceless
 from pipeline.types import Document, Passage
 
-PLAIN, OTHERS, LINES = 1, 2, 3
-"""By which rules a text is cut: those of German dates and of scripts other than the Latin one, those of several lines.
+PLAIN, OTHERS, LINES, MARKED = 1, 2, 3, 4
+"""By which rules a text is cut: those of German dates and of scripts other than the Latin one, those of several lines,
+those of sentences that begin with a capital letter such as Ö or stand in quotation marks that are not English.
 The highest of a corpus is part of its fingerprint: give a rule a new number whenever a text would be cut otherwise by
 it, by a change in `sentences` too."""
 
@@ -40,6 +41,8 @@ that place; and the longest heading."""
 
 def rules(text: str) -> int:
     """By which rules a text is cut."""
+    if marked_ends(text):
+        return MARKED
     return LINES if _has_lines(text) else OTHERS if foreign(text) or ordinals(text) else PLAIN
 
 

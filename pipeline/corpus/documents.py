@@ -43,7 +43,7 @@ def document_of(row: Row, fields: Fields) -> Document | str:
     url = values.get(fields.url)
     document = Document(
         id=row.key if key == "" else " ".join(_clean(str(key)).split()),
-        title=title or _opening(text),
+        title=title or opening(text),
         text=text,
         url=url if isinstance(url, str) else "",
         links="\n".join(dict.fromkeys(stated(values, text))),
@@ -116,7 +116,7 @@ def _title(row: Row, fields: Fields) -> str:
     return f"{first} ({', '.join(rest)})" if rest else first
 
 
-def _opening(text: str) -> str:
+def opening(text: str) -> str:
     """The first words, for a document without a title."""
     return " ".join(text[:200].split()[:8])[:80]
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.corpus import Corpus, parts
+from pipeline.corpus.documents import opening
 from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.links import sorted_tables as runs
 from pipeline.links import source_links, survey_results
@@ -26,7 +27,7 @@ from pipeline.links.mentions import Knowledge, mentions
 from pipeline.links.sorted_tables import Columns
 from pipeline.links.source_links import Stated
 from pipeline.links.survey import chunks, survey
-from pipeline.links.titles import named
+from pipeline.links.titles import NONE, named
 from pipeline.links.tokens import words
 
 _PROCESSES = 2
@@ -122,7 +123,11 @@ class _Builder:
             return
         part = self._part(number)
         texts, names = part.column("text").to_pylist(), part.column("title").to_pylist()
-        found = survey(texts, self._named(names, self._first[number] + np.arange(len(names))))
+        titles = self._named(names, self._first[number] + np.arange(len(names)))
+        # What stands for the title of a document without one is no name of it: many texts may begin so.
+        stands_in = [name == opening(text) for name, text in zip(names, texts, strict=True)]
+        titles["hash"][stands_in] = titles["full"][stands_in] = NONE
+        found = survey(texts, titles)
         found["sentences"] = found["sentences"].with_columns(pl.col("row") + int(self._first[number]))
         found["sketches"] = found["sketches"].with_columns(found["titles"].drop_in_place("full"))
         for name in ("words", "sentences", "ends", "titles"):

@@ -38,6 +38,9 @@ class Knowledge:
     """Of words that are mostly written in small letters: no names."""
     common: KnownTitles
     """Of words that many documents hold: a name has another one."""
+    beside: KnownTitles
+    """Of common words that, written with a capital letter, mostly have none of the kind after them, as a German noun or
+    "President": before a name they are no part of it."""
     boilerplate: KnownTitles
     """Of sentences that several documents have."""
 
@@ -127,6 +130,8 @@ class _Runs:
         near = read.near
         # The first word of a sentence is no part of a name if it is mostly written small.
         self._small = knowledge.small.holds(mixed(read.hash))
+        self._common = knowledge.common.holds(mixed(read.hash))
+        self._beside = knowledge.beside.holds(mixed(read.hash))
         self.capital = read.capital & ~(read.first & self._small)
         number = read.digits > 0
         pure = self.capital | number
@@ -139,7 +144,11 @@ class _Runs:
         read, last = self._read, first + count - 1
         follows = np.minimum(last + 1, len(read) - 1)
         after = (last + 1 < len(read)) & read.near[follows] & (self.capital[follows] | (read.digits[follows] > 0))
-        ahead = read.near[first] & self.capital[np.maximum(first - 1, 0)]
+        before = np.maximum(first - 1, 0)
+        # "President Jane Roe" is Jane Roe; but one word, or words that are all common, may be that of other things.
+        own = sums(read.capital & ~self._common)
+        beside = self._beside[before] & (count > 1) & (own[first + count] > own[first])
+        ahead = read.near[first] & self.capital[before] & ~beside
         whole: Bools = ~(after & self.capital[last]) & ~(ahead & self.capital[first])
         return whole
 

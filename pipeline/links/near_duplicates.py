@@ -9,6 +9,7 @@ import polars as pl
 
 from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import SKETCH
+from pipeline.links.titles import NONE
 from pipeline.links.tokens import U64, mixed
 
 _ROWS = 3
@@ -34,7 +35,7 @@ def _same_title(titles: U64, most: int) -> Iterator[tuple[Any, Any]]:
         .with_row_index()
         .with_columns(first=pl.first("index").over("title"), documents=pl.len().over("title"))
     )
-    few = of_title.filter(pl.col("documents").is_between(2, most))
+    few = of_title.filter((pl.col("title") != NONE) & pl.col("documents").is_between(2, most))
     yield few["first"].to_numpy(), few["index"].to_numpy()
 
 

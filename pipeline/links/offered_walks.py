@@ -60,7 +60,7 @@ async def offers(
     for `k` passages does not make needless."""
     found = [walks.best(kind, start, hops, _JUDGED) for kind in get_args(Kind)]
     kinds = [sorted((_Tried(walks.links, walk) for walk in of), key=lambda one: -one.worth) for of in found]
-    queries = list(dict.fromkeys(query for tried in kinds for one in tried for query in one.queries.values() if query))
+    queries = list(dict.fromkeys(query for tried in kinds for one in tried for _, query in one.searches if query))
     brought = await asyncio.gather(*(retriever.search_many(queries, k) for retriever in retrievers if queries))
     hits = {query: [hit for lists in brought for hit in lists[number]] for number, query in enumerate(queries)}
     good = [[offer for one in tried if (offer := one.offer(hits))] for tried in kinds]
@@ -68,11 +68,14 @@ async def offers(
 
 
 def related(walks: Walks, place: int, phrases: int = 8, each: int = 3) -> list[Related]:
-    """The phrases that link a passage to others on the side of the walks, those of the fewest documents first."""
+    """The phrases that link a passage to others on the side of the walks, those of the fewest documents first; of each
+    one passage of every document that holds it before further ones."""
     links, found = walks.links, list[Related]()
     for phrase in sorted(map(links.phrase, links.of(place)), key=lambda phrase: (phrase.documents, phrase.number)):
         places, groups = walks.places(phrase.number)
-        others = places[groups != links.group(place)].tolist()[:each]
+        away = np.flatnonzero(groups != links.group(place))
+        first = np.sort(np.unique(groups[away], return_index=True)[1])
+        others = places[away[[*first, *np.delete(np.arange(len(away)), first)]]].tolist()[:each] if len(away) else []
         if others and len(found) < phrases:
             text, said = links.text(phrase.number), [links.sentence(links.mention(phrase.number, at)) for at in others]
             passages = tuple(map(links.passage, others))
@@ -87,8 +90,8 @@ class _Tried:
         self._links, self._walk = links, walk
         self._passages = tuple(cast(Passage, links.corpus.passage(stop.passage)) for stop in walk.stops)
         self._places = [cast(int, links.corpus.place(stop.passage)) for stop in walk.stops]
-        self.queries = dict(self._clues() if walk.kind == "conjunction" else self._ends())
-        """What is searched for, for each end, or for each passage of a conjunction."""
+        self.searches = list(self._clues() if walk.kind == "conjunction" else self._ends())
+        """Ends, or passages of a conjunction, each with what is searched for; an end once for each place of it."""
 
     @property
     def worth(self) -> float:
@@ -104,10 +107,11 @@ class _Tried:
 
     def offer(self, hits: Mapping[str, Sequence[Hit]]) -> Offer | None:
         if self._walk.kind == "conjunction":
-            apart = all(query and self._apart(key, hits[query]) for key, query in self.queries.items())
+            apart = all(query and self._apart(key, hits[query]) for key, query in self.searches)
             ends: tuple[str, ...] = (self._walk.stops[0].bridge,) if apart and self._unclear() else ()
         else:
-            ends = tuple(end for end, query in self.queries.items() if query and self._hidden(end, hits[query]))
+            found = {end for end, query in self.searches if not query or not self._hidden(end, hits[query])}
+            ends = tuple(dict.fromkeys(end for end, _ in self.searches if end not in found))
         return Offer(walk=self._walk, passages=self._passages, ends=ends) if ends else None
 
     def _ends(self) -> Iterator[tuple[str, str]]:
@@ -116,8 +120,9 @@ class _Tried:
             a, b = next((a, b) for a, b in sentences(last.text) if a <= end.start < b)
             names, query = self._plain(self._walk.last, a, b, last.title, end.text, end=end)
             asked.append((names, end.text, query))
-        for _, end_text, query in sorted(asked, key=lambda one: one[0])[:_ENDS]:
-            yield end_text, query
+        asked.sort(key=lambda one: one[0])
+        few = list(dict.fromkeys(end for _, end, _ in asked))[:_ENDS]
+        yield from ((end, query) for _, end, query in asked if end in few)
 
     def _clues(self) -> Iterator[tuple[str, str]]:
         for number, (passage, stop) in enumerate(zip(self._passages, self._walk.stops, strict=True)):
@@ -136,14 +141,17 @@ class _Tried:
         for start, stop, _ in () if read.cased.all() else self._links.spans(self._places[number]):
             names |= ~read.cased & (read.start + begin >= start) & (read.end + begin <= stop)
         near = np.ones(len(read), np.bool_) if end is None else _near(read, end.start - begin, end.end - begin)
-        parts = [said[start:end] for start, end in zip(read.start.tolist(), read.end.tolist(), strict=True)]
+        # A character of Han is part of a text without blanks; one of Korean may stand after one.
+        parts = [
+            (said[start:end], not single or said[start - 1 : start].isspace())
+            for start, end, single in zip(read.start.tolist(), read.end.tolist(), read.single.tolist(), strict=True)
+        ]
         kept = [
-            (part, name)
-            for part, name, beside in zip(parts, names.tolist(), near.tolist(), strict=True)
+            (f"{' ' * apart}{part}", name)
+            for (part, apart), name, beside in zip(parts, names.tolist(), near.tolist(), strict=True)
             if beside and not gone.issuperset(words(part))
         ]
-        blank = "" if read.single.any() else " "
-        return sum(name for _, name in kept), blank.join(part for part, name in kept if not name)
+        return sum(name for _, name in kept), "".join(part for part, name in kept if not name).strip()
 
     def _hidden(self, end: str, hits: Sequence[Hit]) -> bool:
         """Do they lack the passage, and all others of its document and its versions that say the same?"""

@@ -2,7 +2,10 @@
 
 import posixpath
 import re
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
@@ -15,9 +18,9 @@ from pipeline.corpus.hashes import hashed, places
 from pipeline.links.mentions import STATED, Knowledge
 from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import FEWEST
-from pipeline.links.titles import named
+from pipeline.links.titles import NONE, named
 from pipeline.links.tokens import U64, mixed
-from pipeline.text import sentences, untagged, words
+from pipeline.text import Span, sentences, untagged, words
 
 _LEADS = 2
 """Documents, at most, that the same words lead to: those of more, as "next page", say nothing of any."""
@@ -62,10 +65,14 @@ class Stated:
         buttons = {anchor for anchor, count in Counter(anchor for anchor, _ in leads).items() if count > _LEADS}
         # A title that means this document alone joins all who mention it.
         alone = self._known.titles.names.find(own_names) >= 0
+        # Links stand in the order of their documents.
+        sentences_of = lru_cache(1)(lambda at: sentences(texts[at]))
         found = [
             (title if only else own(np.array([row]))[0], at, *span)
             for (at, _, anchor), row, name, title, only in zip(given, rows, names, own_names, alone, strict=True)
-            if row is not None and anchor not in buttons and (span := _span(texts[at], anchor or untagged(name)))
+            if row is not None
+            and anchor not in buttons
+            and (span := _span(texts[at], sentences_of(at), anchor or untagged(name)))
         ]
         kinds = {"hash": np.uint64, "text": np.int64, "start": np.int64, "end": np.int64}
         columns = zip(*found, strict=True) if found else ((), (), (), ())
@@ -80,7 +87,7 @@ class Stated:
                 return int(self._numbers.rows[place])
         there = _address(own_url, target) if len(self._addresses) else None
         rows: Any = self._at_address[list(places(self._addresses, there))] if there else ()
-        if not len(rows):
+        if not len(rows) and title != NONE:
             left, right = (int(np.searchsorted(self._whole, title, side=side)) for side in ("left", "right"))
             rows = np.unique(self._rows[left:right])
         return int(rows[0]) if len(rows) == 1 else None
@@ -96,10 +103,13 @@ def _address(page: str, target: str) -> int | None:
     return hashed(f"{parts.netloc.lower().removeprefix('www.')}{path}?{parts.query}") if parts.netloc else None
 
 
-def _span(text: str, words_there: str) -> tuple[int, int] | None:
-    """Where the words of a link stand in a text, in a sentence that says more."""
-    found = re.search(rf"(?<!\w){re.escape(words_there)}(?!\w)", text) if words_there else None
+def _span(text: str, said: Sequence[Span], words_there: str) -> tuple[int, int] | None:
+    """Where the words of a link stand in a text, in one of its sentences that says more."""
+    # What comes before is looked at last: a pattern that begins with plain characters is found much faster.
+    name = re.escape(words_there)
+    found = re.search(rf"{name}(?<!\w{name})(?!\w)", text) if words_there else None
     if found is None:
         return None
-    said = next((text[a:b] for a, b in sentences(text) if a <= found.start() < b), "")
-    return found.span() if len(words(said)) - len(words(words_there)) >= FEWEST else None
+    at = bisect_right(said, found.start(), key=lambda span: span.start) - 1
+    sentence = text[slice(*said[at])] if at >= 0 and found.start() < said[at].end else ""
+    return found.span() if len(words(sentence)) - len(words(words_there)) >= FEWEST else None

@@ -64,14 +64,17 @@ def _by_document(hashes: U64, document: Ints, **counted: Any) -> pl.DataFrame:
 
 def _words(read: Words) -> pl.DataFrame:
     cased, hashes = read.cased, mixed(read.hash)
-    return _by_document(hashes, read.text, count=np.ones_like(cased), cased=cased, small=cased & ~read.capital)
+    alone = np.copy(read.capital)
+    alone[:-1] &= ~(read.near & read.capital)[1:]
+    small = cased & ~read.capital
+    return _by_document(hashes, read.text, count=np.ones_like(cased), cased=cased, small=small, alone=alone)
 
 
 def _grams(read: Words, count: int) -> pl.DataFrame:
     at = grams(read, count)
     hashes = phrases(read.hash, at, np.full(len(at), count))
     none = np.zeros(len(at), np.bool_)
-    return _by_document(hashes, read.text[at], count=~none, cased=none, small=none)
+    return _by_document(hashes, read.text[at], count=~none, cased=none, small=none, alone=none)
 
 
 def grams(read: Words, count: int) -> Ints:

@@ -68,7 +68,7 @@ def limit(group: Any, passages: int, most: int) -> int:
 
 
 def knowledge(folder: Path) -> Knowledge:
-    names = "rare", "small", "common", "boilerplate"
+    names = "rare", "small", "common", "beside", "boilerplate"
     known = {name: KnownTitles(runs.read(folder / f"{name}.arrow")["hash"]) for name in names}
     return Knowledge(titles=Titles.of(runs.read(folder / "titles.arrow")), **known)
 
@@ -80,6 +80,7 @@ def _kinds_of_words(most: int, common: int) -> dict[str, pl.Expr]:
         "rare": often & (pl.col("cased") == 0),
         "small": 2 * pl.col("small") > count,
         "common": documents > max(common, most),
+        "beside": (documents > max(common, most)) & (2 * pl.col("alone") > count - pl.col("small")),
     }
 
 

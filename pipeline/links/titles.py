@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from pipeline.links.sorted_tables import Columns, find
-from pipeline.links.tokens import LONGEST, U64, Words, phrases, sums, words
+from pipeline.links.tokens import LONGEST, U64, Words, mixed, phrases, sums, words
 from pipeline.text import untagged
 
 NONE = np.uint64(0)
-"""The hash of a title that nobody can mention."""
+"""The hash of a title that nobody can mention, and that makes no two documents versions of one another."""
 
 
 def named(names: Sequence[str], *, sections: bool) -> Columns:
@@ -31,7 +31,9 @@ def named(names: Sequence[str], *, sections: bool) -> Columns:
     whole = words(names)
     start = np.searchsorted(whole.text, np.arange(len(names)))
     size = np.diff(np.append(start, len(whole)))
-    full = phrases(whole.hash, start, np.minimum(size, 2 * LONGEST))
+    place = (np.arange(len(whole)) - np.repeat(start, size)).astype(np.uint64)
+    full = np.full(len(names), NONE)
+    full[size > 0] = mixed(np.add.reduceat(mixed(whole.hash + place), start[size > 0])) if len(whole) else NONE
     return {
         "hash": np.where(mentioned, hashes, NONE),
         "begins": phrases(read.hash, begins, np.minimum(count, 2)),

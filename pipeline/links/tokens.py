@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.text import HAN, THAI
+from pipeline.text import MONATE, SINGLE
 
 U64 = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
@@ -29,6 +29,8 @@ LONGEST = 8
 """Words of a phrase, at most."""
 _KANA = slice(0x3040, 0x3100)
 """Where kana end, a word does; characters of Han stand alone."""
+_GEORGIAN = range(0x10D0, 0x1100)
+"""Small letters by Unicode, but no name begins with a capital."""
 _SMALL = 0x20000
 """Code points below are looked at one by one; above there is Han, and little else."""
 
@@ -38,12 +40,13 @@ def _tables() -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
     """What each code point is, and its lower case."""
     flags, lower = np.zeros(sys.maxunicode + 1, np.uint16), np.arange(sys.maxunicode + 1, dtype=np.uint32)
     flags[_SMALL:0x40000] = _WORD | _SINGLE
-    single = re.compile(f"[{HAN}{THAI}]")
+    single = re.compile(f"[{SINGLE}]")
     for code in range(_SMALL):
         character = chr(code)
         kind = unicodedata.category(character)
         if kind[0] in "LMN":
-            flags[code] = _WORD | _DIGIT * (kind == "Nd") | _UPPER * (kind in {"Lu", "Lt"}) | _LOWER * (kind == "Ll")
+            small_letter = kind == "Ll" and code not in _GEORGIAN
+            flags[code] = _WORD | _DIGIT * (kind == "Nd") | _UPPER * (kind in {"Lu", "Lt"}) | _LOWER * small_letter
             small = character.lower()
             lower[code] = ord(small) if len(small) == 1 else code
         elif character.isspace() or kind == "Cc":
@@ -81,7 +84,7 @@ class Words:
     cased: Bools
     """Has its script capital letters?"""
     single: Bools
-    """Is it a character of a script without blanks between words?"""
+    """Is it a character of a script without blanks between words, or of Korean, which writes particles on to them?"""
     tied: Bools
     """Is it tied to the word before by one mark and no blank, as the parts of `CVE-2021-44228`?"""
     elided: Bools
@@ -100,8 +103,7 @@ def words(texts: Sequence[str]) -> Words:
     begins = np.concatenate([[0], np.cumsum(lengths + 1)])[:-1].astype(np.int64)
     codes = np.frombuffer("\n".join([*texts, ""]).encode("utf-32-le", "replace"), np.uint32)
     flag = flags[codes]
-    word = (flag & _WORD) != 0
-    single = (flag & _SINGLE) != 0
+    word, single = (flag & _WORD) != 0, (flag & _SINGLE) != 0
     before = np.concatenate([[False], word[:-1]])
     kana = (codes >= _KANA.start) & (codes < _KANA.stop)
     joined = before & ~single & ~np.concatenate([[False], single[:-1]])
@@ -122,13 +124,15 @@ def words(texts: Sequence[str]) -> Words:
     gap = np.concatenate([[0], start[1:] - end[:-1]])
     mark = flag[np.maximum(start - 1, 0)]
     tied = (gap == 1) & ((mark & _TIE) != 0)
-    short = _abbreviated(codes, start, end, upper, small)
+    hashes, digits = _hashes(lower[codes], start, end), within((flag & _DIGIT) != 0)
+    goes_on = ((small > 0) & ~capital) | np.isin(hashes, _months())
+    short = _abbreviated(codes, start, end, upper, small) | _days(codes, start, end, digits, goes_on)
     first = _first(codes, flag, start, end, capital | (small == 0), short)
-    after_short = (gap == 2) & np.concatenate([[False], short[:-1]])
-    near = ~first & ((gap == 0) | tied | (((gap == 1) | after_short) & ((mark & (_BLANK | _LEFT_OUT)) != 0)))
+    parted = (gap == 1) | ((gap == 2) & np.concatenate([[False], short[:-1]]))
+    near = ~first & ((gap == 0) | tied | (parted & ((mark & (_BLANK | _LEFT_OUT)) != 0)))
     return Words(
-        text=text, start=start - begins[text], end=end - begins[text], hash=_hashes(lower[codes], start, end),
-        sentence=np.cumsum(first), first=first, upper=upper, capital=capital, digits=within((flag & _DIGIT) != 0),
+        text=text, start=start - begins[text], end=end - begins[text], hash=hashes,
+        sentence=np.cumsum(first), first=first, upper=upper, capital=capital, digits=digits,
         numeral=(flag[start] & _DIGIT) != 0,
         cased=(upper + small) > 0, single=single[start], tied=tied & ~first,
         elided=(gap == 1) & ((mark & _LEFT_OUT) != 0) & ~first, near=near,
@@ -140,6 +144,23 @@ def _abbreviated(codes: Any, start: Ints, end: Ints, upper: Ints, small: Ints) -
     length = end - start
     short = (upper == 1) & (small + upper == length) & (length <= 2)
     return short & (codes[np.minimum(end, len(codes) - 1)] == ord("."))  # type: ignore[no-any-return]
+
+
+def _days(codes: Any, start: Ints, end: Ints, digits: Ints, goes_on: Bools) -> Bools:
+    """Is it the day of a date with its point, as in "24. Oktober 1832" and "12. mai"?"""
+    length = end - start
+    day = (digits == length) & (length <= 2) & (codes[np.minimum(end, len(codes) - 1)] == ord("."))
+    day[-1:] = False
+    day[:-1] &= goes_on[1:]
+    return day  # type: ignore[no-any-return]
+
+
+@cache
+def _months() -> U64:
+    """The hashes of German months, which have capital letters as beginnings of sentences do."""
+    _, lower = _tables()
+    codes = [lower[np.frombuffer(name.encode("utf-32-le"), np.uint32)] for name in MONATE]
+    return np.concatenate([_hashes(code, np.zeros(1, np.int64), np.array([len(code)])) for code in codes])
 
 
 def _first(codes: Any, flag: Any, start: Ints, end: Ints, may: Bools, short: Bools) -> Bools:

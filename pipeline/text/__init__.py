@@ -18,11 +18,11 @@ MONTHS = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 _MONTH = "|".join(MONTHS)
-_MONATE = (
+MONATE = (
     "Januar", "Februar", "März", "April", "Mai", "Juni",
     "Juli", "August", "September", "Oktober", "November", "Dezember",
 )  # fmt: skip
-_NUMBERED = {name: n for names in (_MONATE, MONTHS) for n, name in enumerate(names, 1)} | {"Jänner": 1}
+_NUMBERED = {name: n for names in (MONATE, MONTHS) for n, name in enumerate(names, 1)} | {"Jänner": 1}
 _ANY_MONTH = "|".join(sorted(_NUMBERED, key=len, reverse=True))
 _DATES = (
     rf"\b(?:(?P<d1>\d{{1,2}})(?:(?:st|nd|rd|th)?\s+|\.\s?)(?P<m1>{_ANY_MONTH}),?\s+(?P<y1>\d{{4}})"
@@ -30,7 +30,7 @@ _DATES = (
     rf"|(?P<m3>{_ANY_MONTH}),?\s+(?P<y3>\d{{4}})"
     r"|(?P<y4>\d{4})-(?P<mm>\d{2})-(?P<dd>\d{2})"
     r"|(?P<d6>\d{1,2})\.\s?(?P<m6>\d{1,2})\.\s?(?P<y6>\d{4})"
-    r"|(?P<y5>1[0-9]{3}|20[0-9]{2}))(?![\d%]|,\d{3}|\.\d)"
+    r"|(?P<y5>1[0-9]{3}|20[0-9]{2})(?!,\d))(?![\d%]|,\d{3}|\.\d)"
 )
 _DATE = re.compile(_DATES)
 _WITH_EASTERN_DATE = re.compile(
@@ -57,12 +57,13 @@ _MARKED = "\u0900-\u0963\u0966-\u0dff"
 """Scripts of India, whose vowel signs are no letters by Python's lights and yet are within words."""
 _NUMBER = re.compile(
     rf"(?<![^\W{SINGLE}])(?<![.,])"
-    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}(?!\.?\d)"
-    r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)|\d+(?:\.\d+)?)"
+    r"(?P<digits>(?!0,)\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}(?!\.?\d)"
+    r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)|\d+,\d{1,2}(?!\d)|0,\d+|\d+(?:\.\d+)?)"
     r"(?:\s+(?P<scale>hundred|thousand|million|billion|trillion)|\s?(?P<unit>[万萬만亿億억]))?"
-    rf"(?![^\W{SINGLE}])|\b(?P<word>{'|'.join(_WORDS)})\b",
+    rf"(?![^\W{SINGLE}]|[.,]\d)|\b(?P<word>{'|'.join(_WORDS)})\b",
     re.IGNORECASE,
 )
+_DECIMAL_COMMA = re.compile(r"\.\d+,|^(?:\d+,\d{1,2}|0,\d+)$")
 _TOKEN = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]\.(?:[^\W\d_]\.)+|[^\W_]+(?:['’\-][^\W_]+)*|[^\w\s]|_")
 _WORD = re.compile(r"[^\W_]+")
 _ANY_WORD = re.compile(rf"[{SINGLE}]|(?:[^\W_{SINGLE}{_MARKED}]|[{_MARKED}])+")
@@ -74,7 +75,7 @@ _DIGIT = re.compile(r"[^\D0-9]")
 _ARTICLE = re.compile(r"(?<!\w[-.@&+/\\])\b(?:an?|the)\b(?![-@&+/\\]\w|\. ?\w)", re.IGNORECASE)
 _ELIDED = re.compile(r"\b(?:[lLdjnmtsc]|[Qq]u|dell|all|nell|dall|sull)['’](?=[^\W\d_])|['’](?=[^\W\d_A-Z]{2,4}\b)")
 """An article or a suffix that an apostrophe ties to a name: l'Italie, İstanbul'da."""
-_TAG = re.compile(r"\s*[(（][^()（）]*[)）]$")
+_TAG = re.compile(r"[(（][^()（）]*[)）]$")
 # Marks over and under letters; those of kana and of the scripts of India and South East Asia make other letters.
 _ACCENT = re.compile(
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc"
@@ -95,8 +96,10 @@ _CAPITAL = (
     "\u0386-\u03ab\u0400-\u042f\u0531-\u0556\u05d0-\u05ea\u0620-\u064a\u0671-\u06d3\u0904-\u0dff\u10a0-\u10ff"
     "\uac00-\ud7a3"
 )
+LATIN = "".join(filter(str.isupper, map(chr, range(0xC0, 0x250))))
+"""Capital letters with marks."""
 _END = re.compile(
-    rf"[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]*[A-Z0-9{_CAPITAL}]|\s*$)|\n+"
+    rf"[.!?][\"'”“’»)\]]*(?=\s+[\"'“‘(\[„«»¿¡]*[A-Z0-9{LATIN}{_CAPITAL}]|\s*$)|\n+"
     rf"|[。！？｡؟۔।॥።]+[\"'”’)\]」』）】》]*(?=\s*[\"'“‘(\[「『（【《]*[{HAN}]|\s+[^\x00-\x7f]|\s*$)"
 )
 _ORDINAL = re.compile(rf"\d{{1,2}}\.\s(?=(?:{_ANY_MONTH})\b)")
@@ -223,8 +226,8 @@ def numbers(text: str) -> list[Number]:
 
 
 def _value(digits: str) -> float:
-    """A comma groups and a point does not, unless what stands around them decides otherwise: 1.234.567, 1.234,5."""
-    if digits.count(".") > 1 or 0 <= digits.find(".") < digits.find(","):
+    """A comma groups and a point does not, unless their digits decide otherwise: 1.234.567, 1.234,5, 12,5, 0,125."""
+    if digits.count(".") > 1 or _DECIMAL_COMMA.search(digits):
         digits = digits.replace(".", "").replace(",", ".")
     return float(re.sub(r"[^\d.]", "", digits))
 
@@ -268,7 +271,8 @@ def normalise(text: str) -> str:
 
 def untagged(title: str) -> str:
     """Without what tells a title from others of its name: "Algeria (Geography)"."""
-    return _TAG.sub("", title)
+    tag = _TAG.search(title)
+    return title[: tag.start()].rstrip() if tag else title
 
 
 def contains(text: str, phrase: str) -> bool:

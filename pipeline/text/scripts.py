@@ -8,18 +8,19 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from pipeline.text import HAN, SINGLE, THAI, trimmed
+from pipeline.text import HAN, LATIN, SINGLE, THAI, trimmed
 
 _HANS, _THAIS = re.compile(f"[{HAN}]"), re.compile(f"[{THAI}]")
 _SPLIT = re.compile(f"[{SINGLE}]")
 _NOT_LATIN = re.compile("[\u0370-\u1dff\u2e80-\ufe1f\ufe70-\ufefc\uff66-\uffdc\U00010000-\U0003ffff]")
 _MONATSTAG = re.compile(r"\d\. (?:Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember)\b")
+_MARKED_END = re.compile(rf"[.!?][\"'”“’»)\]]*[^\S\n]+[\"'“‘(\[]*[„«»¿¡{LATIN}]|[.!?][\"'”’)\]]*[“»]")
 _DIGIT = re.compile(r"[^\D0-9]")
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
 _WORD = 10
 """Of which a character of Chinese or Japanese is five, and one of Thai two."""
 _QUESTION = re.compile(
-    rf"[?？؟\u037e՞፧⁇⁈⁉︖﹖][\"'”’»)\]」』）\s]*$|か[。．]?\s*$|[{THAI}]\W*$|[\u0370-\u03ff][\"'”’»)\]]*;\s*$"
+    rf"[?？؟\u037e՞፧⁇⁈⁉︖﹖][\"'”’»)\]」』）\s]*$|か[。．]?\s*$|[{THAI}]\W*$|\u055e[^\u0589:]*[\u0589:]?\W*$|[\u0370-\u03ff][\"'”’»)\]]*;\s*$"
 )
 
 
@@ -68,7 +69,12 @@ def foreign(text: str) -> bool:
 
 def cased(text: str) -> bool:
     """Has the script that it is written in capital letters, so that names can be told by them?"""
-    return text.isascii() or 2 * sum(c.isupper() or c.islower() for c in text) > sum(c.isalpha() for c in text)
+    return text.isascii() or 2 * sum(map(_has_case, text)) > sum(c.isalpha() for c in text)
+
+
+def _has_case(character: str) -> bool:
+    """Georgian letters are small ones by Unicode, but no name begins with a capital."""
+    return (character.isupper() or character.islower()) and not "\u10d0" <= character <= "\u10ff"
 
 
 def ascii_digits(text: str) -> str:
@@ -81,6 +87,12 @@ def ordinals(text: str) -> bool:
     return _MONATSTAG.search(text) is not None
 
 
+def marked_ends(text: str) -> bool:
+    """May a sentence end in it before a capital letter with a mark, or at a quotation mark that is not English?"""
+    return not text.isascii() and _MARKED_END.search(text) is not None
+
+
 def asks(text: str) -> bool:
-    """Does it end as a question does: with the question mark of its script, or without one in Thai?"""
+    """Does it end as a question does: with the question mark of its script, which stands within a word of the last
+    sentence in Armenian, or without one in Thai?"""
     return _QUESTION.search(text) is not None

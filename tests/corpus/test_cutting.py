@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.corpus import Corpus
-from pipeline.corpus.cutting import LINES, OTHERS, PLAIN, passages, rules
+from pipeline.corpus.cutting import LINES, MARKED, OTHERS, PLAIN, passages, rules
 from pipeline.text import sentences
 from pipeline.types import Document
 
@@ -61,6 +61,15 @@ def test_only_what_is_cut_by_later_rules_has_a_fingerprint_of_its_own() -> None:
     for other in ("德国统一。", "Am 3. Oktober 1990 kam er.", "Он родился. Потом умер.", "서울이다. 그렇다."):
         assert rules(other) == OTHERS
         assert rules(f"{other}\n{other}") == LINES
+    for other in (
+        "Er kam. Österreich kam.",
+        "„Gut.“ Er ging.",
+        "Er ging. „Gut.",
+        "¡Sí! ¿Dónde?",
+        "Il vint. «Bien.» Il alla.",
+    ):
+        assert rules(other) == rules(f"{other}\n{other}") == MARKED
+    assert rules("Er kam nach Österreich.\nÖl war da, „gut“ genug.") == LINES
 
 
 def section(heading: str, *paragraphs: int, ends: str = "\n\n") -> str:

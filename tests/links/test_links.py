@@ -1,9 +1,8 @@
 """Which phrases link documents, and which do not."""
 
-import numpy as np
 import pytest
 
-from pipeline.links.tokens import words
+from pipeline.text import Span, sentences
 from tests.links.conftest import Opened, phrases
 
 ADA = "The water mill on the river was built by Ada Brannick for the farmers of the valley."
@@ -116,6 +115,24 @@ def test_a_link_is_found_by_the_address_of_a_document(linked: Opened, target: st
     assert phrases(linked(song, row)) == ({"Mercury Bay": {"s", "t"}} if leads else {})
 
 
+def test_the_sentences_of_a_document_are_found_once_for_all_its_links(
+    linked: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = list[str]()
+
+    def counted(text: str) -> list[Span]:
+        seen.append(text)
+        return sentences(text)
+
+    monkeypatch.setattr("pipeline.links.source_links.sentences", counted)
+    pages = [{"id": f"p{n}", "title": "", "text": f"{text.format('a man')} It was {n}."} for n, text in enumerate(SAID)]
+    words_of = [f"person{n}" for n in range(len(SAID))]
+    told = " ".join(text.format(name) for name, text in zip(words_of, SAID, strict=True))
+    row = {"id": "told", "title": "", "text": told, "links": [f"p{n}\t{name}" for n, name in enumerate(words_of)]}
+    assert {name for name, held in phrases(linked(*pages, row, pad=200)).items() if "told" in held} == {*words_of}
+    assert seen == [told]
+
+
 @pytest.mark.parametrize("many", [True, False])
 def test_words_that_lead_to_many_documents_are_no_link(linked: Opened, many: bool) -> None:
     pages = [
@@ -183,6 +200,38 @@ def test_documents_of_one_title_are_one(linked: Opened) -> None:
     assert phrases(linked(*parts)) == {}
 
 
+def test_texts_that_begin_alike_are_no_versions_for_want_of_a_title(linked: Opened) -> None:
+    alike = "The present invention relates to a method for"
+    told = f"{alike} drying wool, as {{}} did.", f"{alike} cutting glass, which was shown to {{}} in a small hall."
+    texts = [one.format("Ada Brannick").replace(", ", " here, ") for one in told]
+    assert phrases(linked(*texts, SCHOOL)) == {"Ada Brannick": {"d0", "d1", "d2"}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "versions"),
+    [
+        (f"{'Proposal for a Decision ' * 6}on Greece", f"{'Proposal for a Decision ' * 6}on Spain", False),
+        ("!!!", "???", False),
+        (f"{'Proposal for a Decision ' * 6}on Greece", f"{'Proposal for a decision ' * 6}on Greece!", True),
+    ],
+)  # fmt: skip
+def test_a_title_is_that_of_all_its_words(linked: Opened, one: str, other: str, versions: bool) -> None:
+    titled = [{"id": title, "title": title, "text": text} for title, text in ((one, ADA), (other, SCHOOL))]
+    links = linked(*titled)
+    assert (links.group(0) == links.group(1)) is versions
+    assert bool(phrases(links)) is not versions
+
+
+@pytest.mark.parametrize(("ahead", "part"), [("Physiker", False), ("Johann", True)])
+def test_a_noun_before_a_name_is_no_part_of_it(linked: Opened, ahead: str, part: bool) -> None:
+    home = {"id": "home", "title": "Ada Brannick", "text": "Sie lebte lange in einem Dorf am Ufer der Elbe."}
+    alone = [f"Es war einmal ein Physiker namens {n}, wie man sich hier oft erzählt." for n in range(5)]
+    first = [f"Es war einmal im Dorf, dass Johann Gorse{n} hier zu Gast war." for n in "abcde"]
+    told = f"Der Gasthof wurde später von {ahead} Ada Brannick besucht und danach nie wieder betreten."
+    found = phrases(linked(home, told, *alone, *first, pad=100))
+    assert ("home" in found.get("Ada Brannick", ())) is not part
+
+
 def test_boilerplate_links_nothing(linked: Opened) -> None:
     footer = "This page was written for the county by Ada Brannick and may be copied by all."
     bodies = [
@@ -216,19 +265,21 @@ ARABIC = (
 )
 
 
-@pytest.mark.parametrize(("texts", "phrase"), [(CHINESE, "阿姆斯"), (ARABIC, "برانيكوف")], ids=["Chinese", "Arabic"])
+KOREAN = (
+    "그 다리는 오래전에 박서윤이 설계하여 세워진 것으로 많은 사람이 건너다닌다. 박서윤은 이 마을에 살았다.",
+    "학교는 상인 박서윤의 돈으로 지었다고 사람들이 말한다. 나중에 박서윤에게 아무도 편지를 쓰지 않았다.",
+)
+GEORGIAN = (
+    "ძველი ხიდი ააშენა ბრანიკმა როცა ის ჯერ კიდევ ახალგაზრდა იყო. ბრანიკმა შემდეგ დატოვა ქალაქი სამუდამოდ.",
+    "ეს წიგნი დაწერა ბრანიკმა ბოლო წლებში და მალე გახდა ცნობილი. ბრანიკმა ამის მერე აღარ დაწერა სხვა.",
+)
+
+
+@pytest.mark.parametrize(
+    ("texts", "phrase"),
+    [(CHINESE, "阿姆斯"), (ARABIC, "برانيكوف"), (KOREAN, "박서윤"), (GEORGIAN, "ბრანიკმა")],
+    ids=["Chinese", "Arabic", "Korean", "Georgian"],
+)
 def test_scripts_without_capitals_have_rare_words(linked: Opened, texts: tuple[str, str], phrase: str) -> None:
     found = phrases(linked(*texts))
     assert any(phrase in text and documents == {"d0", "d1"} for text, documents in found.items())
-
-
-def test_words_are_told_apart_as_they_are_written() -> None:
-    read = words(["Ada L. Lovelace met Mr. Ives. She wrote CVE-2021-44228.\nÉmile läuft; 他来了。", "", "x"])
-    texts = ["Ada", "L", "Lovelace", "met", "Mr", "Ives", "She", "wrote", "CVE", "2021", "44228", "Émile", "läuft"]
-    assert len(read) == len(texts) + 4
-    assert np.flatnonzero(read.first).tolist() == [0, 6, 11, 16]
-    assert np.flatnonzero(read.tied).tolist() == [9, 10]
-    assert read.single.tolist() == [False] * 13 + [True] * 3 + [False]
-    assert read.near[:6].tolist() == [False, True, True, True, True, True]
-    assert read.text.tolist() == [0] * 16 + [2]
-    assert words(["ADA"]).hash == words(["(ada)"]).hash != words(["adb"]).hash

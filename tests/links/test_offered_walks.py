@@ -76,6 +76,35 @@ def test_related_passages_hold_the_phrase(wiki: StoredLinks) -> None:
     assert seen > 50
 
 
+async def test_an_end_that_stands_twice_is_offered_where_neither_place_gives_it_away(
+    linked: Opened, tmp_path: Path
+) -> None:
+    last = (
+        "A mill stood near Upper Issel when the river fell dry. The saltworks was built in 1650. It was built in 1650."
+    )
+    links = linked(*CHAIN, last, *built(12), pad=500)
+    retriever = open_retriever("bm25", links.corpus, tmp_path)
+    walks = next(walks for walks in (Walks(links, key) for key in "abcdefgh") if walks.best("chain", 0, 3))
+    assert [end.text for end in walks.best("chain", 0, 3)[0].ends] == ["1650", "1650"]
+    assert await offers(walks, 0, 3, [retriever], 5) == []
+
+
+def test_a_long_document_leaves_room_for_others_that_hold_the_phrase(linked: Opened) -> None:
+    line = "In the year {} an old town by Orm Castle was seen by some who came to walk and wrote of it in a book."
+    castle = {"id": "a", "title": "Orm Castle", "text": " ".join(line.format(n) for n in range(1801, 1840))}
+    told = (
+        "The mill was made of wood by a cousin of the lord of Orm Castle.",
+        "From its roof one sees Orm Castle when the sky is clear and no smoke is near.",
+        "Grain was once brought here from Orm Castle by cart along the road each autumn.",
+    )
+    mills = [{"id": f"m{n}", "title": f"Mill {n}", "text": text} for n, text in enumerate(told)]
+    links = linked(castle, *mills, pad=400)
+    start = links.corpus.place("m2#0")
+    assert start is not None
+    shared = next(one for one in related(Walks(links, "key"), start) if one.phrase == "Orm Castle")
+    assert [passage.id for passage in shared.passages] == ["a#0", "m0#0", "m1#0"]
+
+
 async def test_an_end_may_be_a_phrase_of_a_script_without_capitals(linked: Opened, tmp_path: Path) -> None:
     shared = ("بنى المهندس الطاحونة قرب النهر برانيكوف الصغير. ثم عاد برانيكوف الصغير إلى القرية.",
               "عاش الرجل قرب برانيكوف الصغير في الشتاء. ثم مات برانيكوف الصغير هنا.")  # fmt: skip

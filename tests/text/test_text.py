@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+import time
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text import contains, dates, normalise, numbers, sentences, tagged, terms, words
+from pipeline.text import contains, dates, normalise, numbers, sentences, tagged, terms, untagged, words
 from pipeline.text.scripts import asks, cased, length, runs
 
 
@@ -36,6 +37,14 @@ def cut(text: str) -> list[str]:
         ("그는 서울에서 태어났다. 그는 갔다.", ["그는 서울에서 태어났다.", "그는 갔다."]),
         ("वह आया। फिर वह गया।", ["वह आया।", "फिर वह गया।"]),
         ("هل جاء؟ نعم جاء.", ["هل جاء؟", "نعم جاء."]),
+        (
+            "Er kam. Österreich blieb. Über Łódź. Łódź lag da.",
+            ["Er kam.", "Österreich blieb.", "Über Łódź.", "Łódź lag da."],
+        ),
+        ("„Das ist gut.“ Er ging. „Ich bin da“, sagte er.", ["„Das ist gut.“", "Er ging.", "„Ich bin da“, sagte er."]),
+        ("Il dit : «Bien.» Puis «Bon.» «Oui.»", ["Il dit : «Bien.»", "Puis «Bon.»", "«Oui.»"]),
+        ("Vive en Madrid. ¿Dónde nació?", ["Vive en Madrid.", "¿Dónde nació?"]),
+        ("Sie kam mit J. Öhm und Dr. Özil an.", ["Sie kam mit J. Öhm und Dr. Özil an."]),
         ("Morning Musume。 is a group. It sings.", ["Morning Musume。 is a group.", "It sings."]),
     ],
 )
@@ -67,7 +76,7 @@ def test_dates_are_read_in_their_common_forms(text: str, expected: tuple[int, in
 
 
 def test_a_count_in_thousands_is_no_year() -> None:
-    assert dates("It has 1,987 people and 2000.5 km of road, or 1987% of it.") == []
+    assert dates("It has 1,987 people and 2000.5 km of road, or 1987% of it. Der Fluss ist 1094,3 km lang.") == []
 
 
 @pytest.mark.parametrize(
@@ -120,6 +129,14 @@ def test_a_name_that_begins_as_an_article_does_is_not_its_rest() -> None:
     assert contains("Rich in vitamin A. It is sold.", "vitamin A")
 
 
+def test_a_tag_goes_with_the_blanks_before_it_however_many_blanks_there_are() -> None:
+    assert untagged("Algeria  (Geography)") == "Algeria"
+    assert untagged("M*A*S*H (TV) song ") == "M*A*S*H (TV) song "
+    start = time.process_time()
+    assert len(untagged(f"Paris{' ' * 50_000}x")) == 50_006
+    assert time.process_time() - start < 2
+
+
 def test_tokens_know_their_place_in_the_sentence() -> None:
     sentence = "The film was directed by Hal Ashby and/or his son in 1971."
     tokens = tagged(sentence)
@@ -164,6 +181,8 @@ def test_dates_are_read_in_other_languages(text: str, expected: tuple[int, int, 
     ("text", "expected"),
     [
         ("1.234.567 Schafe", [1234567]), ("1.234,5 km", [1234.5]), ("1’234’567", [1234567]), ("1\u202f234", [1234]),
+        ("3,5 Millionen", [3.5]), ("145,75 km", [145.75]), ("0,125", [0.125]), ("人口3,5万人", [35000]),
+        ("3.5km", []), ("1,234km", []), ("1,00,000", []), ("v2.1.3", []), ("1,2,3", []), ("in 1998, 3", [1998, 3]),
         ("1.234 km", [1.234]), ("约3500人", [3500]), ("人口3.5万人", [35000]), ("٣٢٤", [324]), ("7 111", [7, 111]),
     ],
 )  # fmt: skip
@@ -200,7 +219,8 @@ def test_a_phrase_is_found_in_any_script(text: str, phrase: str, held: bool) -> 
     [
         ("Who was it?", True), ("Who was it? ", True), ("He asked “who?”", True), ("谁写了这本书？", True),
         ("من هو؟", True), ("Ποιος είναι;", True), ("Ποιος είναι\u037e", True), ("彼は誰ですか。", True),
-        ("ใครเป็นผู้กำกับ", True),
+        ("ใครเป็นผู้กำกับ", True), ("Ո՞վ է գրել այս գիրքը։", True), ("Ո՞վ է գրել այս գիրքը:", True),
+        ("Ո՞վ է սա։ Նա գրել է այս գիրքը։", False),
         ("Wer ist es;", False), ("Tell me of it.", False), ("他写了这本书。", False), ("Tell me of กา first.", False),
     ],
 )  # fmt: skip
@@ -222,7 +242,8 @@ def test_runs_are_as_long_as_so_many_words_in_any_script() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "has"), [("In 1990", True), ("Москва в 1990", True), ("苏州园林1530", False), ("عام", False)]
+    ("text", "has"),
+    [("In 1990", True), ("Москва в 1990", True), ("苏州园林1530", False), ("عام", False), ("თბილისი", False)],
 )
 def test_names_are_told_by_capitals_where_a_script_has_them(text: str, has: bool) -> None:
     assert cased(text) is has

@@ -6,10 +6,12 @@ here is the same day or the same value and nothing near it.
 
 import sys
 from decimal import Decimal
+from fractions import Fraction
 
 import orjson
 
 from pipeline.reward.answers import ORDERED, side
+from pipeline.reward.equality import quantity
 from pipeline.text import MONTHS, Date, Number, dates, numbers
 from pipeline.types import AnswerType, Draft
 
@@ -59,12 +61,16 @@ def _dates(date: Date, asked: int) -> list[str]:
 
 def _numbers(text: str, number: Number) -> list[str]:
     """The value in digits, with and without groups, in words if small, in millions if round; with its unit and bare.
-    Nothing for a number with more digits than a float holds."""
+    Nothing for a number with more digits than a float holds, or whose point may part thousands (12.000); and no bare
+    form beside a unit that is not known, which may be "Millionen"."""
     before, written, after = text[: number.span.start], text[slice(*number.span)], text[number.span.end :]
     if before.strip() or len("".join(filter(str.isdigit, written)).strip("0")) > sys.float_info.dig:
         return []
     # 8.14 million is read as 8140000.000000001.
     value = Decimal(f"{number.value:.{sys.float_info.dig}g}")
+    read = quantity(written)
+    if read is None or read.doubtful or read.number != Fraction(value):
+        return []
     forms = [f"{value:f}", f"{value:,f}"]
     if value == int(value):
         forms += [f"{value:,f}".replace(",", " ")]
@@ -73,4 +79,4 @@ def _numbers(text: str, number: Number) -> list[str]:
         if value >= scale and value * 100 % scale == 0:
             forms.append(f"{value / scale:f} {name}")
             break
-    return [f"{form}{after}" for form in forms] + (forms if after.strip() else [])
+    return [f"{form}{after}" for form in forms] + (forms if after.strip() and quantity(text) else [])

@@ -54,6 +54,11 @@ def test_ordinals(day, nth):
         ("8.14 million", {"8140000", "8,140,000", "8 140 000", "8.14 million"}),
         ("0.00001", {"0.00001"}),
         ("12345678901234567890", {"12345678901234567890"}),
+        ("12,5 km", {"12,5 km", "12.5 km", "12.5"}),
+        ("12.000 people", {"12.000 people"}),
+        ("3.5km", {"3.5km"}),
+        ("3,5 Millionen", {"3,5 Millionen", "3.5 Millionen"}),
+        ("12 moons", {"12 moons", "twelve moons"}),
     ],
 )
 def test_numbers(answer, forms):
