@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pipeline.agents.naming import mentions
 from pipeline.retrieval.base import Retriever
-from pipeline.text import untagged
+from pipeline.text import numbers, untagged
 from pipeline.text.names import contains, normalise
 from pipeline.types import CONSTRAINTS, AnswerType, Draft, Hit, Passage, Searched
 
@@ -31,6 +31,14 @@ def linked(draft: Draft, number: int) -> bool:
     forms = (before, f"{before}s", before.removesuffix("s")) if before.islower() else (before,)
     titles = (title, f"{title}s") if title else ()
     return any(mentions(told, form) for form in forms) or any(contains(before, one) for one in titles)
+
+
+def _led(draft: Draft, number: int) -> bool:
+    """Does the hop before lead to this one? A bare number may stand there for something else, so that it leads to
+    nothing that the question names."""
+    before, title = draft.hops[number - 1].answer, untagged(draft.hops[number].title)
+    bare = [one.span for one in numbers(before)[:1]] == [(0, len(before))]
+    return linked(draft, number) and not (bare and mentions(draft.question, title))
 
 
 def listed(draft: Draft, number: int) -> bool:
@@ -60,7 +68,7 @@ def start(draft: Draft, number: int) -> int:
     """The first hop of the chain that a hop belongs to: 0, but for several chains: what they find decides the answer,
     or each is a clue."""
     closed = closing(draft)
-    while number and not (number - 1 in closed if closed else draft.decided and not linked(draft, number)):
+    while number and not (number - 1 in closed if closed else draft.decided and not _led(draft, number)):
         number -= 1
     return number
 

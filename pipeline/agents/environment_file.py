@@ -62,9 +62,12 @@ class Environment(Data):
     """What the views are made by: no part of the environment that is published."""
 
     def of(self, record: Record) -> "Environment":
-        """As the rollouts of the record's policy had it: of one name there may be several models."""
+        """As the rollouts of the record's policy had it, since of one name there may be several models; and those that
+        stand for the solver's where another opened the question."""
         found = record.measurement(self.policy) if self.policy else None
-        return self.model_copy(update={"policy_reasoning": found.reasoning}) if found else self
+        had = {"policy_reasoning": found, "reasoning": record.opener}
+        changed = {name: measured.reasoning for name, measured in had.items() if measured}
+        return self.model_copy(update=changed) if changed else self
 
     def keeps_thoughts(self, agent: str) -> bool:
         """Was `solver`, `teacher` or `policy` sent its thoughts of earlier turns again?"""

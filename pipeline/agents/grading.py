@@ -11,12 +11,12 @@ from functools import lru_cache
 from pipeline.agents.cited import clues, ends, start, subject
 from pipeline.agents.judge import Grade
 from pipeline.agents.tools import undated
-from pipeline.text import MONTHS, folded, normalise, untagged
+from pipeline.text import MONTHS, folded, normalise
 from pipeline.text.names import contains
 from pipeline.types import NOT_FOUND, AnswerType, Call, Draft, Rollout, Verdict
 
 _MONTH = "|".join(MONTHS)
-_DAY = re.compile(
+DAY = re.compile(
     rf"(?:\b(?:{_MONTH})\s+\d{{1,2}}|\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTH}))\b"
 )
 # As `normalise` takes them out before it looks for words.
@@ -56,7 +56,7 @@ def _hit_step(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) ->
     steps = 0
     for call, text in observations(rollout):
         steps += not call.repeat
-        if any(holds(text, answer) for answer in (draft.answer, *draft.answer_aliases)):
+        if _names(text, (draft.answer, *draft.answer_aliases)):
             return steps
     return None
 
@@ -80,9 +80,7 @@ def supported(draft: Draft, rollout: Rollout) -> bool:
         return True
     if draft.answer_type is AnswerType.UNANSWERABLE:
         return found(draft, rollout)[-2] is not None if len(draft.hops) > 1 else rollout.trajectory.steps > 1
-    subject = draft.hops[-2].answer if len(draft.hops) > 1 else untagged(last.title)
-    blocks = [block for _, text in observations(rollout) for block in text.split("\n\n")]
-    return any(holds(block, draft.answer) and holds(block, subject) for block in blocks)
+    return any(shows(draft, len(draft.hops) - 1, (), text) for _, text in observations(rollout))
 
 
 def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
@@ -103,13 +101,13 @@ def shown_items(draft: Draft, passage_ids: Sequence[str], text: str) -> set[int]
     last = len(draft.hops) - 1
     if not draft.listed:
         return set()
-    about = subject(draft, last)
-    blocks = [block for block in text.split("\n\n") if holds(block, about)]
+    about = _about(draft, last)
+    blocks = [block for block in text.split("\n\n") if _names(block, about)]
     return {
         number
         for number, item in enumerate(draft.answer_items)
         if (item.passage_id or draft.hops[last].passage_id) in passage_ids
-        or any(holds(block, name) for block in blocks for name in item.spellings)
+        or any(_names(block, item.spellings) for block in blocks)
     }
 
 
@@ -148,7 +146,7 @@ def by_heart(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
 
 def _naming(draft: Draft, text: str) -> set[int]:
     """The hops whose answers the text names."""
-    return {number for number, hop in enumerate(draft.hops) if any(holds(text, name) for name in hop.spellings)}
+    return {number for number, hop in enumerate(draft.hops) if _names(text, hop.spellings)}
 
 
 def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
@@ -160,15 +158,26 @@ def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> b
         return True
     if hop.answer == NOT_FOUND:
         return False
-    about = subject(draft, number)
-    return any(holds(block, hop.answer) and holds(block, about) for block in undated(text).split("\n\n"))
+    about = _about(draft, number)
+    gives = hop.answer == draft.answer or (number == len(draft.hops) - 1 and not draft.decided)
+    answers = (*hop.spellings, draft.answer, *draft.answer_aliases) if gives else hop.spellings
+    return any(_names(block, answers) and _names(block, about) for block in undated(text).split("\n\n"))
+
+
+def _about(draft: Draft, number: int) -> tuple[str, ...]:
+    """The `subject` of a hop, in all its spellings."""
+    return (subject(draft, number),) if start(draft, number) == number else draft.hops[number - 1].spellings
+
+
+def _names(text: str, spellings: Sequence[str]) -> bool:
+    return any(holds(text, name) for name in spellings)
 
 
 def holds(text: str, phrase: str) -> bool:
     """`contains`, with a quick no, which is what most passages get: normalising each would cost more than all else. The
     day of a date is no number: "May 26" does not hold 26."""
     if phrase.isdecimal() and len(phrase) <= 2:
-        text = _DAY.sub(" ", text)
+        text = DAY.sub(" ", text)
     plain = _plain(text)
     return all(word in plain or not word.isascii() for word in _words(phrase)) and contains(text, phrase)
 

@@ -16,8 +16,9 @@ from pipeline.llm.base import LLM
 from pipeline.prompts import load
 from pipeline.reward.answers import compared, placed, side
 from pipeline.reward.equality import equal, quantity
-from pipeline.text import words
+from pipeline.text import folded, words
 from pipeline.text.names import normalise
+from pipeline.text.scripts import spaceless
 from pipeline.types import NOT_FOUND, AnswerItem, AnswerType, Data, Draft, Message, Usage, refuses
 
 _ROUGHLY = re.compile(r"\b(?:about|around|roughly|approximately) (?:how (?:many|much)|what|which)\b", re.IGNORECASE)
@@ -72,8 +73,10 @@ async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool =
     if same or exact(case):
         return Grade(right=True, method="exact")
     # Yes and no leave nothing to weigh, and neither does a number beside a number.
-    if not ask or draft.answer_type is AnswerType.BOOLEAN or same is False:
-        return Grade(right=False, method="none")
+    if draft.answer_type is AnswerType.BOOLEAN or same is False:
+        return Grade(right=False, method="exact")
+    if not ask:
+        return Grade(right=False, method="none" if alike(draft, response) else "exact")
     return await ask_judges(case, context.config.models.judges(), context.llm, context.boundary)
 
 
@@ -91,9 +94,11 @@ async def _grade_list(draft: Draft, response: str, context: RunContext, *, ask: 
     if not wrong:
         return Grade(right=True, method="exact")
     count = sum(len(missing) for missing, _ in wrong)
-    judged = ask and count <= MOST_JUDGED and all(len(missing) == len(others) for missing, others in wrong)
-    pairs = [pair for missing, others in wrong for pair in _paired(missing, others)] if judged else []
-    pairs = pairs if len(pairs) == count else []
+    near = count <= MOST_JUDGED and all(len(missing) == len(others) for missing, others in wrong)
+    pairs = [pair for missing, others in wrong for pair in _paired(missing, others)] if near else []
+    judged = bool(pairs) and len(pairs) == count
+    if not judged or not ask:
+        return Grade(right=False, method="none" if judged else "exact")
     usage = second = Usage()
     for item, said in pairs:
         case = NearMiss(
@@ -108,7 +113,7 @@ async def _grade_list(draft: Draft, response: str, context: RunContext, *, ask: 
         usage, second = usage + graded.usage, second + graded.second
         if not graded.right:
             return graded.model_copy(update={"usage": usage, "second": second})
-    return Grade(right=bool(pairs), method="judge" if pairs else "none", usage=usage, second=second)
+    return Grade(right=True, method="judge", usage=usage, second=second)
 
 
 def _paired(missing: Sequence[AnswerItem], others: Sequence[str]) -> list[tuple[AnswerItem, str]]:
@@ -124,14 +129,36 @@ def _paired(missing: Sequence[AnswerItem], others: Sequence[str]) -> list[tuple[
     return pairs
 
 
+def alike(draft: Draft, answer: str) -> bool:
+    """May an answer be the known one in other words? What has no word of it hardly is, unless one is the initials of
+    the other, or is written in other characters."""
+    right = (draft.answer, *draft.answer_aliases)
+    known = {word for name in right for word in words(name)}
+    return (
+        draft.answer_type is AnswerType.NUMBER
+        or not known.isdisjoint(words(answer))
+        or any(_abbreviates(answer, name) or _abbreviates(name, answer) for name in right)
+        or any(map(spaceless, (answer, *right)))
+    )
+
+
+def _abbreviates(short: str, name: str) -> bool:
+    """Is it made of the first letters of the words that have a capital?"""
+    initials = "".join(word[0] for word in name.split() if word[0].isupper())
+    return "".join(words(short)) == folded(initials) != ""
+
+
 def exact(case: NearMiss) -> bool:
+    """Neither rule is enough: `normalise` drops signs and units of money, and `equal` reads numbers and places."""
     if case.answer_type is AnswerType.BOOLEAN:
         return side(case.response) == side(case.answer) != ""
-    return normalise(case.response) in {normalise(answer) for answer in (case.answer, *case.answer_aliases)}
+    said, golds = normalise(case.response), (case.answer, *case.answer_aliases)
+    return any(said == normalise(gold) and equal(case.response, [gold]) for gold in golds)
 
 
 def same_number(case: NearMiss) -> bool | None:
-    """Are both a number without a unit, or a percentage, and the same? None where one of them is anything else.
+    """Are both a number without a unit, or a percentage, and the same? None where one of them is anything else, or its
+    point could part thousands.
 
     Whole numbers must be equal, since nothing tells that they are no years or counts; of others one within 1 % is the
     same. Where the question asks for about how many, one to which the known number rounds is the same.
@@ -141,8 +168,10 @@ def same_number(case: NearMiss) -> bool | None:
     said, *known = (quantity(_ABOUT.sub("", text) if rough else text) for text in texts)
     if said is None or said.of or (said.unit and said.unit[0] != "percent"):
         return None
+    if any(number and number.doubtful for number in (said, *known)):
+        return None
     golds = [gold.number for gold in known if gold and not gold.of and gold.unit == said.unit]
-    if said.number in golds or (rough and any(_rounds(gold, said.number) for gold in golds)):
+    if said.number in golds or (rough and any(rounds(gold, said.number) for gold in golds)):
         return True
     if len(golds) < len(known):
         return None
@@ -152,7 +181,7 @@ def same_number(case: NearMiss) -> bool | None:
     return any(not (said.number.denominator == gold.denominator == 1) for gold in near)
 
 
-def _rounds(exact: Fraction, said: Fraction) -> bool:
+def rounds(exact: Fraction, said: Fraction) -> bool:
     """Does the exact number round to the other in the digits that this has, and is it within a tenth of it?"""
     unit = next((Fraction(10) ** n for n in range(15, -15, -1) if said % Fraction(10) ** n == 0), Fraction(0))
     return said != 0 and 2 * abs(exact - said) <= unit and 10 * abs(exact - said) <= abs(exact)

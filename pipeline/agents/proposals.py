@@ -7,6 +7,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from pipeline.types import CONSTRAINTS, Data, NegativeAspect, Program
 
+Aliases = Annotated[tuple[str, ...], BeforeValidator(lambda given: () if given is None else given)]
+"""Models write null where there are none."""
+
 
 class ProposedHop(Data):
     """A hop as the generator states it; `passage_id` is the shown one."""
@@ -19,7 +22,7 @@ class ProposedHop(Data):
     passage_id: str = Field(description="The id of the passage that states it, as it was shown.")
     quote: str = Field(description="Copied letter by letter from that passage; holds the answer.")
     relation: str = Field("", description="A word or two for the link, such as 'directed by'.")
-    answer_aliases: tuple[str, ...] = Field(
+    answer_aliases: Aliases = Field(
         (), max_length=8, description="Other names of this very thing, where the next passage uses one."
     )
 
@@ -28,7 +31,7 @@ class ProposedItem(Data):
     """One thing of a list, as the generator states it."""
 
     answer: str = Field(description="The item, as the quote has it.")
-    aliases: tuple[str, ...] = Field((), max_length=16, description="Other forms of exactly this item.")
+    aliases: Aliases = Field((), max_length=16, description="Other forms of exactly this item.")
     passage_id: str = Field("", description="Empty if the last hop's quote holds the item; else the passage that does.")
     quote: str = Field("", description="With a passage_id alone: copied letter by letter, holds the item.")
 
@@ -36,7 +39,7 @@ class ProposedItem(Data):
 class ProposeArguments(Data):
     question: str = Field(description="One to three sentences that stand by themselves; empty if nothing can be asked.")
     answer: str = Field(description="One entity, date or number, as short as it can be.")
-    answer_aliases: tuple[str, ...] = Field((), description="Other forms of exactly the same answer.")
+    answer_aliases: Aliases = Field((), description="Other forms of exactly the same answer.")
     answer_type: str = Field(description="entity, date or number.")
     answer_precision: str = Field("", description="Of a date, how exact it is asked for: day, month or year.")
     hops: tuple[ProposedHop, ...] = Field(description="One for each step, in order, each from a document of its own.")
@@ -67,6 +70,7 @@ class RewriteArguments(GroundArguments):
 
 
 class ComposeArguments(ProposeArguments):
+    question: str = Field(description="One or two sentences that stand by themselves; empty if nothing can be asked.")
     negative_aspect: tuple[NegativeAspect, ...] = Field(
         (), description="What in the passages a careless reader would take for the answer."
     )

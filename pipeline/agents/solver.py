@@ -1,5 +1,7 @@
 """The solver: sees the bare question and the tools, as a trained model will."""
 
+import asyncio
+from collections.abc import Iterable
 from functools import partial
 
 from pipeline import prompts
@@ -58,3 +60,17 @@ async def graded_rollout(
     # Without its support an answer is not correct even if the judge accepts it, so the judge need not be paid.
     ask = grading.supported(draft, made) or not context.config.loop.early_stop
     return GradedRollout(made, grading.verdict(draft, made, await grade(draft, made.answer, context, ask=ask)))
+
+
+async def graded_rollouts(
+    draft: Draft, samples: Iterable[int], context: RunContext, model: ModelConfig | None = None
+) -> list[GradedRollout]:
+    """Several at once. The first error among them is raised after all have ended: whoever left earlier would close the
+    books on calls that are still being paid."""
+    made = await asyncio.gather(
+        *(graded_rollout(draft, sample, context, model) for sample in samples), return_exceptions=True
+    )
+    for one in made:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in made if not isinstance(one, BaseException)]

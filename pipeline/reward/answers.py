@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from pipeline.reward.equality import _folded, equal
 
@@ -22,8 +23,9 @@ _NUMBERED = re.compile(r"\A(\d{1,3})[.)](?:\s+|\Z)")
 _AND_WORDS = r"(?:and|und|et|y|e|en|och|og|и)"
 _LEADING_AND = re.compile(r"\A\s*(?:(?:and|und|och|og)\s+|&\s*)", re.IGNORECASE)
 _SEPARATOR = re.compile(rf"\s*[,，،]\s*(?:{_AND_WORDS}\s+)?|\s+(?:{_AND_WORDS}|&)\s+|[及和与と]", re.IGNORECASE)
-_MOST_NAMES, _LONGEST_NAME = 64, 6
-"""Parts of an answer that are looked at, and parts that may be one name ("Crosby, Stills, Nash and Young")."""
+_MOST_NAMES, _MOST_PARTS, _LONGEST_NAME = 64, 256, 6
+"""Lines of an answer that are looked at, which is as many as parts of one of them; parts of all its lines; and parts
+that may be one name ("Crosby, Stills, Nash and Young")."""
 
 
 def side(answer: str) -> str:
@@ -100,21 +102,21 @@ def compared(answer: str, items: list[list[str]]) -> tuple[set[int], list[str]]:
 
     The answer is a JSON array, or names parted by lines, semicolons, commas or "and". A name may hold commas and "and"
     itself, so that the longest stretch that is an item counts as one. A bullet, a number or an "and" before a name is
-    none of it, unless more items stand there with it ("1. FC Köln").
+    none of it, unless the item stands there with it ("1. FC Köln").
     """
     found: set[int] = set()
     others: dict[str, str] = {}
     whole = _array(answer)
-    split = [(part, part if whole else _bare(part)) for part in whole or _MARKS_BETWEEN.split(answer)]
-    parts = [(part, bare) for part, bare in split if bare.strip()]
+    parts = [part for part in whole or _MARKS_BETWEEN.split(answer) if _bare(part).strip()]
     if len(answer) > 20 * sum(len(name) for item in items for name in item) + 200 or len(parts) > _MOST_NAMES:
         return set(), [answer]
-    for part, bare in parts:
-        readings = [_names_of(text, items, split=not whole) for text in dict.fromkeys((bare, part))]
-        named, rest = max(readings, key=lambda reading: len(reading[0]))
+    if not whole and sum(1 + len(_SEPARATOR.findall(part)) for part in parts) > _MOST_PARTS:
+        return set(), [answer]
+    for part in parts:
+        named, rest = _names_of(part, items, split=not whole)
         found |= named
         # What holds no item at all is one wrong name, whatever it is made of, where names are parted by other marks.
-        for name in rest if named or len(parts) == 1 else [bare]:
+        for name in rest if named or len(parts) == 1 else [part if whole else _bare(part)]:
             others.setdefault(" ".join(_folded(name).split()), name.strip())
     return found, list(others.values())
 
@@ -142,18 +144,29 @@ def _names_of(part: str, items: list[list[str]], *, split: bool) -> tuple[set[in
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(part)]
     if len(starts) > _MOST_NAMES:
         return set(), [part[start:end] for start, end in zip(starts, ends, strict=True)]
+
+    @cache
+    def which(first: int, last: int) -> int:
+        """The item that stands from one name to another; -1 where none does."""
+        name = part[starts[first] : ends[last]]
+        texts = dict.fromkeys((name, _bare(name)) if split else (name,))
+        return next((n for text in texts for n, item in enumerate(items) if equal(text, item)), -1)
+
+    def two(first: int, last: int) -> bool:
+        """Is it an item and after it another one? "Göttingen, Munich" could be the place with its region."""
+        one = which(first, last)
+        return any(which(first, n) == one and which(n + 1, last) not in (-1, one) for n in range(first, last))
+
     found: set[int] = set()
     others: list[str] = []
     place = 0
     while place < len(starts):
-        for last in range(min(place + _LONGEST_NAME, len(starts)) - 1, place - 1, -1):
-            name = part[starts[place] : ends[last]]
-            same = next((number for number, item in enumerate(items) if equal(name, item)), None)
-            if same is not None:
-                found.add(same)
-                place = last
-                break
-        else:
-            others += [part[starts[place] : ends[place]]] if part[starts[place] : ends[place]].strip() else []
+        stretches = range(min(place + _LONGEST_NAME, len(starts)) - 1, place - 1, -1)
+        last = next((last for last in stretches if which(place, last) >= 0 and not two(place, last)), -1)
+        if last >= 0:
+            found.add(which(place, last))
+            place = last
+        elif (name := part[starts[place] : ends[place]]).strip():
+            others.append(_bare(name) if split else name)
         place += 1
     return found, others

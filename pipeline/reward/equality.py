@@ -4,6 +4,7 @@ import datetime as dt
 import re
 import unicodedata
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd
 from typing import NamedTuple
 
@@ -21,26 +22,27 @@ _ACCENT = re.compile(
 )
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "−": "-", "–": "-", "—": "-",
-     "‐": "-", "⁄": "/", "’": "'", "∼": "~", "٬": ",", "٫": "."}
+     "‐": "-", "⁄": "/", "’": "'", "∼": "~", "٬": ",", "٫": ".", "♯": "#", "♭": "b"}
 )  # fmt: skip
 # Chinese, Japanese, Thai, Lao, Tibetan, Burmese, Khmer, Korean: blanks between two characters say nothing.
 _SINGLE = re.compile(
     "([\u0e01-\u0e4e\u0e81-\u0ece\u0f40-\u0fbc\u1000-\u103f\u1050-\u108f\u1780-\u17d3\u3005-\u3007\u3041-\u3096\u309d-\u309f"
     "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff])"
 )
-# Numbers as other languages mark them, where their digits leave no doubt: 1.234.567, 1.234,5, 12,5 and 1'234'567.
+# Numbers as other languages mark them, where their digits leave no doubt: 1.234.567, 1.234,5, 12,5, 0,125, 1'234'567.
 _MARKED = re.compile(
-    r"(?<![\d.,])(?<!\d')(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:'\d{3})+|\d+,\d{1,2})(?!\d|[.,']\d)"
+    r"(?<![\d.,])(?<!\d')(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:'\d{3})+|\d+,\d{1,2}|0,\d+)(?!\d|[.,']\d)"
 )
 # A raised digit is no digit of the number before it, and neither is a fraction: 10² is not 102, 5½ not 51/2.
 _RAISED = re.compile("(?<=\\d)(?=[²³¹⁰⁴-⁹])|(?<=[²³¹⁰⁴-⁹])(?=[0-9])")
 _FRACTION = re.compile("(?<=\\d)(?=[¼-¾⅐-⅞])")
 _DIGITS = r"(?:\d{1,3}(?: \d{3})+|\d+(?:,\d+)*)(?:\.\d+)?"
 _GROUPED = re.compile(r"-?\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?: \d{3})+)(?:\.\d+)?")
-# Numbers, and the marks that make another answer of what they stand at: <5, $5, 5%, 3-2, 3:2, C++, AB-.
+# Numbers, and the marks that make another answer of what they stand at: <5, $5, √5, 5%, 3-2, 3:2, C++, AB-. A hyphen
+# ties a number to the letter before it as it ties two words: F-16 is F16.
 _KEPT = re.compile(
-    rf"(?P<number>(?<![\w.])-?{_DIGITS}(?!\w))"
-    r"|[<>≤≥≠≮≯≰≱~≈±$£€¥₹](?=\s?-?\d)|(?<=\d)\s?[%€£$¥₹]|(?<=\d)\s?[/:^-]\s?(?=\d)|(?<=\w)[+#-]+(?!\w)"
+    rf"(?P<number>(?<![\w.])(?<![^\W\d_]-(?=\d+(?![\d.,]?\d)))-?{_DIGITS}(?!\w))"
+    r"|[<>≤≥≠≮≯≰≱~≈±√$£€¥₹](?=\s?-?\d)|(?<=\d)\s?[%€£$¥₹]|(?<=\d)\s?[/:^-]\s?(?=\d)|(?<=\w)[+#-]+(?!\w)"
 )
 _QUOTES = " \t\r\n*`\"'“”‘’«»„「」"
 _ARTICLES = ("a", "an", "the")
@@ -49,16 +51,20 @@ _MONTH = {name[:cut]: n for n, name in enumerate(_MONTHS, 1) for cut in (3, 4 if
 _MONATE = "januar februar marz april mai juni juli august september oktober november dezember".split()
 _MONTH |= {name: n for n, name in enumerate(_MONATE, 1)} | {"janner": 1}
 _DAYS = re.compile(
-    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|of|the|on|in|am|im)\b|(?<!\d\d\d)(?<=\d)(?:st|nd|rd|th)\b|[,.]"
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend"
+    r"|of|the|on|in|am|im)\b|(?<!\d\d\d)(?<=\d)(?:st|nd|rd|th)\b|[,.]"
 )
-_NUMERIC = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})")
+_NUMERIC = re.compile(r"(\d{1,4})([-/]|\.\s?)(\d{1,2})\2(\d{1,4})")
 _EASTERN = re.compile(r"(\d{4})\s?[年년](?:\s?(\d{1,2})\s?[月월](?:\s?(\d{1,2})\s?[日일号號])?)?")
 _QUANTITY = re.compile(
     r"(?P<before>(?:us|usd|eur|gbp|au|ca)?\s?[$£€¥₹]|usd|eur|gbp)?\s?"
     r"(?P<value>-?(?:\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?: \d{3})+)|0|[1-9]\d*)(?:\.\d+)?)??"
     r"(?:(?<=\d) )?(?P<part>(?<!\d)[1-9]\d?/[1-9]\d{0,2}(?!\d))?"
-    r"[\s-]?(?P<scale>(?:hundred|thousand|million|billion|trillion|bn|mn)\b|[万萬만亿億억])?\s?(?P<unit>[^\d\s][^\n]{0,40})?"
+    r"(?:[\s-](?!\Z))?(?P<scale>(?:hundred|thousand|million|billion|trillion|bn|mn)\b|[万萬만亿億억])?"
+    r"\s?(?P<unit>[^\d\s-][^\n]{0,40})?"
 )
+# In English one and a part, in German and Spanish more than a thousand.
+_DOUBTFUL = re.compile(r"-?[1-9]\d{0,2}\.\d{3}")
 _SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "mn": 10**6, "billion": 10**9, "bn": 10**9,
            "trillion": 10**12, **dict.fromkeys("万萬만", 10**4), **dict.fromkeys("亿億억", 10**8)}  # fmt: skip
 # What of a thing a quantity is; nothing where that goes without saying.
@@ -79,6 +85,8 @@ _UNITS = {
     word: (row[0], Fraction(row[1])) for row in map(str.split, _UNIT_ROWS.strip().split("\n")) for word in row[2:]
 }
 _UNITS |= {word: (thing, Fraction(1)) for thing in _THINGS.split() for word in (thing, thing.removesuffix("s"))}
+_UNDIVIDED = {"people", *_THINGS.split()} - {"points", "times"}
+_POUNDS = re.compile(r"\bpounds?(?: sterling)?\b", re.IGNORECASE)
 
 
 def equal(answer: str, golds: list[str]) -> bool:
@@ -92,7 +100,7 @@ def equal(answer: str, golds: list[str]) -> bool:
         return True
     # Where a gold answer is a date, 2001-02 is a month and no season.
     written = [] if any(map(_date, golds)) else [_written(gold) for gold in golds]
-    said = _forms(_written(answer)) if written else set()
+    said = _forms(_written(answer)) if written else frozenset()
     return (
         any(said & _forms(gold) for gold in written)
         or _same_date(answer, golds)
@@ -101,6 +109,7 @@ def equal(answer: str, golds: list[str]) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def _written(text: str) -> str:
     return one_way(_folded(text))
 
@@ -118,14 +127,15 @@ def _unaccented(text: str) -> str:
     return "".join(str(unicodedata.decimal(c)) if c.isdecimal() and not c.isascii() else c for c in text)
 
 
-def _forms(text: str) -> set[str]:
+@lru_cache(maxsize=4096)
+def _forms(text: str) -> frozenset[str]:
     """The text in words, with its other marks dropped (O'Neill is ONeill) and as blanks (Jean-Luc is Jean Luc)."""
     words = _SINGLE.sub(r" \1 ", _folded(text)).split()
     # An article at the end is none: Hepatitis A.
     kept = [
         w for n, w in enumerate(words) if w.strip("()\"',") not in _ARTICLES or (n == len(words) - 1 and w != "the")
     ]
-    return {_plain(" ".join(kept or words), mark) for mark in ("", " ")} - {""}
+    return frozenset(_plain(" ".join(kept or words), mark) for mark in ("", " ")) - {""}
 
 
 def _plain(text: str, instead: str) -> str:
@@ -148,7 +158,10 @@ def _unmarked(text: str, instead: str) -> str:
 
 
 def _same_quantity(answer: str, golds: list[str]) -> bool:
-    """Equal numbers of units of one kind. Where a gold answer names a unit, an answer that names one must agree."""
+    """Equal numbers of units of one kind. Where a gold answer names a unit, an answer that names one must agree. Pounds
+    are a mass unless one of the texts says that they are money."""
+    if any("£" in text or "sterling" in text.lower() for text in (answer, *golds)):
+        answer, *golds = (_POUNDS.sub("gbp", text) for text in (answer, *golds))
     said = quantity(answer)
     if said is None:
         return False
@@ -169,8 +182,11 @@ class Quantity(NamedTuple):
     """Its kind and size, if one is named."""
     of: str
     """Length, height and so on, if it says so."""
+    doubtful: bool
+    """The point of the number may part thousands: 1.234."""
 
 
+@lru_cache(maxsize=4096)
 def quantity(text: str) -> Quantity | None:
     """None for what is no number or has a unit that is not known."""
     if len(text) > 100:
@@ -180,19 +196,24 @@ def quantity(text: str) -> Quantity | None:
     found = _QUANTITY.fullmatch(plain[: dimension.start()] if dimension else plain)
     if not found or not (found["value"] or found["part"]):
         return None
-    number = Fraction(re.sub("[, ]", "", found["value"] or "0"))
+    names = [re.sub(r"[\s.°^-]", "", name) for name in (found["before"], found["unit"]) if name]
+    names = [name or "degrees" for name in names]
+    if len(names) > 1 or any(name not in _UNITS for name in names):
+        return None
+    unit = _UNITS[names[0]] if names else None
+    value = found["value"] or "0"
+    doubtful = _DOUBTFUL.fullmatch(value) is not None
+    if doubtful and unit and unit[0] in _UNDIVIDED and not found["scale"]:
+        value, doubtful = value.replace(".", ""), False
+    number = Fraction(re.sub("[, ]", "", value))
     if part := found["part"]:
         top, bottom = map(int, part.split("/"))
         # 6/8 is a time and 9/5 a day, or the other way about.
         if top >= bottom or gcd(top, bottom) > 1 or number.denominator > 1:
             return None
         number += Fraction(top, bottom) * (-1 if number < 0 else 1)
-    names = [re.sub(r"[\s.°^-]", "", name) for name in (found["before"], found["unit"]) if name]
-    names = [name or "degrees" for name in names]
-    if len(names) > 1 or any(name not in _UNITS for name in names):
-        return None
     number *= _SCALES.get(found["scale"] or "", 1)
-    return Quantity(number, _UNITS[names[0]] if names else None, _DIMENSION[dimension[1]] if dimension else "")
+    return Quantity(number, unit, _DIMENSION[dimension[1]] if dimension else "", doubtful)
 
 
 def _same_date(answer: str, golds: list[str]) -> bool:
@@ -206,6 +227,7 @@ def _same_date(answer: str, golds: list[str]) -> bool:
     return said in known or any(len(date) == most < len(said) and said[:most] == date for date in known)
 
 
+@lru_cache(maxsize=4096)
 def _date(text: str) -> tuple[int, ...] | None:
     """Year, month and day as far as they are given, from what is one date and nothing else, the year 0 for a day of any
     year. 01/02/2001 is two dates, but 01.02.2001 is not: with points the day stands first."""
@@ -219,7 +241,7 @@ def _date(text: str) -> tuple[int, ...] | None:
         if len(first) == 4:
             return _valid(int(first), middle, int(last)) if len(last) < 3 else None
         day_first, month_first = (middle, int(first)), (int(first), middle)
-        orders = [day_first] if numeric[2] == "." else [day_first, month_first]
+        orders = [day_first] if "." in numeric[2] else [day_first, month_first]
         found = {date for order in orders if (date := _valid(int(last), *order))}
         return found.pop() if len(found) == 1 and len(last) == 4 and len(first) < 3 else None
     words = _DAYS.sub(" ", text).split()

@@ -4,7 +4,8 @@ What is not in the table may lie in any region; nothing is won by that, since th
 """
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from functools import lru_cache
 from itertools import pairwise
 
 from pipeline.reward import table
@@ -34,7 +35,7 @@ for _row in [
         _WITHIN.setdefault(_place, set()).add(_first)
 
 
-def same_place(one: str, other: str, forms: Callable[[str], set[str]]) -> bool:
+def same_place(one: str, other: str, forms: Callable[[str], Set[str]]) -> bool:
     """Is one of the texts the other with the regions that it lies in? `forms` gives the normal forms of a text."""
     shorter, longer = sorted((_parts(one), _parts(other)), key=len)
     if not len(shorter) < len(longer) <= 4 or any(c.isdigit() for c in longer[0]):
@@ -47,15 +48,16 @@ def same_place(one: str, other: str, forms: Callable[[str], set[str]]) -> bool:
     return all(names[1:]) and all(_may_lie_in(a, b) for a, b in pairwise(names))
 
 
-def _parts(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def _parts(text: str) -> tuple[str, ...]:
     """Walton, Liverpool; Walton (Liverpool)."""
     text = unicodedata.normalize("NFKC", text[:200]).strip()
     if text.endswith(")"):
         text = text[:-1].replace("(", ",", 1)
-    return [part.strip() for part in text.split(",")]
+    return tuple(part.strip() for part in text.split(","))
 
 
-def _known(part: str, forms: Callable[[str], set[str]]) -> str:
+def _known(part: str, forms: Callable[[str], Set[str]]) -> str:
     """The first name of a place that is known, else nothing. Two letters are a state's only in capitals."""
     if len(part) < 3 and not part.isupper():
         return ""

@@ -15,6 +15,16 @@ _NEAR = 2
 """Words beside a value that may belong to it: the day and month of a year, "million", a unit."""
 _SPAN = re.compile(r"(?<=(?<!\d)\d{4})-(?=\d{4}(?!\d))")
 """Between two years, as in "(1825-1879)", which states both."""
+_EITHER = re.compile(r"(?<![\d.,])([1-9]\d{0,2})([.,])(\d{3})(?![.,]?\d)")
+"""A number whose mark may part thousands or decimals."""
+_SHOWN = {
+    mark: re.compile(
+        rf"(?<![\d.,])(?:0[{mark}]\d+|\d+[{mark}](?:\d\d?|\d{{4,}})|\d{{1,3}}(?:[{other}]\d{{3}}){{2,}}"
+        rf"|\d{{1,3}}(?:[{other}]\d{{3}})+[{mark}]\d+)(?![.,]?\d)"
+    )
+    for mark, other in (".,", ",.")
+}
+"""What shows a mark to be that of decimals: 0.125, 12.5, 1,234,567 and 1,234.5."""
 
 
 def compute(
@@ -27,7 +37,9 @@ def compute(
     counts = operation == "count" and not condition
     if twice := _twice([name or value for value, name in values if name or counts]):
         raise ValueError(f"'{twice}' is counted twice; give each thing once")
-    kept = [(value, name) for value, name in values if _passes(value, condition, bound)]
+    *texts, bound = _settled([*(value for value, _ in values), bound])
+    given = zip(texts, (name or value for value, name in values), strict=True)
+    kept = [(text, name) for text, name in given if _passes(text, condition, bound)]
     if operation == "count":
         return str(len(kept))
     if operation in ("most", "least", "earliest", "latest"):
@@ -50,7 +62,7 @@ def misquoted(value: str, quote: str) -> str:
     date, amount = _date(value), quantity(value)
     if not (date or amount):
         return ""
-    quote = _SPAN.sub("–", quote)
+    value, quote = value.replace("−", "-"), _SPAN.sub("–", quote.replace("−", "-"))
     places = re.finditer(rf"(?<![A-Za-z\d])(?<!\d[.,/-]){re.escape(value)}(?![A-Za-z\d])(?![.,/-]\d)", quote)
     spans = [found.span() for found in places]
     if not spans:
@@ -78,6 +90,15 @@ def _longer(quote: str, start: int, end: int) -> str:
             if amount and more and (more.number != amount.number or (more.unit and not amount.unit)):
                 return whole
     return ""
+
+
+def _settled(texts: Sequence[str]) -> list[str]:
+    """Without the marks of thousands, and with a zero after three decimals, which leaves no doubt, where one of the
+    texts shows which mark is that of decimals."""
+    marks = [mark for mark, shown in _SHOWN.items() if any(map(shown.search, texts))]
+    if len(marks) != 1:
+        return list(texts)
+    return [_EITHER.sub(lambda n: f"{n[1]}.{n[3]}0" if n[2] in marks else n[1] + n[3], text) for text in texts]
 
 
 def _twice(names: Sequence[str]) -> str:
@@ -110,9 +131,9 @@ def _extreme(operation: str, kept: Sequence[tuple[str, str]]) -> str:
         shared = min(len(key), len(other))
         return key[:shared] > other[:shared] if last else key[:shared] < other[:shared]
 
-    for n, (value, name) in enumerate(kept):
+    for n, (_, name) in enumerate(kept):
         if all(beyond(keys[n], keys[other]) for other in range(len(kept)) if other != n):
-            return name or value
+            return name
     raise ValueError(f"which is the {operation} cannot be told: values are the same, or not exact enough")
 
 
@@ -144,6 +165,11 @@ def _amounts(texts: Sequence[str], unit: str) -> list[Fraction]:
     for text in texts:
         if (amount := quantity(text)) is None:
             raise ValueError(f"'{text}' is no number with a known unit; give the bare number and name what is counted")
+        if amount.doubtful:
+            raise ValueError(
+                f"the point of '{text}' may part thousands or decimals, and no value shows which: take other values, "
+                "and give a bound without it"
+            )
         found.append(amount)
     if not any(amount.unit for amount in found):
         return [amount.number for amount in found]

@@ -134,8 +134,8 @@ class Verdict(Slotted):
     supported: bool
     """The rollout's own observations hold the support of the answer."""
     method: Literal["exact", "judge", "split", "none"]
-    """How `right` was found. `split` = of two judges the second said no; `none` = none was asked: there was no answer,
-    or none that was supported."""
+    """How `right` was found. `exact` = by the rules alone; `split` = of two judges the second said no; `none` = not at
+    all: there was no answer, or none that was supported, so that no judge was asked."""
     steps: int
     calls: int
     hit_step: int | None
@@ -155,6 +155,12 @@ class Verdict(Slotted):
 class GradedRollout(NamedTuple):
     rollout: Rollout
     verdict: Verdict
+
+    @property
+    def wrong(self) -> bool:
+        """Is it known not to be right? Of an answer without its support it is not where no judge was asked."""
+        ruled = self.verdict.supported or self.verdict.method != "none" or not self.rollout.answered
+        return not self.verdict.right and ruled
 
 
 def correct(verdicts: Iterable[Verdict]) -> list[Verdict]:

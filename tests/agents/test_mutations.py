@@ -118,6 +118,12 @@ def test_every_shape_is_read_when_it_is_whole() -> None:
         assert parse(shape, json.dumps(tree))
 
 
+def test_null_is_no_alias() -> None:
+    hops = [hop | {"answer_aliases": None} for hop in PROPOSAL["hops"]]
+    found = parse(proposals.ProposeArguments, json.dumps(PROPOSAL | {"answer_aliases": None, "hops": hops}))
+    assert [found.answer_aliases, *(hop.answer_aliases for hop in found.hops)] == [()] * (1 + len(hops))
+
+
 def test_ten_thousand_mutated_outputs_are_values_or_format_errors(figures: Figures) -> None:
     state = AgentState(passages={p.shown_id: p for p in (FILM, HOLM, TOWN)})
     ended, longest = Counter[str](), 0

@@ -26,6 +26,12 @@ EQUAL = [
     ("12 people", "12"), ("12 inhabitants", ["12", "twelve"]), ("12%", "12"), ("100 km²", "100 square kilometres"),
     ("20 ℃", "20 °C"), ("US$5 million", "$5 million"), ("5 million", "$5 million"), ("5.0", "5"), ("10^2", "10²"),
     ("٣٢٤ m", METRES),
+    ("-5.0", "-5"), ("-89.2 degrees Celsius", "−89.2 °C"), ("-89.2", "-89.2 °C"), ("-430 m", "-0.43 km"),
+    ("5 million pounds", "£5 million"), ("£5 million", "5 million pounds"), ("12 pounds", "12 lb"),
+    ("0,125", "0.125"), ("12000 people", "12.000 people"),
+    # Marks that tie, and that have another code.
+    ("F-16", "F16"), ("COVID-19", "COVID19"), ("COVID-19", "Covid 19"), ("UTF-8", "UTF8"),
+    ("Vitamin B12", "Vitamin B-12"), ("C# minor", "C♯ minor"), ("Eb major", "E♭ major"),
     # Dates of one reading, and with more detail than the question asks for.
     ("2001-02-03", LATE), ("2001/2/3", LATE), ("3 Feb. 2001", LATE), ("the 3rd of February, 2001", LATE),
     ("Saturday, 3 February 2001", LATE),
@@ -48,6 +54,8 @@ UNEQUAL = [
     # What a mark tells apart.
     ("C++", "C"), ("AB-", "AB+"), ("AB-", "AB"), ("Hepatitis", "Hepatitis A"), ("cache", "a.cache"), ("10²", "102"),
     ("²5", "25"),
+    ("C♯ minor", "C minor"), ("E♭ major", "E major"), ("√2", "2"), ("1990-", "1990"), ("5-", "5"),
+    ("2-3", "23"), ("1990-91", "199091"), ("F-16.5", "F165"), ("F-16", "F-17"),
     ("5½", "51/2"), ("1-2", "1/2"), ("<5", "5"), ("~5", "5"), ("≠5", "5"), ("€5", "$5"), ("がき", "かき"),
     # Other quantities: another number, another unit, another meaning.
     ("324 km", METRES), ("325 m", METRES), ("324 ft", METRES), ("324 thousand", METRES), ("324th", METRES),
@@ -55,6 +63,7 @@ UNEQUAL = [
     ("324 or 325", METRES),
     ("324%", METRES), ("12 million", "12"), ("12 dozen", "12"), ("5k", "5"), ("44", "44 BC"), ("7", "007"),
     ("8 miles", "8 Mile"), ("8", "8 Mile"),
+    ("-89.2 °C", "89.2 °C"), ("-5 km", "5 km"), ("£5", "5 lb"), ("$5 million", "5 million pounds"),
     ("12 km", ["12 zorkmids", "12"]), ("30 mph", "48 km/h"), ("5 °F", "5 °C"), ("€5 million", "$5 million"),
     ("1970", "1970s"),
     # Dates of two readings, with less detail, or with other.

@@ -26,6 +26,7 @@ RIGHT = [
     ("2019년5월", "2019년 5월"), ("٢٠١٩", "2019"), ("२०१९", "2019"), ("๒๕๖๒", "2562"),
     ("am 3. Oktober 1641", GERMAN), ("3.OKTOBER 1641", GERMAN), ("03.10.1641", GERMAN), ("1641-10-03", GERMAN),
     ("October 3, 1641", GERMAN), (GERMAN, "Oktober 1641"), ("1. Jänner 1875", "1. Januar 1875"),
+    ("3. 10. 1641", GERMAN), ("Donnerstag, 3. Oktober 1641", GERMAN),
     ("Mai 1702", "1702"),
     # Numbers: other digits, marks and scales.
     ("１２３４", "1234"), ("٣٢٤", "324"), ("3.5万", "35000"), ("2亿", "200,000,000"), ("1.234.567", "1234567"),

@@ -1,0 +1,50 @@
+"""The names of a list, where what parts them could be part of a name, and what a long wrong list costs."""
+
+import json
+import time
+
+import pytest
+
+from pipeline.reward import reward
+from pipeline.reward.answers import compared
+
+
+def gold(*names: str) -> list[str]:
+    return [json.dumps([[name] for name in names], ensure_ascii=False)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "names", "worth"),
+    [
+        # "Göttingen, Munich" could be a town with its region.
+        ("Göttingen, Munich", ("Göttingen", "Munich"), 1.0),
+        ("Dakar, Paris and London", ("Dakar", "Paris", "London"), 1.0),
+        ("Tom and Jerry, Rome", ("Tom and Jerry", "Rome"), 1.0),
+        ("Walton, Liverpool, Rome, Italy", ("Walton", "Rome"), 1.0),
+        # Numbers within one line.
+        ("1. Paris, 2. Rome, 3. Berlin", ("Paris", "Rome", "Berlin"), 1.0),
+        ("1) Paris and 2) Rome", ("Paris", "Rome"), 1.0),
+        ("1. FC Köln, 2. Mai 1990", ("1. FC Köln", "2. Mai 1990"), 1.0),
+        ("1. Paris, 2. Rome, 3. Bonn", ("Paris", "Rome", "Berlin"), 2 / 3),
+        ('["1. Paris", "2. Rome"]', ("Paris", "Rome"), 0.0),
+    ],
+)
+def test_names_between_commas(answer: str, names: tuple[str, ...], worth: float) -> None:
+    assert reward.score(answer, gold(*names)) == pytest.approx(worth)
+
+
+def test_what_is_no_item_stands_without_its_number() -> None:
+    assert compared("1. Paris, 2. Bonn", [["Paris"], ["Rome"]]) == ({0}, ["Bonn"])
+
+
+@pytest.mark.parametrize(("lines", "names"), [(1, 64), (20, 60), (60, 4), (20, 12)])
+def test_a_long_wrong_list_costs_no_time(lines: int, names: int) -> None:
+    items = [[f"Person Name{n} of Someplace", f"Name{n}, Esq.", f"Ñame{n} Ötto"] for n in range(10)]
+    answer = "; ".join(", ".join(f"Nø{line}{name}" for name in range(names)) for line in range(lines))
+
+    def cost() -> float:
+        began = time.process_time()
+        assert reward.score(answer, [json.dumps(items)]) == 0.0
+        return time.process_time() - began
+
+    assert any(cost() < 1 for _ in range(3))
