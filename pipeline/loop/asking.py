@@ -4,12 +4,11 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from pipeline.agents import cited
 from pipeline.agents.grading import shows
-from pipeline.agents.judge import grade
+from pipeline.agents.judge import alike, grade
 from pipeline.agents.readers import Reading
 from pipeline.agents.tools import render
 from pipeline.context import RunContext
-from pipeline.text import words
-from pipeline.types import AnswerType, Draft, Passage, Probe, Usage
+from pipeline.types import Draft, Passage, Probe, Usage
 
 Answer = Callable[[int], Awaitable[Reading]]
 """A reader's answer in the try of that number."""
@@ -18,14 +17,16 @@ Answer = Callable[[int], Awaitable[Reading]]
 async def ask_reader(
     check: str, draft: Draft, context: RunContext, answer: Answer, tries: int, *, until_grounded: bool = False
 ) -> Probe:
-    """Up to so many tries, each graded as a rollout's answer would be."""
+    """Up to so many tries, each graded as a rollout's answer would be. A judge is asked about every answer of a reader
+    who reads `until_grounded`, since a draft falls with it, and of another about those that are like the known one."""
     answers: list[str] = []
     uncited: tuple[str, ...] = ()
     model, right, usage, judged, second = "", 0, Usage(), Usage(), Usage()
     for sample in range(tries):
         reading = await answer(sample)
         model = reading.model
-        graded = await grade(draft, reading.answer, context, ask=_alike(draft, reading.answer))
+        ask = until_grounded or alike(draft, reading.answer)
+        graded = await grade(draft, reading.answer, context, ask=ask)
         answers.append(reading.answer)
         right, usage = right + graded.right, usage + reading.usage
         judged, second = judged + graded.usage, second + graded.second
@@ -46,9 +47,3 @@ def hold_evidence(passages: Sequence[Passage], draft: Draft) -> bool:
     """Do these passages hold the evidence of the last hop; of every chain's last, where several decide the answer?"""
     ids, text = [passage.id for passage in passages], render(passages)
     return bool(passages) and all(shows(draft, number, ids, text) for number in cited.ends(draft))
-
-
-def _alike(draft: Draft, answer: str) -> bool:
-    """Is it worth a judge's call? Its reader had the right words before it, or was to have none of them."""
-    known = {word for right in (draft.answer, *draft.answer_aliases) for word in words(right)}
-    return draft.answer_type is AnswerType.NUMBER or not known.isdisjoint(words(answer))

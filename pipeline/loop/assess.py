@@ -224,7 +224,7 @@ def _title(block: str) -> str:
 def _unsolved(draft: Draft, tried: Tried, refuted: bool, linked: Collection[int]) -> Feedback:
     """What went wrong in most rollouts: a broken chain, nothing found, a rival answer, or the solver itself."""
     missed = tuple(i for i in range(len(draft.hops)) if all(v.found_at[i] is None for _, v in tried))
-    voters = agreed(tried)
+    voters = agreed(draft, tried)
     unlinked = broken(draft, (), linked)
     hops: tuple[int, ...] = ()
     if unlinked:

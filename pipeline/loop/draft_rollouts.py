@@ -1,10 +1,9 @@
 """The rollouts that a draft gets, as many as decide about it, and K fresh ones that confirm a candidate."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipeline.agents.solver import graded_rollout
+from pipeline.agents.solver import graded_rollout, graded_rollouts
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.llm import ledger
@@ -68,7 +67,7 @@ async def attempts(draft: Draft, context: RunContext, *, target: int, whole: boo
     """
     loop = context.config.loop
     if whole or not loop.early_stop:
-        return await _gathered(draft, range(loop.rollouts), context)
+        return await graded_rollouts(draft, range(loop.rollouts), context)
     tried: list[GradedRollout] = []
     while _decided(tried, target, context.config) is None:
         tried.append(await graded_rollout(draft, len(tried), context))
@@ -84,11 +83,7 @@ async def confirm(draft: Draft, context: RunContext) -> list[GradedRollout]:
     """K fresh rollouts: the least of the first K is a lucky figure, so none of it is exported."""
     ledger.enter("confirmation")
     k = context.config.loop.rollouts
-    return await _gathered(draft, range(k, 2 * k), context)
-
-
-async def _gathered(draft: Draft, samples: range, context: RunContext) -> list[GradedRollout]:
-    return await asyncio.gather(*(graded_rollout(draft, sample, context) for sample in samples))
+    return await graded_rollouts(draft, range(k, 2 * k), context)
 
 
 def skips_count(context: RunContext) -> bool:

@@ -162,7 +162,7 @@ def _assessed(record: Record, context: RunContext) -> Record:
     solves = context.config.models.of("solver").model
     closed = next((p for p in last.probes if (p.check, p.model) == ("closed_book", solves)), None)
     policies = map(GradedRollout, last.policy_rollouts, last.policy_verdicts)
-    voters = () if draft.answer_items else agreed([*record.graded, *policies])
+    voters = () if draft.answer_items else agreed(draft, [*record.graded, *policies])
     more = {
         "assessments": (assess.assessment(record.measured, context, closed),) if record.measured else (),
         "skippable_hops": tuple(sorted({hop for hops in (*attacked, *went) for hop in hops})),

@@ -29,12 +29,17 @@ async def examine(draft: Draft, target: int, context: RunContext, *, author: boo
         return CheckResult(findings=said[0], probes=said[1], again=True)
     result = CheckResult()
     if context.config.loop.audit:
-        for name, check in known().items():
-            if check.stage is Stage.NAMED and check.ask and name in context.config.checks_run():
-                result += await _read(name, check.ask, draft, target, context, author=author)
-        own, k, linked = context.retriever, context.config.retrieval.k, linked_by_reader(result.probes)
-        case = Case(draft, await gather(draft, own), own, k, target, frozenset(linked))
+        own, k, run = context.retriever, context.config.retrieval.k, context.config.checks_run()
+        naming = [(n, one.ask) for n, one in known().items() if one.stage is Stage.NAMED and one.ask and n in run]
+        # What a reader may yet say to be linked passes as such, until nothing else is wrong.
+        linked = frozenset(range(len(draft.hops))) if naming else frozenset[int]()
+        case = Case(draft, await gather(draft, own), own, k, target, linked)
         made = await free_findings(case, context.others, worded=context.worded, every=author)
+        if naming and not any(finding.fatal for finding in made):
+            for name, ask in naming:
+                result += await _read(name, ask, draft, target, context, author=author)
+            case = case._replace(linked=linked_by_reader(result.probes))
+            made = (*await _looked(Stage.SOUND, case, worded=context.worded), *made)
         result += CheckResult(findings=made)
     result += await readings(draft, target, result.findings, context, author=author)
     if not result.unread:

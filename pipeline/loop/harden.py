@@ -6,9 +6,9 @@ the refiner words anew, with one operator: harder where it was too easy, plainer
 and answer of the grounding, and the answer of every wording, are put in here, so that no model can change them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import permutations
+from itertools import permutations, zip_longest
 
 import orjson
 
@@ -19,10 +19,13 @@ from pipeline.agents.proposals import GroundArguments, RewriteArguments
 from pipeline.agents.tools import GROUND_TOOLS, LINKS, REWRITE_TOOLS, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
+from pipeline.loop.checks.another_answer import FILLERS
+from pipeline.loop.dates_and_numbers import counted, dated
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import sage, walk
 from pipeline.loop.strategies.base import Proposal, to_draft
-from pipeline.text import dates, sentences, untagged
+from pipeline.reward.equality import equal
+from pipeline.text import sentences, terms, untagged
 from pipeline.text.names import normalise
 from pipeline.types import AnswerType, Cause, Draft, Given, Hop, Label, Passage, Round, Seed, Stop, Trajectory
 
@@ -30,6 +33,8 @@ AS_GIVEN = "given"
 """The family of a question that stands as it was brought."""
 _ORDERED, _SHOWN = 4, 8
 """Most documents of which every order is tried, and passages of known documents that a generator is shown."""
+Named = Callable[[str], list[str]]
+"""How a text names what it should: nothing where it does not."""
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
@@ -40,7 +45,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         return Proposal(trajectory=_unasked(Stop.ANSWERED), draft=draft)
     if not context.config.models.of("generator").capabilities.understands:
         return Proposal(trajectory=_unasked(Stop.UNGROUNDED), draft=None)
-    known = [passage for document in documents for passage in document][:_SHOWN]
+    known = _leading(given, documents)[:_SHOWN]
     author = sage.agent(seed, context, GROUND_TOOLS, context.config.generator.searches, read=partial(_grounded, given))
     messages = context.prompt(
         "generator/ground",
@@ -103,14 +108,14 @@ def _draft(given: Given, question: str, family: str, made: GroundArguments, stat
     if not question.strip() or not hops:
         return None
     found = given.answer if given.answer_type.decided else hops[-1]["answer"]
-    if normalise(found) not in map(normalise, given.spellings):
+    if not _same(found, given):
         raise FormatError(f"The answer stays '{given.answer}': the last hop must give it, and its quote hold it.")
     return to_draft(orjson.dumps(_stated(given, question, found, family) | {"hops": hops}).decode(), state)
 
 
 def _stated(given: Given, question: str, answer: str, family: str) -> dict[str, object]:
     """What a draft says but for its hops; `answer` is the spelling that stands in the corpus."""
-    known = dates(answer) if given.answer_type is AnswerType.DATE else ()
+    known = dated(answer) if given.answer_type is AnswerType.DATE else ()
     return {
         "question": question,
         "answer": answer,
@@ -131,8 +136,8 @@ def _quoted(given: Given, documents: Sequence[Sequence[Passage]]) -> Draft | Non
     if not documents or given.answer_type.decided or len(documents) > _ORDERED or not all(documents):
         return None
     for chain in permutations(documents):
-        wanted = [(untagged(after[0].title),) for after in chain[1:]]
-        found = [_sentence(one, names) for one, names in zip(chain, [*wanted, given.spellings], strict=True)]
+        ends: list[Named] = [*(partial(_titles, [after]) for after in chain[1:]), partial(_spelled, given)]
+        found = [_sentence(given, one, names) for one, names in zip(chain, ends, strict=True)]
         hops = tuple(_hop(given, *one, last=n == len(chain) - 1) for n, one in enumerate(found) if one)
         if len(hops) == len(chain):
             return Draft.model_validate(_stated(given, given.question, hops[-1].answer, AS_GIVEN) | {"hops": hops})
@@ -151,17 +156,47 @@ def _hop(given: Given, passage: Passage, quote: str, answer: str, *, last: bool)
     )
 
 
-def _sentence(passages: Sequence[Passage], names: Sequence[str]) -> tuple[Passage, str, str] | None:
-    """The first sentence that holds one of the names, and which."""
-    return next(_holding(passages, names), None)
+def _leading(given: Given, documents: Sequence[Sequence[Passage]]) -> list[Passage]:
+    """Their passages in turn, of each document those first that state the answer or name another one."""
+    ordered = []
+    for document in documents:
+        others = [other for other in documents if other and other is not document]
+        ends = partial(_titles, others), partial(_spelled, given)
+        ordered.append(sorted(document, key=lambda passage: not any(end(passage.text) for end in ends)))
+    return [passage for turn in zip_longest(*ordered) for passage in turn if passage]
 
 
-def _holding(passages: Sequence[Passage], names: Sequence[str]) -> Iterator[tuple[Passage, str, str]]:
+def _sentence(given: Given, passages: Sequence[Passage], named: Named) -> tuple[Passage, str, str] | None:
+    """The sentence that names what it should, and how it does; of several the first that shares most words with the
+    question: a year or a small number stands in many."""
+    asked = {*terms(given.question)} - FILLERS
+    return max(_holding(passages, named), key=lambda one: len(asked.intersection(terms(one[1]))), default=None)
+
+
+def _holding(passages: Sequence[Passage], named: Named) -> Iterator[tuple[Passage, str, str]]:
     for passage in passages:
         for start, end in sentences(passage.text):
-            for name in names:
-                if mentions(passage.text[start:end], name):
-                    yield passage, passage.text[start:end], name
+            for name in named(passage.text[start:end])[:1]:
+                yield passage, passage.text[start:end], name
+
+
+def _titles(documents: Sequence[Sequence[Passage]], text: str) -> list[str]:
+    """Of these documents the titles that a text names."""
+    return [title for one in documents if mentions(text, title := untagged(one[0].title))]
+
+
+def _spelled(given: Given, text: str) -> list[str]:
+    """The answer as a text states it: a date or number in whatever form. A number that is a part of another, as of
+    12,000 or of a date, states nothing."""
+    number, date = given.answer_type is AnswerType.NUMBER, given.answer_type is AnswerType.DATE
+    spans = [one.span for one in (counted(text) if number else dated(text) if date else ())]
+    written = [said for start, end in spans if _same(said := text[start:end], given)]
+    return written if number else [*written, *(name for name in given.spellings if mentions(text, name))]
+
+
+def _same(found: str, given: Given) -> bool:
+    """Is it the answer, in whatever form, and no more exact?"""
+    return any(equal(found, [name]) and equal(name, [found]) for name in given.spellings)
 
 
 def _unasked(stop: Stop) -> Trajectory:

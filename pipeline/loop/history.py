@@ -12,7 +12,7 @@ from pipeline.context import RunContext
 from pipeline.llm.token_estimate import tokens
 from pipeline.loop.checks.base import meanings
 from pipeline.loop.draft_check import places, without_hidden
-from pipeline.types import Draft, Finding, GradedRollout, Passage, Probe, Round, Searched, Seed
+from pipeline.types import AnswerItem, Draft, Finding, GradedRollout, Hop, Passage, Probe, Round, Searched, Seed
 
 _LAST, _PASSAGES, _OTHERS = 4_000, 1_500, 2
 """Tokens of the last draft with all that came of it, tokens of the passages shown whole, and the titles named of a
@@ -37,7 +37,8 @@ async def read(seed: Seed, context: RunContext, rounds: Sequence[Round], pairs: 
     for past in rounds:
         seen |= dict.fromkeys(i for node in (past.tree.nodes if past.tree else ()) for i in node.passage_ids)
         seen |= dict.fromkeys(i for call in past.agent.calls for i in call.passage_ids)
-        seen |= dict.fromkeys(hop.passage_id for hop in (past.draft.hops if past.draft else ()))
+        cited: tuple[Hop | AnswerItem, ...] = (*past.draft.hops, *past.draft.answer_items) if past.draft else ()
+        seen |= dict.fromkeys(one.passage_id for one in cited if one.passage_id)
         tried = (*past.rollouts, *past.policy_rollouts)
         rollouts = [rollout for rollout, _ in pairs] if past is rounds[-1] else tried
         checks: tuple[Finding | Probe, ...] = (*past.findings, *past.probes)
@@ -93,9 +94,9 @@ def _failed(past: Round, draft: Draft, known: Read) -> dict[str, Any]:
 
 def _tried(past: Round, draft: Draft, pairs: Sequence[GradedRollout], known: Read) -> dict[str, Any]:
     tree = draft.model_dump(mode="json", exclude={"negative_aspect", "family"})
-    for hop in tree["hops"]:
-        del hop["passage_sha256"], hop["title"]
-        hop["passage_id"] = _shown_id(hop["passage_id"], known)
+    for one in (*tree["hops"], *tree.get("answer_items", ())):
+        del one["passage_sha256"], one["title"]
+        one["passage_id"] = _shown_id(one["passage_id"], known)
     return {
         **tree,
         "checks": _checks(past, draft, known),

@@ -2,11 +2,10 @@
 for whoever revises it, and how long a chain is aimed at because of it.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
-from pipeline.agents.solver import graded_rollout
+from pipeline.agents.solver import graded_rollouts
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.llm import ledger
@@ -41,7 +40,7 @@ async def _tried(
     assert band is not None  # noqa: S101 - nobody asks else
     while more := band.due(_right(tried), len(tried), whole=whole):
         owed = samples[len(tried) : len(tried) + more]
-        tried += await asyncio.gather(*(graded_rollout(draft, sample, context, model) for sample in owed))
+        tried += await graded_rollouts(draft, owed, context, model)
     return tried
 
 

@@ -5,6 +5,7 @@ anything does. A second reading answers the question if it can, and its answer i
 "not found" is right, and an answer that the passages bear out refuses the twin. The writer is told why one is refused.
 """
 
+import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from itertools import zip_longest
@@ -21,7 +22,7 @@ from pipeline.errors import FormatError
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
 from pipeline.loop.checks.alternatives import seen
-from pipeline.text import words
+from pipeline.text import SINGLE, words
 from pipeline.text.names import contains, normalise
 from pipeline.types import ChangedPremise, Data, Draft, Passage, Probe, Twin, refuses, sha256, twin_draft
 
@@ -135,21 +136,32 @@ def unfit(draft: Draft, tried: ChangedPremise) -> tuple[str, str]:
     """Why it is not the question with one premise changed, as a code and in words; empty where it is."""
     old, new = tried.changed_from, tried.changed_to
     said = ("changed_from", old, "the question", draft.question)
+    beside = list[str]()
     for field, phrase, where, whole in (said, ("changed_to", new, "the new question", tried.question)):
-        times = whole.count(phrase) if phrase else 0
+        rest, times = _without(whole, phrase)
+        beside.append(rest)
         if times == 0:
             return "unchanged", f"`{field}` does not stand in {where} letter by letter: '{phrase}'"
         if times > 1:
             return "unchanged", f"`{field}` stands {times} times in {where}, give more of the words there: '{phrase}'"
     if normalise(old) == normalise(new) or contains(draft.question, new):
         return "unchanged", f"the old question says '{new}' too"
-    before, after = words(draft.question.replace(old, " ")), words(tried.question.replace(new, " "))
+    before, after = map(words, beside)
     if SequenceMatcher(None, before, after, autojunk=False).ratio() < ALIKE:
         return "rewritten", "more than the premise was changed"
     answers = (draft.answer, *draft.answer_aliases)
     # A comparison names its answer among others.
     named = next((a for a in answers if contains(tried.question, a) and not contains(draft.question, a)), "")
     return ("answer_named", f"it names '{named}', the answer of the old question") if named else ("", "")
+
+
+def _without(text: str, phrase: str) -> tuple[str, int]:
+    """The text without a phrase, and how often it stood there: as whole words, unless it is always a part of one."""
+    if not phrase:
+        return text, 0
+    letter = rf"[^\W{SINGLE}]"
+    rest, times = re.subn(rf"(?<!{letter}){re.escape(phrase)}(?!{letter})", " ", text)
+    return (rest, times) if times else (text.replace(phrase, " "), text.count(phrase))
 
 
 async def _checked(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:

@@ -24,15 +24,18 @@ async def compare_wordings(record: Record, context: RunContext) -> tuple[Wording
     Acceptance rests on none of their rollouts, nor they on those of acceptance; one without a verdict is left out."""
     draft, first = record.draft, record.rounds[0].draft if record.rounds else None
     config = context.config
-    if record.status is not Status.ACCEPTED or not config.questions.compare_wordings or draft is None or first is None:
-        return ()
-    if draft.question == first.question:
+    asked = config.hardens and config.questions.compare_wordings and record.status is Status.ACCEPTED
+    if not asked or draft is None or first is None or draft.question == first.question:
         return ()
     ledger.enter(ledger.POLICIES if config.policy else "wordings")
     known: dict[str, Wording] = {one.name: one for one in record.wordings}
-    said = known.get("paraphrase")
-    same = said and (first.model_copy(update={"question": said.question}), said.written)
-    neutral, took = same or await _paraphrased(first, context)
+    if known:
+        said = known.get("paraphrase")
+        neutral = first.model_copy(update={"question": said.question}) if said else None
+        took = (said or known["unchanged"]).written
+    else:
+        neutral, took = await _paraphrased(first, context)
+    paid = "paraphrase" if neutral else "unchanged"
     drafts = {"unchanged": first, "paraphrase": neutral, "hardened": draft}
     samples, made = range(2 * config.loop.rollouts, 3 * config.loop.rollouts), list[Wording]()
     for name, one in drafts.items():
@@ -42,7 +45,7 @@ async def compare_wordings(record: Record, context: RunContext) -> tuple[Wording
         before = zip(had.rollouts, had.verdicts, strict=True) if (had := known.get(name)) else ()
         pairs = await completed(before, samples, attempt)
         rollouts, verdicts = zip(*pairs, strict=True) if pairs else ((), ())
-        role, written = "policy" if config.policy else "solver", took if name == "paraphrase" else Usage()
+        role, written = "policy" if config.policy else "solver", took if name == paid else Usage()
         tried = {"role": role, "rollouts": rollouts, "verdicts": verdicts, "written": written}
         made.append(Wording(name=name, question=one.question, **tried))
     return tuple(made)

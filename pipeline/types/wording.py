@@ -17,7 +17,7 @@ class Wording(Data):
     rollouts: tuple[Rollout, ...]
     verdicts: tuple[Verdict, ...]
     written: Usage = Usage()
-    """What the author of a paraphrase took."""
+    """What the author of a paraphrase took; of one that was none it stands at `unchanged`."""
 
     @property
     def solved(self) -> Share:

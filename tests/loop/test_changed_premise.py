@@ -4,10 +4,11 @@ from collections import Counter
 
 import pytest
 
-from pipeline.loop.unanswerable import KINDS, preferred
-from pipeline.types import sha256
+from pipeline.loop.unanswerable import KINDS, preferred, unfit
+from pipeline.types import AnswerType, ChangedPremise, Draft, sha256
 from tests.loop.test_episode import FILM, HOLM, TOWN, seeded
 from tests.loop.test_unanswerable import CHANGED, Playing, twin
+from tests.shelf import hop
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,31 @@ def test_the_changed_words_stand_once_in_each_question_or_the_writer_is_told(upd
     made = twin(cast)
     assert [tried.outcome for tried in made.tries] == ["unchanged", "used"]
     assert cast.inputs[1]["refused"][0]["why"] == f"unchanged: {why}"
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new"),
+    [
+        ("Who wrote the German opera that was first given in Germany in 1902?", "German", "Italian"),
+        ("Which art school did the founder of the Martin party attend?", "art", "music"),
+        ("Who won the race of 19 days in 1902?", "19", "21"),
+        ("Wer schrieb die Malerfürsten des Romans?", "Maler", "Dichter"),
+        ("谁写了1902年在德国首演的歌剧？", "德国", "法国"),
+    ],
+)
+def test_a_premise_stands_where_it_is_a_whole_word(before: str, old: str, new: str) -> None:
+    asked = hop(FILM, "Ada Holm")
+    draft = Draft(question=before, answer="Ada Holm", answer_type=AnswerType.ENTITY, hops=(asked,))
+    changed = {"hop": 0, "changed_from": old, "changed_to": new, "sub_question": "Who?"}
+    assert unfit(draft, ChangedPremise(question=before.replace(old, new, 1), **changed)) == ("", "")
+
+
+def test_words_that_stand_twice_where_nothing_parts_them_are_no_premise() -> None:
+    draft = Draft(
+        question="德国，谁在德国写了它？", answer="Orm", answer_type=AnswerType.ENTITY, hops=(hop(FILM, "Orm"),)
+    )
+    changed = {"question": "法国，谁在德国写了它？", "changed_from": "德国", "changed_to": "法国", "sub_question": "?"}
+    assert unfit(draft, ChangedPremise(hop=0, **changed))[1].startswith("`changed_from` stands 2 times")
 
 
 def test_a_writer_is_given_the_passages_and_another_kind_of_premise_for_each_pair_and_try() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -10,11 +11,12 @@ import pytest
 from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
+from pipeline.loop import harden
 from pipeline.loop.episode import run_seed
-from pipeline.types import AnswerType, Given, Message, Record, Seed, Status
+from pipeline.types import AnswerType, Draft, Given, Message, Passage, Record, Seed, Status
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, hop
 from tests.scripted import ScriptedLLM
-from tests.shelf import passage
+from tests.shelf import Shelf, passage
 
 ASKED = passage("question-1", "Question", QUESTION)
 HIDDEN = "When was the home town of whoever directed a silent drama with a bay in its title settled?"
@@ -88,6 +90,82 @@ def test_known_documents_that_state_it_need_no_call_of_an_author() -> None:
     assert "ground" not in author.asked
     assert record.usage["generator"].calls == 0
     assert record.status is Status.ACCEPTED
+
+
+def proposed(
+    author: Author, answer: str, kind: AnswerType, *known: Passage, towns: tuple[Passage, ...]
+) -> Draft | None:
+    """What becomes of the question with this answer over these passages of a town."""
+    documents = tuple(frozenset([one.document_id]) for one in known)
+    given = Given(passage=ASKED, answer=answer, answer_aliases=(), answer_type=kind, documents=documents)
+    there = replace(context(author), retriever=Shelf(FILM, HOLM, *towns), given={ASKED.id: given})
+    seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", answer_type=kind, target_steps=3)
+    return asyncio.run(harden.propose(seed, there)).draft
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("answer", "kind", "written"),
+    [
+        ("12 May 1641", AnswerType.DATE, "May 12, 1641"),
+        ("1641-05-12", AnswerType.DATE, "12 May 1641"),
+        ("12000", AnswerType.NUMBER, "12,000"),
+        ("1.2 million", AnswerType.NUMBER, "1,200,000"),
+        ("3", AnswerType.NUMBER, "three"),
+    ],
+)
+def test_a_date_or_number_may_be_written_in_another_form(
+    answer: str, kind: AnswerType, written: str, *, known: bool
+) -> None:
+    author = Author(lambda question, sample: 3)
+    town = passage("town", "Vessby", f"Vessby lies on the Tarn. Its roll of monks begins with {written} in all.")
+    author.hops = [*HOPS[:2], hop(town, written, "With what does the roll of Vessby begin?")]
+    documents = (FILM, HOLM, town) if known else ()
+    draft = proposed(author, answer, kind, *documents, towns=(town,))
+    assert draft is not None
+    assert (draft.answer, draft.hops[-1].answer, draft.answer_aliases) == (written, written, (answer,))
+    assert ("ground" in author.asked) is not known
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "quote"),
+    [
+        ("1641", AnswerType.DATE, "Its town was settled around 1641."),
+        ("1641", AnswerType.DATE, "Its town was settled on 12 May 1641."),
+        ("12", AnswerType.NUMBER, "It was settled by 12 monks."),
+    ],
+)
+def test_of_several_sentences_with_the_answer_the_one_that_is_asked_for_is_quoted(
+    answer: str, kind: AnswerType, quote: str
+) -> None:
+    fires = "It lies on the Tarn. It burnt in 1641. Then 12,000 came on 12 May 1702, when few had a town settled."
+    town = passage("town", "Vessby", f"{fires} {quote}")
+    draft = proposed(Author(lambda question, sample: 3), answer, kind, FILM, HOLM, town, towns=(town,))
+    assert draft is not None
+    assert (draft.hops[-1].quote, draft.answer) == (quote, answer)
+
+
+def test_an_author_is_shown_each_known_document_and_first_what_leads_on() -> None:
+    class Looking(Author):
+        def __call__(self, request: Request) -> Message:
+            self.told.append(prompts.unfence(request.messages[1].content) or {})
+            return call("ground", hops=[])
+
+    lives = [passage("life", "Ada Holm", f"Ada Holm did thing number {n}.", n) for n in range(9)]
+    lives.append(passage("life", "Ada Holm", "Ada Holm came from Vessby.", 9))
+    towns = [passage("town", "Vessby", f"It has a mill, number {n}.", n) for n in range(2)]
+    author = Looking(lambda question, sample: 3)
+    proposed(author, "1641", AnswerType.DATE, lives[0], towns[0], towns=(*lives, *towns))
+    assert [one["id"] for one in author.told[0]["evidence"]] == [
+        one.shown_id for one in (lives[9], towns[0], lives[0], towns[1], *lives[1:5])
+    ]
+
+
+def test_a_more_exact_answer_is_another_one() -> None:
+    town = passage("town", "Vessby", "Vessby lies on the Tarn. It was settled on 12 May 1641.")
+    author = Author(lambda question, sample: 3)
+    author.hops = [*HOPS[:2], hop(town, "12 May 1641", "When was Vessby settled?")]
+    assert proposed(author, "1641", AnswerType.DATE, towns=(town,)) is None
 
 
 def test_documents_that_do_not_state_the_answer_leave_it_to_an_author() -> None:

@@ -13,6 +13,8 @@ from pipeline.corpus.split import side
 from pipeline.llm.token_estimate import size, tokens
 from pipeline.loop.strategies import sage
 from pipeline.types import (
+    AnswerItem,
+    AnswerType,
     Cause,
     Feedback,
     Finding,
@@ -54,11 +56,13 @@ def round_(index: int, question: str = QUESTION, **update: Any) -> Round:
     return Round(**{**base, **update})
 
 
-def told(*rounds: Round, model: ModelConfig = REAL, sets: tuple[str, ...] = ()) -> tuple[dict[str, Any], int]:
+def told(
+    *rounds: Round, model: ModelConfig = REAL, sets: tuple[str, ...] = (), shelf: Shelf | None = None
+) -> tuple[dict[str, Any], int]:
     """The refiner's inputs, and the tokens of its first request."""
     llm = ScriptedLLM(Cast(lambda question, sample: 3, [proposal("Another one, when was it settled?")]))
     settings = config.build(sets=list(sets)).model_copy(update={"models": Models(default=model)})
-    context = RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
+    context = RunContext(config=settings, llm=llm, retriever=shelf or SHELF, lineage=LINEAGE)
     asyncio.run(sage.revise(seeded(), context, rounds))
     request = llm.requests[0]
     return prompts.unfence(request.messages[1].content) or {}, size(request.messages, request.tools)
@@ -110,6 +114,18 @@ def test_who_is_right_without_the_evidence_is_told_from_who_read_it() -> None:
         "leave_one_out": "answered '1641': right, but no passage states: Ada Holm came from Vessby",
         "end": "a reader of what searches for the end found could not tell which is meant, and guessed '1650'",
     }
+
+
+def test_the_items_of_a_list_are_shown_by_the_ids_that_its_author_may_cite() -> None:
+    mill = of_side("train", "Tarn Mill", "The mill of the Tarn is old.")
+    items = [AnswerItem(answer=mill.title, passage_id=mill.id, title=mill.title, quote=mill.text,
+                        passage_sha256=mill.sha256), AnswerItem(answer="1641")]  # fmt: skip
+    mills = draft().model_copy(update={"answer_type": AnswerType.LIST, "answer_items": tuple(items)})
+    inputs, _ = told(round_(0, draft=mills), shelf=Shelf(*SHELF.passages.values(), mill))
+    assert inputs["drafts"][-1]["answer_items"] == [
+        {"answer": mill.title, "aliases": [], "passage_id": mill.shown_id, "quote": mill.text},
+        {"answer": "1641", "aliases": [], "passage_id": "", "quote": ""},
+    ]
 
 
 def test_nothing_of_the_other_split_is_shown_not_even_a_title() -> None:

@@ -1,18 +1,20 @@
 """A solve rate as a target: what the tries of the model to be trained decide, and what the refiner is told of them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from pipeline import config, prompts
 from pipeline.context import RunContext
-from pipeline.errors import UsageError
-from pipeline.llm.base import Request
+from pipeline.errors import FormatError, UsageError
+from pipeline.llm.base import Completion, Request
+from pipeline.loop import draft_rollouts, solve_rates
 from pipeline.loop.episode import run_seed
 from pipeline.loop.solve_rates import aim, least_steps
-from pipeline.types import Cause, Label, Message, Record, Status
+from pipeline.types import Cause, Draft, GradedRollout, Label, Message, Record, Status
+from tests.loop.checks.test_readings import DRAFT
 from tests.loop.test_episode import LINEAGE, SHELF, Cast, proposal, seeded
 from tests.scripted import ScriptedLLM
 
@@ -21,6 +23,7 @@ POLICY = ("models.policies.small.model=embedded-weak", "policy=small", "solve_ra
 FRESH = 1000
 """The first sample of the confirmation."""
 Paths = Callable[[str, int], int]
+Confirm = Callable[[Draft, RunContext], Awaitable[list[GradedRollout]]]
 HARD: Paths = lambda question, sample: -1  # noqa: E731
 EASY: Paths = lambda question, sample: 3  # noqa: E731
 EVEN: Paths = lambda question, sample: 3 if sample % 2 else -1  # noqa: E731
@@ -177,3 +180,18 @@ def test_a_target_that_nothing_can_meet_is_refused(sets: list[str], said: str) -
     with pytest.raises(UsageError, match="solve_rate|tries") as caught:
         config.build(sets=sets)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("confirm", [draft_rollouts.confirm, solve_rates.confirm])
+async def test_a_try_that_fails_is_told_of_when_those_beside_it_have_ended(confirm: Confirm) -> None:
+    class Slow(ScriptedLLM):
+        async def complete(self, request: Request) -> Completion:
+            await asyncio.sleep(0.01 * (request.sample % 4))
+            return await super().complete(request)
+
+    cast = Pair(EASY)
+    llm = Slow(lambda request: cast(request) if request.sample % 4 else FormatError("no verdict"))
+    settings = config.build(sets=["retrieval.k=1", *POLICY])
+    with pytest.raises(FormatError):
+        await confirm(DRAFT, RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE))
+    assert len(llm.requests) == 1 + 3 * 4, "three searches and an answer of each of the others"

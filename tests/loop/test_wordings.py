@@ -16,8 +16,9 @@ from pipeline.run.given_questions import pairs
 from pipeline.run.missing_stages import complete
 from pipeline.store.amendments import Completions
 from pipeline.store.journal import _consistent
-from pipeline.types import Message, Record, Share
-from tests.loop.test_episode import QUESTION, call
+from pipeline.types import Message, Record, Share, Status
+from tests.loop.test_episode import QUESTION, Cast, call, proposal
+from tests.loop.test_episode import run as dug
 from tests.loop.test_harden import HIDDEN, Author, context, rewritten, run
 from tests.tables import table
 
@@ -105,7 +106,24 @@ def test_the_line_of_the_question_and_the_report_say_how_each_did(compared: Reco
 def test_a_paraphrase_that_says_the_same_words_or_the_answer_is_none(neutral: str) -> None:
     record = run(rewriter := Rewriter(neutral), ASKED)
     assert rewriter.paraphrased == 1
-    assert [one.name for one in record.wordings] == ["unchanged", "hardened"]
+    assert [(one.name, one.written.calls) for one in record.wordings] == [("unchanged", 1), ("hardened", 0)]
+    assert record.usage["refiner"].calls == 2, "what was no paraphrase was paid for too"
+
+
+def test_what_was_no_paraphrase_is_not_asked_for_again(tmp_path: Path) -> None:
+    refused = run(Rewriter(""), ASKED)
+    first, last = refused.wordings
+    short = last.model_copy(update={"rollouts": last.rollouts[1:], "verdicts": last.verdicts[1:]})
+    lacking = refused.model_copy(update={"wordings": (first, short), "missing": ("wordings",)})
+    asyncio.run(complete([lacking], context(rewriter := Rewriter(), ASKED), tmp_path, lambda ended: None))
+    assert rewriter.paraphrased == 0
+    assert Completions(tmp_path).joined(lacking) == refused
+
+
+def test_a_question_that_nobody_brought_has_no_first_words_to_compare() -> None:
+    cast = Cast(lambda question, sample: 2 if question == QUESTION else 3, [proposal(HIDDEN)])
+    record = dug(cast, ASKED)
+    assert (record.status, len(record.rounds), record.wordings) == (Status.ACCEPTED, 2, ())
 
 
 def test_rollouts_that_no_judge_could_be_read_on_are_missing_and_made_up(compared: Record, tmp_path: Path) -> None:

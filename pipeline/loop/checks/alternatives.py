@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pipeline.agents.readers import check_alternative
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Stage
-from pipeline.reward.answers import compared
+from pipeline.reward.answers import compared, placed
 from pipeline.reward.equality import equal
 from pipeline.text.names import normalise
 from pipeline.types import Cause, Draft, Feedback, Label, Passage, Probe, Rollout, Verdict
@@ -15,12 +15,12 @@ VOTES = 2
 MOST_PASSAGES = 40
 
 
-def agreed(tried: Iterable[tuple[Rollout, Verdict]]) -> list[Rollout]:
+def agreed(draft: Draft, tried: Iterable[tuple[Rollout, Verdict]]) -> list[Rollout]:
     """The wrong rollouts that settled on one answer, in whatever spelling, where enough of them did: the most, the
-    first of them with the fewest steps."""
+    first of them with the fewest steps. Of one without its support no judge has said whether its answer is the key."""
     groups: list[list[Rollout]] = []
     for rollout, verdict in tried:
-        if rollout.answered and not verdict.right:
+        if rollout.answered and not verdict.right and not is_key(draft, rollout.answer):
             agreeing = next((group for group in groups if same(rollout.answer, group[0].answer)), None)
             if agreeing is None:
                 groups.append(agreeing := [])
@@ -53,23 +53,33 @@ async def alternatives(
 
 def _other_answer(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]]) -> tuple[str, str, Rollout, str] | None:
     """The wrong answer, the claim to check, the rollout whose passages are looked at, and how many gave it."""
-    if not (voters := agreed(tried)):
+    if not (voters := agreed(draft, tried)):
         return None
     return voters[0].answer, voters[0].answer, voters[0], settled(draft, voters, len(tried))
 
 
 def _further_item(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]]) -> tuple[str, str, Rollout, str] | None:
-    """The same of a list: one more item that several of its wrong rollouts name."""
-    items = [list(item.spellings) for item in draft.answer_items]
-    named: dict[str, list[tuple[str, Rollout]]] = {}
+    """The same of a list: one more item that several of its wrong rollouts name, or put into one gap of a text."""
+    named: dict[str, list[tuple[str, str, Rollout]]] = {}
     for rollout in (rollout for rollout, verdict in tried if rollout.answered and not verdict.right):
-        for name in {normalise(name): name for name in compared(rollout.answer, items)[1]}.values():
-            named.setdefault(normalise(name), []).append((name, rollout))
+        for claim, name in {normalise(claim): (claim, name) for claim, name in _wrong(draft, rollout.answer)}.values():
+            named.setdefault(normalise(claim), []).append((claim, name, rollout))
     votes = max(named.values(), key=len, default=[])
     if len(votes) < VOTES:
         return None
-    item, voter = min(votes, key=lambda vote: (vote[1].trajectory.steps, vote[1].sample))
-    return item, f"{item} is one of them", voter, f"{len(votes)} of {len(tried)} rollouts named '{item}' too"
+    claim, item, voter = min(votes, key=lambda vote: (vote[2].trajectory.steps, vote[2].sample))
+    told = f"say that {claim}" if draft.ordered else f"named '{item}' too"
+    return item, claim, voter, f"{len(votes)} of {len(tried)} rollouts {told}"
+
+
+def _wrong(draft: Draft, answer: str) -> list[tuple[str, str]]:
+    """What an answer names beside the items of the list, or in a gap instead of its own, and what it claims so."""
+    items = [list(item.spellings) for item in draft.answer_items]
+    if draft.ordered:
+        given = enumerate(zip(placed(answer, len(items), items), items, strict=True), 1)
+        return [(f"[{n}] is {name}", name) for n, (name, own) in given if name and not _any_same(name, own)]
+    known = [name for item in items for name in item]
+    return [(f"{name} is one of them", name) for name in compared(answer, items)[1] if not _any_same(name, known)]
 
 
 def settled(draft: Draft, voters: Sequence[Rollout], tried: int) -> str:
@@ -80,6 +90,15 @@ def settled(draft: Draft, voters: Sequence[Rollout], tried: int) -> str:
 def same(answer: str, other: str) -> bool:
     """One answer, in whatever spelling."""
     return normalise(answer) == normalise(other) or equal(answer, [other])
+
+
+def is_key(draft: Draft, answer: str) -> bool:
+    """Is it the known answer, in whatever spelling?"""
+    return _any_same(answer, (draft.answer, *draft.answer_aliases))
+
+
+def _any_same(answer: str, others: Iterable[str]) -> bool:
+    return any(same(answer, other) for other in others)
 
 
 async def seen(rollout: Rollout, context: RunContext) -> list[Passage]:

@@ -6,6 +6,7 @@ nearly all that the last quote says beside the answer, and names something of th
 asked of it.
 """
 
+import re
 from collections.abc import Callable, Container, Iterable
 from typing import TypeVar
 
@@ -13,11 +14,12 @@ from pipeline.agents.cited import clues, searched
 from pipeline.agents.grading import holds
 from pipeline.agents.naming import mentions
 from pipeline.agents.tools import ShownPassage
-from pipeline.corpus.language import fillers, language_of
+from pipeline.corpus.language import before_things, fillers, language_of
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
-from pipeline.text import dates, numbers, sentences, terms, untagged
+from pipeline.loop.dates_and_numbers import agree, amounts, dated, of_kind, same_amount, told_by
+from pipeline.text import folded, sentences, terms, untagged
 from pipeline.text.names import contains, normalise
-from pipeline.text.scripts import ascii_digits, spaceless
+from pipeline.text.scripts import cased, spaceless
 from pipeline.types import AnswerType, Cause, Draft, Passage
 
 ADVICE = "Add the one clue that rules the other out, or ask for another fact at the end."
@@ -29,6 +31,14 @@ LONGEST = 300
 """Characters that are quoted of a rival's sentence."""
 FILLERS = frozenset("a an the of in on at by to for from with as that which who it its he she his her was is".split())
 """Of English; those of other languages are their commonest words."""
+OPENING = frozenset(
+    "after afterwards although also among and as because before between but by during eventually following for from "
+    "here if in later like of on once or since so that then there these this though to together under until when where "
+    "while who whose with without".split()
+)
+"""With a capital such a word opens a sentence, and is no name; so are the commonest words of other languages."""
+LAST_NAME = re.compile(r"(?![a-z])[^\W\d_](?:[’'-]?[^\W\d_])+")
+_WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 
 Shown = TypeVar("Shown", Passage, ShownPassage)
 
@@ -125,23 +135,48 @@ def _answers_otherwise(sentence: str, title: str, said: set[str], silent: Callab
     held = {*terms(f"{title} {sentence}")}
     return (
         len(said & held) >= SHARE * len(said)
-        and contains(f"{title} {sentence}", _subject(draft))
-        and not any(contains(sentence, name) for name in (*_spellings(draft), *_earlier(draft)))
+        and mentions(f"{title} {sentence}", _subject(draft))
+        and not any(mentions(sentence, name) for name in (*_spellings(draft), *_earlier(draft)))
+        and not _by_last_name(sentence, draft.answer)
         and _of_kind(sentence, silent, draft)
     )
 
 
+def _by_last_name(sentence: str, answer: str) -> bool:
+    """Does it call a person by the last name, before which no article and no other name stands?"""
+    *first, last = answer.split() or [""]
+    if not first or "of" in first or not LAST_NAME.fullmatch(last) or not cased(sentence):
+        return False
+    things = before_things(language_of(sentence))
+    alone = rf"(?<![\w-]){re.escape(last)}(?![\w-]|\s+[A-ZÀ-ÖØ-ÞА-Я])"
+    before = re.findall(rf"(?:([\w.’'-]+)\s+)?{alone}", sentence)
+    return any(word not in things and (word == word.lower() or folded(word) in OPENING) for word in before)
+
+
 def _of_kind(sentence: str, silent: Callable[[str], bool], draft: Draft) -> bool:
-    """Does it name something else of the answer's kind? Two dates of one year are one where `dates` reads no months."""
+    """Does it name something else of the answer's kind, and no date or number that may be the answer less exactly?"""
     before = _before(draft)
     if draft.answer_type is AnswerType.DATE:
-        known = [*dates(ascii_digits(draft.answer))[:1], *dates(ascii_digits(before))]
-        return any(date[:3] not in {one[:3] for one in known} for date in dates(ascii_digits(sentence)))
+        days, right, known = dated(sentence), dated(draft.answer)[:1], dated(before)
+        other = [day for day in days if not any(told_by(day, date) for date in known)]
+        return bool(other) and not any(agree(day, date) for day in days for date in right)
     if draft.answer_type is AnswerType.NUMBER:
-        values = {number.value for number in (*numbers(draft.answer)[:1], *numbers(before))}
-        return any(number.value not in values for number in numbers(sentence))
-    others = {*terms(sentence)} - {*terms(draft.hops[-1].quote)} - {*terms(before)} - FILLERS
+        wanted, told = amounts(draft.answer)[:1], amounts(before)
+        counts = [one for one in amounts(sentence) if all(of_kind(one, amount) for amount in wanted)]
+        different = [one for one in counts if not any(same_amount(one, amount) for amount in told)]
+        return bool(different) and not any(same_amount(one, amount) for one in counts for amount in wanted)
+    quote = draft.hops[-1].quote
+    others = {*terms(sentence)} - {*terms(quote)} - {*terms(before)} - FILLERS
+    if cased(sentence) and draft.answer != draft.answer.lower() and draft.answer in quote:
+        others &= _named(sentence, digits=any(map(str.isdigit, draft.answer)))
     return not all(map(silent, others))
+
+
+def _named(sentence: str, *, digits: bool) -> set[str]:
+    """Its words with a capital, unless such a word only opens a sentence, or with digits."""
+    found = (word for word in _WORD.findall(sentence) if folded(word) not in OPENING)
+    names = (word for word in found if word != word.lower() or (digits and any(map(str.isdigit, word))))
+    return {term for name in names for term in terms(name)}
 
 
 def _spellings(draft: Draft) -> tuple[str, ...]:

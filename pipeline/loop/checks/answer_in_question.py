@@ -1,31 +1,69 @@
 """The question contains its answer."""
 
+import re
+
 from pipeline.agents.naming import mentions
 from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage, quoted
+from pipeline.loop.checks.exposed_intermediate import ordinary
+from pipeline.loop.dates_and_numbers import counted, dated
 from pipeline.reward.equality import quantity
-from pipeline.types import Cause, Draft
+from pipeline.text import numbers
+from pipeline.text.names import normalise
+from pipeline.text.scripts import cased
+from pipeline.types import AnswerType, Cause, Draft
 
 SMALL = 12
 """Numbers up to this one stand in many questions to count something: "two films"."""
+_FEW = 20
+"""A number up to this one, which may count something too, must stand as the answer does."""
 ADVICE = f"Take the answer out of the question. {ALL_STAY}"
 
 
 async def answer_in_question(case: Case) -> Found | None:
     """It names its answer or an item of it. Yes and no are words of many questions, and so is a small number, which
     tells nothing of an answer that is computed."""
-    draft, last = case.draft, len(case.draft.hops) - 1
-    if draft.answer_type.decided:
+    if case.draft.answer_type.decided:
         return None
-    items = [name for item in draft.answer_items for name in item.spellings]
-    leaked = [name for name in (draft.answer, *draft.answer_aliases, *items) if mentions(draft.question, name)]
-    leaked = [name for name in leaked if not counts(draft, name)]
-    return Found(f"the question holds its answer, {quoted(leaked)}", (last,)) if leaked else None
+    leaked = given(case.draft)
+    return Found(f"the question holds its answer, {quoted(leaked)}", (len(case.draft.hops) - 1,)) if leaked else None
 
 
-def counts(draft: Draft, name: str) -> bool:
+def given(draft: Draft) -> list[str]:
+    """The names of the answer, and of its items, that the question gives."""
+    names = (draft.answer, *draft.answer_aliases, *(name for item in draft.answer_items for name in item.spellings))
+    return [name for name in names if not _counts(draft, name) and _gives(draft, name)]
+
+
+def _counts(draft: Draft, name: str) -> bool:
     """Is it a small number, in figures or in words, of a draft whose answer is computed?"""
     amount = quantity(name) if draft.program else None
     return amount is not None and amount.unit is None and abs(amount.number) <= SMALL
+
+
+def _gives(draft: Draft, name: str) -> bool:
+    """Does the question give this name, or the date or number that it is? Of a bare number the words alone say nothing:
+    12 is neither in 12,345 nor in 12 May."""
+    question, kind = draft.question, draft.answer_type if name == draft.answer else None
+    if kind is AnswerType.DATE and (date := dated(name)) and date[0][:3] in {one[:3] for one in dated(question)}:
+        return True
+    number = next(iter(numbers(name)), None)
+    bare = number is not None and number.span == (0, len(name))
+    if number and (bare or kind is AnswerType.NUMBER):
+        same = [question[slice(*one.span)] for one in counted(question) if one.value == number.value]
+        if same and (number.value > _FEW or any(normalise(one) == normalise(name) for one in same)):
+            return True
+    return not bare and mentions(question, name) and not _other_word(draft, name)
+
+
+def _other_word(draft: Draft, name: str) -> bool:
+    """Is the one word of a name, which its quote writes with a capital, everywhere an ordinary one: US as us?"""
+    question, word = draft.question, name.split()[-1]
+    if len(normalise(name).split()) > 1 or word == word.lower() or question.islower() or not cased(question):
+        return False
+    written = re.escape(word)
+    proper = re.search(rf"[^\s.?!]\s+{written}(?!\w)", draft.hops[-1].quote)
+    places = [*re.finditer(rf"(?<!\w){written}(?!\w)", question, re.IGNORECASE)]
+    return proper is not None and bool(places) and all(ordinary(question, place) for place in places)
 
 
 CHECK = DraftCheck(Stage.SOUND, 2, Cause.GENERATOR_ERROR, advice=ADVICE, look=answer_in_question)

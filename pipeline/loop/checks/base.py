@@ -26,8 +26,6 @@ class Stage(IntEnum):
     """When a check is made. Checks of one stage are made together, and a fatal finding ends with it; only those of
     `READ` are made one after another, until the first fatal one."""
 
-    NAMED = 0
-    """A reader says which names mean one thing."""
     SOUND = 1
     """Is the draft what it says it is? Fatal, and needs no search."""
     LONG = 2
@@ -37,9 +35,11 @@ class Stage(IntEnum):
     SHORT = 4
     """Can fewer searches do? Fatal where fewer hops remain than the target asks for; what a search finds is looked for
     by every retriever of the audit."""
-    READ = 5
+    NAMED = 5
+    """A reader says which names mean one thing, where nothing else sends the draft back."""
+    READ = 6
     """A reader is asked; `checks.run` says by which of them."""
-    TRIED = 6
+    TRIED = 7
     """What rollouts agree on is looked at."""
 
 

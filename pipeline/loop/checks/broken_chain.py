@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from pipeline.agents.cited import Evidence, closing, clues, linked, listed, start
 from pipeline.agents.naming import mentions
 from pipeline.corpus.language import before_things, common_words, language_of
+from pipeline.loop.checks.another_answer import LAST_NAME, OPENING
 from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.text import folded, untagged
 from pipeline.text.names import contains
@@ -13,13 +14,6 @@ from pipeline.text.scripts import cased
 from pipeline.types import Cause, Draft, Hop
 
 ADVICE = "Quote a sentence that names the answer of the hop before."
-
-_LAST_NAME = re.compile(r"(?![a-z])[^\W\d_](?:[’'-]?[^\W\d_])+")
-_OPENING = frozenset(
-    "after although and as because before but by during for from if later of on once or since so that then "
-    "though to until when where while who whose with without".split()
-)
-"""With a capital such a word opens a sentence, and is no first name; so are the commonest words of other languages."""
 
 
 async def broken_chain(case: Case) -> Found | None:
@@ -59,7 +53,7 @@ def _by_last_name(draft: Draft, index: int, evidence: Evidence) -> bool:
     Chinese and Japanese ones are, and scripts without capitals, where no first name shows, must stand as they are.
     """
     name = draft.hops[index - 1].answer.split()
-    if draft.decided or len(name) < 2 or "of" in name or not _LAST_NAME.fullmatch(name[-1]):
+    if draft.decided or len(name) < 2 or "of" in name or not LAST_NAME.fullmatch(name[-1]):
         return False
     endings = [name[start:] for start in range(1, len(name)) if name[start][:1].isupper() or start == len(name) - 1]
     return any(_named_by(ending, name, draft.hops[index], evidence) for ending in endings)
@@ -72,7 +66,7 @@ def _named_by(ending: Sequence[str], name: Sequence[str], hop: Hop, evidence: Ev
     if not cased(text):
         return False
     language = language_of(text)
-    thing, opening = before_things(language), _OPENING | common_words(language)
+    thing, opening = before_things(language), OPENING | common_words(language)
     rest = re.sub(_spaced(name), " | ", text)
     last = rf"(?<![\w-]){_spaced(ending)}(?![\w-])"
     before = {found[1] for found in re.finditer(rf"([\w.’'-]+)\s+{last}", rest)}

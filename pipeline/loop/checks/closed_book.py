@@ -6,7 +6,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.asking import ask_reader
-from pipeline.loop.checks.alternatives import VOTES, same
+from pipeline.loop.checks.alternatives import VOTES, is_key, same
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Meaning, Stage
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Probe, Usage, beyond_chance
 
@@ -78,7 +78,7 @@ def _remembered(draft: Draft, recalled: Probe) -> str:
         return ""
     said, enough = recalled.answers, max(VOTES, recalled.tries // 2 + 1)
     agreed = next((one for one in said if one and sum(same(one, other) for other in said) >= enough), "")
-    return "" if any(same(agreed, right) for right in (draft.answer, *draft.answer_aliases)) else agreed
+    return "" if is_key(draft, agreed) else agreed
 
 
 def told(probe: Probe) -> str:

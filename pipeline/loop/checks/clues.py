@@ -96,8 +96,10 @@ def _hidden(draft: Draft) -> set[str]:
     return own | ({draft.answer, *draft.answer_aliases} if numbers and numbers[-1] == len(draft.hops) - 1 else set())
 
 
-def _others(probe: Probe, hidden: Iterable[str]) -> list[str]:
-    return [answer for answer in probe.answers if not _same(answer, hidden)]
+def _others(probe: Probe, hidden: Collection[str]) -> list[str]:
+    """What was named beside the hidden thing, for which a longer or shorter form stands where it was not itself."""
+    others = [answer for answer in probe.answers if not equal(untagged(answer), list(hidden))]
+    return others if len(others) < len(probe.answers) else [one for one in others if not _same(one, hidden)]
 
 
 def _common(others: dict[int, list[str]], numbers: Sequence[int]) -> list[str]:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pydantic import Field
 
 from pipeline.agents import cited, readers
-from pipeline.agents.naming import without
+from pipeline.agents.naming import mentions, without
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.loop.checks.another_answer import FILLERS
@@ -145,7 +145,7 @@ def cut(passage: Passage, queries: Sequence[str], draft: Draft, room: int = ROOM
 def stating(output: ItemOutput, passages: Sequence[Passage]) -> Passage | None:
     """The passage that the reader names for an item, if it is among these and names the item."""
     named = (passage for passage in passages if passage.shown_id in output.passage)
-    return next((p for p in named if normalise(output.item) and contains(f"{p.title} | {p.text}", output.item)), None)
+    return next((p for p in named if normalise(output.item) and mentions(f"{p.title} | {p.text}", output.item)), None)
 
 
 def _compared(

@@ -18,7 +18,7 @@ from pipeline.corpus.language import common_words, language_of
 from pipeline.loop.asking import ask_reader
 from pipeline.loop.checks.another_answer import FILLERS
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Stage
-from pipeline.text import normalise, terms, untagged, words
+from pipeline.text import SINGLE, normalise, terms, untagged, words
 from pipeline.text.names import contains
 from pipeline.types import Cause, Data, Draft, Hit, Passage, Probe, Searched, Usage
 
@@ -32,6 +32,8 @@ RIVALS = 2
 GAP = "…"
 _GAPS = re.compile(rf"{GAP}(?:\s*{GAP})+")
 _WORD = re.compile(r"[^\W_]+(?:['’.,\-][^\W_]+)*")
+_PIECE = re.compile(rf"[{SINGLE}]|[^\s{SINGLE}]+")
+"""A word, and of a script without blanks a character."""
 _TAG = r"(?:\s*\([^()]{1,30}\))?"
 """What explains a name in brackets."""
 
@@ -166,8 +168,8 @@ async def _wordings(draft: Draft, parts: Sequence[str], context: RunContext) -> 
         memory[same] = draft.question, written
     question, queries = memory[same]
     gone = {*words(question)} - {*words(draft.question)}
-    kept = (" ".join(word for word in query.split() if gone.isdisjoint(words(word))) for query in queries)
-    return tuple(kept), model, usage
+    kept = (_PIECE.sub(lambda found: found[0] if gone.isdisjoint(words(found[0])) else " ", one) for one in queries)
+    return tuple(" ".join(query.split()) for query in kept), model, usage
 
 
 def _brought(homes: set[str], searches: Sequence[Searched]) -> list[Searched]:

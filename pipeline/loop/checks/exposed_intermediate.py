@@ -46,10 +46,10 @@ def _meant_otherwise(question: str, alias: str, hop: Hop) -> bool:
         return False
     own = {word for name in hop.spellings for word in words(name)}
     places = list(re.finditer(rf"(?<!\w){re.escape(alias)}(?!\w)", question, re.IGNORECASE))
-    return bool(places) and all(_ordinary(question, place) or _in_name(question, place, own) for place in places)
+    return bool(places) and all(ordinary(question, place) or _in_name(question, place, own) for place in places)
 
 
-def _ordinary(question: str, place: re.Match[str]) -> bool:
+def ordinary(question: str, place: re.Match[str]) -> bool:
     """A capital at the start of a sentence says nothing."""
     opens = re.search(r"(?:^|[.?!])\W*$", question[: place.start()])
     return place[0] == place[0].lower() or (opens is not None and {*words(place[0])} <= FILLERS)

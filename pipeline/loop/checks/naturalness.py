@@ -3,6 +3,7 @@
 The first of these readings also says whether the answer changes with time.
 """
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from statistics import median_low
@@ -14,9 +15,12 @@ from pipeline.agents import readers
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Meaning, Stage
 from pipeline.text import dates
+from pipeline.text.scripts import ascii_digits
 from pipeline.types import Cause, Data, Draft, Probe, Usage
 
 GRADES = 3
+_BUDDHIST_YEAR = re.compile(r"[\u0e01-\u0e4e][\s.]*2[45]\d\d(?!\d)")
+"""As Thai has it: ปี 2557 is 2014."""
 
 
 class GradeOutput(Data):
@@ -64,7 +68,7 @@ async def _graded(question: str, least: int, grades: int, context: RunContext) -
 
 def _undated(draft: Draft, first: GradeOutput, model: str, context: RunContext) -> CheckResult:
     """Of a question with a date, be it "early 2014", a reader must say what changes in spite of that."""
-    dated = bool(dates(draft.question))
+    dated = bool(dates(ascii_digits(draft.question)) or _BUDDHIST_YEAR.search(ascii_digits(draft.question)))
     changes = bool(first.changes_with_time) and not (dated and not first.what_changes.strip())
     probe = Probe(check="undated", model=model, answers=("yes" if changes else "no",), right=int(not changes))
     as_of = f"; the texts are as of {context.lineage.as_of}" if context.lineage.as_of else ""

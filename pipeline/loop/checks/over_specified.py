@@ -16,7 +16,7 @@ async def over_specified(case: Case) -> Found | None:
     search = searched(query, await case.retriever.search(query, min(case.k, TOP)))
     if any(hop.passage_id not in search.passage_ids for hop in draft.hops):
         return None
-    return Found("one search finds these and the answer", (*range(max(1, len(draft.hops) - 1)),), (search,))
+    return Found("one search finds these and the answer", (*range(len(draft.hops) - 1),), (search,))
 
 
 def _needed(draft: Draft) -> list[str]:

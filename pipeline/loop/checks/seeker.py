@@ -15,6 +15,7 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.judge import grade
 from pipeline.agents.solver import rollout, solver
 from pipeline.context import RunContext
+from pipeline.errors import DeadlineExceeded
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
 from pipeline.loop.assess import answers, shortcut
@@ -33,12 +34,15 @@ FAR = 7
 
 async def seeker(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """Tries one after another, until one wins. One that searched with what a hop gives before it was shown has
-    recalled it, and wins nothing."""
+    recalled it, and wins nothing; neither does one that its clock ends."""
     probes: list[Probe] = []
     with ledger.within(ledger.SEEKER):
         for sample, (searches, way) in enumerate(_tries(target, context.config.checks.seeker_tries), FIRST):
             start = partial(_played, draft, target, searches, way, sample, context)
-            made = await with_timeouts(start, context.config.how.rollout_seconds)
+            try:
+                made = await with_timeouts(start, context.config.how.rollout_seconds)
+            except DeadlineExceeded:
+                continue
             graded = await grade(draft, made.answer, context, ask=grading.supported(draft, made))
             tried = GradedRollout(made, grading.verdict(draft, made, graded))
             probes.append(_probe(draft, tried, context))

@@ -22,6 +22,7 @@ from pipeline.loop.strategies import aggregate, sage, walk
 from pipeline.loop.strategies.base import Proposal
 from pipeline.text import untagged
 from pipeline.text.names import contains
+from pipeline.text.scripts import spaced
 from pipeline.types import CONSTRAINTS, Draft, Round, Seed
 
 NOTES = ("constraints/_write", "refiner/_operators")
@@ -93,6 +94,6 @@ def _untold(draft: Draft, number: int) -> str:
 
     given = [name for hop in draft.hops[start(draft, number) : number] for name in hop.spellings]
     names = [name for hop in draft.hops for name in (untagged(hop.title), *hop.spellings)]
-    said = re.findall(r"[^\W_][\w-]*", asked)[1:]
+    said = re.findall(r"[^\W_][\w-]*", spaced(asked))[1:]
     named = (word for word in said if word[0].isdigit() or word[0].isupper() and (not nouns or stands(word, names)))
     return next((word for word in named if not stands(word, (draft.question, *given))), "")

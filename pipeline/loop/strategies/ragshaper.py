@@ -4,6 +4,7 @@ The paper writes its questions once and keeps them all. Here they go through the
 who may search, revises them.
 """
 
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -12,7 +13,7 @@ from pipeline.agents.curator import grow, steps
 from pipeline.agents.proposals import ComposeArguments
 from pipeline.agents.tools import COMPOSER_TOOLS, shown
 from pipeline.context import RunContext
-from pipeline.errors import FormatError
+from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm.deadline import deadline
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, to_draft
@@ -25,11 +26,17 @@ MOST_SENTENCES, MOST_WORDS, MOST_ANSWER_WORDS = 2, 85, 12
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
-    """Grow the tree, then compose from its paths, the best first, until a draft has as many hops as its target."""
+    """Grow the tree, then compose from its paths, the best first, until a draft has as many hops as its target. A path
+    that runs out of its time takes no draft of an earlier one with it."""
     tree = await grow(seed, context)
     spent, checked, best = Usage(), tuple[Probe, ...](), 0
     for leaf in tree.paths:
-        made = await _composed(seed, context, tree, leaf)
+        try:
+            made = await _composed(seed, context, tree, leaf)
+        except DeadlineExceeded:
+            if not best:
+                raise
+            continue
         spent += made.trajectory.usage
         checked += made.checked
         hops = len(made.draft.hops) if made.draft else 0
@@ -78,7 +85,7 @@ def keeps_to_the_rules(draft: Draft, least_hops: int) -> None:
     asked, answer = draft.question, draft.answer
     if len(sentences(asked)) > MOST_SENTENCES or len(asked.split()) > MOST_WORDS:
         raise FormatError(f"The question takes at most {MOST_SENTENCES} sentences and {MOST_WORDS} words.")
-    if asked.split()[0].lower() in ("how", "why") and not asked.lower().startswith(_ASKS_A_FACT):
+    if _ASKS_NO_FACT.match(asked):
         raise FormatError("Ask for a fact, not how or why.")
     if len(draft.hops) < least_hops:
         raise FormatError(f"The question needs at least {least_hops} dependent hops.")
@@ -89,4 +96,9 @@ def keeps_to_the_rules(draft: Draft, least_hops: int) -> None:
         raise FormatError("The question holds its answer.")
 
 
-_ASKS_A_FACT = tuple(f"how {word}" for word in "many much old long far tall high large deep wide fast big".split())
+_ASKS_NO_FACT = re.compile(
+    r"\s*(?:why|how(?:['’]s|\s+(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|shall|should|may|might|must"
+    r"|to|come|exactly|else)))\b",
+    re.IGNORECASE,
+)
+"""Why, and how before a verb: before any other word "how" asks for a measure, as in "how often"."""

@@ -6,6 +6,8 @@ from pipeline import prompts
 from pipeline.loop.checks.alternatives import agreed, alternatives
 from pipeline.loop.checks.base import CheckResult
 from pipeline.types import (
+    AnswerItem,
+    AnswerType,
     Call,
     Cause,
     Feedback,
@@ -54,7 +56,7 @@ async def test_a_rival_that_fits_makes_the_question_ambiguous() -> None:
 
 
 async def test_spellings_of_one_answer_agree() -> None:
-    assert [rollout.answer for rollout in agreed(tried("1,200 km", "1641", "1200 kilometres"))] == [
+    assert [rollout.answer for rollout in agreed(DRAFT, tried("1,200 km", "1641", "1200 kilometres"))] == [
         "1,200 km",
         "1200 kilometres",
     ]
@@ -77,3 +79,31 @@ async def test_a_draft_that_goes_back_anyway_is_not_asked_about_but_an_unsolved_
     unsolved = Feedback(label=Label.UNSOLVED, cause=Cause.SOLVER_ERROR, message="")
     assert await ask(ScriptedLLM([]), "1660", "1660", feedback=easy) == CheckResult()
     assert (await ask(ScriptedLLM([FITS]), "1660", "1660", feedback=unsolved)).findings
+
+
+async def test_the_key_in_another_form_is_no_wrong_answer_that_others_agree_on() -> None:
+    """No judge is asked of a rollout that did not read the support."""
+    dated = DRAFT.model_copy(update={"answer": "May 6, 2008", "answer_aliases": ("12 km",)})
+    pairs = tried("6 May 2008", "6 May 2008", "12 kilometres", "12 kilometres")
+    assert agreed(dated, pairs) == []
+    assert await alternatives(dated, pairs, None, context(ScriptedLLM([]), ("alternatives",))) == CheckResult()
+
+
+@pytest.mark.parametrize(
+    ("answers", "claim"),
+    [
+        (("[1] Ada Holm; [2] Oslo", "[2] Oslo"), "[2] is Oslo"),
+        (("Oslo; Vessby", "Oslo"), "[1] is Oslo"),
+        (("[1] Ada Holm; [2] Oslo", "[1] Ada Holm; [2] Arnau"), ""),
+        (("[1] Oslo; [2] Vessby", "[1] Ada Holm; [2] Oslo"), ""),
+    ],
+)
+async def test_of_a_text_with_gaps_each_gap_is_voted_on(answers: tuple[str, ...], claim: str) -> None:
+    items = (AnswerItem(answer="Ada Holm"), AnswerItem(answer="Vessby"))
+    masked = {"answer": "Ada Holm; Vessby", "answer_type": AnswerType.ORDERED, "answer_items": items}
+    model = ScriptedLLM([FITS] if claim else [])
+    draft = DRAFT.model_copy(update=masked)
+    found = await alternatives(draft, tried(*answers), None, context(model, ("alternatives",)))
+    asked = [(prompts.unfence(request.messages[-1].content) or {})["answer"] for request in model.requests]
+    assert asked == [claim] * bool(claim)
+    assert [one.detail.startswith(f"2 of 2 rollouts say that {claim}") for one in found.findings] == [True] * len(asked)

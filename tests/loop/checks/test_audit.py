@@ -4,12 +4,15 @@ import asyncio
 
 import pytest
 
+from pipeline.config.gates import GateConfig
+from pipeline.gates import leak
 from pipeline.loop.checks.another_answer import other_answer
 from pipeline.loop.checks.base import Case
 from pipeline.loop.checks.exposed_intermediate import exposed_intermediate
 from pipeline.loop.checks.over_specified import over_specified
 from pipeline.loop.examine import audit
 from pipeline.types import AnswerType, Cause, Draft, Finding, Searched
+from tests.records import accepted
 from tests.shelf import Shelf, hop, passage
 
 FILM = passage("f", "Lantern Bay", "It is a silent drama. It was directed by Ada Holm.")
@@ -267,3 +270,29 @@ def test_clues_about_one_thing_give_the_same_answer() -> None:
         update={"hops": both, "answer": "Vessby", "answer_type": AnswerType.ENTITY, "family": "conjunction"}
     )
     assert "co_located" not in {finding.check for finding in findings(draft, target=2)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "question", "leaks"),
+    [
+        ("12", AnswerType.NUMBER, "How many ships did the admiral born on 12 May 1890 sink?", False),
+        ("12", AnswerType.NUMBER, "How many ships did the admiral of 12,345 men on 12.5 km sink?", False),
+        ("12", AnswerType.NUMBER, "How many ships did the admiral of Fleet 12 sink?", True),
+        ("1,234,567", AnswerType.NUMBER, "Is it 1234567 that live in the town?", True),
+        ("May 6, 2008", AnswerType.DATE, "What came out when 6 May 2008 was over?", True),
+        ("May 6, 2008", AnswerType.DATE, "What came out when May 2008 was over?", False),
+        ("The Who", AnswerType.ENTITY, "Which band did the drummer who came from Wembley join?", False),
+        ("The Who", AnswerType.ENTITY, "Which band did the drummer join, if not Who?", True),
+        ("May", AnswerType.ENTITY, "When may the ice on the Tarn break?", False),
+        ("May", AnswerType.ENTITY, "When in May does the ice on the Tarn break?", True),
+        ("May", AnswerType.ENTITY, "when in may does the ice on the tarn break?", True),
+        ("Piano", AnswerType.ENTITY, "Who played the piano in the town?", True),
+    ],
+)
+def test_a_question_gives_its_answer_as_a_value_and_a_name_where_it_is_one(
+    answer: str, kind: AnswerType, question: str, leaks: bool
+) -> None:
+    last = changed(2, quote=f"They say that {answer if answer != 'Piano' else 'a piano'} is meant.")
+    draft = last.model_copy(update={"answer": answer, "answer_type": kind, "question": question})
+    assert ("answer_in_question" in {finding.check for finding in findings(draft)}) is leaks
+    assert bool(leak.check(draft, accepted(), GateConfig())) is leaks

@@ -15,6 +15,7 @@ from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.checks.clues import _others
 from pipeline.loop.examine import audit, readings
 from pipeline.types import (
     CONSTRAINTS,
@@ -27,6 +28,7 @@ from pipeline.types import (
     Label,
     Message,
     Passage,
+    Probe,
     Rollout,
     Stop,
     Trajectory,
@@ -242,3 +244,10 @@ def test_a_rollout_is_right_only_if_it_was_shown_each_clue() -> None:
 def test_its_reasoning_is_a_conjunction_whatever_its_clues_say() -> None:
     timed = DRAFT.model_copy(update={"question": "A port founded before 1650 has no wall. Which port is it?"})
     assert reasoning(timed) is Reasoning.CONJUNCTION
+
+
+def test_a_longer_name_is_another_thing_where_the_hidden_one_is_named_too() -> None:
+    """New York is not York; but where York is named by a longer name alone, it is meant."""
+    hidden, others = {"York"}, [("New York", "York"), ("York (England)", "New York"), ("Old York", "Chester")]
+    probes = [Probe(check="clues", model="m", answers=answers, right=1) for answers in others]
+    assert [_others(probe, hidden) for probe in probes] == [["New York"], ["New York"], ["Chester"]]

@@ -18,7 +18,7 @@ from pipeline.types import Draft
 from tests.loop.checks.test_lists import NO_JUDGE, RIVER, context, graded, rollout
 from tests.loop.test_episode import FILM, LINEAGE
 from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.shelf import Shelf, hop, passage
 
 SEA = passage("sea", "Sea Fog", "It is a talkie. It was directed by Bo Rask.")
 RASK = passage("rask", "Bo Rask", "Bo Rask was a sailor. Bo Rask was born in 1875.")
@@ -67,6 +67,17 @@ def test_one_sided_or_unlinked_evidence_is_found_out(draft: Draft, check: str, h
     found = asyncio.run(audit(draft, 2, FILMS, 1))
     assert (check, hops) in [(f.check, f.hops) for f in found]
     assert all(f.fatal for f in found)
+
+
+def test_a_bare_number_leads_to_nothing_that_the_question_names() -> None:
+    """Both won, so that one number stands in the first hop of each chain."""
+    fog = passage("sea", "Sea Fog", "It is a talkie. Sea Fog was shot in 5 weeks by Bo Rask.")
+    bay = passage("film", "Lantern Bay", "It is a silent drama. Lantern Bay won 5 prizes.")
+    won = passage("rask", "Bo Rask", "Bo Rask was a sailor. Bo Rask won 9 prizes.")
+    hops = (hop(bay, "5"), hop(fog, "Bo Rask"), hop(won, "9"))
+    question = "Which won more prizes, Lantern Bay or the director of Sea Fog?"
+    draft = choice("Lantern Bay").model_copy(update={"question": question, "hops": hops})
+    assert "not_offered" not in [found.check for found in asyncio.run(audit(draft, 3, Shelf(bay, fog, won), 1))]
 
 
 def told_by(first: str, second: str) -> list[tuple[str, tuple[int, ...]]]:

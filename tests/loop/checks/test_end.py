@@ -216,3 +216,11 @@ async def test_a_chain_that_stays_is_attacked_with_the_searches_of_before_but_fo
         (probe,) = (await end(DRAFT.model_copy(update={"question": question}), 3, there)).probes
         asked.append([search.query for search in probe.searches][1:-1])
     assert asked == [["need surgery", ATTACK], ["up to percent of people with the disease"]]
+
+
+async def test_of_a_script_without_blanks_only_the_characters_that_were_taken_out_go() -> None:
+    attacker = Attacker("小镇是由修士在哪一年建立的", "小镇建立年份")
+    there = context(attacker, START, GENE, SURGERY)
+    for question in ("他的家乡小镇是由修士在哪一年建立的？", "他来自一个小镇，修士在哪一年建立了它？"):
+        (probe,) = (await end(DRAFT.model_copy(update={"question": question}), 3, there)).probes
+    assert [search.query for search in probe.searches][1:-1] == ["小镇 修士在哪一年建立", "小镇建立年份"]

@@ -9,6 +9,7 @@ from pipeline.agents.grading import found, supported
 from pipeline.agents.judge import NearMiss, exact
 from pipeline.agents.tools import render
 from pipeline.corpus import Corpus
+from pipeline.loop.checks.complete_list import ItemOutput, stating
 from pipeline.loop.examine import audit
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Call, Draft, Message, Passage, Rollout, Stop, ToolCall, Trajectory
@@ -260,3 +261,16 @@ def test_what_a_rollout_read_is_seen_in_other_passages_too(case: Case) -> None:
         assert found(draft, rollout(read))[2] == 1
     assert not supported(draft, rollout(case.passages[3]))
     assert found(draft, rollout(case.passages[3])) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "item"),
+    [
+        ("أسست آدا هولم المدرسة مع أحمد وسليم وكريم.", "سليم"),
+        ("Sie entwarf die Kirchen Großwesels und die von Altdorf.", "Großwesel"),
+    ],
+)
+def test_a_passage_states_an_item_in_a_form_of_its_language(text: str, item: str) -> None:
+    told = passage("t", "T", text)
+    assert stating(ItemOutput(item=item, passage=told.shown_id), [told]) == told
+    assert stating(ItemOutput(item="Oslo", passage=told.shown_id), [told]) is None

@@ -259,7 +259,7 @@ def test_a_list_is_right_with_all_items_in_any_order_and_nothing_else() -> None:
     ):
         assert graded(DRAFT, answer) == (True, "exact")
     for answer in ("Per Dal; Ivar Lund", "Per Dal; Ivar Lund; Olaf Grim; Finn Moe", "Per Dal", "not found", "1641"):
-        assert graded(DRAFT, answer) == (False, "none"), "a list of another size needs no judge"
+        assert graded(DRAFT, answer) == (False, "none" if answer == "not found" else "exact"), "no judge is needed"
 
 
 def test_judges_are_asked_about_the_items_that_differ_and_no_others() -> None:

@@ -242,3 +242,28 @@ async def test_a_hop_without_which_nobody_comes_to_the_next_is_not_asked_about()
     model = reader(lambda titles, _: True)
     answer = await readings(draft, 3, (), context(model, ("leave_one_out",)))
     assert [probe.hops for probe in answer.probes] == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("key", "said", "judged"),
+    [
+        ("North Atlantic Treaty Organization", "NATO", True),
+        ("NATO", "North Atlantic Treaty Organization", True),
+        ("University of California, Los Angeles", "U.C.L.A.", True),
+        ("蘇聯", "苏联", True),
+        ("Vessby", "韦斯比", True),
+        ("North Atlantic Treaty Organization", "UN", False),
+    ],
+)
+async def test_what_a_reader_says_in_no_word_of_the_key_is_judged_where_a_draft_hangs_on_it_or_it_may_be_the_same(
+    key: str, said: str, judged: bool
+) -> None:
+    def say(request: Request) -> str:
+        role = request.output.name if request.output else ""
+        return {"verdict": '{"correct": true}', "weigh": '{"fits": false}'}.get(role, f'{{"answer": "{said}"}}')
+
+    draft = DRAFT.model_copy(update={"answer": key, "answer_type": AnswerType.ENTITY})
+    (known,) = (await readings(draft, 3, (), context(ScriptedLLM(say), ("closed_book",)))).probes[:1]
+    assert known.right == 3 * judged
+    oracle = await readings(draft, 3, (), context(ScriptedLLM(say), ("oracle",)))
+    assert (oracle.findings, oracle.probes[0].right) == ((), 1)

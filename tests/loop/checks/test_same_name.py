@@ -103,6 +103,15 @@ async def test_where_names_differ_a_reader_says_whether_they_mean_one_thing(fits
     assert [asked[key]["title"] for key in ("passage_before", "passage")] == ["Start", SHORT]
 
 
+@pytest.mark.parametrize("author", [True, False])
+async def test_no_reader_is_asked_of_a_draft_that_is_sent_back_for_nothing(author: bool) -> None:
+    there = context()
+    draft = chain(LONG, EYE, EYE.text, "1910").model_copy(update={"question": "The year that is asked for is 1910."})
+    result = await examine(draft, 1, there, author=author)
+    assert [finding.check for finding in result.findings] == ["no_question", "answer_in_question"]
+    assert result.probes == ()
+
+
 async def test_no_reader_is_asked_where_names_show_it_and_no_alias_is_taken_without_one() -> None:
     draft = chain(LONG, EYE, EYE.text, "1910", aliases=(SHORT,))
     alone = await audit(draft, 1, Shelf(START, EYE), 1)

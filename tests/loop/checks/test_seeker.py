@@ -10,7 +10,7 @@ import pytest
 from pipeline import prompts
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis.figures import by_role
-from pipeline.llm.base import Request
+from pipeline.llm.base import Completion, Request
 from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, counting
 from pipeline.loop.assess import feedback_from_audit
@@ -190,3 +190,15 @@ def test_it_is_sent_after_no_draft_that_another_check_sends_back() -> None:
     told, _ = asyncio.run(check_draft(checking.draft(), 3, checking.SHOWN, checking.context(cast, *SETS)))
     assert "- oracle" in told
     assert cast.sent == []
+
+
+async def test_a_try_that_its_clock_ends_has_found_no_shortcut() -> None:
+    class Slow(ScriptedLLM):
+        async def complete(self, request: Request) -> Completion:
+            await asyncio.sleep("guess" not in request.messages[1].content)
+            return await super().complete(request)
+
+    where = context(Slow(Seeking(SKIPS)), ("seeker",), retrieval={"k": 1}, how={"rollout_seconds": 0.3})
+    answer = await readings(DRAFT, 3, (), where)
+    assert answer.findings == ()
+    assert [[search.query for search in probe.searches] for probe in answer.probes] == [LONG_WAY]

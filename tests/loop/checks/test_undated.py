@@ -54,3 +54,19 @@ async def test_what_changes_and_the_date_of_the_texts_are_told_with_the_finding(
 
 def test_a_model_is_asked_for_yes_or_no() -> None:
     assert schema_of(GradeOutput)["properties"]["changes_with_time"] == {"type": "boolean"}
+
+
+@pytest.mark.parametrize(
+    ("question", "dated"),
+    [
+        ("من كان رئيس بلدية فيسبي في عام ٢٠١٤؟", True),
+        ("เมื่อปี 2557 ใครเป็นนายกเทศมนตรีของเวสบี", True),
+        ("เมื่อปี พ.ศ. ๒๕๕๗ ใครเป็นนายกเทศมนตรีของเวสบี", True),
+        ("Who led the town of the 2557 mills?", False),
+    ],
+)
+async def test_a_year_is_read_in_the_digits_and_the_calendar_of_its_language(question: str, dated: bool) -> None:
+    said = orjson.dumps({"grade": 5, "changes_with_time": True}).decode()
+    asked = context(ScriptedLLM(lambda request: said), ("naturalness",))
+    answer = await readings(DRAFT.model_copy(update={"question": question}), 3, (), asked)
+    assert undated(answer.probes) is not dated

@@ -242,6 +242,20 @@ def test_a_noun_is_no_name_where_every_noun_has_a_capital(clue: str, untold: str
         constraints._hidden(draft)
 
 
+@pytest.mark.parametrize(
+    ("question", "clue", "untold"),
+    [
+        ("1998년 개봉한 영화의 감독은 부산 출신이다. 누구인가?", "어떤 감독이 1998년에 영화를 만들었나?", ""),
+        ("1998年に公開された映画の監督は、東京の出身である。誰か？", "どの監督が、1998年に映画を作ったか？", ""),
+        ("어느 해 개봉한 영화의 감독은 부산 출신이다. 누구인가?", "어떤 감독이 1998년에 영화를 만들었나?", "1998"),
+    ],
+)
+def test_a_number_is_a_word_whatever_is_written_on_to_it(question: str, clue: str, untold: str) -> None:
+    hops = [Hop(sub_question=clue, answer="Orm", passage_id="a", title="A", quote="Orm", passage_sha256="")] * 2
+    draft = Draft(question=question, answer="Orm", answer_type=AnswerType.ENTITY, hops=tuple(hops), family=CONSTRAINTS)
+    assert constraints._untold(draft, 0) == untold
+
+
 def test_a_seed_without_a_link_costs_no_call(play: Play) -> None:
     record, requests = play(Author(), "links.unlinked=0", linked=False)
     assert (record.status, record.reason, requests) == (Status.REJECTED, Stop.NO_WALK, [])

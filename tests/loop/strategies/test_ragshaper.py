@@ -7,13 +7,13 @@ import orjson
 import pytest
 
 from pipeline import config, prompts
-from pipeline.agents.tools import ExploreArguments
+from pipeline.agents.tools import COMPOSE, ExploreArguments, for_answers
 from pipeline.context import RunContext
-from pipeline.errors import FormatError
+from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm.base import Request
 from pipeline.loop.strategies import ragshaper
 from pipeline.loop.strategies.base import Proposal
-from pipeline.types import Draft, Feedback, Label, Message, Record, Round, Status
+from pipeline.types import AnswerType, Draft, Feedback, Label, Message, Record, Round, Status
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal, seeded
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf
@@ -126,6 +126,24 @@ def test_where_the_best_path_gives_nothing_the_next_is_composed() -> None:
     assert done.trajectory.usage.calls == 2
 
 
+def test_a_path_that_runs_out_of_time_takes_no_draft_with_it() -> None:
+    short = proposal(hops=proposal()["hops"][:2], answer="Vessby", answer_type="entity")
+
+    class Slow(Curated):
+        def __call__(self, request: Request) -> Message:
+            if request.tools and request.tools[-1].name == "compose" and self.asked:
+                raise DeadlineExceeded("not done within 300 s")
+            return super().__call__(request)
+
+    branching = "tree.branching=1", "tree.branching_depth=1", "tree.depth=2"
+    actions = ("Ada Holm", "Vessby", "Ada Holm painter", "Vessby monks")
+    done = proposed(Slow(short, actions=actions), *branching)
+    assert done.draft is not None
+    assert (len(done.draft.hops), done.trajectory.usage.calls) == (2, 1)
+    with pytest.raises(DeadlineExceeded):
+        proposed(Slow(proposal(question="", hops=[]), actions=actions), *branching)
+
+
 def test_the_papers_composer_cannot_search() -> None:
     for sets, tools in (
         ((), ["search", "open", "check", "compose"]),
@@ -157,6 +175,7 @@ def draft(**update: Any) -> Draft:
         ({"question": f"When {'very ' * 90}early was it?"}, "85 words"),
         ({"question": "Why was Vessby settled?"}, "not how or why"),
         ({"question": "How did Vessby come about?"}, "not how or why"),
+        ({"question": "How was the home town of its director settled?"}, "not how or why"),
         ({"question": "Was it in 1641 that Vessby was settled?"}, "holds its answer"),
         ({"answer": "1641; 1642"}, "one entity"),
         ({"answer": " ".join("abcdefghijklm")}, "one entity"),
@@ -168,8 +187,16 @@ def test_the_papers_rules(update: dict[str, Any], said: str) -> None:
         ragshaper.keeps_to_the_rules(draft(**update), 3)
 
 
-def test_how_many_asks_for_a_fact() -> None:
-    ragshaper.keeps_to_the_rules(draft(question="How many monks settled the home town of its director?"), 3)
+@pytest.mark.parametrize("measure", ["many monks settled", "often did fires burn", "early did monks settle"])
+def test_how_many_asks_for_a_fact(measure: str) -> None:
+    ragshaper.keeps_to_the_rules(draft(question=f"How {measure} the home town of its director?"), 3)
+
+
+def test_the_composer_is_told_of_as_many_sentences_as_it_may_write() -> None:
+    said = {tool.parameters["properties"]["question"]["description"].partition(" sentences")[0] for tool in (
+        COMPOSE, for_answers((COMPOSE,), AnswerType.LIST)[0]
+    )}  # fmt: skip
+    assert (said, ragshaper.MOST_SENTENCES) == ({"One or two"}, 2)
 
 
 def test_the_preset_has_the_papers_numbers() -> None:
