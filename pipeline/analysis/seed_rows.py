@@ -71,7 +71,7 @@ Row = dict[str, Any]
 
 
 def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) -> Row:
-    """The row of a record, as the data set sees it: `drop` says which gate made it rejected, and why.
+    """The row of a record, as the data set sees it: `drop` says which gate keeps it out, and why.
 
     Keys and addresses are masked, since no gate has looked at what was not accepted.
     """
@@ -89,7 +89,7 @@ def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) ->
         "passage_id": record.seed.passage.id,
         "draw": record.seed.draw,
         "target_steps": record.seed.target_steps,
-        **_question(record.draft if record.reason != "gate:personal" else None),
+        **_question(record.draft if "gate:personal" not in (record.reason, drop and drop.reason) else None),
         **_measured(record),
         "rounds": len(record.rounds),
         "labels": [_label(past, record) for past in record.rounds],

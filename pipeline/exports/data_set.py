@@ -26,9 +26,8 @@ from pipeline.exports.mix import mix_version
 from pipeline.exports.shards import SHARD_BYTES, File, ShardFile, ShardWriter, described
 from pipeline.exports.trajectories.selection import counts
 from pipeline.exports.trajectories.strict_calls import strict
-from pipeline.exports.twins import twin_record
+from pipeline.exports.twins import with_twin
 from pipeline.exports.views import base
-from pipeline.gates.personal import public
 from pipeline.store.files import atomic_folder, atomic_write, standing, take_over, write_json
 from pipeline.types import Data, Draft, Record, sha256
 
@@ -133,14 +132,15 @@ def export(
     """Write the data set of `records`, which come in the order of the plan, to `folder`, replacing what was there but
     for the views that were not asked for.
 
-    One record is held at a time, and one row group per view and split. `row` gives a record's row of `seeds.parquet`,
-    `environment_of` what its agents were given where that is not the same for all.
+    One record is held at a time, and one row group per view and split. `row` gives a record's row of `seeds.parquet`:
+    one that names a gate stands there alone. `environment_of` gives what the record's agents were given where that is
+    not the same for all.
     """
     if strange := set(chosen.include) - set(base.INCLUDES):
         raise unknown("reason to --include", min(strange), base.INCLUDES)
     views = _views(chosen)
     shared, examples = environment(chosen.config), list[tuple[int, Draft]]()
-    seen, selected = 0, dict[str, Counter[str]]()
+    seen, selected, twin_drops = 0, dict[str, Counter[str]](), Counter[str]()
     with (
         _uncollected(),
         atomic_folder(folder) as building,
@@ -150,18 +150,19 @@ def export(
         before = standing(folder)
         kept, kept_shards = _kept(before, views, chosen)
         for record in records:
-            table.add(row(record))
+            table.add(in_table := row(record))
             # A sum of hashes, since what is included comes last and a list of all would grow with the run.
             measured = len(record.assessments) + len(record.measurements)
             seen += int(sha256(f"{record.key} {record.status} {len(record.forks)} {measured}"), 16)
-            if not base.is_exported(record, chosen.include):
+            if in_table["gate"] or not base.is_exported(record, chosen.include):
                 continue
-            if "personal" not in chosen.config.gates.off:
-                record = public(record)  # noqa: PLW2901 - nothing below may see the other
+            # Nothing below may see the record as it was.
+            (record, *twin), dropped_by = with_twin(record, chosen.config)  # noqa: PLW2901
+            twin_drops.update([dropped_by] if dropped_by else [])
             if record.draft:
                 _exemplify(examples, record.seed.target_steps, record.draft)
             context = (environment_of(record) if environment_of else shared).of(record)
-            for one in filter(None, (record, twin_record(record, chosen.config))):
+            for one in (record, *twin):
                 for agent, count in counts(one, context).items():
                     selected.setdefault(agent, Counter()).update(count)
                 _add_rows(shards, views, one, context, chosen)
@@ -187,6 +188,7 @@ def export(
             older=[name for name in rows if how_made[name].source != source],
             examples=[draft for _, draft in examples],
             selected=selected,
+            twin_drops=twin_drops,
             redistribute=chosen.redistribute,
             language_detected=chosen.language_detected,
             mix=chosen.mix,

@@ -6,15 +6,23 @@ that too many have. Only what depends on its own words and rollouts is asked of 
 
 from pipeline import registry
 from pipeline.config import RunConfig
+from pipeline.gates.personal import public
 from pipeline.types import Record
 from pipeline.types.twin_record import as_record
 
 GATES = ("contaminated", "personal", "solve_rate")
 
 
-def twin_record(record: Record, config: RunConfig) -> Record | None:
-    """The twin of an accepted pair as a record; None where it has none, or where a gate drops it."""
-    if (made := as_record(record)) is None:
-        return None
-    checks = [registry.load("gates", name).check for name in GATES if name not in config.gates.off]
-    return None if any(check(made.draft, made, config.gates) for check in checks) else made
+def with_twin(record: Record, config: RunConfig) -> tuple[list[Record], str]:
+    """What the views are given of a record, as it may be passed on: itself, and its twin if it has one that
+    passes; and the gate that dropped the twin, if one did."""
+    twin = as_record(record)
+    gate = gate_of_twin(twin, config) if twin else ""
+    given = [record, twin] if twin and not gate else [record]
+    return [public(one) for one in given] if "personal" not in config.gates.off else given, gate
+
+
+def gate_of_twin(twin: Record, config: RunConfig) -> str:
+    """The first gate that drops the twin; empty where it passes. It must see what no view is to show."""
+    asked = (name for name in GATES if name not in config.gates.off)
+    return next((name for name in asked if registry.load("gates", name).check(twin.draft, twin, config.gates)), "")

@@ -100,7 +100,10 @@ class MixedRecords:
     ) -> None:
         """`configs` are those of the runs with the gates and selections of the mix."""
         self._runs = runs
-        self._environments = [environment(config) for config in configs]
+        found = [environment(config) for config in configs]
+        # A prompt that speaks of it in the rows of some runs only would tell which questions have an answer.
+        told = {"unanswerable": any(one.unanswerable for one in found)}
+        self._environments = [one.model_copy(update=told) for one in found]
         self._order: dict[str, int] = {}
         self._drops: dict[str, Drop] = {}
         traits = {quota.trait for quota in quotas}

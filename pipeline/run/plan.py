@@ -187,7 +187,8 @@ def judged(
     """The records of the plan so far, in its order, one at a time in memory; `joined` adds what was found out later.
 
     What the gates dropped is rejected, with `gate:` and the gate as its reason. Rejected records whose reason `include`
-    names come last, since they too must pass the gates, and must not take the place of a pair.
+    names come last, since they too must pass the gates, and must not take the place of a pair. These keep their reason,
+    whatever a gate says: they were no pairs before.
     """
     gates, held, late = Gates(config.gates), dict[str, Record](), list[str]()
 
@@ -206,8 +207,7 @@ def judged(
         yield dropped(record, drop) if drop else record, drop
     for record in map(read, late):
         # What nothing has measured is in no view, and must keep nothing else out of one.
-        drop = gates.admit(gates.check(record)) if record.confirmation_verdicts else None
-        yield dropped(record, drop) if drop else record, drop
+        yield record, gates.admit(gates.check(record)) if record.confirmation_verdicts else None
 
 
 class PlanState:

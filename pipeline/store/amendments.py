@@ -157,20 +157,18 @@ def joined(folder: Path, *, forks: bool = False) -> Callable[[Record], Record]:
 def _measured_again(record: Record, others: Iterable[PolicyMeasurement]) -> Record:
     """The record with these measurements too; what was beyond the run's solver and another solves is measured by that.
 
-    The rollouts of the first such solver that meets the target become the confirmation, and its name joins the models.
-    The status stays: an export takes such a pair where `beyond_solver` is included.
+    The rollouts of the first such solver that meets the target become the confirmation, its name joins the models, and
+    what it forbids is forbidden. The status stays: an export takes such a pair where `beyond_solver` is included.
     """
-    changed: dict[str, object] = {"measurements": (*record.measurements, *_new(record.measurements, others))}
-    if record.reason == "beyond_solver":
-        for other in others:
-            steps, solver = other.assessment.least_steps, other.assessment.model
-            if steps is not None and steps >= record.seed.target_steps:
-                names = dict.fromkeys([*record.lineage.model.split(" + "), solver])
-                changed["confirmation"] = other.rollouts
-                changed["confirmation_verdicts"] = other.verdicts
-                changed["lineage"] = record.lineage.model_copy(update={"model": " + ".join(names)})
-                break
-    return record.model_copy(update=changed)
+    measured = (*record.measurements, *_new(record.measurements, others))
+    record = record.model_copy(update={"measurements": measured})
+    if (other := record.opener) is None:
+        return record
+    before = record.lineage
+    names = dict.fromkeys([*before.model.split(" + "), other.assessment.model])
+    may = {"model": " + ".join(names), "trainable": before.trainable and other.trainable}
+    changed = {"confirmation": other.rollouts, "confirmation_verdicts": other.verdicts}
+    return record.model_copy(update={**changed, "lineage": before.model_copy(update=may)})
 
 
 def _new(known: Iterable[PolicyMeasurement], found: Iterable[PolicyMeasurement]) -> list[PolicyMeasurement]:

@@ -278,6 +278,12 @@ class Record(Data):
         """The latest of the policy of that name."""
         return next((one for one in reversed(self.measurements) if one.policy == policy), None)
 
+    @property
+    def opener(self) -> PolicyMeasurement | None:
+        """Of what was beyond the run's solver the first measurement that meets the target, and is its confirmation."""
+        found = self.measurements if self.reason == "beyond_solver" else ()
+        return next((one for one in found if (one.assessment.least_steps or 0) >= self.seed.target_steps), None)
+
     def assessed(self, policy: str = "") -> Assessment | None:
         """The latest assessment of the policy of that name, or that of the run's own solver."""
         if not policy:

@@ -5,10 +5,11 @@ from pipeline.types.twin import twin_draft, twin_key
 
 
 def as_record(record: Record) -> Record | None:
-    """The twin of an accepted pair, with a key of its own and the seed of its pair; None where it has none."""
+    """The twin of an accepted pair, whatever gates say of that, with a key of its own and the seed of its pair; None
+    where it has none."""
     last, twin = record.last, record.twin
     used = twin.used if twin else None
-    if record.status is not Status.ACCEPTED or last is None or last.draft is None or twin is None or used is None:
+    if not record.confirmed or last is None or last.draft is None or twin is None or used is None:
         return None
     return Record(
         key=twin_key(record.key),

@@ -74,6 +74,12 @@ def test_marks_come_back_as_a_share_of_what_was_marked(parted):
     assert found == Review(items=7, precision=Share(part=3, whole=6), unsure=1, natural=Share(part=1, whole=2))
 
 
+def test_rows_that_somebody_emptied_are_no_rows():
+    head, rows = filled("yes/yes", "no").split("\r\n", 1)
+    sheet = f"{head}\r\n{',' * head.count(',')}\r\n{rows}{' ,' * head.count(',')}\r\n"
+    assert [mark.right for mark in read(sheet)] == [True, False]
+
+
 def test_a_fault_that_one_of_several_people_saw_counts(tmp_path):
     marks = [*read(filled("yes/yes", "yes/yes", "yes/yes")), *read(filled("yes/yes", "no", ""), "Ben")]
     found = review.reviewed(marks, set(KEYS))

@@ -13,13 +13,15 @@ import pytest
 
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
+from pipeline.analysis.figures import figures
 from pipeline.config import RunConfig, build
 from pipeline.exports.data_set import read
+from pipeline.gates import Drop
 from pipeline.run import publish, resume
 from pipeline.store.files import write_json
 from pipeline.store.journal import Journal, RunIdentity
 from pipeline.types import Record, Status
-from tests.records import RUN, accepted, batch, hostile, no_draft, rejected, seed, world
+from tests.records import RUN, accepted, batch, below_target, hostile, no_draft, rejected, seed, world
 from tests.teacher_rollouts import blindly_read, taught
 
 
@@ -121,6 +123,19 @@ def test_what_is_included_stands_where_the_plan_has_it(tmp_path: Path) -> None:
     assert also["plan_order"].is_sorted()
 
 
+def test_what_a_gate_keeps_out_of_what_is_included_stands_in_the_table_as_it_ended(tmp_path: Path) -> None:
+    again = seed(world(1), 1).model_copy(update={"key": RUN.key(world(1).bridge.id, 2), "draw": 2})
+    low = below_target(1).model_copy(update={"key": again.key, "seed": again})
+    folder, config = begun(tmp_path, [accepted(1), low])
+    before = figures(pl.scan_parquet(exported(folder, config)))
+    path = exported(folder, config, include=("below_target",))
+    assert figures(pl.scan_parquet(path)) == before
+    out = pl.read_parquet(path).to_dicts()[1]
+    assert (out["reason"], out["gate"], out["stage"]) == ("below_target", "duplicate", "candidate")
+    assert out["labels"] == ["candidate"]
+    assert read(folder / "dataset").rows()["qa"] == {"train": 1}
+
+
 def test_rows_come_in_groups_and_are_those_of_the_table_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,5 +184,8 @@ def test_texts_are_kept_whatever_they_hold_and_keys_and_addresses_are_masked() -
     past = record.rounds[-1].model_copy(update={"draft": secret})
     record = record.model_copy(update={"rounds": (past,), "status": Status.REJECTED, "reason": "ambiguous"})
     assert seeds.row(record)["question"] == "Who has the mail [an e-mail address]?"
-    dropped = seeds.row(record.model_copy(update={"reason": "gate:personal"}))
-    assert "question" not in dropped
+    for dropped in (
+        seeds.row(record.model_copy(update={"reason": "gate:personal"})),
+        seeds.row(record, drop=Drop("personal", "it holds an e-mail address")),
+    ):
+        assert "question" not in dropped

@@ -10,12 +10,12 @@ import pytest
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.exports.data_set import Selection, export
-from pipeline.exports.twins import twin_record
+from pipeline.exports.twins import gate_of_twin
 from pipeline.exports.views import base, records, rl_search_r1
 from pipeline.gates import Gates
 from pipeline.reward import reward
 from pipeline.types import NOT_FOUND, Record, Status, twin_key
-from pipeline.types.twin_record import twin_of
+from pipeline.types.twin_record import as_record, twin_of
 from tests.loop.test_unanswerable import SETS
 from tests.records import accepted
 from tests.tables import figures
@@ -24,8 +24,8 @@ from tests.twins import twinned
 CONFIG = build(sets=list(SETS))
 
 
-def derived(record: Record, config: RunConfig = CONFIG) -> Record:
-    made = twin_record(record, config)
+def derived(record: Record) -> Record:
+    made = as_record(record)
     assert made is not None
     return made
 
@@ -129,19 +129,19 @@ def test_the_gates_count_it_for_nothing_and_its_pair_passes() -> None:
     gates = Gates(CONFIG.gates)
     pairs = [twinned(n) for n in range(10)]
     assert [gates.admit(gates.check(pair)) for pair in pairs] == [None] * 10
-    assert all(derived(pair) for pair in pairs), "'not found' is no overused answer"
+    assert not any(gate_of_twin(derived(pair), CONFIG) for pair in pairs), "'not found' is no overused answer"
 
 
 def test_a_twin_falls_by_what_is_its_own_and_its_pair_stays(tmp_path: Path) -> None:
     rate = CONFIG.model_copy(update={"gates": CONFIG.gates.model_copy(update={"solve_rate": (0.0, 0.7)})})
-    assert twin_record(twinned(1), rate) is None
+    assert gate_of_twin(derived(twinned(1)), rate) == "solve_rate"
     (tmp_path / "known.txt").write_text(derived(twinned(1)).draft.question)  # type: ignore[union-attr]
     against = CONFIG.model_copy(
         update={"gates": CONFIG.gates.model_copy(update={"against": (tmp_path / "known.txt",)})}
     )
-    assert twin_record(twinned(1), against) is None
-    assert twin_record(twinned(1).model_copy(update={"status": Status.REJECTED}), CONFIG) is None
-    assert twin_record(accepted(1), CONFIG) is None
+    assert gate_of_twin(derived(twinned(1)), against) == "contaminated"
+    assert as_record(twinned(1).model_copy(update={"status": Status.REJECTED})) is None
+    assert as_record(accepted(1)) is None
     assert (twin_of(accepted(1)), twin_of(derived(twinned(1)))) == ("", accepted(1).key)
 
 
@@ -163,6 +163,27 @@ def test_card_and_record_tell_of_them(tmp_path: Path) -> None:
     plain = (tmp_path / "other" / "README.md").read_text()
     assert "Questions without an answer" not in plain
     assert "twin/change" not in plain
+
+
+def test_the_card_counts_the_twins_that_a_gate_keeps_out(tmp_path: Path) -> None:
+    config = CONFIG.model_copy(update={"gates": CONFIG.gates.model_copy(update={"solve_rate": (0.5, 1.0)})})
+    hard = [twinned(n, answers=(NOT_FOUND, "1399", "1399", "1399")) for n in (1, 2)]
+    export([*hard, twinned(3)], tmp_path / "ds", Selection(config=config))
+    rows = [row for path in (tmp_path / "ds/qa").glob("*") for row in pq.read_table(path).to_pylist()]
+    assert [row["answerable"] for row in rows].count(False) == 1
+    card = (tmp_path / "ds" / "README.md").read_text()
+    assert "Of 3 pairs drawn for one, 3 got a twin" in card
+    assert "Gates kept out twins whose pairs stay: `solve_rate` 2.\n" in card
+
+
+def test_a_twin_with_an_address_is_kept_out_and_not_masked(tmp_path: Path) -> None:
+    pair = twinned(1)
+    assert pair.twin
+    assert pair.twin.used
+    asked = f"Who wrote to ada.brannick@fells.example.org? {pair.twin.used.question}"
+    tried = (*pair.twin.tries[:-1], pair.twin.used.model_copy(update={"question": asked}))
+    pair = pair.model_copy(update={"twin": pair.twin.model_copy(update={"tries": tried})})
+    assert [row["answerable"] for row in exported(tmp_path / "ds", [pair])["qa"]] == [True]
 
 
 @pytest.mark.parametrize(

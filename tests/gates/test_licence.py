@@ -17,6 +17,7 @@ from tests.records import accepted
         ("CC-BY-ND-4.0", "forbids adaptations"),
         ("CC-BY-NC-ND-4.0 AND CC0-1.0", "forbids adaptations"),
         ("CC-BY-SA-4.0 AND GFDL-1.3-only", "contradict"),
+        ("CC-BY-SA AND GFDL", "contradict"),
         ("CC-BY-SA-4.0 AND CC-BY-NC-4.0", "contradict"),
         ("CC-BY-SA-4.0 AND CC-BY-NC-SA-4.0", "contradict"),
         ("all rights reserved", "cannot be read"),
@@ -39,12 +40,18 @@ def test_what_can(licence: str) -> None:
     assert conflict(licence) == ""
 
 
-def test_share_alike_is_known_whatever_it_is_called() -> None:
-    assert share_alike("CC-BY-SA-4.0")
-    assert share_alike("CC-BY-4.0 AND ODbL-1.0")
-    assert share_alike("CC-BY-SA-4.0 OR GFDL-1.3-only")
-    assert not share_alike("CC-BY-4.0 OR CC-BY-SA-4.0")
-    assert not share_alike("CC0-1.0")
+@pytest.mark.parametrize(
+    "licence",
+    ["CC-BY-SA-4.0", "cc-by-sa", "GFDL", "LGPL-3.0-only", "AGPL-3.0-or-later", "CC-BY-NC-SA",
+     "CC-BY-4.0 AND ODbL-1.0", "CC-BY-SA-4.0 OR GFDL-1.3-only"],
+)  # fmt: skip
+def test_share_alike_is_known_whatever_it_is_called(licence: str) -> None:
+    assert share_alike(licence)
+
+
+@pytest.mark.parametrize("licence", ["CC-BY-4.0 OR CC-BY-SA-4.0", "CC0-1.0", "CC-BY-SAMPLING-1.0"])
+def test_what_one_may_have_without_is_not(licence: str) -> None:
+    assert not share_alike(licence)
 
 
 def test_such_a_corpus_is_refused_before_anything_is_dug(tmp_path) -> None:

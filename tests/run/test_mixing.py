@@ -98,10 +98,11 @@ def test_a_quota_is_met_and_the_card_says_what_was_left_out(runs: list[Path], tm
     api.mix(runs, tmp_path / "mix", views="qa", quotas=["band:hard=0.25"])
     bands = [row["band"] for row in rows(tmp_path / "mix")]
     assert bands.count("hard") * 4 == len(bands) > 0
-    (quota,) = mixed(tmp_path / "mix").quotas
+    quota, rest = mixed(tmp_path / "mix").quotas
     assert (quota.wanted, quota.taken) == (len(bands) // 4, len(bands) // 4)
     card = (tmp_path / "mix/README.md").read_text()
     assert f"| `band:hard` | 25% | {quota.wanted} | {quota.taken} | {quota.there} |" in card
+    assert f"| `the rest of band` | 75% | {rest.wanted} | {rest.taken} | {rest.there} |" in card
     assert "`gate:quota`" in card
 
 
@@ -130,6 +131,29 @@ def test_a_version_goes_up_with_its_content_and_says_what_changed(runs: list[Pat
     gone = pl.read_parquet(folder / "changes.parquet").filter(pl.col("change") == "removed")
     assert set(gone["id"]) == ids - {row["id"] for row in rows(folder)}
     assert f"{gone.height} removed" in page
+
+
+def test_a_version_counts_pairs_whichever_views_it_has(runs: list[Path], tmp_path: Path) -> None:
+    folder = tmp_path / "mix"
+    api.mix(runs, folder)
+    api.mix(runs, folder, views=["sft", "rl_trl"])
+    changes = mixed(folder).changes
+    assert (changes.before, changes.added, changes.removed, changes.changed) == ("1", 0, 0, 0)
+
+
+def test_all_prompts_speak_of_questions_without_an_answer_where_those_of_one_run_do(tmp_path: Path) -> None:
+    runs = [begun(tmp_path / "out", range(4), questions={"unanswerable": 0.5}), begun(tmp_path / "out", range(4, 8))]
+    api.mix(runs, tmp_path / "mix")
+    for view in ("rl_search_r1", "rl_verl_tool", "rl_openrlhf"):
+        found = rows(tmp_path / "mix", view)
+        assert len({row["id"] for row in found}) == 8
+        assert all("the answer is: not found" in row["prompt"][-1]["content"] for row in found)
+
+
+def test_the_card_of_a_mix_states_no_target_that_is_one_run_s(tmp_path: Path) -> None:
+    runs = [begun(tmp_path / "out", range(4), solve_rate=(0.5, 0.75)), begun(tmp_path / "out", range(4, 8))]
+    api.mix(runs, tmp_path / "mix")
+    assert "The target:" not in (tmp_path / "mix/README.md").read_text()
 
 
 def test_another_selection_of_gates_is_a_change_of_pairs_and_not_of_rows(runs: list[Path], tmp_path: Path) -> None:

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import BudgetExceeded, ProviderError, UsageError
 from pipeline.exports.trajectories.cleaning import correct
-from pipeline.exports.views.base import is_exported
+from pipeline.exports.views.base import is_exported, provenance
 from pipeline.exports.views.qa import assessments
+from pipeline.gates import Drop, dropped
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent
@@ -80,6 +82,14 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
     assert broken == BROKEN
 
 
+def test_a_question_is_what_the_solver_that_opened_it_allows_and_shows(tmp_path: Path) -> None:
+    tried(tmp_path, able(), model=STRONG.model_copy(update={"trainable": False, "reasoning": "keep"}))
+    opened, accepted = map(Remeasurements(tmp_path).joined, (BEYOND, ACCEPTED))
+    assert [provenance(record, [])["trainable"] for record in (BEYOND, opened, accepted)] == [True, False, True]
+    kept = [environment(config()).of(record).keeps_thoughts("solver") for record in (BEYOND, opened, accepted)]
+    assert kept == [False, True, False]
+
+
 @pytest.mark.parametrize("steps", [2, 0])
 def test_one_that_finds_a_shortcut_or_nothing_opens_nothing(tmp_path: Path, steps: int) -> None:
     assert tried(tmp_path, able(steps=steps), BEYOND).opened == 0
@@ -117,7 +127,7 @@ def exported(folder: Path, gates: GateConfig, *records: Record) -> list[str]:
     chosen = config().model_copy(update={"gates": gates})
     include = ("beyond_solver",)
     found = judged(journal, chosen, include, Remeasurements(folder).joined)
-    return ["" if is_exported(record, include) else record.reason for record, _ in found]
+    return [drop.reason if drop else "" if is_exported(record, include) else record.reason for record, drop in found]
 
 
 @pytest.mark.parametrize(("window", "reason"), [((0.5, 1.0), ""), ((0.0, 0.5), "gate:solve_rate")])
@@ -207,6 +217,14 @@ def test_a_twin_is_measured_beside_its_pair(tmp_path: Path) -> None:
     assert (twin.assessed("mine").date, twin.measurements[0].closed_book) == (found.assessed("mine").date, None)
     assert joined(tmp_path)(found) == found
     assert tried(tmp_path, ScriptedLLM([]), record).questions == 1
+
+
+def test_the_twin_of_a_pair_that_a_gate_dropped_is_measured_with_it(tmp_path: Path) -> None:
+    record = dropped(twins.run(twins.Playing()), Drop("solve_rate", "too easy for the checkpoint before"))
+    assert tried(tmp_path, ScriptedLLM(twins.Playing(answers="1641")), record).questions == 1
+    found = joined(tmp_path)(record)
+    assert found.twin
+    assert [len(one.measurements) for one in (found, found.twin)] == [1, 1]
 
 
 def test_what_the_run_measured_with_these_settings_is_not_measured_again(tmp_path: Path) -> None:

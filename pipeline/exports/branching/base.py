@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol, cast
 
 from pipeline import registry
 from pipeline.agents.grading import observations, shows
+from pipeline.exports.trajectories import chat
 from pipeline.text import normalise, words
 from pipeline.types import Draft, Fork, GradedRollout, Message, Record, Rollout, ToolCall, Trajectory
 
@@ -58,7 +59,7 @@ def forks(record: Record, method: str, source: int) -> list[Fork]:
 
 def signature(message: Message) -> tuple[tuple[str, str], ...]:
     """What a turn does, apart from how it is put: two turns with one signature are one action."""
-    return tuple((call.name, _gist(call)) for call in message.tool_calls)
+    return tuple((call.name, _gist(call)) for call in chat.spelt([message])[0].tool_calls)
 
 
 def idle(trajectory: Trajectory, turn: ToolTurn) -> bool:

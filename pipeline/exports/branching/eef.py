@@ -50,9 +50,13 @@ def states(record: Record) -> Iterator[State]:
 
 
 def spliced(record: Record) -> Iterator[Spliced]:
-    """At most one for every failed rollout: none where it has no solvable state, or no branch is fit to learn from."""
+    """At most one for every failed rollout: none where it has no solvable state, where no branch is fit to learn from,
+    and where its first state was not asked about, so that nobody knows what its first turns lost."""
     for sample, graded in by_sample(record).items():
         asked = forks(record, "eef", sample)
+        first = turns(graded.rollout.trajectory)[:1]
+        if [fork.prefix for fork in asked[:1]] != [turn.prefix for turn in first]:
+            continue
         for fork in reversed(asked):
             if branch := next((b for b in fork.branches if b.verdict.correct and _fit(b, fork.prefix)), None):
                 if fork.prefix > asked[0].prefix:

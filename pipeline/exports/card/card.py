@@ -66,6 +66,8 @@ class Contents(Data):
     examples: tuple[Draft, ...] = ()
     selected: dict[str, dict[str, int]] = Field(default_factory=dict)
     """By agent, what became of its rollouts on their way into `sft`."""
+    twin_drops: dict[str, int] = Field(default_factory=dict)
+    """Twins of the pairs above that a gate kept out, by gate."""
     mix: Mix | None = None
     """What was mixed, where it is of several runs."""
 
@@ -84,7 +86,8 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         money_heads=money.HEADS,
         contents=contents,
         config=config,
-        target=band.explained(config),
+        # Of a mix `config` is that of one run.
+        target="" if contents.mix else band.explained(config),
         gates=gates.described(config.gates),
         benchmarks=benchmarks.coverage(config.gates),
         lineages=list({lineage.attribution: lineage for lineage in figures.lineages}.values()) or [None],
@@ -179,8 +182,8 @@ def _feature(kind: pa.DataType) -> dict[str, Any]:
 
 
 def _size(rows: int) -> str:
-    sizes = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-    return next((name for limit, name in sizes if rows < limit), "n>1M")
+    sizes = "n<1K 1K<n<10K 10K<n<100K 100K<n<1M 1M<n<10M 10M<n<100M 100M<n<1B 1B<n<10B".split()
+    return sizes[min(max(0, len(str(rows)) - 3), len(sizes) - 1)]
 
 
 def _ascii(text: str) -> str:

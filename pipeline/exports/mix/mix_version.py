@@ -1,13 +1,12 @@
 """A data set that is mixed of several runs, its versions, and what one has that the version before had not."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import orjson
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import Field, ValidationError
 
 from pipeline.analysis import seed_table
@@ -33,7 +32,7 @@ class Changes(Data):
     added: int = 0
     removed: int = 0
     changed: int = 0
-    """Pairs in both of which some column is another."""
+    """Pairs in both of which some column of `seeds.parquet` is another."""
 
 
 class Mix(Data):
@@ -94,13 +93,9 @@ def write(building: Path, before: Path, mix: Mix, shards: Iterable[ShardFile]) -
 
 
 def _pairs(folder: Path) -> dict[str, str]:
-    """A digest of every pair by its id: of its row of `qa`, or of the table of seeds where that view is left out."""
-    shards: Sequence[Path] = sorted((folder / "qa").glob("*.parquet"))
-    if not shards:
-        rows = scan_parquet(folder / seed_table.NAME).filter(pl.col("status") == "accepted").collect()
-        return {row["key"]: _digest(row) for row in rows.drop("plan_order", "journal_file").iter_rows(named=True)}
-    groups = (group for shard in shards for group in pq.ParquetFile(shard).iter_batches(500))
-    return {row["id"]: _digest(row) for group in groups for row in group.to_pylist()}
+    """A digest of every pair by its id: of its row of the table of seeds, whichever views are written."""
+    rows = scan_parquet(folder / seed_table.NAME).filter(pl.col("status") == "accepted").collect()
+    return {row["key"]: _digest(row) for row in rows.drop("plan_order", "journal_file").iter_rows(named=True)}
 
 
 def _digest(row: dict[str, object]) -> str:

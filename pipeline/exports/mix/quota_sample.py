@@ -16,6 +16,8 @@ from pipeline.types import Data
 
 _REST = ""
 """Stands for all values of a trait that no quota names."""
+_NOTHING = 1e-9
+"""What rounding may leave of shares that add up to 1."""
 Cell = tuple[str, ...]
 """The value of each trait, or _REST."""
 Counts = Mapping[Cell, int]
@@ -28,15 +30,20 @@ class Quota(NamedTuple):
 
 
 class QuotaResult(Data):
-    """What became of one quota."""
+    """What became of one quota, or of the rest that the quotas of a trait leave."""
 
     trait: str
     value: str
+    """Empty for the rest: all values that no quota of the trait names."""
     share: float
     wanted: int
     taken: int
     there: int
     """Pairs that have the value, taken or not."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.trait}:{self.value}" if self.value else f"the rest of {self.trait}"
 
     @property
     def short(self) -> int:
@@ -63,7 +70,7 @@ def parsed(texts: list[str]) -> tuple[Quota, ...]:
         known(quota.trait, {quota.value}, "--quota")
         found[quota.trait, quota.value] = quota
     for trait, _ in found:
-        if sum(quota.share for quota in found.values() if quota.trait == trait) > 1 + 1e-9:
+        if sum(quota.share for quota in found.values() if quota.trait == trait) > 1 + _NOTHING:
             raise UsageError(f"--quota: the shares of {trait} add up to more than 1")
     return tuple(sorted(found.values()))
 
@@ -87,7 +94,8 @@ def sampled(values: Mapping[str, Mapping[str, str]], quotas: tuple[Quota, ...], 
     available = {cell: len(keys) for cell, keys in sorted(cells.items())}
     size = _exact(available, targets) if most is None else min(most, len(values))
     counts, results = _greedy(available, targets, size), []
-    for quota in quotas:
+    rests = (Quota(trait, _REST, target[_REST]) for trait, target in zip(shares, targets, strict=True))
+    for quota in (*quotas, *(rest for rest in rests if rest.share > _NOTHING)):
         place = list(shares).index(quota.trait)
         wanted = _whole(targets[place], size)[quota.value]
         taken, there = (_holding(stock, place, quota.value) for stock in (counts, available))

@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from pipeline.analysis.estimates import compact, percent, short
 from pipeline.exports.card.glossary import gloss
 from pipeline.exports.report import charts
+from pipeline.text import SINGLE
 from pipeline.text.redact import clean
 
 FOLDER = Path(__file__).parent
@@ -41,12 +42,13 @@ def templates(*folders: Path, longest: int | None = None) -> Jinja:
 
 
 def marked(text: str, phrases: Sequence[str], mark: Markup = MARK) -> Markup:
-    """The text with every whole occurrence of a phrase in <mark>, or in another mark."""
+    """The text with every whole occurrence of a phrase in <mark>, or in another mark. In scripts without blanks, and in
+    Korean, which writes particles on to a name, nothing shows where a word ends."""
     spellings = sorted({clean(phrase) for phrase in phrases if phrase.strip()}, key=len, reverse=True)
     text = clean(text)
     if not spellings:
         return escape(text)
-    pattern = rf"(?<!\w)({'|'.join(map(re.escape, spellings))})(?!\w)"
+    pattern = rf"(?<![^\W{SINGLE}])({'|'.join(map(re.escape, spellings))})(?![^\W{SINGLE}])"
     pieces = re.split(pattern, text, flags=re.IGNORECASE)
     return Markup().join(mark.format(piece) if place % 2 else escape(piece) for place, piece in enumerate(pieces))
 

@@ -50,12 +50,29 @@ def tokens(texts: Iterable[str]) -> int:
     return -(-len("".join(texts).encode()) // 3)
 
 
+def spelt(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages with the arguments of calls in one spelling: equal where they are dumped alike."""
+    return tuple(
+        message.model_copy(update={"tool_calls": tuple(map(_spelt, message.tool_calls))})
+        if message.tool_calls
+        else message
+        for message in messages
+    )
+
+
 def arguments(call: ToolCall) -> dict[str, Any]:
     """The arguments as an object. Raises ValueError where they are none."""
     found = orjson.loads(call.arguments)
     if isinstance(found, dict):
         return found
     raise ValueError(f"the arguments of {call.name} are no JSON object")
+
+
+def _spelt(call: ToolCall) -> ToolCall:
+    try:
+        return ToolCall(id=call.id, name=call.name, arguments=orjson.dumps(arguments(call)).decode())
+    except (ValueError, orjson.JSONEncodeError):
+        return call
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -15,12 +15,13 @@ from pipeline.types import NOT_FOUND, Draft, Hop
 
 def step(hop: Hop, earlier: tuple[Hop, ...]) -> tuple[str, list[int]]:
     """The sub-question with references for answers, the longest first, and the numbers (from 1) that it depends on."""
-    text, numbers = hop.sub_question, set()
-    for number, known in sorted(enumerate(earlier, 1), key=lambda item: -len(item[1].answer)):
-        text, found = re.subn(rf"(?<!\w){re.escape(known.answer)}(?!\w)", f"#{number}", text)
-        if found or normalise(known.answer) == normalise(hop.title):
-            numbers.add(number)
-    return text, sorted(numbers)
+    references = {known.answer: number for number, known in reversed([*enumerate(earlier, 1)])}
+    # In one go, since a reference may be what another answer looks like.
+    answers = "|".join(map(re.escape, sorted(references, key=len, reverse=True))) or "(?!)"
+    answer = re.compile(rf"(?<!\w)(?:{answers})(?!\w)")
+    numbers = {n for n, known in enumerate(earlier, 1) if normalise(known.answer) == normalise(hop.title)}
+    numbers |= {references[found] for found in answer.findall(hop.sub_question)}
+    return answer.sub(lambda found: f"#{references[found[0]]}", hop.sub_question), sorted(numbers)
 
 
 def checklist(draft: Draft, found_at: tuple[int | None, ...]) -> list[dict[str, Any]]:

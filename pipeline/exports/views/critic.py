@@ -4,7 +4,8 @@ Rules: DeepVerifier (arXiv 2601.15808): a trajectory as steps with their sources
 right, with a kind of failure, which is computed.
 CM2 (arXiv 2602.12268): a checklist of yes-or-no items anchored in a reference rollout, with dependences and weights.
 Its items are those of the evidence chain, one for each hop and one for the answer; `passed` says which of them this
-rollout meets, by passage and by name, without a model. Rollouts that are the same word for word are one row.
+rollout meets, by passage and by name, without a model. `right`, and what it is in `passed`, is null of an answer
+without its evidence, which no judge was asked about. Rollouts that are the same word for word are one row.
 """
 
 import orjson
@@ -33,7 +34,9 @@ def rows(record: Record, environment: Environment) -> Rows:
     reference = next((verdict.found_at for _, verdict in correct(record)), (None,) * len(draft.hops))
     items = orjson.dumps(checklist(draft, reference)).decode()
     seen = set()
-    for rollout, verdict in record.graded:
+    for graded in record.graded:
+        rollout, verdict = graded
+        right = verdict.right or (False if graded.wrong else None)
         went, texts = process(draft, rollout, verdict), chat.dumped(rollout.trajectory.messages)
         if texts and tuple(texts) not in seen:
             seen.add(tuple(texts))
@@ -43,11 +46,11 @@ def rows(record: Record, environment: Environment) -> Rows:
                 "trajectory_summary": summary(rollout, went.found_at),
                 "answer_pred": rollout.answer,
                 "gold_correct": verdict.correct,
-                "right": verdict.right,
+                "right": right,
                 "supported": verdict.supported,
                 "failure": went.failure,
                 "checklist": items,
-                "passed": [*(step is not None for step in went.found_at), verdict.right],
+                "passed": [*(step is not None for step in went.found_at), right],
                 "sample": rollout.sample,
                 **provenance(record, texts),
             }

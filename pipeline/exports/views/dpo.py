@@ -3,7 +3,7 @@
 Rules: TRL 1.16 "Dataset formats" (`prompt`, `chosen`, `rejected` as messages, and `tools`). Each completion is
 exactly one assistant turn: in a longer one the loss would fall on observations too. A wrong rollout is paired with
 the right one that it follows longest, where their calls first differ; other words around the same call make no pair,
-nor does a right answer without its evidence.
+nor does an answer without its evidence that is right or that nobody judged.
 """
 
 from pipeline.agents.environment_file import Environment
@@ -19,15 +19,15 @@ OPTIONS = ViewOptions()
 
 def rows(record: Record, environment: Environment) -> Rows:
     def alike(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:
-        return shared(*(shown(messages, 0, environment, "solver") for messages in (one, other)))
+        return shared(*(shown(chat.spelt(messages), 0, environment, "solver") for messages in (one, other)))
 
     right = [rollout.trajectory.messages for rollout, _ in demonstrations(record)]
-    wrong = [rollout.trajectory.messages for rollout, verdict in record.graded if not verdict.right]
+    wrong = [graded.rollout.trajectory.messages for graded in record.graded if graded.wrong]
     seen = set()
     for bad in wrong if right else ():
         good = max(right, key=lambda messages: alike(messages, bad))
         place = alike(good, bad)
-        if not differ(good[place:], bad[place:]):
+        if not differ(*(chat.spelt(messages[place : place + 1]) for messages in (good, bad))):
             continue
         texts = chat.dumped(shown((*good[: place + 1], bad[place]), 2, environment, "solver"))
         if texts and (place, texts[-1]) not in seen:

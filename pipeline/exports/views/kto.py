@@ -1,8 +1,8 @@
 """`kto`: every rollout's answer, graded; for TRL's KTOTrainer.
 
 Rules: TRL 1.16 "Dataset formats" (`prompt`, `completion` as messages, `label`, and `tools`). The completion is the
-one turn that calls `answer`, the prompt all before it. `label` is whether the rollout was correct; a right answer
-without its evidence is neither and makes no row.
+one turn that calls `answer`, the prompt all before it. `label` is whether the rollout was correct. A right answer
+without its evidence is neither and makes no row; nor does one without its evidence that nobody judged.
 """
 
 from pipeline.agents.environment_file import Environment
@@ -17,9 +17,10 @@ OPTIONS = ViewOptions()
 
 def rows(record: Record, environment: Environment) -> Rows:
     seen = set()
-    for rollout, verdict in record.graded:
+    for graded in record.graded:
+        rollout, verdict = graded
         answers = [call.name for call in rollout.trajectory.messages[-1].tool_calls] == ["answer"]
         texts = chat.dumped(shown(rollout.trajectory.messages, 1, environment, "solver"))
-        if answers and texts and verdict.right == verdict.correct and tuple(texts) not in seen:
+        if answers and texts and (verdict.correct or graded.wrong) and tuple(texts) not in seen:
             seen.add(tuple(texts))
             yield {**completion(record, texts, environment.offered), "label": verdict.correct}

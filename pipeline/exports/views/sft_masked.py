@@ -14,6 +14,7 @@ from typing import Any
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.branching.base import turns
 from pipeline.exports.branching.eef import spliced
+from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.selection import TrainingExample, examples, said
 from pipeline.exports.views.base import COMPLETION, PROVENANCE, Rows, ViewOptions, completion, shown, with_system_prompt
 from pipeline.store.arrow import columns
@@ -38,7 +39,7 @@ def rows(record: Record, environment: Environment) -> Rows:
     learnt = set()
     for found in spliced(record):
         for labelled in found.turns:
-            state = found.trajectory.messages[: labelled.turn.prefix + 1]
+            state = chat.spelt(found.trajectory.messages[: labelled.turn.prefix + 1])
             # Failed rollouts that begin alike share their first turns: each is to be learnt once.
             if labelled.trained and state not in learnt:
                 learnt.add(state)

@@ -1,7 +1,8 @@
 """Which states are suspicious, and which pairs count as verified."""
 
 from pipeline.exports.branching import cso
-from pipeline.exports.branching.base import State
+from pipeline.exports.branching.base import State, signature
+from pipeline.types import Message, ToolCall
 from tests.forks import branched, fork
 from tests.records import accepted, confirmed, draft, rollout, round_, world
 
@@ -81,3 +82,10 @@ def test_a_turn_that_was_not_carried_out_is_not_chosen():
         )
     record = record.model_copy(update={"forks": (cso_fork.model_copy(update={"branches": tuple(branches)}),)})
     assert list(cso.pairs(record)) == []
+
+
+def test_one_call_is_one_action_however_its_letters_are_written():
+    written = ('{"query":"Ostrava caf\u00e9"}', '{"query": "Ostrava caf\\u00e9"}', "Ostrava")
+    calls = [ToolCall(id="call-0", name="search", arguments=text) for text in written]
+    found = [signature(Message(role="assistant", tool_calls=(call,))) for call in calls]
+    assert found[0] == found[1] != found[2]

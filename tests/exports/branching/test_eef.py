@@ -51,3 +51,11 @@ def test_the_spliced_rollout_is_the_failed_one_and_then_the_branch():
 def test_no_solvable_state_or_only_the_first_gives_nothing():
     assert labels(curve(0, 0, 0, 0)) == []
     assert labels(curve(2, 0, 0, 0)) == []
+
+
+def test_where_a_state_was_not_asked_about_the_next_says_how_it_went_and_without_the_first_nothing_does():
+    whole = curve(1, 1, 2, 0)
+    own = ("own", 2, 2)
+    for gone, wanted in ((1, [[("beneficial", 2, 2), ("beneficial", 2, 2), own, own]]), (0, [])):
+        left = tuple(fork for place, fork in enumerate(whole.forks) if place != gone)
+        assert labels(whole.model_copy(update={"forks": left})) == wanted

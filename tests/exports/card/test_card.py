@@ -107,6 +107,40 @@ def test_it_says_how_many_drafts_had_a_shortcut():
     assert "looked for shortcuts" not in made(accepted(), config=config)
 
 
+@pytest.mark.parametrize(
+    ("strategies", "told"),
+    [
+        (("walk", "sage"), "Splits are by document: no document gives questions to both."),
+        (("harden",), "Splits are by question: one document may give evidence to both."),
+        (("sage", "harden"), "and those of the questions that somebody brought by question: one document may give"),
+    ],
+)
+def test_it_says_what_the_split_parts(strategies, told):
+    records = [accepted(n) for n in range(len(strategies))]
+    made_so = [
+        record.model_copy(update={"lineage": record.lineage.model_copy(update={"run": name, "strategy": name})})
+        for record, name in zip(records, strategies, strict=True)
+    ]
+    assert told in " ".join(made(*made_so).split())
+
+
+@pytest.mark.parametrize(
+    ("views", "told"),
+    [
+        (("qa", "sft", "sft_masked"), "in `sft` and `sft_masked`. "),
+        (("sft", "sft_sharegpt", "sft_masked"), "in `sft`, `sft_sharegpt` and `sft_masked`. "),
+        (("sft_masked",), "in `sft_masked`. "),
+        (("qa",), ""),
+    ],
+)
+def test_what_became_of_rollouts_is_said_of_the_views_that_there_are(views, told):
+    counts = {"solver": dict.fromkeys(("made", "correct", "fit", "passed", "kept"), 3)}
+    contents = Contents(rows={view: {"train": 1} for view in views}, selected=counts)
+    text = " ".join(card(figures([accepted()]), contents, RunConfig()).split())
+    assert ("## From rollouts to rows" in text) is bool(told)
+    assert told in text
+
+
 def test_a_preset_without_confirmation_says_so():
     assert "This preset confirms nothing" in made(accepted(), config=build(values={"preset": "sage"}))
     assert "This preset confirms nothing" not in made(accepted())
@@ -176,6 +210,6 @@ def test_no_text_leaves_its_code_span(text):
 def test_sizes_are_the_hub_s():
     sizes = [
         metadata(figures([]), Contents(rows={"qa": {"train": n}}), RunConfig())["size_categories"][0]
-        for n in (10, 1000, 20_000, 10**7)
+        for n in (10, 999, 1000, 20_000, 999_999, 10**6, 10**7, 10**12)
     ]
-    assert sizes == ["n<1K", "1K<n<10K", "10K<n<100K", "n>1M"]
+    assert sizes == ["n<1K", "n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "1B<n<10B"]

@@ -28,8 +28,10 @@ def test_one_quota_is_exact_and_takes_all_that_it_can() -> None:
     found = sampled(values, (HARD,), None)
     assert len(found.keys) == 300
     assert shares(values, found.keys)[0] == 0.3
-    (met,) = found.quotas
-    assert (met.wanted, met.taken, met.there, met.short) == (90, 90, 90, 0)
+    assert [(met.name, met.wanted, met.taken, met.there, met.short) for met in found.quotas] == [
+        ("band:hard", 90, 90, 90, 0),
+        ("the rest of band", 210, 210, 910, 0),
+    ]
 
 
 def test_two_quotas_are_met_together_though_their_pairs_are_of_different_kinds() -> None:
@@ -44,17 +46,24 @@ def test_two_quotas_are_met_together_though_their_pairs_are_of_different_kinds()
 def test_what_is_short_is_said_and_not_made_up_with_others() -> None:
     values = pool(hard_en=50, easy_en=950)
     found = sampled(values, (HARD,), 500)
-    (met,) = found.quotas
-    assert (met.wanted, met.taken, met.short) == (150, 50, 100)
+    assert [(met.wanted, met.taken, met.short) for met in found.quotas] == [(150, 50, 100), (350, 350, 0)]
     assert len(found.keys) == 50 + 350
-    (none,) = sampled(pool(easy_en=10), (HARD,), None).quotas
+    none, _ = sampled(pool(easy_en=10), (HARD,), None).quotas
     assert (none.wanted, none.taken, none.there) == (3, 0, 0)
+
+
+@pytest.mark.parametrize("most", [None, 10])
+def test_pairs_of_one_value_alone_leave_the_rest_short(most: int | None) -> None:
+    found = sampled(pool(hard_en=10), (HARD,), most)
+    assert [(met.wanted, met.taken, met.short) for met in found.quotas] == [(3, 3, 0), (7, 0, 7)]
+    halves = (Quota("band", "easy", 0.7), HARD)
+    assert [met.value for met in sampled(pool(hard_en=3, easy_en=7), halves, most).quotas] == ["easy", "hard"]
 
 
 def test_shares_that_exclude_each_other_are_never_exceeded() -> None:
     values = pool(hard_de=300, easy_en=700)
     found = sampled(values, (HARD, Quota("language", "de", 0.5)), 100)
-    assert [(met.wanted, met.taken) for met in found.quotas] == [(30, 30), (50, 30)]
+    assert [(met.wanted, met.taken) for met in found.quotas] == [(30, 30), (50, 30), (70, 50), (50, 50)]
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -142,6 +142,9 @@ def test_marked_marks_whole_occurrences_only():
     assert marked("Born 1201, not 12010. <b>", ["1201"]) == "Born <mark>1201</mark>, not 12010. &lt;b&gt;"
     assert marked("<i>", []) == "&lt;i&gt;"
     assert marked("a", [" "]) == "a"
+    # Where no blank parts words, a name stands anywhere.
+    assert marked("大会在北京举行。", ["北京"]) == "大会在<mark>北京</mark>举行。"
+    assert marked("서울에서 열렸다, 1201년", ["서울", "1201"]) == "<mark>서울</mark>에서 열렸다, <mark>1201</mark>년"
 
 
 def test_changed_shows_what_went_and_what_came():

@@ -1,5 +1,7 @@
 """What a chain says of the way through it."""
 
+import pytest
+
 from pipeline.exports.trajectories import checklist as plan
 from tests.records import draft, world
 
@@ -15,3 +17,18 @@ def test_a_sub_question_names_the_earlier_answers_that_it_depends_on():
 def test_an_item_without_a_reference_is_anchored_nowhere():
     (turn,) = plan.checklist(draft(W), (None, 2, None))
     assert [bool(item["evidence"]) for item in turn["checklist"]] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answers", "wanted"),
+    [
+        ("In Lyon, who won prize 1?", ("Lyon", "1"), ("In #1, who won prize #2?", [1, 2])),
+        ("Who left New York for York?", ("York", "New York"), ("Who left #2 for #1?", [1, 2])),
+        ("Who left Lyon?", ("Lyon", "Lyon"), ("Who left #1?", [1])),
+        ("Who left Lyon?", (), ("Who left Lyon?", [])),
+    ],
+)
+def test_references_stand_for_answers_and_never_for_parts_of_each_other(asked, answers, wanted):
+    hop = draft(W).hops[0]
+    earlier = tuple(hop.model_copy(update={"answer": answer}) for answer in answers)
+    assert plan.step(hop.model_copy(update={"sub_question": asked}), earlier) == wanted

@@ -4,7 +4,7 @@ import pytest
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import critic
-from tests.records import accepted, draft, world
+from tests.records import accepted, confirmed, draft, round_, world
 
 ENVIRONMENT = environment(RunConfig())
 W = world(1)
@@ -46,3 +46,12 @@ def test_the_checklist_is_cm2s_with_an_item_for_each_hop_and_the_answer():
     assert turn["checklist"][0]["evidence"] == [
         {"turn": 0, "step": 1, "from": "tool.content", "snippet": draft(W).hops[0].quote}
     ]
+
+
+def test_nobody_says_whether_an_answer_without_its_evidence_is_right_unless_it_was_judged():
+    found = confirmed(accepted(1).model_copy(update={"rounds": (round_(W, draft(W), 0, []),)}), W, ("wrong", "silent"))
+    unjudged = tuple(verdict.model_copy(update={"method": "none"}) for verdict in found.confirmation_verdicts)
+    for verdicts, said in ((found.confirmation_verdicts, False), (unjudged, None)):
+        wrong, silent = rows(found.model_copy(update={"confirmation_verdicts": verdicts}))
+        assert (wrong["right"], wrong["passed"][-1], wrong["gold_correct"]) == (said, said, False)
+        assert (silent["right"], silent["passed"][-1]) == (False, False)

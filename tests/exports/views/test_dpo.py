@@ -62,3 +62,23 @@ def test_other_words_around_the_same_call_make_no_pair():
     assert (
         list(dpo.rows(record.model_copy(update={"confirmation": (record.confirmation[0], other)}), ENVIRONMENT)) == []
     )
+
+
+def test_calls_that_a_row_holds_alike_are_one_whatever_their_spacing():
+    found = confirmed(accepted(1).model_copy(update={"rounds": (round_(W, draft(W), 0, []),)}), W, ["right", "wrong"])
+    right, wrong = found.confirmation
+    spaced = [
+        message.model_copy(
+            update={
+                "tool_calls": tuple(
+                    call.model_copy(update={"arguments": call.arguments.replace('":"', '": "'), "repaired": True})
+                    for call in message.tool_calls
+                )
+            }
+        )
+        for message in wrong.trajectory.messages
+    ]
+    other = wrong.model_copy(update={"trajectory": wrong.trajectory.model_copy(update={"messages": tuple(spaced)})})
+    assert list(dpo.rows(found.model_copy(update={"confirmation": (right, other)}), ENVIRONMENT)) == rows(
+        "right", "wrong"
+    )

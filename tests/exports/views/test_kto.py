@@ -1,8 +1,9 @@
 import orjson
+import pytest
 
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
-from pipeline.exports.views import kto
+from pipeline.exports.views import base, kto
 from tests.records import accepted, confirmed, draft, round_, world
 
 ENVIRONMENT = environment(RunConfig())
@@ -38,3 +39,16 @@ def test_a_right_answer_without_its_evidence_is_neither():
     found = record("right")
     blind = tuple(v.model_copy(update={"supported": False}) for v in found.confirmation_verdicts)
     assert list(kto.rows(found.model_copy(update={"confirmation_verdicts": blind}), ENVIRONMENT)) == []
+
+
+@pytest.mark.parametrize("view", ["kto", "dpo"])
+def test_an_answer_without_its_evidence_that_nobody_judged_makes_no_row(view):
+    found = record("right", "wrong")
+    asked, skipped = found.confirmation_verdicts
+    unjudged = (asked, skipped.model_copy(update={"method": "none"}))
+    made = [
+        list(base.load(view).rows(found.model_copy(update={"confirmation_verdicts": verdicts}), ENVIRONMENT))
+        for verdicts in ((asked, skipped), unjudged)
+    ]
+    assert len(made[0]) - len(made[1]) == 1
+    assert all(row.get("label", True) for row in made[1])

@@ -1,10 +1,12 @@
 from itertools import pairwise
 
 import orjson
+import pytest
 
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import sft_masked
+from pipeline.types import Fork
 from tests.forks import branched
 from tests.records import accepted, confirmed, draft, round_, world
 
@@ -48,10 +50,13 @@ def test_of_a_failed_rollout_only_what_leads_to_a_solvable_state_is_trained():
     assert {row["source"] for row in found} == {1}
 
 
-def test_failed_rollouts_that_begin_alike_share_their_rows():
+@pytest.mark.parametrize("spacing", ["", " "])
+def test_failed_rollouts_that_begin_alike_share_their_rows(spacing):
     record = branched()
     same = {rollout.sample for rollout in record.confirmation if rollout.trajectory == _failed(record).trajectory}
-    again = [f.model_copy(update={"source": min(same)}) for f in record.forks if f.method == "eef"]
+    forks = [Fork.model_validate_json(f.model_dump_json().replace('y\\":', f'y\\":{spacing}')) for f in record.forks]
+    again = [f.model_copy(update={"source": min(same)}) for f in forks if f.method == "eef"]
+    assert (again[0].branches == record.forks[1].branches) is (spacing == "")
     assert rows(record.model_copy(update={"forks": (*record.forks, *again)})) == rows(record)
 
 
