@@ -77,6 +77,8 @@ def read(text: str, known: Iterable[str], reviewer: str, at: str) -> list[Mark]:
     if not rows or not {"key", *ASKED} <= set(rows[0]):
         raise UsageError(f"the sheet needs the columns key, {', '.join(ASKED)}; write one with digsite review RUN")
     for number, row in enumerate(rows, 1):
+        if not any(cell.strip() for cell in row.values() if isinstance(cell, str)):
+            continue  # spreadsheets keep rows that somebody has emptied
         key = (row["key"] or "").strip()
         seen[key] += 1
         if key not in keys or seen[key] > 1:

@@ -66,7 +66,7 @@ class Source(ABC):
         """Every try at a seed: `ended`, `began`, `seconds`. None where nothing was noted."""
         return None
 
-    def marks(self) -> Sequence[Mark]:
+    def marks(self) -> tuple[Mark, ...]:
         """What people say of its pairs: of each person the latest."""
         return ()
 

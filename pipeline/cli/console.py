@@ -164,7 +164,8 @@ def json(value: Any) -> None:
 
 def _write(raw: bytes) -> None:
     try:
-        sys.stdout.write(escaped(raw.decode()))
+        # JSON is UTF-8 in any locale.
+        sys.stdout.buffer.write(escaped(raw.decode()).encode())
         sys.stdout.flush()
     except BrokenPipeError:
         end_unread()

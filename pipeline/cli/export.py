@@ -11,7 +11,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.run import read
-from pipeline.run.locate import run_folder
+from pipeline.run.locate import run_folder, spelled
 
 View = Annotated[list[str] | None, Option(metavar="A,B", help="Views, such as qa,sft; --list names them.  [all]")]
 
@@ -70,8 +70,22 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     )
     rows, tree = manifest.rows(), manifest.model_dump(mode="json")
     console.result(tree, console.rows_of_views(rows), console.text(folder / "dataset"), as_json=json)
+    if "beyond_solver" in options.parts(include) and (unsolved := _unsolved(folder)):
+        again = f"digsite remeasure {spelled(run, out)} --policy NAME --model MODEL"
+        console.message(f"no model has solved {unsolved} of the beyond_solver seeds, so they are left out: {again}")
+    if not rows and not view:
+        console.message(f"no pair passed the gates: digsite inspect {spelled(run, out)} counts what each has dropped")
     if not json and (empty := [name for name in options.parts(view) if name not in rows]):
         console.message(f"without a row, so not written: {', '.join(empty)}")
+
+
+def _unsolved(folder: Path) -> int:
+    import polars as pl
+
+    from pipeline.store.tables import scan_parquet
+
+    mine = pl.col("reason") == "beyond_solver", pl.col("difficulty").is_null()
+    return scan_parquet(folder / "dataset" / "seeds.parquet").filter(*mine).select("key").collect().height
 
 
 def _chosen(folder: Path, against: list[Path], sets: list[str]) -> tuple[GateConfig | None, SftConfig | None]:

@@ -53,7 +53,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
         return
     console.show(console.rows_of_views(manifest.rows()), "")
     if made.quotas:
-        met = [(f"{q.trait}:{q.value}", f"{q.share:.0%}", q.wanted, q.taken, q.there) for q in made.quotas]
+        met = [(q.name, f"{q.share:.0%}", q.wanted, q.taken, q.there) for q in made.quotas]
         console.show(console.table("quota", "share", "wanted", "taken", "there were", rows=met), "")
     changes = made.changes
     since = f"; since {changes.before}: +{changes.added} -{changes.removed}, {changes.changed} changed"
@@ -61,7 +61,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
     console.show(console.text(told))
     for q in made.quotas:
         if q.short:
-            console.message(f"digsite: {q.trait}:{q.value} is short of {q.short} pairs: {q.taken} of {q.wanted}")
+            console.message(f"digsite: {q.name} is short of {q.short} pairs: {q.taken} of {q.wanted}")
     if made.left_out:
         console.message(f"digsite: the runs have several environments; left out: {', '.join(made.left_out)}")
     console.demo_note(" + ".join(lineage.model for lineage in made.runs))

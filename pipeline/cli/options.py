@@ -141,7 +141,7 @@ class PairOptions(ModelOptions, ProvenanceOptions):
         Option(
             metavar="NAME[:WEIGHT,…]",
             help="walk: along links of the corpus; constraints: a thing behind clues; aggregate: computed over linked "
-            "documents; sage: by searching; ragshaper: from a tree.  [sage]",
+            "documents; mask: gaps in a passage that others fill; sage: by searching; ragshaper: from a tree.  [sage]",
         ),
     ] = None
     preset: Annotated[
@@ -189,7 +189,11 @@ def settings(given: dict[str, Any], *, file: Path | None = None, sets: list[str]
     for option, value in given.items():
         if value is not None:
             tree = toml.merged(tree, toml.nested(KEYS[option], _READ[option](value) if option in _READ else value))
-    return build(file=file, values=tree, sets=sets or [])
+    config = build(file=file, values=tree, sets=sets or [])
+    asked = [one.base_urls for one in config.models.all() if one.provider == "openai"]
+    if given.get("base_url") and config.models.default.base_urls not in asked:
+        raise UsageError("no model is asked at --base-url: add --model openai:NAME, with the model's name there")
+    return config
 
 
 def gates_and_sft(command: str, before: dict[str, Any], sets: list[str]) -> tuple[GateConfig, SftConfig]:

@@ -44,11 +44,15 @@ def check(value: Any, key: str = "") -> None:
         raise UsageError(f"{key}: must not contain NUL or invalid UTF-8")
 
 
+class Whole(dict[str, Any]):
+    """A table that `--set` gives as one value: it takes the place of what was there."""
+
+
 def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """`base` with the values of `over`, table by table."""
-    tree = dict(base)
+    tree = type(base)(base)
     for key, value in over.items():
-        both = isinstance(value, dict) and isinstance(tree.get(key), dict)
+        both = isinstance(value, dict) and not isinstance(value, Whole) and isinstance(tree.get(key), dict)
         tree[key] = merged(tree[key], value) if both else value
     return tree
 
@@ -66,7 +70,7 @@ def setting(text: str) -> dict[str, Any]:
         value = raw
     if name.count(".") > _DEEPEST:
         raise UsageError(f"--set {name[:60]}…: nested too deeply")
-    return nested(name.strip(), value)
+    return nested(name.strip(), Whole(value) if isinstance(value, dict) else value)
 
 
 def nested(name: str, value: Any) -> dict[str, Any]:

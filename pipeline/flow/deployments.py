@@ -31,7 +31,10 @@ def serve(file: str) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     home = Path(os.environ.get("PREFECT_HOME") or Runtime().out / ".prefect")
-    server = Server(home, port=int(os.environ.get("PREFECT_SERVER_API_PORT", "4200")))
+    port = os.environ.get("PREFECT_SERVER_API_PORT", "4200")
+    if not port.strip().isdecimal():
+        raise UsageError(f"PREFECT_SERVER_API_PORT must be a number, such as 4200, not '{port}'")
+    server = Server(home, port=int(port))
     try:
         with locked(home):
             server.start(PRIVATE)

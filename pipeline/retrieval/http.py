@@ -180,9 +180,7 @@ class HttpRetriever(Passages):
         if len(reply.result) != len(queries):
             raise RetrievalError(f"{self._url} answered {len(reply.result)} of {len(queries)} queries")
         if reply.k is not None and reply.k < k:
-            raise RetrievalError(
-                f"{self._url} is bound to k = {reply.k}: it serves a data set; serve its corpus instead"
-            )
+            raise UsageError(f"{self._url} is bound to k = {reply.k}: it serves a data set; serve its corpus instead")
         return [self._hits(found)[:k] for found in reply.result]
 
     def _hits(self, found: list[_Scored]) -> list[Hit]:

@@ -49,7 +49,7 @@ class RunSource(TabledSource):
     def attempts(self) -> pl.LazyFrame | None:
         return tried(self.folder)
 
-    def marks(self) -> Sequence[Mark]:
+    def marks(self) -> tuple[Mark, ...]:
         return tuple(review_marks.read(self.folder).values())
 
     def mark(self, mark: Mark) -> None:

@@ -66,7 +66,9 @@ def shard_folders(name: str | Path, out: Path | None = None) -> list[Path]:
 
 def spelled(name: str, out: Path | None) -> str:
     """The run as the next command must name it."""
-    return shlex.quote(name) + ("" if out in (None, Runtime().out) else f" --out {shlex.quote(str(out))}")
+    return shlex.quote(name) + (
+        "" if out is None or out.resolve() == Runtime().out.resolve() else f" --out {shlex.quote(str(out))}"
+    )
 
 
 def reopened(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:

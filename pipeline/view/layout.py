@@ -15,6 +15,7 @@ from pipeline.exports.report.rendering import templates
 from pipeline.types import Share, by_demo, shown_id
 from pipeline.view.filters import CHOICES, SPANS
 from pipeline.view.item import why
+from pipeline.view.query import written
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
@@ -43,6 +44,7 @@ _JINJA.filters |= {
     "share": lambda part, whole: Share(part=part, whole=whole),
     "under": under,
     "why": why,
+    "written": written,
     "anchor": lambda id_: f"made-{shown_id(id_)}",
     "titled": lambda id_, distractors: distractors[shown_id(id_)].title,
 }

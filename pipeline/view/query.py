@@ -39,8 +39,8 @@ class ItemQuery(NamedTuple):
         found = [("q", self.search)] if self.search else []
         found += [(name, value or _NONE) for name, values in self.chosen.items() for value in values]
         for name, (least, most) in self.spans.items():
-            found += [(f"{name}_min", f"{least:g}")] if least is not None else []
-            found += [(f"{name}_max", f"{most:g}")] if most is not None else []
+            found += [(f"{name}_min", written(least))] if least is not None else []
+            found += [(f"{name}_max", written(most))] if most is not None else []
         found += [("back", self.back)] if self.back else []
         found += [("sort", f"-{self.sort}" if self.down else self.sort)] if (self.sort, self.down) != _ORDER else []
         return found + ([("page", str(self.page))] if self.page > 1 else [])
@@ -67,6 +67,11 @@ class ItemQuery(NamedTuple):
     @property
     def filtered(self) -> bool:
         return bool(self.search or self.back or any(self.chosen.values()) or self.spans)
+
+
+def written(number: float) -> str:
+    """A number of a span as `parsed` reads it, without an exponent."""
+    return f"{number:.6f}".rstrip("0").rstrip(".")
 
 
 _ORDER = ("order", False)

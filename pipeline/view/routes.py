@@ -2,7 +2,7 @@
 `token` that every form holds.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Annotated, Any, TypeVar
 
 import orjson
@@ -48,10 +48,10 @@ Opened = Annotated[Source, Depends(opened)]
 """The run that the address names."""
 
 
-def kept(request: Request, name: tuple[str, ...], make: Callable[[], T]) -> T:
+def kept(request: Request, name: tuple[Hashable, ...], make: Callable[[], T]) -> T:
     """What was made for a page and will be asked for again soon, made if it is not there. The name holds the version
     of what it is made from; the latest are kept."""
-    made: dict[tuple[str, ...], Any] = request.app.state.kept
+    made: dict[tuple[Hashable, ...], Any] = request.app.state.kept
     if name not in made:
         made[name] = make()
         for old in list(made)[:-_MOST_KEPT]:
@@ -141,7 +141,8 @@ def raw(source: Opened, key: str) -> Response:
 def figures(request: Request, source: Opened) -> Response:
     """The figures and plots of the run."""
     table = source.seeds()
-    made = kept(request, ("overview", source.slug, table.version), lambda: overview(table.frame, source))
+    name = ("overview", source.slug, table.version, source.marks())
+    made = kept(request, name, lambda: overview(table.frame, source))
     return layout.of_run(request, "overview.html.j2", source, "overview", it=made, config=source.config)
 
 
@@ -155,7 +156,7 @@ def compare(request: Request, source: Opened) -> Response:
     first, second = source.seeds(), other.seeds()
     found = kept(
         request,
-        ("compare", source.slug, first.version, other.slug, second.version),
+        ("compare", source.slug, first.version, source.marks(), other.slug, second.version, other.marks()),
         lambda: comparison.compare(compared(source, first), compared(other, second)),
     )
     group = asked.get("group", "") if asked.get("group") in GROUPS else "seeds"

@@ -1,5 +1,6 @@
 """What is shown, on screens of any width."""
 
+import io
 import logging
 import sys
 from importlib.metadata import version
@@ -62,6 +63,14 @@ def test_json_keeps_its_values_and_shows_no_terminal_a_mark_that_acts(capsys: py
     whole, _, line = out.rpartition('{"')
     assert orjson.loads(whole) == orjson.loads('{"' + line) == value
     assert r"a\u202eb\u2066c\u200f\u009b31m" in out
+
+
+def test_json_is_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="backslashreplace")
+    monkeypatch.setattr(sys, "stdout", stdout)
+    console.json({"text": "É, Ł, 😀"})
+    assert isinstance(stdout.buffer, io.BytesIO)
+    assert orjson.loads(stdout.buffer.getvalue()) == {"text": "É, Ł, 😀"}
 
 
 @pytest.mark.parametrize("columns", ["80", "60"])

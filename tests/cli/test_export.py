@@ -38,9 +38,11 @@ def _accepted(digsite: Digsite, where: tuple[str | Path, ...]) -> str:
 def test_limits_of_gates_can_be_set_for_a_run_that_is_there(digsite: Digsite, run: Path) -> None:
     where = ("tiny", "--out", run)
     before = digsite("export", *where, "--json").json["shards"]
-    assert digsite("export", *where, "--set", "gates.quotas.strategy={sage=0.0}").code == 0
+    none_left = digsite("export", *where, "--set", "gates.quotas.strategy={sage=0.0}")
+    assert none_left.code == 0
+    assert f"no pair passed the gates: digsite inspect tiny --out {run} counts" in none_left.err
     assert "gate:quota" in (run / "tiny/latest/dataset/README.md").read_text()
-    assert digsite("export", *where, "--set", "gates.quotas.strategy={sage=1.0}", "--json").json["shards"] == before
+    assert digsite("export", *where, "--set", "gates.quotas={}", "--json").json["shards"] == before
 
 
 def test_another_selection_of_rollouts_can_be_made_of_a_run_that_is_there(digsite: Digsite, run: Path) -> None:
@@ -171,3 +173,12 @@ def test_a_plain_export_stays_plain_when_it_is_written_again(digsite: Digsite, r
     assert "`digsite export --plain` writes plain text" not in (dataset / "README.md").read_text()
     assert digsite("export", *where).code == 0
     assert typed()
+
+
+def test_what_nobody_solved_cannot_be_included_and_is_told(digsite: Digsite, tmp_path: Path) -> None:
+    weak = ("--set", "models.solver.model=embedded-weak", "--set", "loop.rounds=0")
+    made = digsite("generate", "tiny", "--steps", "2", "--pairs", "2", "--max-seeds", "10", *weak, "--out", tmp_path)
+    assert made.code == 0
+    remeasure = f"digsite remeasure tiny --out {tmp_path}"
+    again = digsite("export", "tiny", "--out", tmp_path, "--include", "beyond_solver")
+    assert f"no model has solved 1 of the beyond_solver seeds, so they are left out: {remeasure}" in again.err

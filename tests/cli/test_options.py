@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import options
+from pipeline.errors import UsageError
 
 
 def test_flags_that_are_not_given_leave_file_and_preset_alone(tmp_path: Path) -> None:
@@ -41,7 +42,7 @@ def test_every_flag_has_a_key_of_the_configuration() -> None:
         }
         numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait", "workers")
         value = texts.get(option) or (3 if option in numbers or option.startswith("budget") else "bm25")
-        given = ["models.policies.mine={}"]
+        given = ["models.policies.mine={provider='openai',model='m'}"]
         before, after = options.settings({}, sets=given), options.settings({option: value}, sets=given)
         assert before != after, option
 
@@ -55,6 +56,25 @@ def test_the_demo_model_has_two_strengths(name: str) -> None:
 @pytest.mark.parametrize(("text", "steps"), [("3", (3, 3)), ("2-5", (2, 5)), ("20", (20, 20))])
 def test_steps(text: str, steps: tuple[int, int]) -> None:
     assert options.settings({"steps": text}).steps == steps
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        [],
+        ["models.solver={provider='openai',model='m',base_url='http://localhost:9000/v1'}"],
+    ],
+)
+def test_an_address_at_which_no_model_is_asked_is_refused(sets: list[str]) -> None:
+    with pytest.raises(UsageError, match=r"add --model openai:NAME"):
+        options.settings({"base_url": ["http://localhost:8000/v1"]}, sets=sets)
+
+
+def test_an_address_may_be_that_of_a_model_that_the_file_names(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text("[models.solver]\nprovider = 'openai'\nmodel = 'm'\n")
+    config = options.settings({"base_url": ["http://localhost:8000/v1"]}, file=file)
+    assert config.models.of("solver").base_url == "http://localhost:8000/v1"
 
 
 def test_a_model_at_an_address() -> None:

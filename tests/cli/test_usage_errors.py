@@ -23,6 +23,13 @@ def test_what_no_file_could_store_is_one_line(digsite: Digsite, options: tuple[s
     assert said in found.err
 
 
+@pytest.mark.parametrize("command", ["generate tiny", "pilot tiny", "doctor"])
+def test_an_address_without_a_model_is_one_line(digsite: Digsite, command: str) -> None:
+    said = digsite(*command.split(), "--base-url", "http://127.0.0.1:9/v1")
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "add --model openai:NAME" in said.err
+
+
 @pytest.mark.parametrize("command", ["", "corpus"])
 def test_who_names_no_command_is_shown_those_that_there_are(digsite: Digsite, command: str) -> None:
     said = digsite(*command.split())

@@ -54,3 +54,12 @@ def test_the_largest_number_that_json_takes_is_a_seed(tmp_path: Path) -> None:
 def test_a_path_with_a_nul_is_no_file() -> None:
     with pytest.raises(UsageError, match="cannot read"):
         toml.read(Path("a\0b"))
+
+
+def test_a_table_that_is_set_takes_the_place_of_what_was_there() -> None:
+    quotas = ("gates.quotas.reasoning={bridge=0.5, temporal=0.2}", "gates.quotas.reasoning={bridge=0.9}")
+    assert build(sets=[*quotas, "gates.quotas.strategy.sage=0.5"]).gates.quotas == {
+        "reasoning": {"bridge": 0.9},
+        "strategy": {"sage": 0.5},
+    }
+    assert build(sets=[*quotas, "gates.quotas={}"]).gates.quotas == {}

@@ -139,6 +139,14 @@ def test_deploy_asks_where_to(tmp_path: Path) -> None:
     assert done.stderr.startswith("digsite: where to? set PREFECT_API_URL")
 
 
+def test_a_port_that_is_no_number_is_one_line(tmp_path: Path) -> None:
+    env = os.environ | {"PREFECT_HOME": str(tmp_path), "PREFECT_SERVER_API_PORT": "web"}
+    command = [sys.executable, "-m", "pipeline.flow.deployments", "serve"]
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("digsite: PREFECT_SERVER_API_PORT must be a number")
+
+
 @pytest.mark.slow
 def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

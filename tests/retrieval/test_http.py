@@ -110,7 +110,7 @@ def test_what_is_asked_is_search_r1s_request(tiny: Corpus, monkeypatch: pytest.M
     ],
 )
 def test_a_server_that_is_not_what_it_should_be_is_told_at_once(tiny: Corpus, answer: Answer, said: str) -> None:
-    with server(answer) as url, pytest.raises(RetrievalError, match=said):
+    with server(answer) as url, pytest.raises((RetrievalError, UsageError), match=said):
         HttpRetriever(tiny, url)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import UsageError
-from pipeline.run.locate import run_folder, runs
+from pipeline.run.locate import run_folder, runs, spelled
 
 
 @pytest.fixture
@@ -91,3 +91,8 @@ def test_no_name_is_offered_for_itself(out: Path) -> None:
     with pytest.raises(UsageError, match="no run 'wiki'; ") as refused:
         run_folder("wiki", out)
     assert "did you mean 'wiki'" not in str(refused.value)
+
+
+def test_the_next_command_names_a_folder_only_where_it_is_not_the_usual_one(out: Path) -> None:
+    assert spelled("wiki", Path("outputs").absolute()) == spelled("wiki", None) == "wiki"
+    assert spelled("wiki", out) == f"wiki --out {out}"

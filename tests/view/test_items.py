@@ -95,6 +95,13 @@ def test_values_that_no_row_has_are_left_out_and_those_that_stay_are_few(client:
     assert found(client, f"?{unknown}") == found(client)
 
 
+@pytest.mark.parametrize("least", ["1500000", "123456.7", "0.000001", "999999999999999", "0"])
+def test_an_address_holds_a_number_of_any_size(client: TestClient, least: str) -> None:
+    query = parsed([("tokens_min", least)], {})
+    assert query.url() == f"?tokens_min={least}"
+    assert f'name="tokens_min" value="{least}"' in client.get(f"{slug(client)}/items{query.url()}").text
+
+
 def test_of_one_choice_so_many_values_are_taken() -> None:
     known = {"reason": {str(n) for n in range(100)}}
     taken = parsed((("reason", str(n)) for n in range(100)), known).chosen["reason"]
