@@ -8,7 +8,7 @@ import pipeline
 from docs.tables import code, made, table
 from pipeline import errors
 
-INTRODUCTION = """Every command is a function of `pipeline`. It takes a configuration, or a run by its name or folder, and returns when its work is done;
+INTRODUCTION = """The commands that make or change a data set are functions of `pipeline`; the others are on the command line alone. Each takes a configuration, or a run by its name or folder, and returns when its work is done;
 it may be called from a notebook's cell. Progress goes to the log, or to an object with the methods of `pipeline.run.RunCallbacks` that is
 given as `watch`.
 

@@ -9,9 +9,9 @@ from docs.tables import code, made, table
 from pipeline.cli.app import app
 
 INTRODUCTION = (
-    "Every command has `--help`. `--debug` may stand anywhere on the line and shows tracebacks. What a person reads goes "
-    "to standard error; what a program reads (`--json`) to standard output.\n\n"
-    "A RUN is a run's folder, or `wiki/latest`, `wiki`, `latest`, or the beginning of its digest."
+    "Every command has `--help`. `--debug` may stand anywhere on the line and shows tracebacks. Results go to "
+    "standard output, progress and messages to standard error; with `--json` standard output holds JSON alone.\n\n"
+    "A RUN is a run's folder, or `wiki/latest`, `wiki`, `latest`, or four or more digits of its digest's beginning."
 )
 EXITS = (
     ("0", "Done."),
