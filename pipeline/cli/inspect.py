@@ -72,7 +72,8 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
         return
     if not query.filtered:
         rows = [(name, n, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, n in counts.items()]
-        console.show(console.text(f"{folder}: {sum(counts.values()):,} seeds", style="bold"))
+        planned = f"{sum(counts.values()) - surplus:,} seeds" + (f", {surplus:,} spare" if surplus else "")
+        console.show(console.text(f"{folder}: {planned}", style="bold"))
         console.show(console.table("outcome", "seeds", "meaning", rows=rows), "")
         console.show(console.table(*money.HEADS, rows=money.rows(spent(folder), pairs)), "")
         console.demo_note(config.models.names())

@@ -77,7 +77,7 @@ def _below(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedbac
     wrong = [pair for pair in tried if not pair.verdict.correct]
     lost = Counter(next((n for n, at in enumerate(v.found_at) if at is None), None) for _, v in wrong)
     ends = [f"{count} {'try' if count == 1 else 'tries'} {_where(draft, n)}" for n, count in lost.most_common()]
-    given = Counter(rollout.answer for rollout, v in wrong if rollout.answered and not v.right)
+    given = Counter(pair.rollout.answer for pair in wrong if pair.rollout.answered and pair.wrong)
     said = ", ".join(f"'{answer}'" for answer in given) or "nothing"
     most = lost.most_common(1)[0][0]
     hops = () if most is None else (most,)

@@ -46,6 +46,7 @@ def test_a_limit_cuts_the_list_and_says_so(digsite: Digsite, out: Path, listed: 
     assert (found["items"], found["matching"]) == (listed["items"][:2], 8)
     said = digsite("inspect", "tiny", "--out", out, "--limit", "2")
     assert "2 of 8 seeds; for more: --limit 8" in said.err
+    assert ": 8 seeds" in said.out.splitlines()[0]
 
 
 def test_the_table_fits_80_columns_and_shows_questions_and_measured_steps(
