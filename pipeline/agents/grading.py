@@ -13,12 +13,16 @@ from pipeline.agents.judge import Grade
 from pipeline.agents.tools import undated
 from pipeline.text import MONTHS, folded, normalise
 from pipeline.text.names import contains
+from pipeline.text.scripts import cased
 from pipeline.types import NOT_FOUND, AnswerType, Call, Draft, Rollout, Verdict
 
 _MONTH = "|".join(MONTHS)
 DAY = re.compile(
     rf"(?:\b(?:{_MONTH})\s+\d{{1,2}}|\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTH}))\b"
 )
+_BEFORE = 40
+"""Characters before a name in which the word before it stands."""
+_LITTLE = ("a", "an", "as", "at", "by", "for", "from", "in", "of", "on", "the", "to")
 # As `normalise` takes them out before it looks for words.
 _APOSTROPHE = re.compile(r"['’]s?\b")
 
@@ -102,7 +106,7 @@ def shown_items(draft: Draft, passage_ids: Sequence[str], text: str) -> set[int]
     if not draft.listed:
         return set()
     about = _about(draft, last)
-    blocks = [block for block in text.split("\n\n") if _names(block, about)]
+    blocks = [block for block in text.split("\n\n") if _proves(block, about)]
     return {
         number
         for number, item in enumerate(draft.answer_items)
@@ -161,7 +165,7 @@ def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> b
     about = _about(draft, number)
     gives = hop.answer == draft.answer or (number == len(draft.hops) - 1 and not draft.decided)
     answers = (*hop.spellings, draft.answer, *draft.answer_aliases) if gives else hop.spellings
-    return any(_names(block, answers) and _names(block, about) for block in undated(text).split("\n\n"))
+    return any(_proves(block, answers) and _proves(block, about) for block in undated(text).split("\n\n"))
 
 
 def _about(draft: Draft, number: int) -> tuple[str, ...]:
@@ -171,6 +175,22 @@ def _about(draft: Draft, number: int) -> tuple[str, ...]:
 
 def _names(text: str, spellings: Sequence[str]) -> bool:
     return any(holds(text, name) for name in spellings)
+
+
+def _proves(text: str, spellings: Sequence[str]) -> bool:
+    """Does it name the thing, of whose spellings the first is its name, as its evidence must?"""
+    return any(holds(text, name) and (not number or _stands(text, name)) for number, name in enumerate(spellings))
+
+
+def _stands(text: str, alias: str) -> bool:
+    """An alias of one word names the thing in its own letters alone, and after no other name: US is not us, nor is Roe
+    in Tom Roe."""
+    if len(alias.split()) > 1 or not alias.isalpha() or not cased(alias):
+        return True
+    places = re.finditer(rf"(?<!\w){re.escape(alias)}(?!\w)", text)
+    lines = (text[max(0, place.start() - _BEFORE) : place.start()].rpartition("\n")[2] for place in places)
+    before = [line.split()[-1:] for line in lines]
+    return any(not word or not word[0].isalpha() or word[0].lower() in {word[0], *_LITTLE} for word in before)
 
 
 def holds(text: str, phrase: str) -> bool:

@@ -27,7 +27,7 @@ from pipeline.links.mentions import Knowledge, mentions
 from pipeline.links.sorted_tables import Columns
 from pipeline.links.source_links import Stated
 from pipeline.links.survey import chunks, survey
-from pipeline.links.titles import NONE, named
+from pipeline.links.titles import named
 from pipeline.links.tokens import words
 
 _PROCESSES = 2
@@ -124,12 +124,11 @@ class _Builder:
         part = self._part(number)
         texts, names = part.column("text").to_pylist(), part.column("title").to_pylist()
         titles = self._named(names, self._first[number] + np.arange(len(names)))
-        # What stands for the title of a document without one is no name of it: many texts may begin so.
-        stands_in = [name == opening(text) for name, text in zip(names, texts, strict=True)]
-        titles["hash"][stands_in] = titles["full"][stands_in] = NONE
         found = survey(texts, titles)
         found["sentences"] = found["sentences"].with_columns(pl.col("row") + int(self._first[number]))
-        found["sketches"] = found["sketches"].with_columns(found["titles"].drop_in_place("full"))
+        stands_in = [name == opening(text) for name, text in zip(names, texts, strict=True)]
+        full = found["titles"].drop_in_place("full")
+        found["sketches"] = found["sketches"].with_columns(full, stands_in=np.array(stands_in, np.uint8))
         for name in ("words", "sentences", "ends", "titles"):
             runs.write(paths[name], found[name], "hash")
         runs.write(paths["sketches"], found["sketches"])

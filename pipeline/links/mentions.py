@@ -39,8 +39,8 @@ class Knowledge:
     common: KnownTitles
     """Of words that many documents hold: a name has another one."""
     beside: KnownTitles
-    """Of common words that, written with a capital letter, mostly have none of the kind after them, as a German noun or
-    "President": before a name they are no part of it."""
+    """Of common words that are mostly written with a capital letter and then mostly have none of the kind after them,
+    as a German noun or "President": before a name they are no part of it."""
     boilerplate: KnownTitles
     """Of sentences that several documents have."""
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.corpus import parts
+from pipeline.corpus.documents import opening
 from pipeline.corpus.hashes import hashed, places
 from pipeline.links.mentions import STATED, Knowledge
 from pipeline.links.sorted_tables import Columns
@@ -63,8 +64,11 @@ class Stated:
         own_names = named(names, sections=sections)["hash"]
         leads = {(anchor, row) for (_, _, anchor), row in zip(given, rows, strict=True) if anchor}
         buttons = {anchor for anchor, count in Counter(anchor for anchor, _ in leads).items() if count > _LEADS}
-        # A title that means this document alone joins all who mention it.
-        alone = self._known.titles.names.find(own_names) >= 0
+        # A title that means this document alone joins all who mention it; what stands for a title is mentioned by none.
+        alone = [
+            known and row is not None and name != opening(self._documents.value(row, "text"))
+            for known, row, name in zip(self._known.titles.names.holds(own_names), rows, names, strict=True)
+        ]
         # Links stand in the order of their documents.
         sentences_of = lru_cache(1)(lambda at: sentences(texts[at]))
         found = [

@@ -12,7 +12,7 @@ import polars as pl
 from pipeline.links import near_duplicates as versions
 from pipeline.links import sorted_tables as runs
 from pipeline.links.mentions import Knowledge
-from pipeline.links.titles import KnownTitles, Titles
+from pipeline.links.titles import NONE, KnownTitles, Titles
 
 _SEVERAL = 3
 """Documents that hold a sentence, versions not counted: then it is boilerplate."""
@@ -46,7 +46,11 @@ def learn(folder: Path, numbers: Sequence[int], passages: int, names: pl.DataFra
 
     sketches = pl.concat([pl.DataFrame(runs.read(path)) for path in files(folder, "sketches", numbers)])
     whole = {column.name: column.to_numpy() for column in sketches}
-    group = versions.groups(whole, whole.pop("full"), most)
+    full = whole.pop("full")
+    # What stands for the title of documents without one is no name of theirs, and several texts may begin so. If only
+    # one does, it may as well be a title that its text repeats.
+    shared = (whole.pop("stands_in") > 0) & pl.Series(full).is_duplicated().to_numpy()
+    group = versions.groups(whole, np.where(shared, NONE, full), most)
     runs.write(folder / "groups.arrow", {"group": group})
     kinds = _kinds_of_words(limit(group, passages, most), len(group) // _COMMON_WORD)
     words = [table.group_by("hash").sum().filter(pl.any_horizontal(kinds.values())) for table in ranges("words")]
@@ -57,8 +61,10 @@ def learn(folder: Path, numbers: Sequence[int], passages: int, names: pl.DataFra
     runs.write(folder / "boilerplate.arrow", pl.concat([_ENDS.select("hash"), *recurring]), "hash")
     common = [_common(table, passages) for table in ranges("ends")]
     runs.write(folder / "ends.arrow", pl.concat([_ENDS, *common]), "hash")
-    titles = [pl.DataFrame(runs.read(path)) for path in files(folder, "titles", numbers)]
-    runs.write(folder / "titles.arrow", pl.concat([*titles, names.select(titles[0].columns)]), "hash")
+    titles = pl.concat([pl.DataFrame(runs.read(path)) for path in files(folder, "titles", numbers)])
+    unnamed = pl.Series(shared[titles["row"].to_numpy()])
+    titles = titles.with_columns(pl.when(unnamed).then(pl.lit(NONE)).otherwise("hash").alias("hash"))
+    runs.write(folder / "titles.arrow", pl.concat([titles, names.select(titles.columns)]), "hash")
 
 
 def limit(group: Any, passages: int, most: int) -> int:
@@ -75,12 +81,13 @@ def knowledge(folder: Path) -> Knowledge:
 
 def _kinds_of_words(most: int, common: int) -> dict[str, pl.Expr]:
     documents, count = pl.col("documents"), pl.col("count")
+    capital = count - pl.col("small")
     often = documents.is_between(2, most) & (count >= _OFTEN * documents)
     return {
         "rare": often & (pl.col("cased") == 0),
         "small": 2 * pl.col("small") > count,
         "common": documents > max(common, most),
-        "beside": (documents > max(common, most)) & (2 * pl.col("alone") > count - pl.col("small")),
+        "beside": (documents > max(common, most)) & (2 * pl.col("alone") > capital) & (2 * capital > count),
     }
 
 

@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from math import isfinite
 from typing import NamedTuple
 
 from pipeline.agents.grading import DAY
@@ -11,6 +12,8 @@ from pipeline.text import SINGLE, Date, Number, dates, numbers
 from pipeline.text.scripts import ascii_digits
 
 _DAYS = 31
+_MANY, _NEXT = 10_000, 2_000
+"""From when a number in hundreds may be a rounded one, and the part of a number that nobody minds."""
 _ROOM = 30
 """Characters after a number in which its unit stands."""
 _CURRENCIES = "$£€¥₹"
@@ -53,7 +56,7 @@ def counted(text: str) -> list[Number]:
 
 def amounts(text: str) -> list[Amount]:
     """The numbers of a text, each with what it counts."""
-    return [_amount(text, number) for number in numbers(text)]
+    return [_amount(text, number) for number in numbers(text) if isfinite(number.value)]
 
 
 def _amount(text: str, number: Number) -> Amount:
@@ -81,6 +84,8 @@ def same_amount(one: Amount, other: Amount) -> bool:
 
 
 def _rounds(exact: Fraction, said: Amount) -> bool:
-    """A small number that ends in a zero counts as rounded only where that is said: 50 medals are no 48."""
-    round_itself = said.number % 10 != 0 or said.number % 100 == 0 or said.number >= 1000
-    return rounds(exact, said.number) and (said.about or round_itself)
+    """A whole number counts as another one, rounded, only where that is said, or it is large, or next to it: 100 games
+    are no 104, and 8,850 metres are 8,848."""
+    close = abs(exact - said.number) * _NEXT <= said.number or (abs(exact - said.number) < 1 and exact.denominator > 1)
+    by_itself = close or said.number.denominator > 1 or (said.number >= _MANY and said.number % 100 == 0)
+    return rounds(exact, said.number) and (said.about or by_itself)

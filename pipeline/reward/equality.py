@@ -86,6 +86,8 @@ _UNITS = {
 }
 _UNITS |= {word: (thing, Fraction(1)) for thing in _THINGS.split() for word in (thing, thing.removesuffix("s"))}
 _UNDIVIDED = {"people", *_THINGS.split()} - {"points", "times"}
+_FINE = {_UNITS[name] for name in ("percent", "second", "inch")}
+"""Units of which nobody counts thousands, and many give three decimals."""
 _POUNDS = re.compile(r"\bpounds?(?: sterling)?\b", re.IGNORECASE)
 
 
@@ -173,7 +175,13 @@ def _same_quantity(answer: str, golds: list[str]) -> bool:
         return any(
             unit[0] == kind and gold.number * unit[1] == said.number * size for gold in named if (unit := gold.unit)
         )
-    return any(said.number == gold.number for gold in known)
+    return any(said.number == gold.number or _parted(said, gold) or _parted(gold, said) for gold in known)
+
+
+def _parted(bare: "Quantity", other: "Quantity") -> bool:
+    """Is a bare number, whose point may part thousands, what the other counts in things that have no parts?"""
+    counted = other.unit is not None and other.unit[0] in _UNDIVIDED
+    return bare.doubtful and not bare.unit and counted and 1000 * bare.number == other.number
 
 
 class Quantity(NamedTuple):
@@ -202,8 +210,8 @@ def quantity(text: str) -> Quantity | None:
         return None
     unit = _UNITS[names[0]] if names else None
     value = found["value"] or "0"
-    doubtful = _DOUBTFUL.fullmatch(value) is not None
-    if doubtful and unit and unit[0] in _UNDIVIDED and not found["scale"]:
+    doubtful = _DOUBTFUL.fullmatch(value) is not None and not found["scale"] and unit not in _FINE
+    if doubtful and unit and unit[0] in _UNDIVIDED:
         value, doubtful = value.replace(".", ""), False
     number = Fraction(re.sub("[, ]", "", value))
     if part := found["part"]:

@@ -58,7 +58,7 @@ _MARKED = "\u0900-\u0963\u0966-\u0dff"
 _NUMBER = re.compile(
     rf"(?<![^\W{SINGLE}])(?<![.,])"
     r"(?P<digits>(?!0,)\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}(?!\.?\d)"
-    r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)|\d+,\d{1,2}(?!\d)|0,\d+|\d+(?:\.\d+)?)"
+    r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)|\d{1,3},\d{1,2}(?!\d|-[^\W\d_])|0,\d+|\d+(?:\.\d+)?)"
     r"(?:\s+(?P<scale>hundred|thousand|million|billion|trillion)|\s?(?P<unit>[万萬만亿億억]))?"
     rf"(?![^\W{SINGLE}]|[.,]\d)|\b(?P<word>{'|'.join(_WORDS)})\b",
     re.IGNORECASE,
@@ -103,6 +103,9 @@ _END = re.compile(
     rf"|[。！？｡؟۔।॥።]+[\"'”’)\]」』）】》]*(?=\s*[\"'“‘(\[「『（【《]*[{HAN}]|\s+[^\x00-\x7f]|\s*$)"
 )
 _ORDINAL = re.compile(rf"\d{{1,2}}\.\s(?=(?:{_ANY_MONTH})\b)")
+_BEFORE_MARKED = re.compile(rf"(?:\d{{1,2}}|[iouv]|Fa|Univ)\.\s+[{LATIN}]")
+"""What ends no sentence before a capital letter with a mark: "o. Ä.", "3. Österreicher". Before others it may, and the
+passages of corpora rest on that."""
 
 
 class Span(NamedTuple):
@@ -148,7 +151,8 @@ def sentences(text: str) -> list[Span]:
             word = _BLANK.split(text[max(start, match.start() - 24) : match.start()])[-1]
             if word.lower() in _NEVER_ENDS or _INITIALS.fullmatch(word) or (len(word) == 1 and word.isupper()):
                 continue
-            if word.isdigit() and _ORDINAL.match(text, match.start() - len(word)):
+            at = match.start() - len(word)
+            if (word.isdigit() and _ORDINAL.match(text, at)) or _BEFORE_MARKED.match(text, at):
                 continue
         if text[start : match.end()].strip():
             spans.append(_trim(text, start, match.end()))

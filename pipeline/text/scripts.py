@@ -20,7 +20,8 @@ _PARAGRAPH_END = re.compile(r"\n\s*\n")
 _WORD = 10
 """Of which a character of Chinese or Japanese is five, and one of Thai two."""
 _QUESTION = re.compile(
-    rf"[?？؟\u037e՞፧⁇⁈⁉︖﹖][\"'”’»)\]」』）\s]*$|か[。．]?\s*$|[{THAI}]\W*$|\u055e[^\u0589:]*[\u0589:]?\W*$|[\u0370-\u03ff][\"'”’»)\]]*;\s*$"
+    rf"[?？؟\u037e՞፧⁇⁈⁉︖﹖][\"'”’»)\]」』）\s]*$|か[。．]?\s*$|[{THAI}][^\w{THAI}]*$"
+    r"|\u055e[^\u055e\u0589:]*+[\u0589:]*+[^\w\u055e\u0589:]*+$|[\u0370-\u03ff][\"'”’»)\]]*;\s*$"
 )
 
 

@@ -30,6 +30,7 @@ def spelled(draft: Draft, number: int, **changed: object) -> Draft:
 
 
 WHERE = spelled(DRAFT, 1, answer_aliases=("Vesby",))
+SHORT = spelled(DRAFT, 1, answer_aliases=("US",))
 LIST = WHERE.model_copy(
     update={"answer_type": AnswerType.LIST, "answer_items": (AnswerItem(answer="Ada Holm", aliases=("A. Holm",)),)}
 )
@@ -44,6 +45,9 @@ LIST = WHERE.model_copy(
         (spelled(DAY, 2, answer=DAY.answer), "Vessby was settled on February 4, 1641.", False),
         (WHERE, "Vesby was settled in 1641.", True),
         (WHERE, "Westby was settled in 1641.", False),
+        (SHORT, "The US was settled in 1641.", True),
+        (SHORT, "He told us that it was settled in 1641.", False),
+        (SHORT, "Tom US was settled in 1641.", False),
         (LIST, "Vesby is where A. Holm lived.", True),
         (LIST, "Westby is where A. Holm lived.", False),
     ],

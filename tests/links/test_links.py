@@ -207,6 +207,16 @@ def test_texts_that_begin_alike_are_no_versions_for_want_of_a_title(linked: Open
     assert phrases(linked(*texts, SCHOOL)) == {"Ada Brannick": {"d0", "d1", "d2"}}
 
 
+@pytest.mark.parametrize("many", [True, False])
+def test_a_title_that_its_text_begins_with_is_one_if_no_other_does(linked: Opened, many: bool) -> None:
+    name = "The Last Ferry That Left From Arden Bay"
+    home = {"id": "home", "title": name, "text": f"{name} is a song that was played on the radio for years."}
+    other = f"{name} had all the wool of that year in its hold."
+    told = f"She first sang {name} for her friends in a small hall beside the harbour when they had come home."
+    links = linked(home, told, *([other] if many else []))
+    assert {links.phrase(number).kind for number in range(len(links))} == {"name" if many else "title"}
+
+
 @pytest.mark.parametrize(
     ("one", "other", "versions"),
     [
@@ -222,13 +232,14 @@ def test_a_title_is_that_of_all_its_words(linked: Opened, one: str, other: str, 
     assert bool(phrases(links)) is not versions
 
 
-@pytest.mark.parametrize(("ahead", "part"), [("Physiker", False), ("Johann", True)])
+@pytest.mark.parametrize(("ahead", "part"), [("Physiker", False), ("Johann", True), ("Einmal", True)])
 def test_a_noun_before_a_name_is_no_part_of_it(linked: Opened, ahead: str, part: bool) -> None:
     home = {"id": "home", "title": "Ada Brannick", "text": "Sie lebte lange in einem Dorf am Ufer der Elbe."}
     alone = [f"Es war einmal ein Physiker namens {n}, wie man sich hier oft erzählt." for n in range(5)]
     first = [f"Es war einmal im Dorf, dass Johann Gorse{n} hier zu Gast war." for n in "abcde"]
     told = f"Der Gasthof wurde später von {ahead} Ada Brannick besucht und danach nie wieder betreten."
-    found = phrases(linked(home, told, *alone, *first, pad=100))
+    small = [f"Einmal waren es {n} Gäste aus der Stadt, und sie blieben lange." for n in range(5)]
+    found = phrases(linked(home, told, *alone, *first, *small, pad=100))
     assert ("home" in found.get("Ada Brannick", ())) is not part
 
 

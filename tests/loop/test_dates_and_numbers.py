@@ -29,6 +29,7 @@ def test_dates_are_compared_as_far_as_both_are_given(said: str, known: str, agre
         ("8,848", "8,850", True),
         ("12 km", "12 miles", False), ("12 km", "12 years", False), ("48", "50", False), ("48", "about 50", True),
         ("12,345", "13,000", False), ("12,345", "12,346", False), ("11", "about 20", False),
+        ("104", "100", False), ("1,050", "1000", False), ("1,998", "2000", False), ("57.9 m", "58 m", True),
     ],
 )  # fmt: skip
 def test_amounts_are_the_same_in_whatever_unit_and_rounded(one: str, other: str, same: bool) -> None:
@@ -40,3 +41,7 @@ def test_the_day_of_a_date_counts_nothing() -> None:
     text = "born on 12 May 1890, wed on June 7, dead on 6. Mai 1931 with 12 cats"
     assert [one.value for one in counted(text)] == [1890, 1931, 12]
     assert [one.value for one in counted("于1641年5月12日建")] == [1641]
+
+
+def test_a_number_that_no_float_holds_is_none() -> None:
+    assert amounts("9" * 400) == []

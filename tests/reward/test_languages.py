@@ -48,7 +48,8 @@ NO_READING_OF_OURS = [
     # What the product leaves to its judge: units, and marks that its numbers do not know.
     ("3500人", "3500"), ("3,500人", "3500人"), ("100 km", "100公里"), ("5米", "5 m"), ("5 м", "5 m"),
     ("12,5 %", "12.5%"),
-    ("3500 Einwohner", "3500"), ("١٬٢٣٤", "1234"), ("１，２３４", "1234"), ("2019年5月3号", CHINESE),
+    ("3500 Einwohner", "3500"), ("12.500 Einwohner", "12.500"),
+    ("١٬٢٣٤", "1234"), ("１，２３４", "1234"), ("2019年5月3号", CHINESE),
 ]  # fmt: skip
 ANOTHER_QUANTITY = [("3600人", "3500人"), ("100公里", "100米"), ("5米", "5 ft"), ("3,5", "35")]
 

@@ -51,6 +51,8 @@ WHICH = [("1875", "Sea Fog"), ("May 1880", "Low Tide"), ("1 June 1880", "Dry Doc
         # 1.200 is a thousand and more in some languages.
         ("difference", plain("3.500", "900"), {}, None),
         ("sum", plain("1.234", "1,234"), {}, None),
+        ("most", [("1.234 million", "A"), ("2.345 million", "B")], {}, "B"),
+        ("least", [("43.126 seconds", "A"), ("43.031 seconds", "B")], {}, "B"),
         ("sum", plain("1.200", "12,5", "12.5"), {}, None),
         ("count", [("950 km", "A"), ("1.200 km", "B")], {"condition": "over", "bound": "1000 km"}, None),
         ("most", [("950 Einwohner", "A"), ("1.200 Einwohner", "B")], {}, "B"),

@@ -4,6 +4,7 @@ A reward by exact match scores "March 12, 1875" as wrong where the gold answer r
 here is the same day or the same value and nothing near it.
 """
 
+import re
 import sys
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +21,8 @@ _SMALL = (
     "eighteen nineteen twenty".split()
 )
 _SCALES = ((10**9, "billion"), (10**6, "million"))
+_SCALE = re.compile(r"\s*(?:mi[lo]|mrd|tausend|bi[lh]|lakh|crore|мил|млн|млрд|тыс)", re.IGNORECASE)
+"""As millions, milliards and thousands begin in other languages."""
 _PARTS = {"": 3, "day": 3, "month": 2, "year": 1}
 
 
@@ -62,14 +65,16 @@ def _dates(date: Date, asked: int) -> list[str]:
 def _numbers(text: str, number: Number) -> list[str]:
     """The value in digits, with and without groups, in words if small, in millions if round; with its unit and bare.
     Nothing for a number with more digits than a float holds, or whose point may part thousands (12.000); and no bare
-    form beside a unit that is not known, which may be "Millionen"."""
+    form before a scale of another language ("Millionen")."""
     before, written, after = text[: number.span.start], text[slice(*number.span)], text[number.span.end :]
     if before.strip() or len("".join(filter(str.isdigit, written)).strip("0")) > sys.float_info.dig:
         return []
     # 8.14 million is read as 8140000.000000001.
     value = Decimal(f"{number.value:.{sys.float_info.dig}g}")
     read = quantity(written)
-    if read is None or read.doubtful or read.number != Fraction(value):
+    if read is None or read.number != Fraction(value):
+        return []
+    if read.doubtful and ((whole := quantity(text)) is None or whole.doubtful or whole.number != read.number):
         return []
     forms = [f"{value:f}", f"{value:,f}"]
     if value == int(value):
@@ -79,4 +84,4 @@ def _numbers(text: str, number: Number) -> list[str]:
         if value >= scale and value * 100 % scale == 0:
             forms.append(f"{value / scale:f} {name}")
             break
-    return [f"{form}{after}" for form in forms] + (forms if after.strip() and quantity(text) else [])
+    return [f"{form}{after}" for form in forms] + (forms if after.strip() and not _SCALE.match(after) else [])

@@ -98,7 +98,8 @@ def is_key(draft: Draft, answer: str) -> bool:
 
 
 def _any_same(answer: str, others: Iterable[str]) -> bool:
-    return any(same(answer, other) for other in others)
+    """By the reward's rules: €5 million is no other spelling of $5 million."""
+    return any(equal(answer, [other]) for other in others)
 
 
 async def seen(rollout: Rollout, context: RunContext) -> list[Passage]:

@@ -3,11 +3,12 @@
 import re
 
 from pipeline.agents.naming import mentions
+from pipeline.loop.checks.another_answer import FILLERS
 from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage, quoted
 from pipeline.loop.checks.exposed_intermediate import ordinary
 from pipeline.loop.dates_and_numbers import counted, dated
 from pipeline.reward.equality import quantity
-from pipeline.text import numbers
+from pipeline.text import MONTHS, folded, numbers
 from pipeline.text.names import normalise
 from pipeline.text.scripts import cased
 from pipeline.types import AnswerType, Cause, Draft
@@ -56,9 +57,11 @@ def _gives(draft: Draft, name: str) -> bool:
 
 
 def _other_word(draft: Draft, name: str) -> bool:
-    """Is the one word of a name, which its quote writes with a capital, everywhere an ordinary one: US as us?"""
+    """Is the one word of a name, which its quote writes with a capital, everywhere a little one: US as us, May as may?
+    A noun in small letters gives its name: who asks of a chemistry professor names Chemistry."""
     question, word = draft.question, name.split()[-1]
-    if len(normalise(name).split()) > 1 or word == word.lower() or question.islower() or not cased(question):
+    little = (word.isupper() and len(word) > 1) or word in MONTHS or folded(word) in FILLERS
+    if len(normalise(name).split()) > 1 or not little or question.islower() or not cased(question):
         return False
     written = re.escape(word)
     proper = re.search(rf"[^\s.?!]\s+{written}(?!\w)", draft.hops[-1].quote)

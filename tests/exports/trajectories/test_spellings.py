@@ -58,7 +58,9 @@ def test_ordinals(day, nth):
         ("12.000 people", {"12.000 people"}),
         ("3.5km", {"3.5km"}),
         ("3,5 Millionen", {"3,5 Millionen", "3.5 Millionen"}),
-        ("12 moons", {"12 moons", "twelve moons"}),
+        ("12 moons", {"12 moons", "twelve moons", "12", "twelve"}),
+        ("1.234 million", {"1.234 million", "1234000", "1,234,000", "1 234 000"}),
+        ("16.875 percent", {"16.875 percent", "16.875"}),
     ],
 )
 def test_numbers(answer, forms):

@@ -86,6 +86,7 @@ async def test_the_key_in_another_form_is_no_wrong_answer_that_others_agree_on()
     dated = DRAFT.model_copy(update={"answer": "May 6, 2008", "answer_aliases": ("12 km",)})
     pairs = tried("6 May 2008", "6 May 2008", "12 kilometres", "12 kilometres")
     assert agreed(dated, pairs) == []
+    assert len(agreed(DRAFT.model_copy(update={"answer": "$5 million"}), tried("€5 million", "€5 million"))) == 2
     assert await alternatives(dated, pairs, None, context(ScriptedLLM([]), ("alternatives",))) == CheckResult()
 
 

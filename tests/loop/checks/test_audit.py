@@ -287,6 +287,7 @@ def test_clues_about_one_thing_give_the_same_answer() -> None:
         ("May", AnswerType.ENTITY, "When in May does the ice on the Tarn break?", True),
         ("May", AnswerType.ENTITY, "when in may does the ice on the tarn break?", True),
         ("Piano", AnswerType.ENTITY, "Who played the piano in the town?", True),
+        ("Chemistry", AnswerType.ENTITY, "In what did the chemistry professor excel?", True),
     ],
 )
 def test_a_question_gives_its_answer_as_a_value_and_a_name_where_it_is_one(
