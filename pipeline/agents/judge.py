@@ -22,7 +22,8 @@ from pipeline.text.scripts import spaceless
 from pipeline.types import NOT_FOUND, AnswerItem, AnswerType, Data, Draft, Message, Usage, refuses
 
 _ROUGHLY = re.compile(r"\b(?:about|around|roughly|approximately) (?:how (?:many|much)|what|which)\b", re.IGNORECASE)
-_ABOUT = re.compile(r"\A\s*(?:about|around|some|roughly|approximately)\s+", re.IGNORECASE)
+ABOUT = "about|around|some|roughly|approximately"
+_ABOUT = re.compile(rf"\A\s*(?:{ABOUT})\s+", re.IGNORECASE)
 MOST_JUDGED = 3
 """Items of a list that judges are asked about: with more that differ, it is another list."""
 

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from pipeline.agents.grading import DAY
-from pipeline.agents.judge import rounds
+from pipeline.agents.judge import ABOUT, rounds
 from pipeline.reward.equality import quantity
 from pipeline.text import SINGLE, Date, Number, dates, numbers
 from pipeline.text.scripts import ascii_digits
@@ -18,7 +18,7 @@ _ROOM = 30
 """Characters after a number in which its unit stands."""
 _CURRENCIES = "$£€¥₹"
 _WORD = re.compile(rf"[{SINGLE}{_CURRENCIES}%°]|[^\W_{SINGLE}]+")
-_ABOUT = re.compile(r"\b(?:about|around|some|roughly|approximately|nearly|almost|over|than)\s+\Z", re.IGNORECASE)
+_ABOUT = re.compile(rf"\b(?:{ABOUT}|nearly|almost|over|than)\s+\Z", re.IGNORECASE)
 
 
 class Amount(NamedTuple):
