@@ -83,10 +83,10 @@ class ModelConfig(Data):
     model: str = Field(BUILT_IN, min_length=1)
     """The model's name, as its server knows it; `embedded` and `embedded-weak` are the demo model."""
     sampling: Sampling = Sampling()
-    reasoning: Literal["keep", "strip"] = Field("strip", exclude_if=lambda value: value == "strip")
+    reasoning: Literal["keep", "strip"] = "strip"
     """Whether the reasoning of earlier turns is sent back to the model within a tool loop (`keep`, as most reasoning
     models expect) or left out (`strip`)."""
-    tools: Literal["auto", "native", "schema", "text"] = Field("auto", exclude_if=lambda mode: mode == "auto")
+    tools: Literal["auto", "native", "schema", "text"] = "auto"
     """How the model calls tools. `native`: by the server's own tool calls. `schema`: each turn is one JSON object, a
     tool's name and its arguments, asked for by structured output. `text`: the system prompt says in words how a call is
     written. `auto`: whichever works, as `digsite doctor` found or one short call at the start of a run finds."""
@@ -162,7 +162,7 @@ class ModelConfig(Data):
     def capabilities(self) -> Capabilities:
         """What the model states of itself, in this process or through `digsite serve-model`."""
         home = built_in(self.model)
-        return home.capabilities(self.model) if home else Capabilities()
+        return home.capabilities() if home else Capabilities()
 
     @property
     def may_train(self) -> bool:
@@ -231,10 +231,9 @@ class ModelConfig(Data):
 
     def digested(self) -> dict[str, Any]:
         """The digested part. A name is one model wherever it is asked, so the provider is no part of it."""
-        digested = {"model", "sampling"} | ({"context", "reasoning"} if self.capabilities.limited else set())
-        # What is so of most models is no part of it.
-        digested |= (set() if self.trainable else {"trainable"}) | (set() if self.calls == "native" else {"tools"})
-        return self.model_dump(mode="json", include=digested)
+        limits = {"context", "reasoning"} if self.capabilities.limited else set()
+        tree = self.model_dump(mode="json", include={"model", "sampling", "trainable", *limits})
+        return {**tree, "tools": self.calls, "version": self.capabilities.version}
 
     def cost(self, usage: Usage) -> float | None:
         """Money for the usage; None where no price is known. What runs on this machine is free."""

@@ -68,8 +68,8 @@ class SolverFigures(Data):
 
 class Measurement(Data):
     model: str
-    solver_digest: str
-    """Of the code of a solver that goes by rules; else empty."""
+    demo_solver: int | None
+    """The version of the demo model where it solved; None for any other solver."""
     k: int
     figures: tuple[SolverFigures, ...]
     """`all`, then each data set, then each data set by hops."""
@@ -91,7 +91,7 @@ async def measure(questions: Sequence[GoldQuestion], llm: LLM, retriever: Retrie
     scored = await each(pairs, one, config.seeds_at_work(), lambda ended: None)
     return Measurement(
         model=config.models.of("solver").model,
-        solver_digest=config.models.of("solver").capabilities.code_digest,
+        demo_solver=config.models.of("solver").capabilities.version,
         k=config.retrieval.k,
         figures=tuple(_figures(questions, scored)),
         scored=tuple(scored),

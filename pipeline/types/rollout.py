@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Literal, NamedTuple
-
-from pydantic import BeforeValidator, Field
+from typing import Literal, NamedTuple
 
 from pipeline.reward.abstention import NOT_FOUND
 from pipeline.types.data import Slotted, slotted
@@ -16,9 +14,9 @@ class ToolCall(Slotted):
     name: str
     arguments: str
     """A JSON object, as text."""
-    repaired: Annotated[bool, BeforeValidator(bool)] = Field(False, exclude_if=lambda repaired: not repaired)
+    repaired: bool = False
     """Whether a strict parser would not have read the call: it stood in the text or the reasoning in another form than
-    Hermes', or its name or arguments were mended. Left out of JSON where it is false, null in a table."""
+    Hermes', or its name or arguments were mended."""
 
 
 @slotted

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import config, demo
+from pipeline import config
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.demo.chain_solver import solve
@@ -73,7 +73,3 @@ def test_no_observation_breaks_it_and_one_conversation_has_one_answer(observed: 
     assert message == solve(request)
     assert [call.name for call in message.tool_calls] in (["search"], ["answer"])
     assert orjson.loads(message.tool_calls[0].arguments)
-
-
-def test_its_digest_is_of_the_code_that_it_rests_on() -> None:
-    assert demo.digest() == config.build().digested()["embedded_code"]

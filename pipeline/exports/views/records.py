@@ -37,22 +37,7 @@ def rows(record: Record, environment: Environment) -> Rows:
     went = [process(*one).model_dump(mode="json") for one in measured(record)]
     added = {"process": went, "trainable": record.lineage.trainable}
     sought = seeker(record.last.probes if record.last else ())
-    yield _filled(record.model_dump(mode="json"), _RECORD) | sought | added
-
-
-def _filled(value: Any, kind: pa.DataType) -> Any:
-    """A value of that type, with what the journal leaves out where it is empty: a column has room for it."""
-    if value is not None and pa.types.is_struct(kind):
-        return {f.name: _filled(value[f.name], f.type) if f.name in value else _empty(f.type) for f in kind}
-    if value and pa.types.is_list(kind) and pa.types.is_nested(kind.value_type):
-        return [_filled(item, kind.value_type) for item in value]
-    return value
-
-
-def _empty(kind: pa.DataType) -> Any:
-    if pa.types.is_nested(kind):
-        return [] if pa.types.is_list(kind) else None
-    return False if pa.types.is_boolean(kind) else 0 if pa.types.is_integer(kind) else ""
+    yield record.model_dump(mode="json", exclude={"wordings"}) | sought | added
 
 
 def record(row: dict[str, Any]) -> Record:
