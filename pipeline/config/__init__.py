@@ -132,7 +132,7 @@ class RunConfig(Data):
         if given is None:
             return None
         text = "-".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
-        match = re.fullmatch(r"(\d*\.?\d+)-(\d*\.?\d+)", text.strip())
+        match = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)-(\d+(?:\.\d+)?|\.\d+)", text.strip())
         low, high = (float(match[1]), float(match[2])) if match else (1.0, 0.0)
         if not 0 <= low <= high <= 1:
             raise ValueError(f"takes A-B between 0 and 1, such as 0.2-0.8, not '{text}'")

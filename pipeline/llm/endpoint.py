@@ -23,7 +23,7 @@ from pipeline.types import Message
 
 logger = logging.getLogger(__name__)
 _PROBE_SECONDS = 60.0
-_STREAM = re.compile(rb"\s*(?::[^\n]*\s+)*(?:data|event|id|retry):")
+_STREAM = re.compile(rb"\s*+(?::[^\n]*+\s*+)*+(?:data|event|id|retry):")
 """How a body of server-sent events begins, comments apart."""
 LONG_PROMPT = 2000
 """Tokens of a prompt from which on what a server reports of it can be compared with an estimate."""

@@ -23,7 +23,8 @@ SUFFIXES: tuple[str, ...] = (".html", ".htm", ".xhtml")
 _HEAD = 4096
 """Bytes in which a page declares its encoding."""
 _DECLARED = re.compile(
-    rb"""<meta[^>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]*?\bencoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE
+    rb"""<meta[^<>]*?\bcharset\s*+=\s*+["']?\s*+([\w.:-]+)|<\?xml[^<>]*?\bencoding\s*+=\s*+["']([\w.:-]+)""",
+    re.IGNORECASE,
 )
 _OF_TEXT = re.compile(r"windows|cp\d|iso|latin|koi8|mac|gb|hz|big5|euc|shift|sjis|ks_c|tis|us-ascii|ascii")
 """Python knows other codecs, such as `hex`."""
