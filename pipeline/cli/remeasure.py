@@ -54,7 +54,7 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     )
     found = measured()
     if refill:
-        with Progress(pairs=own.how.share().pairs) as watch:
+        with Progress(pairs=own.how.pairs) as watch:
             api.refill(folder, name, out=out, watch=watch)
         found = measured()
     rows = [

@@ -107,9 +107,8 @@ def walks(config: RunConfig, corpus: Corpus) -> dict[str, Walks]:
 
 
 def cache_path(config: RunConfig) -> Path:
-    """Where answers that were paid for are kept: one file for all runs of an output folder. A shard has its own, since
-    shards may run on several machines, and SQLite must not be written to from two of them."""
-    return (config.folder() if config.how.shard else config.how.out) / CACHE
+    """Return the file of paid answers, which all runs of an output folder share."""
+    return config.how.out / CACHE
 
 
 def model(
@@ -188,7 +187,7 @@ def wait(work: Coroutine[None, None, T]) -> T:
 
 def budget(config: RunConfig, before: Spent | None = None) -> Budget:
     """What may be spent; `before` is as for `model`."""
-    how = config.how.share()
+    how = config.how
     limited = (how.budget_tokens, how.budget_money) != (None, None)
     if before is None:
         before = spent(config.folder()).total if limited else Spent()
