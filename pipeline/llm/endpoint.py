@@ -23,8 +23,8 @@ from pipeline.types import Message
 
 logger = logging.getLogger(__name__)
 _PROBE_SECONDS = 60.0
-_STREAM = re.compile(rb"\s*(?::[^\n]*\s+)*(?:data|event|id|retry):")
-"""How a body of server-sent events begins, comments apart."""
+_STREAM = re.compile(rb"\s*+(?::[^\n]*+\n\s*+)*+(?:data|event|id|retry):")
+"""The start of a body of server-sent events, after any comments. Possessive, so that it takes linear time."""
 LONG_PROMPT = 2000
 """Tokens of a prompt from which on what a server reports of it can be compared with an estimate."""
 _PLAIN = (Message(role="user", content="Say yes."),)
