@@ -25,8 +25,8 @@ from pipeline.types import Message
 
 logger = logging.getLogger(__name__)
 _PROBE_SECONDS = 60.0
-_STREAM = re.compile(rb"\s*+(?::[^\n]*+\s*+)*+(?:data|event|id|retry):")
-"""How a body of server-sent events begins, comments apart."""
+_STREAM = re.compile(rb"\s*+(?::[^\n]*+\n\s*+)*+(?:data|event|id|retry):")
+"""The start of a body of server-sent events, after any comments. Possessive, so that it takes linear time."""
 LONG_PROMPT = 2000
 """Tokens of a prompt from which on what a server reports of it can be compared with an estimate."""
 _PLAIN = (Message(role="user", content="Say yes."),)
@@ -181,10 +181,12 @@ class Endpoint:
             usage = completion.usage.model_copy(update={"prompt_tokens": prompt, "completion_tokens": answer})
             completion = completion.model_copy(update={"usage": usage})
         self._see_whether_cut(request, completion.usage.prompt_tokens)
-        kept = reply.keyless(completion, self.config.key())
-        if kept is not completion:
-            self.warn(f"{self.config.model} repeated the key of {self.config.key_name}, which was removed")
-        return kept
+        for name, secret in self.config.secrets():
+            kept = reply.keyless(completion, secret)
+            if kept is not completion:
+                self.warn(f"{self.config.model} repeated the value of {name}, which was removed")
+            completion = kept
+        return completion
 
     def _see_whether_cut(self, request: Request, read: int) -> None:
         """Say once that the server cuts prompts: what it reports is far below the least that they can have."""
