@@ -106,7 +106,7 @@ async def _unless_refused(work: Awaitable[Found]) -> Found:
     try:
         return await work
     except RequestRefused as error:
-        return str(error), "change what the server names, or name another server"
+        return str(error), "look into the server's log: a run would lose each seed that asks for the same"
 
 
 async def _reasoning(model: ModelConfig, ask: Ask, finding: ModeFinding, attempt: Attempt, where: str) -> Found:

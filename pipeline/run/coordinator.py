@@ -22,7 +22,7 @@ from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Order, PassageSource, Planned, PlanState, askable, bounds, judged, prefix
 from pipeline.run.result import RunResult
-from pipeline.run.uniform import SameError, forget
+from pipeline.run.uniform import REFUSED, SameError, forget
 from pipeline.store.amendments import Completions, joined
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
@@ -78,7 +78,8 @@ class Run:
             self._gating = Gating(self.config.gates, self.journal, self._joined)
             self._state = PlanState(self.config, self._gating.judge)
             ends = (entry.head.reason for entry in self.journal.entries.values())
-            proven = not all(reason.startswith(("no_draft:", "no_verdict", Stop.NO_WALK)) for reason in ends)
+            unproven = ("no_draft:", "no_verdict", REFUSED, Stop.NO_WALK)
+            proven = not all(reason.startswith(unproven) for reason in ends)
             self._same = SameError[_Ended](self.config.how.same_error_seeds, proven=proven)
             next(self._owed(), None)
             self._stack = stack.pop_all()
@@ -232,8 +233,8 @@ class Run:
                 error = error or failure
                 continue
             ended = task.result()
-            asked = ended.record.reason != Stop.NO_WALK
-            self._journal(self._same.ended(ended.attempt.error, ended, asked=asked))
+            asked, refused = ended.record.reason != Stop.NO_WALK, ended.record.reason == REFUSED
+            self._journal(self._same.ended(ended.attempt.error, ended, asked=asked, refused=refused))
             if self._same.cause:
                 error = error or self._same.stop()
         return error
