@@ -94,6 +94,13 @@ class ProviderError(DigsiteError):
         self.then = then
 
 
+class RequestRefused(DigsiteError):
+    """A server refuses one request, or fails on it, each time it is sent, and answers others.
+
+    It is no answer of a model. The message quotes the server.
+    """
+
+
 class BudgetExceeded(DigsiteError):
     """A budget of the run is used up; what had finished is kept."""
 

@@ -244,9 +244,7 @@ class RunConfig(Data):
         return slug(self.corpus.name)
 
     def folder(self) -> Path:
-        """That of the run, or of the shard of it."""
-        shard = f"-{self.how.shard}" if self.how.shard else ""
-        return self.how.out / self.corpus_slug() / f"{self.digest()[:12]}{shard}"
+        return self.how.out / self.corpus_slug() / self.digest()[:12]
 
 
 def build(*, file: Path | None = None, values: dict[str, Any] | None = None, sets: Sequence[str] = ()) -> RunConfig:

@@ -28,7 +28,8 @@ _MARKS = {
 """What such a text must hold: observations are long, and to look for a word costs a hundredth of a pattern."""
 _ANYWHERE = {
     "an e-mail address": re.compile(
-        _B + rf"[^\W{SINGLE}](?:[.+-]|[^\W{SINGLE}])" r"{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63})*\.[a-z]{2,18}" + _E
+        _B + rf"[^\W{SINGLE}](?:[.+-]|[^\W{SINGLE}])"
+        r"{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63})*\.[a-z]{2,18}" + _E
     ),
     "a key": re.compile(
         _B + r"(?:sk-[\w-]{20,}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|hf_[A-Za-z0-9]{30,}"

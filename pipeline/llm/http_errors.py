@@ -8,6 +8,7 @@ import re
 from typing import NamedTuple
 
 from pipeline.config.models import OPENAI_KEY, ModelConfig
+from pipeline.errors import RequestRefused
 from pipeline.llm.base import Finish
 from pipeline.llm.chat_body import Dialect
 from pipeline.llm.retry import CallFailure, FailureKind
@@ -25,17 +26,19 @@ _NO_ENDPOINT = re.compile(r"no endpoints found that support", re.IGNORECASE)
 """OpenRouter's 404 for a model that exists, but that nobody serves with a parameter of the request."""
 _FILTER = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
 REFUSABLE = {
-    "parallel_tool_calls": r"parallel_tool_calls",
-    "max_completion_tokens": r"max_completion_tokens|max_tokens",
-    "response_format": r"response_format|json_schema|structured output",
-    "temperature": r"\btemperature\b",
-    "top_p": r"\btop_p\b",
-    "top_k": r"\btop_k\b",
-    "min_p": r"\bmin_p\b",
-    "seed": r"\bseed\b",
-    "strict": r"\bstrict\b",
-    "tool_choice": r"tool_choice",
-    "tools": r"tool-call-parser|enable-auto-tool-choice|support (?:tools|tool use|function calling)|\btools\b",
+    "parallel_tool_calls": re.compile(r"parallel_tool_calls"),
+    "max_completion_tokens": re.compile(r"max_completion_tokens|max_tokens"),
+    "response_format": re.compile(r"response_format|json_schema|structured output"),
+    "temperature": re.compile(r"\btemperature\b"),
+    "top_p": re.compile(r"\btop_p\b"),
+    "top_k": re.compile(r"\btop_k\b"),
+    "min_p": re.compile(r"\bmin_p\b"),
+    "seed": re.compile(r"\bseed\b"),
+    "strict": re.compile(r"\bstrict\b"),
+    "tool_choice": re.compile(r"tool_choice"),
+    "tools": re.compile(
+        r"tool-call-parser|enable-auto-tool-choice|support (?:tools|tool use|function calling)|\btools\b"
+    ),
 }
 """Parameters that a server may refuse, and the words by which it does; `tool_choice` comes before `tools`."""
 _BUSY = (408, 409, 425, 429)
@@ -56,10 +59,15 @@ class Refusal(NamedTuple):
 class RefusalAction(NamedTuple):
     """A failed try, a parameter to leave out from now on, or else an answer of that `finish` and a warning."""
 
-    failure: CallFailure | None = None
+    failure: CallFailure | RequestRefused | None = None
     lacks: str = ""
-    finish: Finish = Finish.CONTENT_FILTER
+    finish: Finish = Finish.CONTEXT
     line: str = ""
+
+    @property
+    def refused(self) -> bool:
+        """Return whether the server refused the request, whatever the reason."""
+        return isinstance(self.failure, RequestRefused) or (self.failure is not None and self.failure.kind == "refused")
 
 
 def refusal_action(refusal: Refusal, without: Dialect, accepted: Dialect = frozenset()) -> RefusalAction:
@@ -67,26 +75,27 @@ def refusal_action(refusal: Refusal, without: Dialect, accepted: Dialect = froze
     answer: it does not refuse them as such, so that the fault is the request's own."""
     status, config, text = refusal.status, refusal.config, f"{refusal.code} {refusal.message}"
     at = config.base_url
+    refused = RequestRefused(f"{at} refused a request ({status}{refusal.message and f': {refusal.message}'})")
     if status == 403 and not _QUOTA.search(text):
-        return RefusalAction(CallFailure(_key_refused(refusal), "refused", own=f"{at} answered 403"))
+        return RefusalAction(CallFailure(_key_refused(refusal), "refused", own=str(refused)))
     if line := _fatal(refusal, text):
         return RefusalAction(CallFailure(line, "fatal"))
     if status not in _BUSY and _OVERFLOW.search(text):
         line = f"a conversation exceeds the context of {config.model} ({refusal.message})"
-        return RefusalAction(finish=Finish.CONTEXT, line=line)
+        return RefusalAction(line=line)
     if status in _BUSY or status >= 500:
         line = f"{at} answered {status}" + (f" ({refusal.message})" if refusal.message else "")
         return RefusalAction(CallFailure(line, _KINDS.get(status, "passing"), after=refusal.after))
     if _FILTER.search(text):
-        return RefusalAction(line=f"{config.model} refused a request ({refusal.message})")
+        return RefusalAction(refused)
     for name, words in REFUSABLE.items():
         # An endpoint may accept `auto` and refuse the name of a tool.
-        if name not in without and (name not in accepted or name == "tool_choice") and re.search(words, text):
+        if name not in without and (name not in accepted or name == "tool_choice") and words.search(text):
             return RefusalAction(lacks=name)
     if accepted:
-        return RefusalAction(line=f"{at} refuses some requests ({status}: {refusal.message})")
+        return RefusalAction(refused)
     line = f"{at} refuses every request ({status}: {refusal.message})"
-    return RefusalAction(CallFailure(line, "refused", own=refusal.message))
+    return RefusalAction(CallFailure(line, "refused", own=str(refused)))
 
 
 def _fatal(refusal: Refusal, text: str) -> str:
