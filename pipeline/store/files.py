@@ -36,7 +36,7 @@ def clear_errors(path: Path) -> Iterator[None]:
         if error.errno in _FULL:
             raise StoreError(f"disk full while writing {path}; free some space and repeat the command") from error
         if error.errno == errno.EFBIG:
-            line = f"{path} is larger than this process may write; raise the limit (ulimit -f) and repeat the command"
+            line = f"{path} would be too large for this process; raise the limit (ulimit -f) and repeat the command"
             raise StoreError(line) from error
         if error.errno in _TOO_MANY:
             line = f"too many files are open to write {path}; raise the limit (ulimit -n) and repeat the command"
