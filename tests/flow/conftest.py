@@ -5,8 +5,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
@@ -79,7 +80,9 @@ def shared() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def parent(home: Path, user: int | None = None, cwd: Path | None = None, **env: str) -> subprocess.Popen[str]:
+def parent(
+    home: Path, env: Mapping[str, str] = MappingProxyType({}), user: int | None = None, cwd: Path | None = None
+) -> subprocess.Popen[str]:
     command, pipe = [*python_as(user), "-c", PARENT, str(home)], subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=cwd, env=environment(user, **env))
 

@@ -55,7 +55,7 @@ def test_who_has_a_server_keeps_it_and_hears_where_it_does_not_answer(tmp_path: 
         env = {"PREFECT_HOME": str(tmp_path), "PREFECT_PROFILE": "mine"}
     else:
         env = {"PREFECT_API_URL": "http://127.0.0.1:1/api"}
-    process = parent(tmp_path / "home", **env)
+    process = parent(tmp_path / "home", env)
     said = " ".join(first_line(process))
     assert said.startswith("UsageError no server answers at PREFECT_API_URL")
     process.communicate()

@@ -52,6 +52,7 @@ def acted(user: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.slow
 def test_another_user_sees_neither_the_password_nor_the_files(shared: Path) -> None:
     home = shared / "out/.prefect"
     process = parent(home, user=OWNER)
@@ -80,6 +81,7 @@ def test_a_folder_of_another_user_is_told_and_the_run_goes_on(shared: Path, mode
     assert re.fullmatch(r"Prefect does not show this run: .*/.prefect.*; --no-flow runs without it", told)
 
 
+@pytest.mark.slow
 def test_a_lock_that_nobody_lets_go_is_told_and_the_run_goes_on(tmp_path: Path) -> None:
     lock = tmp_path / ".prefect/users.lock"
     lock.parent.mkdir()
@@ -92,6 +94,7 @@ def test_a_lock_that_nobody_lets_go_is_told_and_the_run_goes_on(tmp_path: Path) 
     assert f"Prefect does not show this run: another process keeps {lock} locked" in done.stderr
 
 
+@pytest.mark.slow
 def test_settings_of_another_prefect_reach_no_server_of_ours(tmp_path: Path) -> None:
     """Neither those of the shell nor of the active profile nor of files in the working folder."""
     elsewhere, home, folder = tmp_path / "elsewhere", tmp_path / "out/.prefect", tmp_path / "folder"
@@ -113,7 +116,7 @@ def test_settings_of_another_prefect_reach_no_server_of_ours(tmp_path: Path) -> 
         "PREFECT_SERVER_API_AUTH_STRING": "known",
         "PREFECT_API_AUTH_STRING": "known",
     }
-    process = parent(home, cwd=folder, HOME=str(tmp_path), PYTHONPATH=str(ROOT), **shell)
+    process = parent(home, {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), **shell}, cwd=folder)
     started = first_line(process)
     assert first_line(process) == ["ready"]
     assert asked(started[0] + "/flow_runs/filter", b"{}", **login("known"))[0] == 401
