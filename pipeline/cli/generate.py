@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from pipeline.cli import console, options, terminal
+from pipeline.cli.export import say_views
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
@@ -161,6 +162,7 @@ def say_target(config: RunConfig) -> None:
 
 def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
     """Show a run that has ended to a person or to a script."""
+    from pipeline.exports import data_set
     from pipeline.run import publish
 
     folder, run = result.folder, spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
@@ -180,6 +182,12 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
     console.show(console.table("seeds", "", rows=rows), "")
     console.demo_note(config.models.names())
     console.show(console.text(f"data set  {paths['dataset']}"), console.text(f"report    {paths['report']}"))
+    say_views(data_set.read(paths["dataset"]))
+    _say_shortfalls(result, config, run)
+    console.show(console.text(f"next      digsite inspect {run}"))
+
+
+def _say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
     if result.damaged:
         console.message(f"digsite: damaged lines in the journal: {result.damaged:,}; their seeds were run again")
     if result.exhausted:
@@ -191,7 +199,6 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
         lacking = ", ".join(f"{stage} {count:,}" for stage, count in result.missing.items())
         remedy = f"to run them: digsite complete {run}"
         console.message(f"digsite: accepted pairs without all rollouts of a stage: {lacking}; {remedy}")
-    console.show(console.text(f"next      digsite inspect {run}"))
 
 
 def _for_more(result: RunResult, config: RunConfig) -> str:

@@ -34,6 +34,7 @@ from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
 from pipeline.config.strategy_mix import LINKED, RULED, StrategyMix, strategy_weights
 from pipeline.errors import UsageError, unknown
+from pipeline.store.real_paths import real_root
 from pipeline.types import PLAIN, AsOf, Data, TargetRange, sha256
 
 LOCAL_SEEDS = 8
@@ -132,7 +133,7 @@ class RunConfig(Data):
         if given is None:
             return None
         text = "-".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
-        match = re.fullmatch(r"(\d*\.?\d+)-(\d*\.?\d+)", text.strip())
+        match = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)-(\d+(?:\.\d+)?|\.\d+)", text.strip())
         low, high = (float(match[1]), float(match[2])) if match else (1.0, 0.0)
         if not 0 <= low <= high <= 1:
             raise ValueError(f"takes A-B between 0 and 1, such as 0.2-0.8, not '{text}'")
@@ -270,4 +271,4 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
     if lacking := [kind for kind in config.answer_types if kind not in writes]:
         known = f"the demo model writes {', '.join(writes)} and no '{lacking[0]}'"
         raise UsageError(f"answer_types: {known}; name a model with --model")
-    return config
+    return config.with_how(out=real_root(config.how.out))

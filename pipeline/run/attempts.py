@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from pipeline.llm.ledger import Ledger, Spending, counting
-from pipeline.run.uniform import format_error
+from pipeline.run.uniform import REFUSED, format_error
 from pipeline.store.files import Appender
 from pipeline.store.tables import scan_json_lines
 from pipeline.types import Data, Record, Seed
@@ -34,9 +34,9 @@ class Attempt(Data):
     seconds: float
     spent: Spending
     error: str = ""
-    """The commonest format error, where the seed ended without a draft or a verdict for such (`uniform`)."""
+    """The commonest format error of a seed that ended without a draft or a verdict, or the server's refusal."""
     asked: tuple[str, ...] = ()
-    """The digests of its requests, where there is such an error."""
+    """The digests of its requests, where there is such a format error."""
 
 
 def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger, error: str = "") -> Attempt:
@@ -49,7 +49,8 @@ def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger, error: str = ""
         seconds=ledger.seconds,
         spent=ledger.spending,
         error=error,
-        asked=tuple(sorted(digest.hex() for digest in ledger.asked)) if error else (),
+        # What a server answered before it refused a request is a model's answer, and stays in the cache.
+        asked=tuple(sorted(digest.hex() for digest in ledger.asked)) if error and reason != REFUSED else (),
     )
 
 

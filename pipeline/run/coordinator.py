@@ -22,11 +22,12 @@ from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Order, PassageSource, Planned, PlanState, askable, bounds, judged, prefix
 from pipeline.run.result import RunResult
-from pipeline.run.uniform import SameError, forget
+from pipeline.run.uniform import REFUSED, SameError, forget
 from pipeline.store.amendments import Completions, joined
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import locked
+from pipeline.store.real_paths import refuse_links
 from pipeline.types import Record, Seed, Status, Stop
 
 RunSeed = Callable[[Seed], Awaitable[Record]]
@@ -66,6 +67,9 @@ class Run:
         with ExitStack() as stack:
             if self._locks:
                 stack.enter_context(locked(self.folder))
+            # Before any call is paid for.
+            for place in ("journal/main.jsonl", "attempts.jsonl", "dataset"):
+                refuse_links(self.folder / place)
             sweep(self.folder)
             resume.begin(self.folder, self.config, self._corpus.fingerprint)
             self.journal = Journal(self.folder / "journal", run=resume.read(self.folder).identity)
@@ -78,7 +82,8 @@ class Run:
             self._gating = Gating(self.config.gates, self.journal, self._joined)
             self._state = PlanState(self.config, self._gating.judge)
             ends = (entry.head.reason for entry in self.journal.entries.values())
-            proven = not all(reason.startswith(("no_draft:", "no_verdict", Stop.NO_WALK)) for reason in ends)
+            unproven = ("no_draft:", "no_verdict", REFUSED, Stop.NO_WALK)
+            proven = not all(reason.startswith(unproven) for reason in ends)
             self._same = SameError[_Ended](self.config.how.same_error_seeds, proven=proven)
             next(self._owed(), None)
             self._stack = stack.pop_all()
@@ -225,8 +230,8 @@ class Run:
                 error = error or failure
                 continue
             ended = task.result()
-            asked = ended.record.reason != Stop.NO_WALK
-            self._journal(self._same.ended(ended.attempt.error, ended, asked=asked))
+            asked, refused = ended.record.reason != Stop.NO_WALK, ended.record.reason == REFUSED
+            self._journal(self._same.ended(ended.attempt.error, ended, asked=asked, refused=refused))
             if self._same.cause:
                 error = error or self._same.stop()
         return error

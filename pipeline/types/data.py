@@ -8,7 +8,8 @@ from typing import Any, Self, TypeVar, cast, dataclass_transform
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from pydantic.dataclasses import dataclass
 
-_STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+# A refused setting may hold a secret, which pydantic would repeat in its message.
+_STRICT = ConfigDict(extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
 
 
 def matching(pattern: str, rule: str) -> AfterValidator:

@@ -17,6 +17,9 @@ class ToolCall(Slotted):
     repaired: bool = False
     """Whether a strict parser would not have read the call: it stood in the text or the reasoning in another form than
     Hermes', or its name or arguments were mended."""
+    server_fields: str = ""
+    """A JSON object: the id that the server gave the call, and every field of it that we do not know. They go back to
+    the server with the call, since some refuse a history without them, and into no view."""
 
 
 @slotted
@@ -27,6 +30,9 @@ class Message(Slotted):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     name: str = ""
+    server_fields: str = ""
+    """A JSON object: the fields of an answer that we do not know, such as `reasoning_details`. They go back to the
+    server where reasoning does, and into no view."""
 
 
 @slotted
