@@ -36,7 +36,7 @@ def read_requests() -> list[Request]:
 def digest_answers(requests: list[Request]) -> str:
     async def answer_all() -> list[bytes]:
         model = DemoModel()
-        return [(await model.complete(request)).model_dump_json().encode() for request in requests]
+        return [(await model.complete(request)).model_dump_json(exclude_defaults=True).encode() for request in requests]
 
     return hashlib.sha256(b"\n".join(asyncio.run(answer_all()))).hexdigest()
 
