@@ -14,7 +14,7 @@ from pydantic import Field
 from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, judge_prompt
 from pipeline.agents.parse import parse
 from pipeline.agents.proposals import ProposeArguments
-from pipeline.agents.tool_mode import OPENING, QUESTION, ModeFinding, Try, choose, problem
+from pipeline.agents.tool_mode import OPENING, QUESTION, REMEDY_FOR_REFUSALS, ModeFinding, Try, choose, problem
 from pipeline.agents.tools import PROPOSE, SOLVER_TOOLS, AnswerArguments
 from pipeline.config.models import ModelConfig, ToolMode
 from pipeline.errors import FormatError, ProviderError, RequestRefused
@@ -47,7 +47,6 @@ Found = tuple[str, str]
 """What was found, and the remedy; none where all is well."""
 Ask = Callable[..., Awaitable[Completion]]
 """Asks the model that is tried, with these fields of a `Request`."""
-_REFUSED = "look into the server's log: a run would lose each seed that asks for the same"
 _BIG = f"a bigger model, or {PARSER}"
 
 
@@ -88,13 +87,15 @@ async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
             try:
                 found[name] = await tried(model, ask)
             except RequestRefused as error:
-                found[name] = (str(error), _REFUSED)
+                found[name] = (str(error), REMEDY_FOR_REFUSALS)
         name = "reasoning"
         found[name] = ("none, or within the answer", "")
         if thought or model.keeps_thoughts:
             found[name] = await _reasoning(model, ask, "separate from the answer" if thought else "none so far")
-    except (ProviderError, RequestRefused) as error:
+    except ProviderError as error:
         found[name] = (str(error), "fix the error above")
+    except RequestRefused as error:
+        found[name] = (str(error), REMEDY_FOR_REFUSALS)
     findings = [ProbeFinding(name=name, ok=not mend, detail=said, remedy=mend) for name, (said, mend) in found.items()]
     return [findings[0].model_copy(update={"found": mode}), *findings[1:]]
 

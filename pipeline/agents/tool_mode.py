@@ -18,6 +18,7 @@ SYSTEM = "You answer questions by searching a small corpus. Call `search` first,
 QUESTION = "In which year was the lighthouse of Ostrava Point first lit?"
 OPENING = (Message(role="system", content=SYSTEM), Message(role="user", content=QUESTION))
 _SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArguments, "answer": AnswerArguments}
+REMEDY_FOR_REFUSALS = "look into the server's log: a run would lose each seed that asks for the same"
 _UNREAD = "its calls come in a form that a strict parser does not read"
 
 
@@ -50,7 +51,7 @@ async def choose(model: ModelConfig, converse: Callable[[ToolMode], Awaitable[Tr
         try:
             return await converse(mode)
         except RequestRefused as error:
-            return Try(ok=False, detail=str(error))
+            return Try(ok=False, detail=str(error), remedy=REMEDY_FOR_REFUSALS)
 
     if model.tools != "auto":
         return ModeFinding(mode=model.tools, why="as the settings say"), await tried(model.tools)

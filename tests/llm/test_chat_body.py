@@ -9,6 +9,7 @@ from pipeline.agents.judge import VERDICT
 from pipeline.agents.readers import CitedOutput
 from pipeline.agents.structured import schema
 from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
+from pipeline.config.models import ToolMode
 from pipeline.config.sampling import Sampling
 from pipeline.llm.base import Request
 from pipeline.llm.chat_body import body, strictly, wire_seed
@@ -169,6 +170,21 @@ def test_tools_as_text_keep_the_prefix() -> None:
     assert later["messages"][3] == {"role": "user", "content": "<tool_response>\nDoc 1\n</tool_response>"}
     forced = body(REQUEST.model_copy(update={"tool_choice": "answer"}), 0, without)
     assert forced["messages"][-1]["content"].endswith("Now call `answer`.")
+
+
+@pytest.mark.parametrize("mode", ["native", "schema", "text"])
+def test_a_turn_without_text_and_calls_is_left_out(mode: ToolMode) -> None:
+    call = ToolCall(id="x", name="search", arguments='{"query":"a"}')
+    turns = (
+        Message(role="assistant", content="", reasoning="Hm."),
+        Message(role="assistant", content=" \n"),
+        Message(role="assistant", tool_calls=(call,)),
+        Message(role="tool", content="", tool_call_id="x", name="search"),
+    )
+    request = REQUEST.model_copy(update={"messages": (*ASKED, *turns), "calls": mode, "thoughts": True})
+    sent = body(request, 0)["messages"][len(ASKED) :]
+    assert len(sent) == 2
+    assert sent[0].get("tool_calls") or "search" in sent[0]["content"]
 
 
 @pytest.mark.parametrize("arguments", ['{"query": "a', "574", "", "null"])
