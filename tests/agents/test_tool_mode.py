@@ -7,7 +7,6 @@ import pytest
 from pipeline.agents.ability_probe import probe
 from pipeline.agents.tool_mode import find
 from pipeline.config.models import ModelConfig, ToolMode
-from pipeline.errors import RequestRefused
 from pipeline.llm.base import Request
 from pipeline.types import Message, ToolCall
 from tests.scripted import ScriptedLLM
@@ -43,12 +42,6 @@ async def test_a_model_gets_the_first_way_that_works(
     assert found.mode == mode
     assert said in found.why
     assert len(llm.requests) == calls
-
-
-async def test_a_mode_whose_request_is_refused_is_left_for_the_next() -> None:
-    refusal = RequestRefused("the server refused a request (400: no tools here)")
-    found = await find(REAL, ScriptedLLM(lambda request: refusal if request.calls == "native" else GOOD))
-    assert (found.mode, "no tools here" in found.why) == ("schema", True)
 
 
 @pytest.mark.parametrize("mode", ["native", "schema", "text"])

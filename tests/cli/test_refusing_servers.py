@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.agents.tool_mode import QUESTION
 from pipeline.store.journal import Journal
 from pipeline.types import Record
 from tests.cli.conftest import Digsite
@@ -23,10 +24,10 @@ def upstream() -> Iterator[str]:
         yield url.removesuffix("/v1")
 
 
-def role(body: dict[str, Any]) -> str:
-    if form := body.get("response_format"):
-        return str(form["json_schema"]["name"])
-    return str(body["tools"][-1]["function"]["name"]) if body.get("tools") else "text"
+def is_rollout(body: dict[str, Any]) -> bool:
+    """Return whether the solver asks, and not the probe before the run, which has one question."""
+    tools = [tool["function"]["name"] for tool in body.get("tools", ())]
+    return tools[-1:] == ["answer"] and QUESTION not in body["messages"][1]["content"]
 
 
 def turns(body: dict[str, Any]) -> int:
@@ -44,7 +45,7 @@ def made(digsite: Digsite, out: Path, url: str, seeds: int = 6) -> tuple[int, st
 def every(number: int) -> Callable[[dict[str, Any]], str]:
     """Refuse one of so many requests of the solver."""
     asked = itertools.count(1)
-    return lambda body: "not this one" if role(body) == "answer" and next(asked) % number == 0 else ""
+    return lambda body: "not this one" if is_rollout(body) and next(asked) % number == 0 else ""
 
 
 def test_a_server_that_refuses_now_and_then_changes_no_byte(upstream: str, tmp_path: Path, digsite: Digsite) -> None:
@@ -61,7 +62,7 @@ def test_conversations_that_are_refused_end_their_seeds_and_no_solve_rate(
     upstream: str, tmp_path: Path, digsite: Digsite
 ) -> None:
     _, _, plain = made(digsite, tmp_path / "plain", f"{upstream}/v1", 9)
-    with odd(upstream, refuses=lambda body: "too late" if role(body) == "answer" and turns(body) > 1 else "") as url:
+    with odd(upstream, refuses=lambda body: "too late" if is_rollout(body) and turns(body) > 1 else "") as url:
         code, _, records = made(digsite, tmp_path / "odd", url, 9)
     assert code == 0
     assert records.keys() == plain.keys()
@@ -74,7 +75,7 @@ def test_a_server_that_refuses_every_rollout_stops_the_run_and_owes_its_seeds(
     upstream: str, tmp_path: Path, digsite: Digsite
 ) -> None:
     words = "the message at position 2 must not be empty"
-    with odd(upstream, refuses=lambda body: words if role(body) == "answer" else "") as url:
+    with odd(upstream, refuses=lambda body: words if is_rollout(body) else "") as url:
         code, err, records = made(digsite, tmp_path / "odd", url, 12)
     assert (code, records) == (1, {})
     (line,) = [line for line in err.splitlines() if line.startswith("digsite: ")]
