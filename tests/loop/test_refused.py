@@ -13,6 +13,7 @@ from pipeline.errors import RequestRefused
 from pipeline.llm.base import Request
 from pipeline.llm.ledger import counting
 from pipeline.loop.episode import run_seed
+from pipeline.loop.policies import FIRST
 from pipeline.run.missing_stages import complete
 from pipeline.store.amendments import Completions
 from pipeline.types import Message, Record, Status
@@ -20,6 +21,8 @@ from tests.loop import test_policies as policies
 from tests.loop import test_unanswerable as twins
 from tests.loop import test_wordings as wordings
 from tests.loop.test_episode import CHECKS, LINEAGE, QUESTION, SHELF, Cast, proposal, seeded
+from tests.loop.test_harden import context as rewriting
+from tests.loop.test_harden import run as rewritten_run
 from tests.run import test_missing_stages as stages
 from tests.scripted import ScriptedLLM
 
@@ -116,7 +119,7 @@ def test_a_refused_twin_costs_no_pair_and_is_made_up(tmp_path: Path, refused_rol
 @pytest.mark.parametrize(
     "refuses",
     [
-        lambda request: request.model == "small" and role(request) == "answer" and request.sample == policies.FIRST,
+        lambda request: request.model == "small" and role(request) == "answer" and request.sample == FIRST,
         lambda request: request.model == "small" and role(request) == "read",
     ],
     ids=["one rollout", "from memory"],
@@ -131,9 +134,9 @@ def test_a_refused_policy_is_missing_and_neither_wrong_nor_ignorant(refuses: Cal
 
 
 def test_a_refused_paraphrase_is_missing(tmp_path: Path) -> None:
-    record: Record = wordings.run(Refused(), wordings.ASKED)
+    record: Record = rewritten_run(Refused(), wordings.ASKED)
     assert (record.status, record.wordings, record.missing) == (Status.ACCEPTED, (), ("wordings",))
-    again = wordings.context(wordings.Rewriter(), wordings.ASKED)
+    again = rewriting(wordings.Rewriter(), wordings.ASKED)
     assert asyncio.run(complete([record], again, tmp_path, lambda ended: None)).missing == {}
     assert len(Completions(tmp_path).joined(record).wordings) == 3
 
