@@ -197,10 +197,12 @@ class Endpoint:
             usage = completion.usage.model_copy(update={"prompt_tokens": prompt, "completion_tokens": written})
             completion = completion.model_copy(update={"usage": usage})
         self._see_whether_cut(request, completion.usage.prompt_tokens)
-        kept = reply.keyless(completion, self.config.key())
-        if kept is not completion:
-            self.warn(f"{self.config.model} repeated the key of {self.config.key_name}, which was removed")
-        return kept
+        for name, secret in self.config.secrets():
+            kept = reply.keyless(completion, secret)
+            if kept is not completion:
+                self.warn(f"{self.config.model} repeated the value of {name}, which was removed")
+            completion = kept
+        return completion
 
     def _see_whether_cut(self, request: Request, read: int) -> None:
         """Say once that the server cuts prompts: what it reports is far below the least that they can have."""

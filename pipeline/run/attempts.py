@@ -114,27 +114,20 @@ def _add(total: dict[str, Any], tree: dict[str, Any]) -> None:
             total[name] = total.get(name, 0) + value
 
 
-def of_shard(folder: Path, shard: str) -> Path:
-    """Where the run in `folder` keeps the rows of a shard that was merged into it."""
-    return (folder / NAME).with_stem(f"{Path(NAME).stem}-{shard}")
-
-
 def read(folder: Path) -> Iterator[Attempt]:
-    """The rows, those of merged shards too, without what a kill has torn: no figure that anything rests on is made
-    from them."""
+    """Yield the rows, skipping a line that a kill has torn: these rows are for people, and no promise rests on them."""
     for line in _lines(folder):
         with suppress(ValidationError):
             yield Attempt.model_validate_json(line)
 
 
 def _lines(folder: Path) -> Iterator[bytes]:
-    for path in sorted(folder.glob(f"{Path(NAME).stem}*.jsonl")):
+    if (path := folder / NAME).exists():
         with path.open("rb") as file:
             yield from file
 
 
 def tried(folder: Path) -> pl.LazyFrame | None:
     """When each try began, how many seconds it took and how it ended, as a table; None where nothing was noted."""
-    paths = [path for path in sorted(folder.glob(f"{Path(NAME).stem}*.jsonl")) if path.stat().st_size]
-    columns = {"ended": pl.String, "began": pl.String, "seconds": pl.Float64}
-    return scan_json_lines(paths, columns) if paths else None
+    path, columns = folder / NAME, {"ended": pl.String, "began": pl.String, "seconds": pl.Float64}
+    return scan_json_lines(path, columns) if path.exists() and path.stat().st_size else None

@@ -9,7 +9,7 @@ import shlex
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -149,7 +149,7 @@ class Run:
         """The part of the plan that is done, from 0 to 1. May be called from any thread."""
         wanted, most = bounds(self.config.how)
         done, whole = (self._state.length, most) if wanted is None else (self._state.passed, wanted)
-        return min(1.0, done / whole) if whole else 1.0
+        return min(1.0, done / whole)
 
     def begin(self, watch: RunCallbacks) -> None:
         """Show what earlier commands did; once."""
@@ -160,13 +160,6 @@ class Run:
     def keep(self) -> None:
         """Write how the run stands to `result.json`."""
         write_json(self.folder / "result.json", self.result().model_dump(mode="json", exclude={"folder"}))
-
-    def owed(self) -> int:
-        """Seeds that the plan needs and that have no line, as far as what has ended shows; where there are too few
-        pairs, those ahead of the last seed that has ended."""
-        wanted, ended = bounds(self.config.how)[0], self.journal.heads()
-        last = ended[-1].order if ended else ""
-        return sum(1 for _ in takewhile(lambda one: wanted is None or one[1].order <= last, self._owed()))
 
     def _owed(self) -> Iterator[tuple[int, Planned]]:
         """Seeds without a line, in order, while the plan may need them: the answer changes as seeds end."""

@@ -173,6 +173,14 @@ async def test_an_answer_of_a_byte_now_and_then_ends_with_the_time_limit() -> No
             assert time.monotonic() - began < 2
 
 
+@pytest.mark.parametrize("body", [b": " * 60 + b"x", b": \n" * 60_000 + b"x", b" " * 200_000, b":" * 200_000])
+async def test_a_body_of_comments_without_an_event_is_read_in_linear_time(body: bytes) -> None:
+    began = time.monotonic()
+    async with FaultyServer(script=lambda number, _: Reply(200, body)) as server:
+        await ended(client(server.url, attempts=2, timeout_seconds=2))
+    assert time.monotonic() - began < 2
+
+
 async def ended(model: OpenAIModel) -> None:
     """Whatever comes of it: an answer that was cut off, or that the endpoint is amiss."""
     try:

@@ -47,10 +47,10 @@ class ReadBytes:
     def add(self, count: int) -> None:
         """Raises CorpusError beyond the limit, or where the file unpacks to too many times its size."""
         self.total += count
-        if self.total > self._most:
-            raise CorpusError(f"{self.path}: more than {self._most} bytes; raise limits.bytes in its manifest")
         if self._size is not None and self.total > max(_FREE_BYTES, _MAX_RATIO * self._size):
             raise CorpusError(f"{self.path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
+        if self.total > self._most:
+            raise CorpusError(f"{self.path}: more than {self._most} bytes; raise limits.bytes in its manifest")
 
 
 PACKED = ("", ".gz", ".bz2", ".zst", ".xz")
@@ -125,6 +125,11 @@ def _opened(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
+class TooMuchMarkup(Exception):
+    """A document whose marks would take its parser minutes. The limit counts marks and not seconds, so that what is
+    read does not depend on the machine."""
+
+
 class Row(NamedTuple):
     place: str
     """Where it stands, for messages: `line 17` or a file name."""
@@ -162,7 +167,10 @@ def document_row(
         return Row(path.name, path.name, {}, f"cannot be read: {error}")
     except UnicodeDecodeError as error:
         return Row(path.name, path.name, {}, f"not a readable UTF-8 text: {error}; save it as UTF-8")
-    title, text, links = ("", source, []) if longest is not None and len(source) > longest else parsed(source)
+    try:
+        title, text, links = ("", source, []) if longest is not None and len(source) > longest else parsed(source)
+    except TooMuchMarkup as error:
+        return Row(path.name, path.name, {}, str(error))
     values = {"id": path.name, "title": title or path.stem.replace("_", " "), "text": text}
     return Row(path.name, path.name, values | ({"links": links} if links else {}))
 
@@ -177,9 +185,11 @@ class Reader(Protocol):
 
 
 def size(value: Any) -> int:
-    """The characters of a text, or of a list of texts."""
+    """Return the characters of a text, or of all texts in a list or an object."""
     if isinstance(value, str):
         return len(value)
+    if isinstance(value, dict):
+        value = list(value.values())
     return sum(map(size, value)) if isinstance(value, list) else 0
 
 
