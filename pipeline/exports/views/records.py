@@ -6,6 +6,7 @@ trained on; `record` turns a row back into the record.
 The schema is that of the types, field by field: texts, whole numbers of 64 bits, lists, structs.
 """
 
+from collections.abc import Container
 from typing import Any
 
 import pyarrow as pa
@@ -20,8 +21,17 @@ _SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
 _ADDED = (*_SEEKER, "process", "trainable")
 """Columns that a record does not have."""
 WHOLE = pa.int64()
-_RECORD = pa.struct([field for field in arrow(Record, WHOLE) if field.name != "wordings"])
-"""Without what only `hardened.jsonl` and the report of `digsite harden` show."""
+_LEFT_OUT = ("wordings", "server_fields")
+"""What only `hardened.jsonl` and the report of `digsite harden` show, and what is meant for the model's server."""
+
+
+def _without(kind: pa.DataType, names: Container[str]) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without(field.type, names)) for field in kind if field.name not in names])
+    return pa.list_(_without(kind.value_type, names)) if pa.types.is_list(kind) else kind
+
+
+_RECORD = _without(arrow(Record, WHOLE), _LEFT_OUT)
 SCHEMA = pa.schema(
     [
         *_RECORD,
