@@ -62,7 +62,15 @@ def test_a_403_is_of_one_request_or_of_the_key_whatever_was_answered_before() ->
 
 def test_who_was_sent_no_key_is_told_to_name_its_variable() -> None:
     refusal = Refusal(401, "", "", None, at(api_key_env=""))
-    assert "--set models.default.api_key_env=" in str(refusal_action(refusal, frozenset()).failure)
+    line = str(refusal_action(refusal, frozenset()).failure)
+    assert "--set models.default.api_key_env=NAME" in line
+    assert "OPENAI_API_KEY" not in line, "nobody is told to send OpenAI's key elsewhere"
+
+
+def test_who_sent_a_key_in_a_header_is_told_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "canary")
+    refusal = Refusal(401, "", "", None, at(api_key_env="", headers={"api-key": "${GATEWAY_KEY}"}))
+    assert str(refusal_action(refusal, frozenset()).failure).endswith("environment variable GATEWAY_KEY")
 
 
 @pytest.mark.parametrize(
