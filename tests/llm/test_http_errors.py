@@ -1,5 +1,7 @@
 """Error answers as real servers write them, and what each of them means."""
 
+from typing import Any
+
 import pytest
 
 from pipeline.config.models import ModelConfig
@@ -8,7 +10,7 @@ from pipeline.llm.base import Finish
 from pipeline.llm.http_errors import Refusal, RefusalAction, refusal_action
 
 
-def at(**settings: str) -> ModelConfig:
+def at(**settings: Any) -> ModelConfig:
     return ModelConfig.model_validate(
         {"provider": "openai", "model": "m", "base_url": "http://there/v1", "api_key_env": "THE_KEY", **settings}
     )
