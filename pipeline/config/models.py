@@ -245,8 +245,8 @@ class ModelConfig(Data):
         if self.key_name:
             return f"{self.base_url} needs an API key: set the environment variable {self.key_name}"
         return (
-            f"{self.base_url} needs an API key, and {OPENAI_KEY} is the one of OPENAI_BASE_URL "
-            f"({address.base_url_from_environment()}): name the variable that holds OpenAI's in api_key_env"
+            f"{self.base_url} needs an API key, and {OPENAI_KEY} is for the server in {address.BASE_URL_ENV}: "
+            "name the variable that holds OpenAI's own in api_key_env"
         )
 
     def key_warning(self) -> str:
@@ -256,7 +256,8 @@ class ModelConfig(Data):
         if self.key() and urlsplit(self.base_url).scheme == "http":
             return f"the key in {self.key_name} goes to {self.base_url} unencrypted: use https if the server has it"
         if not self.key_name and not self.secrets() and os.environ.get(OPENAI_KEY, "").strip():
-            owner = address.base_url_from_environment() or "OpenAI's own endpoint"
+            redirected = bool(address.base_url_from_environment())
+            owner = f"the server in {address.BASE_URL_ENV}" if redirected else "OpenAI's own endpoint"
             return (
                 f"{self.base_url} gets no key: {OPENAI_KEY} is for {owner}; if this one needs a key, "
                 "name the variable that holds it: --set models.default.api_key_env=NAME"
