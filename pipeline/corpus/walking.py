@@ -53,9 +53,19 @@ def _scan(folder: Path) -> Iterator[tuple[Path, str]]:
 
 def _benchmark_corpora(entries: list[os.DirEntry[str]]) -> list[str]:
     """Return the names that hold the documents of a benchmark, if questions or judgements lie beside them."""
-    if not any(_QUESTIONS.fullmatch(entry.name) and _holds_rows(entry) for entry in entries):
+    if not any(is_questions(entry.name) and _holds_rows(entry) for entry in entries):
         return []
-    return [entry.name for entry in entries if _CORPUS.fullmatch(entry.name) and _holds_rows(entry)]
+    return [entry.name for entry in entries if is_corpus(entry.name) and _holds_rows(entry)]
+
+
+def is_corpus(name: str) -> bool:
+    """Return whether a file, folder or configuration of a benchmark holds its documents, by its name."""
+    return bool(_CORPUS.fullmatch(name))
+
+
+def is_questions(name: str) -> bool:
+    """Return whether a file, folder or configuration of a benchmark holds questions or judgements, by its name."""
+    return bool(_QUESTIONS.fullmatch(name))
 
 
 def _holds_rows(entry: os.DirEntry[str]) -> bool:
