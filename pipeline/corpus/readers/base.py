@@ -137,6 +137,10 @@ def _open(path: Path) -> Iterator[IO[bytes]]:
         yield stream
 
 
+_NOTION_ID = re.compile(r"(?<=\S) [0-9a-f]{32}$")
+"""What Notion adds to the name of a page that it exports."""
+
+
 class Row(NamedTuple):
     place: str
     """Where it stands, for messages: `line 17` or a file name."""
@@ -175,7 +179,8 @@ def document_row(
     except UnicodeDecodeError as error:
         return Row(path.name, path.name, {}, f"not a readable UTF-8 text: {error}; save it as UTF-8")
     title, text, links = ("", source, []) if longest is not None and len(source) > longest else parsed(source)
-    values = {"id": path.name, "title": title or path.stem.replace("_", " "), "text": text}
+    named = _NOTION_ID.sub("", path.stem).replace("_", " ")
+    values = {"id": path.name, "title": title or named, "text": text}
     return Row(path.name, path.name, values | ({"links": links} if links else {}))
 
 
