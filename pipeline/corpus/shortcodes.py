@@ -48,7 +48,6 @@ _QUERIES = frozenset(("dataview", "dataviewjs"))
 """Languages of code whose place a table takes that only Obsidian knows."""
 _IN_MARKDOWN = re.compile(_INLINE, re.DOTALL)
 _IN_MDX = re.compile(f"{_INLINE}|{_COMPONENT}", re.DOTALL)
-_LABELLED = re.compile(r"(.*\S)\s*<[^<>]*>$")
 _PROSE = frozenset(
     "note tip hint warning caution danger attention error important seealso admonition versionadded versionchanged "
     "deprecated topic sidebar margin aside epigraph highlights pull-quote dropdown details tab-set tab-item tabs tab "
@@ -78,7 +77,7 @@ def removed(source: str, *, mdx: bool = False) -> str:
 
 def _words(found: re.Match[str]) -> str:
     if role := found["role"]:
-        return _LABELLED.sub(r"\1", role).lstrip("~!")
+        return _label(role).lstrip("~!")
     if found["link"]:
         return _link_words(found)
     if marked := found["marked"]:
@@ -99,6 +98,13 @@ def _link_words(found: re.Match[str]) -> str:
         return "" if _WIDTH.fullmatch(link["alias"] or "") else link["alias"]
     # At the beginning of a line a title such as "1. FC Union" is no item of a list.
     return _MARKUP.sub(r"\1\\\2", link_words(link))
+
+
+def _label(role: str) -> str:
+    """Return the words of `words <target>`, or the role itself where it has no target."""
+    words, _, target = role.rpartition("<")
+    is_labelled = words.strip() and role.endswith(">") and target.count(">") == 1
+    return words.rstrip() if is_labelled else role
 
 
 class _Blocks:

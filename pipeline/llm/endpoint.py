@@ -5,17 +5,20 @@ No completion and no error that leaves this file holds the key, whatever a serve
 
 import asyncio
 import logging
-import re
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import httpx2
 
 from pipeline.config.models import ModelConfig
+from pipeline.errors import RequestRefused
 from pipeline.llm import connection, repetition, reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.chat_body import Dialect, body
+from pipeline.llm.concessions import BY_NAME
+from pipeline.llm.error_body import ErrorBody, parse_error
 from pipeline.llm.http_errors import Refusal, refusal_action
+from pipeline.llm.ledger import note_failed_try
 from pipeline.llm.limiter import Limiter
 from pipeline.llm.retry import CallFailure, EndpointHealth, retry_after
 from pipeline.llm.token_estimate import size, tokens
@@ -23,8 +26,6 @@ from pipeline.types import Message
 
 logger = logging.getLogger(__name__)
 _PROBE_SECONDS = 60.0
-_STREAM = re.compile(rb"\s*(?::[^\n]*\s+)*(?:data|event|id|retry):")
-"""How a body of server-sent events begins, comments apart."""
 LONG_PROMPT = 2000
 """Tokens of a prompt from which on what a server reports of it can be compared with an estimate."""
 _PLAIN = (Message(role="user", content="Say yes."),)
@@ -67,18 +68,23 @@ class Endpoint:
         return self._per_loop[loop]
 
     async def answer(self, request: Request) -> Completion:
-        """One try. Raises CallFailure. A refusal that may concern the key or this request alone concerns the key if a
-        plain request is refused too."""
+        """Answer one request. Raises CallFailure, and RequestRefused if the server refuses this request alone.
+
+        A refusal that may concern the key or this request concerns the key if a plain request is refused too.
+        """
         try:
             return await self._looked_at(request)
+        except RequestRefused as error:
+            refused = error
         except CallFailure as failure:
             if failure.kind != "refused":
                 raise
-            other = await self._plain_request()
-            if other is None:
-                self.warn(f"{self.config.model} refused a request ({failure.own or failure})")
-                return reply.empty(Finish.CONTENT_FILTER)
-            raise CallFailure(str(failure), "fatal") if other.kind in ("refused", "fatal") else other from None
+            if other := await self._plain_request():
+                raise CallFailure(str(failure), "fatal") if other.kind in ("refused", "fatal") else other from None
+            refused = RequestRefused(failure.own)
+        self.health.answered()
+        self.warn(str(refused))
+        raise refused
 
     async def _alive(self) -> bool:
         return await self._plain_request() is None
@@ -89,6 +95,8 @@ class Endpoint:
             async with asyncio.timeout(_PROBE_SECONDS):
                 request = Request(model=self.config.model, messages=_PLAIN, sampling=self.config.sampling)
                 await self._once(request)
+        except RequestRefused as error:
+            return CallFailure(str(error), "refused")
         except CallFailure as failure:
             return failure
         except TimeoutError:
@@ -115,26 +123,43 @@ class Endpoint:
         return whole.model_copy(update={"usage": paid})
 
     async def _once(self, request: Request) -> Completion:
-        """One request, or several where the server refuses parameters: each of them is left out from then on."""
+        """Send one request, again with each concession that the server wants, and once again if it is refused itself.
+
+        A concession that does not help is taken back. The second time it is the same request: what came before it in a
+        conversation is cached, and if the server takes it now, the bytes are those of a run without the refusal.
+        """
+        without, tried = self._without, Dialect()
+        is_second = False
         while True:
-            without = self._without
             tree = body(request, self._seed, without)
-            answer = await self._post(tree)
-            if not answer.is_success:
-                action = refusal_action(self._refusal(answer), without, self._accepted)
-                if action.failure:
-                    raise action.failure
-                if action.lacks:
-                    self._without |= {action.lacks}
-                    self.warn(f"{self.config.base_url} refuses '{action.lacks}', which is left out from now on")
-                    continue
+            answer = self._read(await self._post(tree), request)
+            if isinstance(answer, Completion):
+                self._concede(without)
+                # With tools a server has read their schemas too.
+                self._accepted |= {*tree, *(("strict", "additionalProperties") if "tools" in tree else ())} - without
+                return answer
+
+            def changes(name: str, sent: dict[str, Any] = tree, made: Dialect = without) -> bool:
+                return body(request, self._seed, made | {name}) != sent
+
+            action = refusal_action(answer, without | tried, self._accepted, changes)
+            if action.refused:
+                note_failed_try(refused=True)
+            if action.refused and not is_second:
+                without, is_second = self._without, True
+                continue
+            if action.failure:
+                raise action.failure
+            if not action.lacks:
                 self.warn(action.line)
                 return reply.empty(action.finish)
-            if len(answer.content) > connection.MOST_BYTES:
-                return reply.empty(Finish.LENGTH)
-            completion = self._read(answer.content, request)
-            self._accepted |= {*tree, *(("strict",) if "tools" in tree else ())}
-            return completion
+            without, tried = without | {action.lacks}, tried | {action.lacks}
+
+    def _concede(self, without: Dialect) -> None:
+        """Make the concessions that have helped for all requests from now on."""
+        for name in sorted(without - self._without):
+            self.warn(f"{self.config.base_url} {BY_NAME[name].description}")
+        self._without |= without
 
     async def _post(self, tree: dict[str, Any]) -> httpx2.Response:
         seconds = self.config.limits.timeout_seconds
@@ -146,26 +171,38 @@ class Endpoint:
         except ConnectionError as error:
             raise CallFailure(f"the connection broke ({error})") from None
 
-    def _read(self, raw: bytes, request: Request) -> Completion:
-        """The completion in an answer. Missing token counts are estimated: without any no budget would end."""
+    def _read(self, answer: httpx2.Response, request: Request) -> Completion | Refusal:
+        """Return the completion in an answer, or the refusal that it is, whatever its status.
+
+        Missing token counts are estimated: without any no budget would end. Raises CallFailure.
+        """
+        raw = answer.content
+        if not answer.is_success:
+            error = parse_error(raw)
+            if error.generation is None:
+                return self._refusal(answer, answer.status_code, error)
+            raw = reply.unread_call(error.generation)
+        if len(raw) > connection.MOST_BYTES:
+            return reply.empty(Finish.LENGTH)
         try:
             completion = reply.completion(raw, request.tools, request.output, request.calls)
+        except reply.ErrorAnswer as wrapped:
+            return self._refusal(answer, wrapped.body.status or 500, wrapped.body)
         except CallFailure as failure:
-            if _STREAM.match(raw):
-                line = f"{self.config.base_url} answered with server-sent events, though no stream was asked for: turn"
-                raise CallFailure(f"{line} streaming off in the server, or in the proxy before it", "fatal") from None
             raise CallFailure(self._clean(str(failure)), failure.kind) from None
         if not completion.usage.prompt_tokens:
             self.warn(f"{self.config.base_url} reports no token usage; it is estimated from the texts")
             prompt = size(request.messages, request.tools)
-            answer = size([completion.message]) + tokens(completion.message.reasoning)
-            usage = completion.usage.model_copy(update={"prompt_tokens": prompt, "completion_tokens": answer})
+            written = size([completion.message]) + tokens(completion.message.reasoning)
+            usage = completion.usage.model_copy(update={"prompt_tokens": prompt, "completion_tokens": written})
             completion = completion.model_copy(update={"usage": usage})
         self._see_whether_cut(request, completion.usage.prompt_tokens)
-        kept = reply.keyless(completion, self.config.key())
-        if kept is not completion:
-            self.warn(f"{self.config.model} repeated the key of {self.config.key_name}, which was removed")
-        return kept
+        for name, secret in self.config.secrets():
+            kept = reply.keyless(completion, secret)
+            if kept is not completion:
+                self.warn(f"{self.config.model} repeated the value of {name}, which was removed")
+            completion = kept
+        return completion
 
     def _see_whether_cut(self, request: Request, read: int) -> None:
         """Say once that the server cuts prompts: what it reports is far below the least that they can have."""
@@ -177,14 +214,14 @@ class Endpoint:
             )
             self.warn(f"{line}; give it a context of {context:,} ({longer_context(context)})", "cut prompt")
 
-    def _refusal(self, answer: httpx2.Response) -> Refusal:
-        message, code = reply.error_message(answer.content)
+    def _refusal(self, answer: httpx2.Response, status: int, error: ErrorBody) -> Refusal:
         return Refusal(
-            status=answer.status_code,
-            message=self._clean(message),
-            code=self._clean(code),
+            status=status,
+            message=self._clean(error.message),
+            code=self._clean(error.code),
             after=retry_after(answer.headers.get("retry-after")),
             config=self.config,
+            param=self._clean(error.param),
         )
 
     def _clean(self, text: str) -> str:

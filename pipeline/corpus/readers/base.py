@@ -141,6 +141,11 @@ _NOTION_ID = re.compile(r"(?<=\S) [0-9a-f]{32}$")
 """What Notion adds to the name of a page that it exports."""
 
 
+class TooMuchMarkup(Exception):
+    """A document whose marks would take its parser minutes. The limit counts marks and not seconds, so that what is
+    read does not depend on the machine."""
+
+
 class Row(NamedTuple):
     place: str
     """Where it stands, for messages: `line 17` or a file name."""
@@ -178,7 +183,10 @@ def document_row(
         return Row(path.name, path.name, {}, f"cannot be read: {error}")
     except UnicodeDecodeError as error:
         return Row(path.name, path.name, {}, f"not a readable UTF-8 text: {error}; save it as UTF-8")
-    title, text, links = ("", source, []) if longest is not None and len(source) > longest else parsed(source)
+    try:
+        title, text, links = ("", source, []) if longest is not None and len(source) > longest else parsed(source)
+    except TooMuchMarkup as error:
+        return Row(path.name, path.name, {}, str(error))
     named = _NOTION_ID.sub("", path.stem).replace("_", " ")
     values = {"id": path.name, "title": title or named, "text": text}
     return Row(path.name, path.name, values | ({"links": links} if links else {}))
