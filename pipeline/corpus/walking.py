@@ -9,9 +9,16 @@ from pipeline.errors import CorpusError
 
 OURS = ".digsite"
 """A file that marks a folder of outputs: it is no part of a corpus that it lies in."""
-_ROWS = re.compile(r".*\.(?:jsonl|ndjson|json|csv|tsv|parquet)(?:\.(?:gz|bz2|zst|xz))*", re.IGNORECASE)
-_CORPUS = re.compile(r"(?:[\w-]+[-_.])?(?:corpus|collection|documents|docs|passages)(?:[-_.].*)?", re.IGNORECASE)
-_QUESTIONS = re.compile(r"(?:[\w-]+[-_.])?(?:queries|questions|topics|qrels)(?:[-_.].*)?", re.IGNORECASE)
+_ROWS = tuple(
+    f".{kind}{packed}"
+    for kind in ("jsonl", "ndjson", "json", "csv", "tsv", "parquet")
+    for packed in ("", ".gz", ".bz2", ".zst", ".xz")
+)
+_CORPUS, _QUESTIONS = (
+    {"corpus", "collection", "documents", "docs", "passages"},
+    {"queries", "questions", "topics", "qrels"},
+)
+"""Words in the names of what holds a benchmark's documents, and of what holds its questions and judgements."""
 _INSTALLED = re.compile(
     r"node_modules|bower_components|(?:site|dist)-packages|__pycache__|__macosx|.*\.(?:egg|dist)-info", re.IGNORECASE
 )
@@ -60,19 +67,23 @@ def _benchmark_corpora(entries: list[os.DirEntry[str]]) -> list[str]:
 
 def is_corpus(name: str) -> bool:
     """Return whether a file, folder or configuration of a benchmark holds its documents, by its name."""
-    return bool(_CORPUS.fullmatch(name))
+    return not _CORPUS.isdisjoint(_words(name))
 
 
 def is_questions(name: str) -> bool:
     """Return whether a file, folder or configuration of a benchmark holds questions or judgements, by its name."""
-    return bool(_QUESTIONS.fullmatch(name))
+    return not _QUESTIONS.isdisjoint(_words(name))
+
+
+def _words(name: str) -> list[str]:
+    return re.split("[-_.]", name.lower())
 
 
 def _holds_rows(entry: os.DirEntry[str]) -> bool:
     if not entry.is_dir(follow_symlinks=False):
-        return bool(_ROWS.fullmatch(entry.name))
+        return entry.name.lower().endswith(_ROWS)
     try:
-        return any(_ROWS.fullmatch(name) for name in os.listdir(entry))  # noqa: PTH208 - names are enough
+        return any(name.lower().endswith(_ROWS) for name in os.listdir(entry))  # noqa: PTH208 - names are enough
     except OSError:
         return False
 
@@ -80,7 +91,7 @@ def _holds_rows(entry: os.DirEntry[str]) -> bool:
 def _reason(entry: os.DirEntry[str], corpora: list[str]) -> str:
     if corpora and entry.name not in corpora and _holds_rows(entry):
         return f"part of a benchmark beside {corpora[0]}"
-    if _LICENCE.fullmatch(entry.name) and not _ROWS.fullmatch(entry.name):
+    if _LICENCE.fullmatch(entry.name) and not entry.name.lower().endswith(_ROWS):
         return "licence"
     if not entry.is_dir(follow_symlinks=False):
         return ""

@@ -60,14 +60,15 @@ class ReadBytes:
 
 _PACKINGS, _MAGIC = 2, 10
 # The default window is 128 MB; Reddit's dumps have one of 2 GB.
-_UNPACKERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
-    rb"\x1f\x8b\x08": gzip.open,
-    rb"BZh[1-9]1AY&SY|BZh[1-9]\x17\x72E8P\x90": bz2.open,
-    rb"\xfd7zXZ\0": lzma.open,
-    rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18": partial(
-        zstd.open, options={DecompressionParameter.window_log_max: 31}
+_UNPACKERS: tuple[tuple[re.Pattern[bytes], Callable[[IO[bytes]], Any]], ...] = (
+    (re.compile(rb"\x1f\x8b\x08"), gzip.open),
+    (re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72E8P\x90)"), bz2.open),
+    (re.compile(rb"\xfd7zXZ\0"), lzma.open),
+    (
+        re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
+        partial(zstd.open, options={DecompressionParameter.window_log_max: 31}),
     ),
-}
+)
 """By the bytes that each begins with."""
 PACKED = ("", ".gz", ".bz2", ".zst", ".xz")
 """What may follow the ending of a file of lines."""
@@ -132,7 +133,7 @@ def _open(path: Path) -> Iterator[IO[bytes]]:
         stream: Any = stack.enter_context(path.open("rb"))
         for _ in range(_PACKINGS):
             head = stream.peek(_MAGIC)
-            if unpack := next((unpack for magic, unpack in _UNPACKERS.items() if re.match(magic, head)), None):
+            if unpack := next((unpack for magic, unpack in _UNPACKERS if magic.match(head)), None):
                 stream = stack.enter_context(unpack(stream))
         yield stream
 
