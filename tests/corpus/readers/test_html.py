@@ -133,3 +133,25 @@ def test_a_page_that_is_not_what_it_declares_is_a_bad_row(tmp_path: Path) -> Non
     pytest.importorskip("trafilatura")
     data = page(WORDS["windows-1251"], DECLARED["meta"].format("shift_jis")).encode("windows-1251")
     assert "'cp932' codec can't decode" in text_of(tmp_path / "a.html", data)
+
+
+CONFLUENCE = """<p>The mill was built by <ac:link><ri:page ri:content-title="Heinrich Otto" /></ac:link> and sold to
+<ac:link><ri:page ri:content-title="The abbey" ri:space-key="X" /><ac:plain-text-link-body><![CDATA[the monks & nuns]]>
+</ac:plain-text-link-body></ac:link> in 1810, as the visitors of that year wrote in their letters home.</p>
+<ac:structured-macro ac:name="info" ac:schema-version="1"><ac:parameter ac:name="icon">true</ac:parameter>
+<ac:parameter ac:name="title">Mind the wheel of the mill</ac:parameter><ac:rich-text-body><p>It turns by night, and
+nobody may stand near it while it does.</p></ac:rich-text-body></ac:structured-macro>
+<ac:image><ri:attachment ri:filename="mill.png" /></ac:image><p>The last paragraph says that it burned in 1894.</p>"""
+
+
+def test_of_confluence_s_marks_the_words_and_links_stay(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    (tmp_path / "a.html").write_text(f"<html><body><article><h1>Mill</h1>{CONFLUENCE}</article></body></html>")
+    (row,) = html.read(tmp_path / "a.html", ReadLimits())
+    text = str(row.values["text"])
+    assert "built by Heinrich Otto and sold to the monks & nuns in 1810" in text
+    for stays in ("Mind the wheel of the mill", "It turns by night, and nobody may stand", "burned in 1894"):
+        assert stays in text
+    for gone in ("true", "CDATA", "mill.png"):
+        assert gone not in text
+    assert row.values["links"] == ["Heinrich Otto\tHeinrich Otto", "The abbey\tthe monks & nuns"]
