@@ -34,6 +34,7 @@ from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
 from pipeline.config.strategy_mix import LINKED, RULED, StrategyMix, strategy_weights
 from pipeline.errors import UsageError, unknown
+from pipeline.store.real_paths import real_root
 from pipeline.types import PLAIN, AsOf, Data, TargetRange, sha256
 
 LOCAL_SEEDS = 8
@@ -276,4 +277,4 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
     if lacking := [kind for kind in config.answer_types if kind not in writes]:
         known = f"the demo model writes {', '.join(writes)} and no '{lacking[0]}'"
         raise UsageError(f"answer_types: {known}; name a model with --model")
-    return config
+    return config.with_how(out=real_root(config.how.out))
