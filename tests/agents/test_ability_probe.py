@@ -5,7 +5,8 @@ from typing import Any, Literal
 import orjson
 import pytest
 
-from pipeline.agents.ability_probe import Ask, ProbeFinding, long_prompt, nested_call, probe
+from pipeline.agents.ability_probe import ProbeFinding, long_prompt, nested_call, probe
+from pipeline.agents.tool_mode import Ask
 from pipeline.agents.tools import PROPOSE
 from pipeline.config.models import ModelConfig
 from pipeline.config.sampling import Sampling
