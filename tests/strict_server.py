@@ -181,12 +181,12 @@ def bend(quirk: str, answer: Tree, number: int) -> Tree:
     if quirk == "routed_reasoning":
         message["reasoning_details"] = [{"type": "reasoning.encrypted", "data": f"data{number}"}]
     if quirk == "chunks":
-        parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "A search."}]}]
+        parts: list[dict[str, Any]] = [{"type": "thinking", "thinking": [{"type": "text", "text": "A search."}]}]
         message["content"] = parts + ([{"type": "text", "text": message["content"]}] if message["content"] else [])
     return answer
 
 
-QUIRKS: dict[str, Callable[[Tree], Refusal | None]] = {
+QUIRKS: Mapping[str, Callable[[Tree], Refusal | None]] = {
     check.__name__: check
     for check in (
         signature, function_signature, reasoning, routed_reasoning, chunks, empty_content, null_content, no_content,

@@ -94,7 +94,7 @@ def test_a_page_of_another_site_reads_and_changes_no_run(
     for path in places.values():
         for mode in ("cors", "no-cors"):
             assert page.evaluate(SEND, [address + path, {"mode": mode}])[1:] in ([], [0, ""])
-            init = {"method": "POST", "mode": mode, "body": "verdict=good&reviewer=evil"}
+            init: dict[str, Any] = {"method": "POST", "mode": mode, "body": "verdict=good&reviewer=evil"}
             init["headers"] = {"Content-Type": "application/x-www-form-urlencoded"}
             assert page.evaluate(SEND, [address + path, init])[1:] in ([], [0, ""])
     page.set_content(f'<form method="post" action="{address}{places["judge"]}"><input name="reviewer" value="evil">')

@@ -16,7 +16,9 @@ from tests.llm.test_openai import GOOD, client, error
 
 
 def stream(*deltas: dict[str, Any], end: str = "stop", done: bool = True) -> bytes:
-    events = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    events: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas
+    ]
     events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": end or None}]})
     events.append({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}})
     text = "".join(f"data: {orjson.dumps(event).decode()}\n\n" for event in events)
