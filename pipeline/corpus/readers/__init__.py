@@ -63,11 +63,14 @@ def _suffixes() -> dict[str, tuple[str, ...]]:
 
 def _looked_into(file: Path) -> str:
     """Return the reader of a file whose name says nothing, or no more than how it is packed."""
-    if file.suffix.lower() not in PACKED or not file.is_file():
+    if file.suffix.lower() not in PACKED:
         return ""
     try:
+        # The files of /proc have no size, and reading some of them waits for ever.
+        if not file.is_file() or not file.stat().st_size:
+            return ""
         head = next(chunks(file, ReadLimits()), b"").lstrip()[:_HEAD]
-    except CorpusError:
+    except (OSError, CorpusError):
         return ""
     line = head.partition(b"\n")[0].rstrip()
     if head.startswith(b"PAR1"):
