@@ -70,7 +70,7 @@ CONCESSIONS = (
     _parameter("tool_choice", r"tool_choice"),
     Concession(
         "server_ids",
-        r"tool_call_id$|tool_calls\W*\d*\W*id$",
+        r"tool_call_id$|tool_calls\W{0,3}\d{0,6}\W{0,3}id$",
         r"tool.?call.?id.{0,100}(?:must be|length|invalid)",
         "refuses ids of calls that it gave: ours of nine letters and digits are sent from now on",
     ),
