@@ -70,7 +70,7 @@ CONCESSIONS = (
     _parameter("tool_choice", r"tool_choice"),
     Concession(
         "server_ids",
-        r"tool_call_id$|tool_calls\W*\d*\W*id$",
+        r"tool_call_id$|tool_calls\W{0,3}\d{0,6}\W{0,3}id$",
         r"tool.?call.?id.{0,100}(?:must be|length|invalid)",
         "refuses ids of calls that it gave: ours of nine letters and digits are sent from now on",
     ),
@@ -94,6 +94,8 @@ CONCESSIONS = (
     Concession("empty_content", _CONTENT_PARAM, _CONTENT, "wants a content beside calls: it is '' from now on"),
 )
 BY_NAME = {concession.name: concession for concession in CONCESSIONS}
+_PARAMS = {concession.name: re.compile(concession.param) for concession in CONCESSIONS}
+_WORDS = {concession.name: re.compile(concession.words, re.IGNORECASE) for concession in CONCESSIONS}
 _NO_TOOLS = re.compile(
     r"tool-call-parser|enable-auto-tool-choice|support (?:tools|tool use|tool calling|function calling)", re.IGNORECASE
 )
@@ -108,9 +110,9 @@ def find_concession(param: str, text: str, without: Dialect, may_help: Callable[
     """Return the first concession that an error names, was not made yet and may help; empty if there is none."""
     if _NO_TOOLS.search(text):
         return ""
-    named = [concession.name for concession in CONCESSIONS if param and re.search(concession.param, param)]
+    named = [name for name, pattern in _PARAMS.items() if param and pattern.search(param)]
     if not named:
-        named = [concession.name for concession in CONCESSIONS if re.search(concession.words, text, re.IGNORECASE)]
+        named = [name for name, pattern in _WORDS.items() if pattern.search(text)]
         named += _OF_TOOLS if _TOOLS.search(f"{param} {text}") else ()
     untried = (name for name in named if not without.intersection((name, _ALTERNATIVES.get(name, ""))))
     return next(filter(may_help, untried), "")
