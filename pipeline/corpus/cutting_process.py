@@ -6,7 +6,8 @@ rest on where it was.
 
 import subprocess
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from threading import Event
 from types import TracebackType
 from typing import Any, Self
 
@@ -29,10 +30,14 @@ _ALONE = 8 << 20
 _CHILD = "from pipeline.corpus.cutting_process import serve; serve()"
 
 
-def cut(texts: pa.RecordBatch) -> pa.RecordBatch:
-    """Of documents without their spans."""
+def cut(texts: pa.RecordBatch, stopped: Event | None = None) -> pa.RecordBatch:
+    """Of documents without their spans. Raises CancelledError once it is `stopped`."""
     documents = [parts.document(row) for row in zip(*(column.to_pylist() for column in texts.columns), strict=True)]
-    found = [spans(document) for document in documents]
+    found = []
+    for document in documents:
+        if stopped and stopped.is_set():
+            raise CancelledError
+        found.append(spans(document))
     columns: dict[str, tuple[Any, Any]] = {
         "passages": (map(len, found), np.uint32),
         "characters": ((len(document.text) for document in documents), np.uint32),
@@ -53,6 +58,7 @@ class Cutter:
         self._characters = 0
         self._child: _Child | None = None
         self._alone = False
+        self._stopped = Event()
 
     def submit(self, texts: pa.RecordBatch, characters: int) -> Future[pa.RecordBatch]:
         self._characters += characters
@@ -65,13 +71,21 @@ class Cutter:
                 return self._child.cut(texts)
             except (OSError, StopIteration, pa.ArrowInvalid):  # it could not start, or was killed
                 self._alone = True
-        return cut(texts)
+        return cut(texts, self._stopped)
+
+    def stop(self) -> None:
+        """Give up what is not cut yet. Waiting for it raises CancelledError."""
+        self._stopped.set()
+        if self._child:
+            self._child.kill()
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._thread.shutdown(cancel_futures=True)
+        self.stop()
+        self._thread.shutdown()
         if self._child:
             self._child.end()
 
@@ -95,6 +109,9 @@ class _Child:
         self._process.stdin.flush()  # type: ignore[union-attr]
         self._reader = self._reader or pa.ipc.open_stream(self._process.stdout)
         return self._reader.read_next_batch()
+
+    def kill(self) -> None:
+        self._process.kill()
 
     def end(self) -> None:
         self._process.kill()

@@ -69,6 +69,13 @@ def _built(builder: "_Builder") -> Prepared:
                     writing.result()
                 writing = thread.submit(builder.add, block)
                 progress.at(builder.tally.counts["read"])
+        except KeyboardInterrupt:
+            # The next command reads this block again. To wait until it is cut takes many seconds.
+            cutter.stop()
+            if writing:
+                writing.exception()
+                writing = None
+            raise
         finally:
             if writing:
                 writing.result()
