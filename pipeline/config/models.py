@@ -30,7 +30,7 @@ SLOWEST = 30
 """Tokens a second: a server that writes one answer slower than this runs into time limits that nobody has set."""
 OPENAI_KEY = "OPENAI_API_KEY"
 _OF_ONE_MODEL = {"prices", "context", "trainable", "tools"}
-_OF_ONE_SERVER = {"api_key_env", "gpus"}
+_OF_ONE_SERVER = {"api_key_env"}
 _OPENAI = ".api.openai.com"
 _MILLION = 1_000_000
 ToolMode = Literal["native", "schema", "text"]
@@ -104,8 +104,6 @@ class ModelConfig(Data):
     """Name of the environment variable that holds the API key. Left out, OPENAI_API_KEY is sent to OpenAI's own
     endpoint only, and no key to any other. The key itself is never stored."""
     limits: Limits = Limits()
-    gpus: int = Field(1, ge=0)
-    """GPUs of the server at each address, for the forecast of GPU-hours; not counted for OpenAI's own endpoint."""
     prices: Prices | None = None
     """Unknown prices make unknown costs, never a guess."""
     trainable: bool = True
@@ -188,11 +186,6 @@ class ModelConfig(Data):
     def concurrency(self) -> int:
         """Calls in flight at most, at all addresses together."""
         return self.limits.concurrency * len(self.base_urls)
-
-    @property
-    def all_gpus(self) -> int:
-        """GPUs at all addresses together."""
-        return 0 if self.provider != "openai" or self.at_openai else self.gpus * len(self.base_urls)
 
     @property
     def at_openai(self) -> bool:
