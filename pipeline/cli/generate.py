@@ -65,13 +65,6 @@ class Harden(Generate):
             "unless --seeds or --pairs says otherwise.",
         ),
     ]
-    compare_wordings: Annotated[
-        bool | None,
-        Option(
-            "--compare-wordings",
-            help="Also try each rewritten question in its first words and in a neutral paraphrase, for the report.",
-        ),
-    ] = None
 
     def settings(self, **fixed: Any) -> RunConfig:
         from pipeline.run.given_questions import hardening

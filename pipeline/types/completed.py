@@ -3,10 +3,9 @@
 from pydantic import AliasChoices, Field
 
 from pipeline.types.assessment import PolicyMeasurement
-from pipeline.types.data import Data, IfAny
+from pipeline.types.data import Data
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.twin import Twin
-from pipeline.types.wording import Wording
 
 
 class CompletedStages(Data):
@@ -19,6 +18,5 @@ class CompletedStages(Data):
     teacher_rollouts: tuple[TeacherRollout, ...] = Field(validation_alias=AliasChoices("teacher_rollouts", "lessons"))
     measurements: tuple[PolicyMeasurement, ...] = ()
     twin: Twin | None = None
-    wordings: IfAny[Wording] = ()
     missing: tuple[str, ...]
     """As of `Record.missing`: what is still missing after this attempt."""

@@ -19,7 +19,7 @@ from tests.golden.runs import Pinned
 ROLES = {"default": "gen", "solver": "sol", "judge": "judge", "reader": "read", "writer": "writer"}
 RENAMED: dict[str, str] = {}
 """Fields of records, at any depth, that have another name since."""
-DROPPED: frozenset[str] = frozenset()
+DROPPED = frozenset({"control", "decided"})
 """Fields of records, at any depth, that are no more."""
 
 

@@ -20,8 +20,7 @@ _SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
 _ADDED = (*_SEEKER, "process", "trainable")
 """Columns that a record does not have."""
 WHOLE = pa.int64()
-_RECORD = pa.struct([field for field in arrow(Record, WHOLE) if field.name != "wordings"])
-"""Without what only `hardened.jsonl` and the report of `digsite harden` show."""
+_RECORD = arrow(Record, WHOLE)
 SCHEMA = pa.schema(
     [
         *_RECORD,
