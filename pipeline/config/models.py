@@ -80,7 +80,7 @@ class ModelConfig(Data):
     file: Path | None = None
     """File of weights for `gguf`, which runs in this process on the CPU."""
     model: str = Field(BUILT_IN, min_length=1)
-    """The model's name, as its server knows it; `embedded` and `embedded-weak` are the demo model."""
+    """The model's name, as its server knows it; `embedded` is the demo model."""
     sampling: Sampling = Sampling()
     reasoning: Literal["keep", "strip"] = Field("strip", exclude_if=lambda value: value == "strip")
     """Whether the reasoning of earlier turns is sent back to the model within a tool loop (`keep`, as most reasoning
