@@ -1,8 +1,7 @@
-"""What so many pairs take: calls, tokens, GPU-hours, the coordinator's hours, disk.
+"""What so many pairs take: calls, tokens, the coordinator's hours, disk.
 
     python -m bench.scale                            the table of docs/scale.md
     python -m bench.scale --run RUN [--pairs N]      with what the pairs of a run of yours took
-    python -m bench.scale --prompt-rate 20000 --completion-rate 4000 --cached 0.6
 
 Calls, tokens by role, bytes of a line and of a pair in all views are then those of the run.
 """
@@ -50,24 +49,15 @@ class Costs(NamedTuple):
     per_index: float = 165
 
 
-def forecast(pairs: int, passages: int, found: Measured, costs: Costs, options: argparse.Namespace) -> list[list[str]]:
+def forecast(pairs: int, passages: int, found: Measured, costs: Costs) -> list[list[str]]:
     """Rows: what, how much, how it is reckoned."""
     seeds, calls = pairs / found.yield_, pairs * found.calls
-    prompt, written = options.prompt_rate, options.completion_rate
-    new = found.prompt * (1 - options.cached)
-    gpu = pairs * (new / prompt + found.completion / written) / 3600
     seed = costs.seed + 2 * costs.read
     rows = [
         ("seeds", f"{seeds:,.0f}", f"pairs / {found.yield_:.2f}"),
         ("calls", f"{calls / 1e6:,.0f} million", f"pairs x {found.calls:,.0f}"),
         ("prompt tokens", f"{pairs * found.prompt / 1e9:,.0f} billion", f"pairs x {found.prompt:,.0f}"),
         ("completion tokens", f"{pairs * found.completion / 1e9:,.1f} billion", f"pairs x {found.completion:,.0f}"),
-        (
-            "GPU-hours",
-            f"{gpu:,.0f}",
-            f"pairs x ({new:,.0f} / {prompt:,.0f} + {found.completion:,.0f} / {written:,.0f}) / 3600",
-        ),
-        ("days of the GPUs", f"{gpu / options.gpus / 24:,.1f}", f"GPU-hours / {options.gpus} / 24"),
         ("workers' hours", f"{calls * costs.call / 3600:,.0f}", f"calls x {1e3 * costs.call:.1f} ms, over all workers"),
         ("coordinator's hours", f"{seeds * seed / 3600:,.1f}", f"seeds x {1e3 * seed:.1f} ms"),
         ("hours of indexing", f"{passages * costs.document / 3600:,.1f}", f"passages x {1e6 * costs.document:.0f} µs"),
@@ -112,7 +102,7 @@ def measured(run: str, out: Path) -> tuple[Measured, list[list[str]]]:
 
 def shown(options: argparse.Namespace, found: Measured = Measured()) -> str:  # noqa: B008 - frozen
     """The table, as it stands in docs/scale.md."""
-    rows = forecast(options.pairs, options.passages, found, Costs(), options)
+    rows = forecast(options.pairs, options.passages, found, Costs())
     text = table((f"{options.pairs:,} pairs, {options.passages:,} passages", "amount", "reckoned as"), rows)
     return "\n".join(line.rstrip() for line in text.splitlines())
 
@@ -131,10 +121,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--out", type=Path, default=Path("outputs"))
     made.add_argument("--pairs", type=int, default=1_000_000)
     made.add_argument("--passages", type=int, default=21_000_000)
-    made.add_argument("--gpus", type=int, default=64)
-    made.add_argument("--prompt-rate", type=float, default=10_000, help="new prompt tokens a second and GPU")
-    made.add_argument("--completion-rate", type=float, default=2000, help="completion tokens a second and GPU")
-    made.add_argument("--cached", type=float, default=0.0, help="share of prompt tokens in the servers' prefix cache")
     return made
 
 

@@ -27,8 +27,6 @@ IN_BAND = {name: f"{name}_in_band" for name in (*_AUTHORS, *_REFINERS)}
 """What an author is told in place of a prompt where a solve rate is a target."""
 HARDENING = ("generator/ground", "refiner/harden", IN_BAND["refiner/harden"])
 """What the authors are told of a question that somebody brings."""
-PARAPHRASE = "refiner/paraphrase"
-"""Says such a question in other words, where its wordings are compared."""
 WRITE_IN = "language/_write"
 """What whoever writes is told of the language of a corpus that is not in English."""
 _WRITERS = re.compile(r"generator/|refiner/|composer/|curator/|end/search|twin/change|distractor/|hard_passage/altered")

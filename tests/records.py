@@ -223,7 +223,7 @@ def below_target(n: int = 2000) -> Record:
     return confirmed(base, w, ["lucky", "right", "right", "wrong"])
 
 
-def rejected(n: int = 3000, reason: str = "superficial", control: bool = False) -> Record:
+def rejected(n: int = 3000, reason: str = "superficial") -> Record:
     """Sent back in every round: a shortcut (`superficial`), unsolved (`solver_error`), or unsound (`co_located`)."""
     d = draft(w := world(n))
     if reason == "solver_error":
@@ -233,12 +233,9 @@ def rejected(n: int = 3000, reason: str = "superficial", control: bool = False) 
         back = Feedback(
             label=Label.UNSOUND, cause=Cause.CO_LOCATED, message="Hops 1 and 2 sit in one passage.", hops=(0, 1)
         )
-        styles: list[Style] = ["right", "right", "wrong", "right"] if control else []
-        rounds = [round_(w, d, 0, styles, back).model_copy(update={"findings": (finding,), "control": control})]
+        rounds = [round_(w, d, 0, [], back).model_copy(update={"findings": (finding,)})]
     else:
-        styles = ["lucky", "right", "wrong", "right"] if control else ["lucky"]
-        rounds = [round_(w, d, i, styles, TOO_EASY) for i in range(3)]
-        rounds = [past.model_copy(update={"control": control, "decided": 1}) for past in rounds]
+        rounds = [round_(w, d, i, ["lucky"], TOO_EASY) for i in range(3)]
     return record(seed(w, n), Status.REJECTED, reason, rounds)
 
 
@@ -285,13 +282,13 @@ def _messages(tree: dict) -> list[dict]:  # type: ignore[type-arg]
 
 
 def batch(size: int = 24) -> list[Record]:
-    """A small run in plan order: every kind, both sides, two of the 5 % controls."""
+    """A small run in plan order: every kind, both sides."""
     makers = (
         lambda n: accepted(n, rounds=1 + n % 3),
-        lambda n: rejected(n, "superficial", control=n % 4 == 1),
+        lambda n: rejected(n, "superficial"),
         lambda n: rejected(n, "solver_error"),
         lambda n: accepted(n, side="eval" if n % 8 == 3 else "train"),
-        lambda n: rejected(n, "co_located", control=n % 8 == 4),
+        lambda n: rejected(n, "co_located"),
         below_target,
         no_draft,
         lambda n: failed(n) if n % 16 == 7 else one_hop(n),

@@ -1,4 +1,4 @@
-"""Two runs beside each other, as plain data that a page and a command show: second minus first, with 95 % intervals."""
+"""Two runs beside each other, as plain data that a command shows: second minus first, with 95 % intervals."""
 
 import re
 from collections import Counter

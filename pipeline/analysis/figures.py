@@ -28,7 +28,7 @@ ASKED = {
     for role, names in {
         "curator": "explore",
         "generator": "propose compose ground",
-        "refiner": "revise rewrite paraphrase",
+        "refiner": "revise rewrite",
         "solver": "answer",
         "teacher": "teach",
         "policy": "policies",

@@ -14,17 +14,17 @@ _SAME = ("corpus_fingerprint", "passage_id", "draw")
 """What tells a seed; a mix may hold one twice."""
 _OTHER = pl.col("status_right") == "accepted"
 _APART = pl.col("difficulty_right") - pl.col("difficulty")
-GROUPS: Mapping[str, tuple[str, pl.Expr]] = {
-    "seeds": ("all", pl.col("status").is_not_null()),
-    "both": ("a pair in both", ACCEPTED & _OTHER),
-    "first": ("in the first alone", ACCEPTED & ~_OTHER),
-    "second": ("in the second alone", ~ACCEPTED & _OTHER),
-    "neither": ("in none", ~ACCEPTED & ~_OTHER),
-    "more_steps": ("more steps in the second", _APART > 0),
-    "same_steps": ("as many steps", _APART == 0),
-    "fewer_steps": ("fewer steps in the second", _APART < 0),
+_GROUPS: Mapping[str, pl.Expr] = {
+    "seeds": pl.col("status").is_not_null(),
+    "both": ACCEPTED & _OTHER,
+    "first": ACCEPTED & ~_OTHER,
+    "second": ~ACCEPTED & _OTHER,
+    "neither": ~ACCEPTED & ~_OTHER,
+    "more_steps": _APART > 0,
+    "same_steps": _APART == 0,
+    "fewer_steps": _APART < 0,
 }
-"""By the name of the field that counts them: what the seeds have in common, and which of those that are `joined` do."""
+"""Which seeds each field of `Paired` counts."""
 
 
 class Paired(Data):
@@ -46,7 +46,7 @@ class Paired(Data):
     contrasts: tuple[Contrast, ...]
 
 
-def joined(first: pl.LazyFrame, second: pl.LazyFrame) -> pl.LazyFrame:
+def _joined(first: pl.LazyFrame, second: pl.LazyFrame) -> pl.LazyFrame:
     """The seeds that both have, in the order of the first; columns of the second end in `_right`."""
     one, other = (table.unique(_SAME, keep="first", maintain_order=True) for table in (first, second))
     return one.join(other, on=_SAME, how="inner", maintain_order="left")
@@ -54,10 +54,10 @@ def joined(first: pl.LazyFrame, second: pl.LazyFrame) -> pl.LazyFrame:
 
 def paired(first: pl.DataFrame, second: pl.DataFrame) -> Paired | None:
     """Of the seeds of two runs; None where they have none in common."""
-    rows = joined(first.lazy(), second.lazy()).collect()
+    rows = _joined(first.lazy(), second.lazy()).collect()
     if not len(rows):
         return None
-    counts = rows.select(belongs.sum().alias(name) for name, (_, belongs) in GROUPS.items()).row(0, named=True)
+    counts = rows.select(belongs.sum().alias(name) for name, belongs in _GROUPS.items()).row(0, named=True)
     alone = (first.select(_SAME).n_unique() - len(rows), second.select(_SAME).n_unique() - len(rows))
     return Paired(alone=alone, **counts, contrasts=tuple(_paired_contrasts(rows)))
 

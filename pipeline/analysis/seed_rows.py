@@ -14,7 +14,6 @@ from pipeline.analysis.rollout_metrics import hit_rate
 from pipeline.distractors.encounters import arms, encounters
 from pipeline.gates import Drop
 from pipeline.gates.personal import masked
-from pipeline.loop import assess
 from pipeline.store.arrow import columns
 from pipeline.store.journal import Entry
 from pipeline.types import (
@@ -59,8 +58,6 @@ SCHEMA = columns(
     prior_knowledge=bool, skippable_hops=[int], one_search=[OneSearch], naturalness=int,
     seeker_tries=int, seeker_solved=int, seeker_steps=int, policies=[_POLICY],
     rounds=int, labels=[str], causes=[str], least_steps=[int],
-    audit_controls=int, audit_false_alarms=int,
-    early_stop_controls=int, early_stop_other_causes=int, early_stop_rollouts_saved=int,
     missing=[str], distractors=[_DISTRACTOR], distractor_rollouts=[_ROLLOUT],
     twin=str, twin_refusals=[str], twin_solve_rate=float,
     **{f"{role}_{count}": pa.int64() for role in ROLES for count in COUNTS},
@@ -95,7 +92,6 @@ def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) ->
         "labels": [_label(past, record) for past in record.rounds],
         "causes": back,
         "least_steps": [least_steps(correct(past.verdicts)) if past.draft else None for past in record.rounds],
-        **_controls(record),
         "missing": list(record.missing),
         "distractors": list(_distractors(record)),
         "distractor_rollouts": list(_distractor_rollouts(record)),
@@ -179,32 +175,6 @@ def _label(past: Round, record: Record) -> str:
     if past is record.rounds[-1] and record.confirmed:
         return "accepted"
     return past.feedback.label if past.feedback else Label.CANDIDATE
-
-
-def _controls(record: Record) -> Row:
-    alarms = false_alarms = stopped = other = saved = 0
-    target = record.seed.target_steps
-    for past in record.rounds:
-        if not past.control or past.draft is None:
-            continue
-        tried = list(zip(past.rollouts, past.verdicts, strict=True))
-        skips = record.lineage.demo_solver is None
-        late = assess.feedback(past.draft, tried, target=target, skips=skips)
-        if past.unsound:
-            alarms += 1
-            false_alarms += late is None
-        else:
-            early = assess.feedback(past.draft, tried[: past.decided], target=target, skips=skips)
-            stopped += 1
-            other += (early and early.cause) != (late and late.cause)
-            saved += len(tried) - past.decided
-    return {
-        "audit_controls": alarms,
-        "audit_false_alarms": false_alarms,
-        "early_stop_controls": stopped,
-        "early_stop_other_causes": other,
-        "early_stop_rollouts_saved": saved,
-    }
 
 
 def _distractors(record: Record) -> Iterator[Row]:

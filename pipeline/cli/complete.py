@@ -5,7 +5,7 @@ from pipeline.run.locate import reopened, spelled
 
 
 def complete(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
-    """Run optional stages (distractors, teacher, policies, wordings) that accepted pairs lack, then re-export."""
+    """Run optional stages (distractors, teacher, policies) that accepted pairs lack, then re-export."""
     from pipeline.run import api
 
     folder, config = reopened(run, out)

@@ -195,21 +195,14 @@ def doctor(  # noqa: PLR0913, PLR0917 - options of the user
     sets: options.Sets = None,
     out: options.Out = None,
     judge: Annotated[bool, Option(help="Test how well the model judges 200 near misses, too.")] = True,
-    measure: Annotated[
-        bool, Option("--measure", help="Measure tokens a second under full load, which is paid, for 'pilot'.")
-    ] = False,
     json: options.Json = False,
 ) -> int:
     """Check this machine, or what a model can do (--model, --config). Exit 1 if something is missing."""
     from pipeline.run import doctor as doctors
 
-    if model or base_url or config or sets or measure:
+    if model or base_url or config or sets:
         settings = options.settings({"model": model, "base_url": base_url, "out": out}, file=config, sets=sets)
-        known = doctors.servers(settings) if measure else []
         found = doctors.endpoint(settings, judge=judge)
-        if measure and all(check.ok for check in found):
-            console.message(f"measuring tokens a second: some {20 * len(known)} seconds of full load")
-            found += doctors.measure(settings)
     else:
         found = doctors.checks(out or Runtime().out)
     rows = [("ok" if c.ok else "missing", c.name, c.detail + (f" → {c.remedy}" if c.remedy else "")) for c in found]

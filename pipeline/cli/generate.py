@@ -17,7 +17,6 @@ from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
 from pipeline.corpus import seed_passages
 from pipeline.errors import UsageError
-from pipeline.llm import throughput
 from pipeline.run import Attempt, RunResult
 from pipeline.run.locate import reopened, spelled
 from pipeline.types import Status, Stop
@@ -62,13 +61,6 @@ class Harden(Generate):
             "unless --seeds or --pairs says otherwise.",
         ),
     ]
-    compare_wordings: Annotated[
-        bool | None,
-        Option(
-            "--compare-wordings",
-            help="Also try each rewritten question in its first words and in a neutral paraphrase, for the report.",
-        ),
-    ] = None
 
     def settings(self, **fixed: Any) -> RunConfig:
         from pipeline.run.given_questions import hardening
@@ -120,7 +112,7 @@ class Preview(options.PairOptions):
             tried = api.preview(config, pairs=PREVIEWED, watch=progress)
         found = [record for record in tried if record.status is Status.ACCEPTED][:PREVIEWED]
         pilot = costs.pilot(progress.attempts, tried)
-        many = forecast(pilot, config.models, throughput.kept(config.how.out), Runtime().pairs)
+        many = forecast(pilot, config.models, Runtime().pairs)
         console.result(
             [record.model_dump(mode="json") for record in found],
             *(part for record in found for part in (*terminal.item(record), "")),

@@ -177,7 +177,6 @@ KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for nam
     "base_url": "models.default.base_urls",
     "wait": "how.wait_seconds",
     "rollouts": "loop.rollouts",
-    "compare_wordings": "questions.compare_wordings",
     "against": "gates.against",
 }
 """The setting that an option sets, by the option's name."""

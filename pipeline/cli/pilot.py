@@ -13,7 +13,6 @@ from pipeline.cli.generate import SHORT, say_target
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded
-from pipeline.llm import throughput
 from pipeline.run.locate import reopened
 from pipeline.types import Share
 
@@ -49,7 +48,7 @@ class Pilot(options.RunOptions):
         found = publish.RunRecords(folder, config)
         made = figures(found.seeds(), publish.outside(folder), config.gates.policy)
         pilot = costs.pilot(attempts.read(folder), found)
-        many = forecast(pilot, config.models, throughput.kept(config.how.out), self.wanted)
+        many = forecast(pilot, config.models, self.wanted)
         accepted = Share(part=made.accepted, whole=made.planned)
         shares = {"yield": accepted, "candidates that fresh rollouts confirmed": made.confirmed}
         tree = {

@@ -6,7 +6,7 @@ from pipeline.config import address, toml
 from pipeline.config.providers import BUILT_IN
 
 _OF_ONE_MODEL = {"prices", "context", "trainable", "tools"}
-_OF_ONE_SERVER = {"api_key_env", "gpus", "headers", "query"}
+_OF_ONE_SERVER = {"api_key_env", "headers", "query"}
 
 
 def inherit(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:

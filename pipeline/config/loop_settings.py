@@ -37,9 +37,6 @@ class LoopConfig(Data):
     else any with an answer."""
     last_round_relaxed: bool = False
     """Accept a draft of the last round if it was solved at all, even below the target, as SAGE's post-filter does."""
-    control_share: float = Field(0.05, ge=0, le=1)
-    """Share of the drafts stopped by the audit or by `early_stop` that still get all K rollouts, to measure how
-    often those are wrong."""
 
 
 def asked_checks() -> tuple[str, ...]:

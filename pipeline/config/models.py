@@ -82,7 +82,7 @@ class ModelConfig(Data):
     file: Path | None = None
     """File of weights for `gguf`, which runs in this process on the CPU."""
     model: str = Field(BUILT_IN, min_length=1)
-    """The model's name, as its server knows it; `embedded` and `embedded-weak` are the demo model."""
+    """The model's name, as its server knows it; `embedded` is the demo model."""
     sampling: Sampling = Sampling()
     reasoning: ReasoningMode = "strip"
     """Whether the reasoning of earlier turns is sent back to the model within a tool loop (`keep`, as most reasoning
@@ -112,8 +112,6 @@ class ModelConfig(Data):
     """Headers added to every request, such as `{api-key = "${AZURE_KEY}"}`. `${NAME}` stands for an environment
     variable; a secret can only be given so. They replace the headers that Digsite would send."""
     limits: Limits = Limits()
-    gpus: int = Field(1, ge=0)
-    """GPUs of the server at each address, for the forecast of GPU-hours; not counted for OpenAI's own endpoint."""
     prices: Prices | None = None
     """Unknown prices make unknown costs, never a guess."""
     trainable: bool = True
@@ -197,11 +195,6 @@ class ModelConfig(Data):
     def concurrency(self) -> int:
         """Calls in flight at most, at all addresses together."""
         return self.limits.concurrency * len(self.base_urls)
-
-    @property
-    def all_gpus(self) -> int:
-        """GPUs at all addresses together."""
-        return 0 if self.provider != "openai" or self.at_openai else self.gpus * len(self.base_urls)
 
     @property
     def at_openai(self) -> bool:

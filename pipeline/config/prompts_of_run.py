@@ -19,8 +19,6 @@ def may_ask(prompt: str, config: "RunConfig") -> bool:
         return False
     if prompt in prompts.HARDENING and not config.hardens:
         return False
-    if prompt == prompts.PARAPHRASE:
-        return config.questions.compare_wordings
     if prompt in prompts.IN_BAND.values():
         return config.solve_rate is not None
     if prompt.startswith("twin/"):

@@ -43,9 +43,6 @@ class QuestionsConfig(Data):
     """Most changed premises that are tried for one pair, until one passes all checks; the writer sees why the
     earlier ones were refused."""
 
-    compare_wordings: bool = False
-    """Whether a question that `digsite harden` rewrites is also tried in its first words and in a neutral paraphrase:
-    for each accepted one three times `loop.rollouts` fresh rollouts more, of the model that the pairs are for."""
     file: str = ""
     """Questions that somebody brings to have them made harder, in place of seeds from passages: a path, or
     `hf:ORG/NAME`. `digsite harden` sets it. Not digested; what stands there is."""

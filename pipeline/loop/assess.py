@@ -55,15 +55,13 @@ def label(verdicts: Sequence[Verdict], target: int) -> Label:
     return Label.TOO_EASY if min(steps) < target else Label.CANDIDATE
 
 
-def decided(verdicts: Sequence[Verdict], target: int, *, rollouts: int, screen: int | None) -> int | None:
-    """How many verdicts, in index order, the label rests on; none while a further rollout could still change it.
+def have_decided(verdicts: Sequence[Verdict], target: int, *, rollouts: int, screen: int | None) -> bool:
+    """Return whether no further rollout could change the label.
 
-    With a `screen`, the first correct one of so many sends the draft on: K fresh rollouts will tell the rest.
+    With a `screen`, the first correct one of so many sends the draft on: K fresh rollouts confirm it.
     """
-    for count, found in enumerate(verdicts, 1):
-        if (found.correct and (screen or found.steps < target)) or count == (screen or rollouts):
-            return count
-    return None
+    settles = any(verdict.correct and (screen or verdict.steps < target) for verdict in verdicts)
+    return settles or len(verdicts) >= (screen or rollouts)
 
 
 def feedback_from_audit(draft: Draft, findings: Sequence[Finding]) -> Feedback:

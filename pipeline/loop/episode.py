@@ -24,7 +24,6 @@ from pipeline.loop.policies import measurement, policy_measurements, unmeasured
 from pipeline.loop.retrievers import with_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import missing_twin, unanswerable_twin
-from pipeline.loop.wordings import compare_wordings, missing_wordings
 from pipeline.registry import load
 from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Record, Round, Seed, Status
 from pipeline.types.model_probe import known_to, naturalness
@@ -96,12 +95,12 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     context = context.hiding(draft)
     read = await examine(draft, solve_rates.least_steps(seed, context.config), context)
     made = await draft_rollouts.rollouts(draft, read, index, seed, context)
-    other = await alternatives(draft, [*made.counted, *made.policy], made.feedback, context)
+    other = await alternatives(draft, [*made.own, *made.policy], made.feedback, context)
     feedback = made.feedback
     if other.findings:
         feedback = assess.feedback_from_audit(draft, other.findings)
     elif other.probes and feedback and feedback.cause not in (Cause.ABOVE_BAND, Cause.BELOW_BAND):
-        feedback = draft_rollouts.solver_feedback(draft, made.counted, read, seed, context, refuted=True)
+        feedback = draft_rollouts.solver_feedback(draft, made.own, read, seed, context, refuted=True)
     return made_round(
         draft=draft,
         findings=(*read.findings, *other.findings),
@@ -111,8 +110,6 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
         verdicts=tuple(verdict for _, verdict in made.own),
         policy_rollouts=tuple(rollout for rollout, _ in made.policy),
         policy_verdicts=tuple(verdict for _, verdict in made.policy),
-        decided=len(made.counted),
-        control=made.control,
         feedback=feedback,
     )
 
@@ -142,7 +139,6 @@ async def enrich(record: Record, context: RunContext) -> Record:
             return before
 
     draft, key = record.draft, record.key
-    wordings = await unless_refused("wordings", compare_wordings(record, context), record.wordings)
     context = context.hiding(draft)
     written = evaluate_distractors(draft, context, record.distractor_eval)
     distractor_eval = await unless_refused("distractors", written, record.distractor_eval)
@@ -153,13 +149,12 @@ async def enrich(record: Record, context: RunContext) -> Record:
     if asks:
         twin = await unless_refused("unanswerable", unanswerable_twin(draft, key, context, record.twin), record.twin)
     more = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
-    record = record.model_copy(update=more | {"wordings": wordings})
+    record = record.model_copy(update=more)
     if twin and (own := as_record(record)):
         twin = twin.model_copy(update={"measurements": await policy_measurements(own, context)})
         record = record.model_copy(update={"twin": twin})
     own = as_record(record)
     owed = {
-        "wordings": missing_wordings(record, context),
         "distractors": missing_pairs(distractor_eval, context),
         "teacher": missing_samples(distractor_eval, teacher, context),
         "policies": unmeasured(record, context) or (own is not None and unmeasured(own, context)),

@@ -17,7 +17,7 @@ from pipeline.config.models import LEAST_CONTEXT, ModelConfig
 from pipeline.corpus import jvm, manifest, readers
 from pipeline.corpus.language import english
 from pipeline.corpus.unreadable_files import in_words
-from pipeline.errors import DigsiteError, ProviderError, UsageError
+from pipeline.errors import DigsiteError, ProviderError
 from pipeline.llm.base import LLM
 from pipeline.llm.routed import Routed
 from pipeline.retrieval import index
@@ -114,32 +114,6 @@ async def _context(model: ModelConfig, client: LLM, config: RunConfig) -> Check:
     if tokens >= LEAST_CONTEXT:
         remedy = f"set {setting} to {tokens}, or {remedy}"
     return Check(name="context", ok=False, detail=detail, remedy=remedy)
-
-
-def servers(config: RunConfig) -> list[ModelConfig]:
-    """The models that a server answers for, each once. Raises UsageError if there is none."""
-    prepare.check_models(config)
-    found = {one.model: one for one in config.models.all() if one.provider == "openai"}
-    if not found:
-        raise UsageError("there is no server to measure: name one with --model and --base-url, or --config")
-    return list(found.values())
-
-
-def measure(config: RunConfig) -> list[Check]:
-    """Tokens a second of each model, kept for forecasts in the output folder: about twenty seconds of full load for
-    each, which are paid. Raises UsageError."""
-    return [_check(f"{one.model}: tokens a second", partial(_measured, one, config)) for one in servers(config)]
-
-
-def _measured(model: ModelConfig, config: RunConfig) -> str:
-    from pipeline.llm import throughput
-
-    found = asyncio.run(throughput.measure(model, prepare.client(_hasty(model), config.seed)))
-    throughput.keep(config.how.out, [found])
-    return (
-        f"{found.prompt:,.0f} of prompts, {found.completion:,.0f} of completions, {found.concurrency} calls at once; "
-        "kept for 'digsite pilot'"
-    )
 
 
 def _judging(judges: tuple[ModelConfig, ...], llm: LLM) -> str:

@@ -20,7 +20,6 @@ from pipeline.run import gold_questions
 from pipeline.text import dates, numbers
 from pipeline.text.names import contains, normalise
 from pipeline.types import AnswerType, Draft, Given, Passage, Record, sha256
-from pipeline.types.wording import Wording
 
 _LOOKED_AT = 500
 """Questions, evenly spaced, that are held against the benchmarks."""
@@ -73,17 +72,10 @@ def pairs(records: Iterable[Record]) -> bytes:
             "reason": record.reason,
             "difficulty": record.difficulty,
             "solve_rate": record.solve_rate,
-            **({"wordings": [_tried(one) for one in record.wordings]} if record.wordings else {}),
         }
         for record in records
     )
     return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
-
-
-def _tried(one: Wording) -> dict[str, object]:
-    rate = one.solved.value if one.rollouts else None
-    return {"name": one.name, "question": one.question, "rollouts": len(one.rollouts), "solve_rate": rate,
-            "difficulty": one.least_steps}  # fmt: skip
 
 
 @lru_cache(maxsize=2)

@@ -10,13 +10,13 @@ from pydantic import ValidationError
 
 from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
-from pipeline.analysis.estimates import compact, short
+from pipeline.analysis.estimates import compact
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
 from pipeline.errors import ProviderError, UsageError, in_words
-from pipeline.llm import ledger, throughput
+from pipeline.llm import ledger
 from pipeline.llm.ledger import Spent
 from pipeline.loop import policies
 from pipeline.run import attempts
@@ -102,22 +102,16 @@ def pool(records: Iterable[Record]) -> list[Record]:
     return sorted(found, key=lambda record: record.status is not Status.ACCEPTED)
 
 
-def reckoned(policy: str, owed: Sequence[Record], config: RunConfig) -> str:
-    """What the rollouts of these records will take, by what the solver's took, and at the speed of the model that
-    `doctor --measure` found, in one line."""
-    count, model = config.loop.rollouts * len(owed), config.models.policies[policy]
+def describe_work(owed: Sequence[Record], config: RunConfig) -> str:
+    """Say in one line what the rollouts of these records will take, by what the solver's took."""
+    count = config.loop.rollouts * len(owed)
     made = [rollout.trajectory.usage for record in owed for rollout in record.confirmation]
     line, one = f"{len(owed):,} question{'s' * (len(owed) > 1)}, {count:,} rollouts", Usage.total(made)
     if not one.total_tokens:
         return line
     times = count / len(made)
     fresh, completion = times * (one.prompt_tokens - one.cached_tokens), times * one.completion_tokens
-    line += f", about {compact(fresh)} prompt and {compact(completion)} completion tokens"
-    speed = throughput.kept(config.how.out).get(model.model)
-    if speed is None or not model.all_gpus:
-        return line
-    hours = (fresh / speed.prompt + completion / speed.completion) * model.all_gpus / 3600
-    return f"{line}, {short(hours, 1)} GPU-hours"
+    return f"{line}, about {compact(fresh)} prompt and {compact(completion)} completion tokens"
 
 
 async def remeasure(
@@ -158,7 +152,7 @@ async def remeasure(
         chosen = [completed.joined(record) for record in pool(records)]
         twins = [twin for record in chosen if (twin := as_record(record))]
         if owed := [record for record in (*chosen, *twins) if not known(record)]:
-            announce(reckoned(policy, owed, context.config))
+            announce(describe_work(owed, context.config))
         assessed = await each([*chosen, *twins], one, context.config.seeds_at_work(), progress)
     return _summary(policy, list(zip(chosen, assessed[: len(chosen)], strict=True)), context)
 

@@ -12,7 +12,6 @@ import polars as pl
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import ACCEPTED, Outside
-from pipeline.analysis.wording_figures import wording_figures
 from pipeline.config import RunConfig
 from pipeline.config.corpus_name import ADDRESSED
 from pipeline.corpus import manifest
@@ -222,8 +221,7 @@ def report(folder: Path, config: RunConfig) -> Path:
     """Write `report.html`; its path."""
     path = folder / "report.html"
     found = RunRecords(folder, config)
-    compared = wording_figures(found) if config.questions.compare_wordings else ()
-    text = page(found.seeds(), found.read, config, outside(folder), compared, _data_set(folder))
+    text = page(found.seeds(), found.read, config, outside(folder), _data_set(folder))
     atomic_write(path, text.encode())
     return path
 

@@ -232,7 +232,6 @@ def _consistent(record: Record) -> bool:
         graded.append((tried.without_distractors, tried.without_distractors_verdicts))
         graded.append((tried.with_distractors, tried.with_distractors_verdicts))
     graded += [(one.rollouts, one.verdicts) for one in record.measurements]
-    graded += [(one.rollouts, one.verdicts) for one in record.wordings]
     graded += [(one.rollouts, one.verdicts) for one in (record.twin.tries if record.twin else ())]
     traces = [rollout.trajectory for rollouts, _ in graded for rollout in rollouts]
     traces += [past.agent for past in record.rounds] + [made.rollout.trajectory for made in record.teacher_rollouts]

@@ -4,7 +4,6 @@ from pipeline.types.assessment import PolicyMeasurement
 from pipeline.types.data import Data
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.twin import Twin
-from pipeline.types.wording import Wording
 
 
 class CompletedStages(Data):
@@ -17,6 +16,5 @@ class CompletedStages(Data):
     teacher_rollouts: tuple[TeacherRollout, ...]
     measurements: tuple[PolicyMeasurement, ...] = ()
     twin: Twin | None = None
-    wordings: tuple[Wording, ...] = ()
     missing: tuple[str, ...]
     """As of `Record.missing`: what is still missing after this attempt."""

@@ -11,7 +11,6 @@ from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import GradedRollout, Rollout, Trajectory, Usage, Verdict, correct, least_steps
 from pipeline.types.tree import Tree
 from pipeline.types.twin import Twin
-from pipeline.types.wording import Wording
 
 ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer", "policy")
 """All that can ask a model, in the order in which tables show them."""
@@ -91,10 +90,6 @@ class Round(Slotted):
     policy_rollouts: tuple[Rollout, ...] = ()
     """Of the model that the pairs are for, as many as decided, where its solve rate is a target."""
     policy_verdicts: tuple[Verdict, ...] = ()
-    decided: int = 0
-    """How many of the rollouts, the first ones, the feedback rests on."""
-    control: bool = False
-    """One of the 5 % that ran to full K although the audit or the early stop had decided."""
     feedback: Feedback | None = None
     """None on the round that was a candidate."""
 
@@ -191,9 +186,6 @@ class Record(Data):
     """Of an accepted pair one for each of `models.policies`, and where that is asked for another of the same samples
     with the distractors (WITH_DISTRACTORS); then those of `digsite remeasure`, the latest last, which are kept beside
     the journal and joined on reading."""
-    wordings: tuple[Wording, ...] = ()
-    """Of an accepted question that somebody brought and that was rewritten: fresh rollouts of its first words, of a
-    paraphrase and of its last, where `questions.compare_wordings` asks for them."""
     forks: tuple[Fork, ...] = ()
     """What `digsite branch` found afterwards: kept beside the journal, and joined to the record on reading."""
 
@@ -215,7 +207,7 @@ class Record(Data):
         used["solver"] += [rollout.trajectory.usage for rollout in rollouts]
         used["judge"] += [verdict.usage for verdict in (*verdicts, *(made.verdict for made in self.teacher_rollouts))]
         twins = self.twin.measurements if self.twin else ()
-        stages = (self.distractor_eval, self.twin, *self.measurements, *twins, *self.wordings)
+        stages = (self.distractor_eval, self.twin, *self.measurements, *twins)
         for usages in (stage.usages for stage in stages if stage):
             for role, took in usages.items():
                 used[role] += took

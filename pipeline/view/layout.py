@@ -8,7 +8,6 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from pipeline.analysis import money
-from pipeline.analysis.contrasts import in_words
 from pipeline.analysis.run_source import Library, Source
 from pipeline.exports.report.rendering import FOLDER as REPORT_FOLDER
 from pipeline.exports.report.rendering import templates
@@ -19,7 +18,7 @@ from pipeline.view.query import written
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
-PAGES = (("items", "Items"), ("overview", "Overview"), ("compare", "Compare"), ("review", "Review"))
+PAGES = (("items", "Items"), ("overview", "Overview"), ("review", "Review"))
 """Of one run, in the order of the navigation: the last part of the address, and the name."""
 _JINJA = templates(_HERE / "templates", REPORT_FOLDER)
 
@@ -40,7 +39,6 @@ def under(links: Mapping[Any, Mapping[str, str]], items: str) -> dict[Any, dict[
 _JINJA.globals |= {"money_heads": money.HEADS, "pages": PAGES, "choices": CHOICES, "spans": SPANS}
 _JINJA.filters |= {
     "lasting": lasting,
-    "in_words": in_words,
     "share": lambda part, whole: Share(part=part, whole=whole),
     "under": under,
     "why": why,
@@ -63,7 +61,7 @@ def of_run(request: Request, template: str, source: Source, page: str, **values:
         template,
         source=source,
         page=page,
-        pending=values.pop("pending", "") or table.pending,
+        pending=table.pending,
         demo=bool(config and by_demo(config.models.names())),
         others=[one for one in library.listed() if not one.problem],
         **values,

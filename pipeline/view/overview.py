@@ -25,7 +25,6 @@ def overview(seeds: pl.LazyFrame, source: Source) -> dict[str, Any]:
         "figures": found,
         "money": money.rows(found.paid, found.accepted),
         "rounds": rounds,
-        "controls": charts.controls(seeds),
         "diversity": diversity,
         "steps": plots.steps_by_target(seeds),
         "rates": plots.rates_by_steps(seeds),

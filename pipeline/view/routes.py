@@ -10,9 +10,7 @@ import polars as pl
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from pipeline.analysis import comparison
-from pipeline.analysis.pairing import GROUPS, joined
-from pipeline.analysis.run_source import Library, Source, Table, compared
+from pipeline.analysis.run_source import Library, Source, Table
 from pipeline.text.redact import escaped
 from pipeline.view import layout
 from pipeline.view.item import sheet
@@ -24,7 +22,6 @@ from pipeline.view.query import (
     known_values,
     neighbours,
     ordered,
-    page_number,
     parsed,
     row,
     rows,
@@ -33,9 +30,6 @@ from pipeline.view.query import (
 router = APIRouter()
 T = TypeVar("T")
 _MOST_KEPT = 24
-_PAIRED = 25
-"""Seeds on a page of those that two runs both tried."""
-_OF_A_SEED = ("key", "status", "reason", "question", "target_steps", "difficulty", "solve_rate")
 
 
 def opened(request: Request, slug: str) -> Source:
@@ -144,43 +138,6 @@ def figures(request: Request, source: Opened) -> Response:
     name = ("overview", source.slug, table.version, source.marks())
     made = kept(request, name, lambda: overview(table.frame, source))
     return layout.of_run(request, "overview.html.j2", source, "overview", it=made, config=source.config)
-
-
-@router.get("/{slug}/compare")
-def compare(request: Request, source: Opened) -> Response:
-    """The run beside another, which `with` names."""
-    asked = request.query_params
-    if not (other_slug := asked.get("with", "")):
-        return layout.of_run(request, "choose.html.j2", source, "compare")
-    other = opened(request, other_slug)
-    first, second = source.seeds(), other.seeds()
-    found = kept(
-        request,
-        ("compare", source.slug, first.version, source.marks(), other.slug, second.version, other.marks()),
-        lambda: comparison.compare(compared(source, first), compared(other, second)),
-    )
-    group = asked.get("group", "") if asked.get("group") in GROUPS else "seeds"
-    page = page_number(asked.get("page", ""))
-    return layout.of_run(
-        request,
-        "compare.html.j2",
-        source,
-        "compare",
-        it=found,
-        other=other,
-        pending=first.pending or (second.pending and f"B: {second.pending}"),
-        group=group,
-        groups={name: title for name, (title, _) in GROUPS.items()},
-        rows=_both(first.frame, second.frame, group, page) if found.paired else [],
-        at=page,
-        page_rows=_PAIRED,
-    )
-
-
-def _both(first: pl.LazyFrame, second: pl.LazyFrame, group: str, page: int) -> list[dict[str, Any]]:
-    """The seeds of one page that both runs tried; what the second run has ends in `_right`."""
-    tables = (table.select("corpus_fingerprint", "passage_id", "draw", *_OF_A_SEED) for table in (first, second))
-    return joined(*tables).filter(GROUPS[group][1]).slice((page - 1) * _PAIRED, _PAIRED).collect().to_dicts()
 
 
 def _asked(request: Request, source: Source, table: Table) -> tuple[ItemQuery, pl.Series]:

@@ -113,7 +113,7 @@ def opened(chromium: Any, address: str) -> Iterator[Opened]:
 def places(address: str, runs: list[Path]) -> dict[str, str]:
     """Every page by its name."""
     library = Runs([str(folder) for folder in runs], runs[0].parents[1])
-    one, other = (source.slug for source in library.given())
+    one = library.given()[0].slug
     library.close()
     keys = {name: record.key for name, record in {
         "hostile": hostile(6000), "markup": hostile(6001), "huge": hostile(6002), "distractors": taught(),
@@ -122,8 +122,6 @@ def places(address: str, runs: list[Path]) -> dict[str, str]:
         "start": "/",
         "items": f"/{one}/items",
         "overview": f"/{one}/overview",
-        "choose": f"/{one}/compare",
-        "compare": f"/{one}/compare?with={other}",
         "review": f"/{one}/review",
         "judge": f"/{one}/review?by=Ada",
         "missing": f"/{one}/nothing",

@@ -11,7 +11,7 @@ from tests.browser.conftest import Opened
 
 pytestmark = pytest.mark.browser
 PAGES = (
-    "start", "items", "overview", "choose", "compare", "review", "judge", "hostile", "markup", "huge", "distractors",
+    "start", "items", "overview", "review", "judge", "hostile", "markup", "huge", "distractors",
 )  # fmt: skip
 _FAINT = (Path(__file__).parent / "faint.js").read_text(encoding="utf-8")
 
@@ -133,17 +133,6 @@ def test_a_mark_that_could_not_be_kept_is_said(opened: Opened, places: dict[str,
     page.route("**/review/*", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
     page.keyboard.press("r")
     page.wait_for_function("() => document.getElementById('kept').textContent.startsWith('Not kept')")
-
-
-def test_two_runs_are_chosen_and_their_seeds_opened(opened: Opened, places: dict[str, str]) -> None:
-    page = opened(places["choose"])
-    page.locator("table.runs a").first.click()
-    page.wait_for_url("**/compare?with=*")
-    page.locator(".groups a", has_text="in none").click()
-    page.wait_for_url("**group=neither*")
-    page.locator("table.seeds .q a").first.click()
-    page.wait_for_url("**/items/*")
-    assert page.locator("h1.question").is_visible()
 
 
 def test_the_pages_work_without_scripts(chromium: Any, address: str, places: dict[str, str]) -> None:

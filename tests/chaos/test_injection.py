@@ -18,7 +18,7 @@ from tests.conftest import Figures
 
 SETTINGS = (
     "--retriever bm25 --steps 1-2 --no-flow --json --set loop.rollouts=2 --set checks.run=[] "
-    "--set loop.control_share=1.0 --set loop.last_round_relaxed=true"
+    "--set loop.last_round_relaxed=true"
 ).split()
 """Every draft is tried, whatever the audit says, so that the solver meets the orders too; and what is only too easy is
 accepted, so that there are pairs to look at."""

@@ -124,19 +124,6 @@ def test_as_many_pairs_as_are_asked_for_end_it(tmp_path: Path, pairs: int | None
     assert (asked.how.seeds, asked.how.max_seeds) == (tried, None if tried else 60)
 
 
-def test_whether_wordings_are_compared_identifies_a_run(
-    digsite: Digsite, corpus: Path, questions: Path, tmp_path: Path
-) -> None:
-    plain, compared = (
-        Path(digsite("harden", corpus, questions, *AT_WORK, "--out", tmp_path / "out", *more).json["run"])
-        for more in ((), ("--compare-wordings",))
-    )
-    assert plain != compared
-    asked = [orjson.loads((run / "run.json").read_bytes())["what"] for run in (plain, compared)]
-    assert ["compare_wordings" in what["questions"] for what in asked] == [False, True]
-    assert ["refiner/paraphrase" in what["prompts"] for what in asked] == [False, True]
-
-
 def test_a_test_split_is_refused_before_anything_is_read(
     digsite: Digsite, corpus: Path, questions: Path, tmp_path: Path
 ) -> None:

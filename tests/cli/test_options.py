@@ -36,7 +36,6 @@ def test_every_flag_has_a_key_of_the_configuration() -> None:
             "as_of": "2024",
             "answer_types": "date,entity",
             "verify": True,
-            "compare_wordings": True,
             "engine": "dask",
         }
         numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait", "workers")

@@ -61,24 +61,6 @@ def test_prices_names_and_weights_are_of_one_model_alone(mixed: config.RunConfig
     assert models.of("judge").model.startswith("tiny-tool-caller@")
 
 
-def test_gpus_belong_to_a_server_and_change_no_digest() -> None:
-    one = {"provider": "openai", "model": "m", "base_url": "http://a:1/v1"}
-    roles: dict[str, dict[str, Any]] = {"judge": {"model": "n"}}
-    roles["solver"] = {"model": "o", "base_url": "http://b:1/v1"}
-    roles["writer"] = {"model": "p", "base_url": "https://api.openai.com/v1", "gpus": 4}
-    plain, counted = (
-        config.build(values={"models": {"default": {**one, **more}, **roles}}) for more in ({}, {"gpus": 8})
-    )
-    assert plain.digest() == counted.digest()
-    gpus = {role: counted.models.of(role).all_gpus for role in ("generator", "judge", "solver", "writer")}
-    assert gpus == {"generator": 8, "judge": 8, "solver": 1, "writer": 0}
-    assert config.build().models.default.all_gpus == 0
-    two = ModelConfig.model_validate(
-        {"provider": "openai", "model": "m", "base_urls": ["http://a:1/v1", "http://b:1/v1"], "gpus": 2}
-    )
-    assert two.all_gpus == 4
-
-
 def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> None:
     what = mixed.digested()
     assert set(what["models"]) == {"default", "judge", "solver", "policies"}

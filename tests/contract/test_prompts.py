@@ -30,7 +30,7 @@ OUTPUTS = {
     checks.DETECT,
     hard_negative.CHOOSE,
     altered.ALTER,
-    *("trace", "skip", "commit", "complete", "fit", "grade", "paraphrase"),
+    *("trace", "skip", "commit", "complete", "fit", "grade"),
 }
 BOUNDARY = "0123456789abcdef"
 ANY = " ".join(HOSTILE)

@@ -101,14 +101,13 @@ def answered(message: Any) -> str:
     return str(tree["tool_calls"][0]["function"]["arguments"]["answer"])
 
 
-def test_reinforcement_learning_takes_it_where_its_solve_rate_teaches(tmp_path: Path) -> None:
+def test_reinforcement_learning_takes_every_verified_twin(tmp_path: Path) -> None:
     always = twinned(5, answers=(NOT_FOUND,) * 4)
     views = exported(tmp_path / "ds", [twinned(1), always])
     for name in (name for name in views if name.startswith("rl_")):
         held = set(map(identity, views[name]))
         assert twin_key(twinned(1).key) in held
-        assert twin_key(always.key) not in held
-        assert always.key in held
+        assert {twin_key(always.key), always.key} <= held
     golds = {identity(row): row["golden_answers"] for row in views["rl_trl"]}
     assert golds[twin_key(twinned(1).key)] == [NOT_FOUND]
     groups = [row["extra_info"]["index"] for row in views["rl_search_r1"]]

@@ -212,7 +212,7 @@ def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, 
         "gates": {"off": ["duplicate", "overused_answer", "overused_opening", "overused_passage"]},
         "how": {"seeds": len(cases), "out": out, "rollout_seconds": 600},
     }
-    fixed = ["steps=3", "retrieval.k=1", "loop.rounds=2", "loop.control_share=0", "solver.searches=6", "solver.turns=7"]
+    fixed = ["steps=3", "retrieval.k=1", "loop.rounds=2", "solver.searches=6", "solver.turns=7"]
     settings = runs.Pinned.model_validate(build(values=values, sets=[*fixed, *sets]).model_dump())
     sides = {name: side(case.chain.film.document_id) for name, case in cases.items()}
     seeds = [passage(document(name, of), name.replace("_", " "), FACT * 3) for name, of in sides.items()]

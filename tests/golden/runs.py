@@ -41,7 +41,6 @@ _COMMON = {
     "corpus": {"name": "wiki"},
     "retrieval": {"retriever": "bm25"},
     "models": {"default": _MODEL, "judge": {"model": "recorded-judge"}},
-    "loop": {"control_share": 0.2},
     "distractors": {"kinds": _KINDS, "rollouts": 2},
     "teacher": {"rollouts": 2},
     "gates": {"off": ["licence"]},

@@ -27,7 +27,7 @@ RENAMED = {
     "solver": "model",
 }
 """Fields of records, at any depth, that have another name since."""
-DROPPED = frozenset({"solver_digest"})
+DROPPED = frozenset({"control", "decided", "solver_digest"})
 """Fields of records, at any depth, that are no more."""
 
 

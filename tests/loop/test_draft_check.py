@@ -224,7 +224,7 @@ def test_what_a_dear_reader_finds_sends_back_in_the_check_and_not_after_it() -> 
     blind = reader()
     blind.reads = lambda passages: ""
     blind.times = 1
-    there = context(blind, ALL, "loop.rounds=0", "loop.control_share=0")
+    there = context(blind, ALL, "loop.rounds=0")
     first = asyncio.run(run_seed(seeded(), there)).rounds[0]
     (told,) = [m.content for m in first.agent.messages if m.name == "check"]
     assert told.startswith(

@@ -105,7 +105,7 @@ def seeded(target: int = 3) -> Seed:
 
 
 def run(cast: Cast, *sets: str, target: int = 3, preset: str = "default") -> Record:
-    settings = config.build(values={"preset": preset}, sets=["retrieval.k=1", "loop.control_share=0", *sets])
+    settings = config.build(values={"preset": preset}, sets=["retrieval.k=1", *sets])
     context = RunContext(config=settings, llm=ScriptedLLM(cast), retriever=SHELF, lineage=LINEAGE)
     return asyncio.run(run_seed(seeded(target), context))
 
@@ -134,14 +134,6 @@ def test_a_longer_screen_finds_what_is_seldom_solved() -> None:
     record = run(late, "loop.rounds=0", "loop.screen=4")
     assert record.status is Status.ACCEPTED
     assert len(record.rounds[0].rollouts) == 3
-
-
-def test_a_control_draft_runs_on_and_changes_no_verdict() -> None:
-    cut = run(Cast(lambda question, sample: [0, 2, 1, 3][sample % 4]), "loop.rounds=0")
-    full = run(Cast(lambda question, sample: [0, 2, 1, 3][sample % 4]), "loop.rounds=0", "loop.control_share=1")
-    assert full.rounds[0].control
-    assert len(full.rounds[0].rollouts) == 4
-    assert (full.status, full.reason, full.rounds[0].feedback) == (cut.status, cut.reason, cut.rounds[0].feedback)
 
 
 def test_a_fatal_finding_goes_back_without_a_rollout() -> None:

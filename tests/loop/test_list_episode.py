@@ -31,7 +31,7 @@ def settings(*types: str) -> RunConfig:
         "checks": {"run": run},
         "retrieval": {"k": 1},
     }
-    return config.build(values=values, sets=["loop.control_share=0", "generator.checks=0"])
+    return config.build(values=values, sets=["generator.checks=0"])
 
 
 def said(name: str, arguments: str) -> Message:

@@ -17,7 +17,7 @@ from tests.loop.test_episode import QUESTION, seeded
 
 @pytest.mark.parametrize("ahead", ["no such town", "founded by monks"])
 def test_the_audit_says_what_the_check_said_and_asks_no_reader_again(ahead: str) -> None:
-    there = context(reader(ahead=ahead), BOTH, "loop.rounds=0", "loop.control_share=0")
+    there = context(reader(ahead=ahead), BOTH, "loop.rounds=0")
     model = there.llm
     with counting() as ledger:
         record = asyncio.run(run_seed(seeded(), replace(there, llm=Counted(model))))
@@ -39,7 +39,7 @@ def test_the_audit_says_what_the_check_said_and_asks_no_reader_again(ahead: str)
 def test_readers_of_a_draft_that_was_checked_and_changed_are_kept_apart() -> None:
     cast = reader()
     cast.checked, cast.times = (LEADING,), 2
-    record = asyncio.run(run_seed(seeded(), context(cast, BOTH, "loop.rounds=0", "loop.control_share=0")))
+    record = asyncio.run(run_seed(seeded(), context(cast, BOTH, "loop.rounds=0")))
     first = record.rounds[0]
     assert first.draft is not None
     assert first.draft.question == QUESTION
@@ -85,10 +85,7 @@ def test_a_check_that_its_clock_ended_is_made_again_as_if_it_were_the_first() ->
             return DeadlineExceeded("late")
         return cast(request)
 
-    once, again = [
-        asyncio.run(run_seed(seeded(), context(said, BOTH, "loop.rounds=0", "loop.control_share=0")))
-        for said in (cast, model)
-    ]
+    once, again = [asyncio.run(run_seed(seeded(), context(said, BOTH, "loop.rounds=0"))) for said in (cast, model)]
     assert not late
     assert once.model_dump_json() == again.model_dump_json()
     assert once.usage["reader"].calls == 6

@@ -46,7 +46,7 @@ class Pair(Cast):
 
 
 def run(cast: Pair, *sets: str, target: int = 3) -> tuple[Record, list[Request]]:
-    settings = config.build(sets=["retrieval.k=1", "loop.control_share=0", *POLICY, *sets])
+    settings = config.build(sets=["retrieval.k=1", *POLICY, *sets])
     llm = ScriptedLLM(cast)
     context = RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
     return asyncio.run(run_seed(seeded(target), context)), llm.requests
@@ -134,7 +134,7 @@ def test_both_targets_are_met_by_who_meets_both() -> None:
 
 
 def test_the_runs_own_solver_can_be_the_one_that_the_pairs_are_for() -> None:
-    sets = ["retrieval.k=1", "loop.control_share=0", "solve_rate=0.2-0.8"]
+    sets = ["retrieval.k=1", "solve_rate=0.2-0.8"]
     context = RunContext(config=config.build(sets=sets), llm=ScriptedLLM(Cast(EVEN)), retriever=SHELF, lineage=LINEAGE)
     record = asyncio.run(run_seed(seeded(), context))
     assert (record.status, record.solve_rate) == (Status.ACCEPTED, 0.5)

@@ -19,11 +19,10 @@ from pipeline.gates import Drop, dropped
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent
-from pipeline.llm.throughput import Throughput, keep
 from pipeline.loop.policies import FIRST, identity
 from pipeline.run import attempts
 from pipeline.run.plan import judged
-from pipeline.run.policy_measuring import Budgets, Remeasuring, file_name, pool, recast, reckoned, remeasure
+from pipeline.run.policy_measuring import Budgets, Remeasuring, file_name, pool, recast, remeasure
 from pipeline.store.amendments import Remeasurements, joined
 from pipeline.store.journal import Journal
 from pipeline.types import Message, PolicyMeasurement, Record, Status, Usage
@@ -99,7 +98,7 @@ def test_one_that_finds_a_shortcut_or_nothing_opens_nothing(tmp_path: Path, step
 
 
 def test_what_it_will_take_is_said_before_it_is_paid_for(tmp_path: Path) -> None:
-    model = STRONG.model_copy(update={"base_urls": ("http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"), "gpus": 2})
+    model = STRONG.model_copy(update={"base_urls": ("http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1")})
     settings = context(able(), model)
     settings = replace(settings, config=settings.config.with_how(out=tmp_path))
     used = Usage(calls=3, prompt_tokens=9_000, completion_tokens=90, cached_tokens=1_000)
@@ -112,11 +111,6 @@ def test_what_it_will_take_is_said_before_it_is_paid_for(tmp_path: Path) -> None
     assert said == ["1 question, 4 rollouts, about 32.0k prompt and 360 completion tokens"]
     asyncio.run(remeasure("mine", [record], settings, tmp_path / "run", lambda ended: None, said.append))
     assert len(said) == 1, "nothing is left to do"
-    speed = Throughput(
-        model="strong", base_urls=model.base_urls, concurrency=8, prompt=10, completion=1, measured="2026-01-01"
-    )
-    keep(tmp_path, [speed])
-    assert reckoned("mine", [record], settings.config) == f"{said[0]}, 4.0 GPU-hours"  # 3,560 seconds of 4 GPUs
 
 
 def exported(folder: Path, gates: GateConfig, *records: Record) -> list[str]:

@@ -17,7 +17,7 @@ from tests.view.conftest import Made, browsing
 from tests.view.test_items import found, slug
 
 OWN = re.compile(
-    r"/[\w.-]*(/(items|overview|compare|review)(/[0-9a-f]{64})?(/json)?)?(\?[\w=&%+.:-]*)?(#[\w-]+)?|#[\w-]+|\?[\w=&%+.:-]*"
+    r"/[\w.-]*(/(items|overview|review)(/[0-9a-f]{64})?(/json)?)?(\?[\w=&%+.:-]*)?(#[\w-]+)?|#[\w-]+|\?[\w=&%+.:-]*"
 )
 """Addresses of these pages: what a link may lead to."""
 
@@ -43,11 +43,11 @@ def check_inert(page: Parsed) -> None:
         accepted(5, rounds=3),
         taught(),
         rejected(reason="solver_error"),
-        rejected(reason="co_located", control=True),
+        rejected(reason="co_located"),
         no_draft(),
         failed(),
     ],
-    ids=["accepted", "distractors", "unsolved", "control", "no draft", "failed"],
+    ids=["accepted", "distractors", "unsolved", "unsound", "no draft", "failed"],
 )
 def test_a_page_shows_question_evidence_rounds_feedback_and_every_search(made: Made, record: Record) -> None:
     with made([record]) as client:

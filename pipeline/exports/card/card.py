@@ -16,7 +16,6 @@ from jinja2 import Environment as Jinja
 from jinja2 import FileSystemLoader, StrictUndefined
 from pydantic import Field
 
-from pipeline import gates
 from pipeline.analysis import money
 from pipeline.analysis.estimates import percent, short
 from pipeline.analysis.figures import Figures
@@ -92,7 +91,6 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         config=config,
         # Of a mix `config` is that of one run.
         target="" if contents.mix else band.explained(config),
-        gates=gates.described(config.gates),
         benchmarks=benchmarks.coverage(config.gates),
         lineages=list({lineage.attribution: lineage for lineage in figures.lineages}.values()) or [None],
         corpora=_corpora(figures, config),

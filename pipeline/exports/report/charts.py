@@ -1,4 +1,4 @@
-"""What the report alone shows: rounds, controls and diversity. Queries of the table of seeds."""
+"""What report and browser show: rounds and diversity. Queries of the table of seeds."""
 
 import math
 from collections import Counter
@@ -11,7 +11,6 @@ from pipeline.analysis.estimates import Count, counted
 from pipeline.analysis.figures import ACCEPTED
 from pipeline.gates.quota import opening
 from pipeline.text import normalise
-from pipeline.types import Share
 
 
 class RoundFigures(NamedTuple):
@@ -21,17 +20,6 @@ class RoundFigures(NamedTuple):
     """How many got which label, were `accepted`, or are `none`."""
     mean_steps: float | None
     """Mean over the drafts that were solved of the least steps of their correct rollouts."""
-
-
-class Controls(NamedTuple):
-    """What the drafts say that ran to the full number of rollouts although a check had sent them back."""
-
-    false_alarms: Share
-    """Of the controls that the audit had failed, those that would have become candidates."""
-    early_stop: Share
-    """Of the controls that the early stop had cut, those for which all rollouts name another cause."""
-    rollouts_saved: float | None
-    """Mean rollouts per such control that the early stop would not have run."""
 
 
 class Diversity(NamedTuple):
@@ -52,16 +40,6 @@ def rounds(seeds: pl.LazyFrame) -> dict[int, RoundFigures]:
     )
     found = drafts.group_by("round").agg("labels", pl.col("least_steps").mean()).sort("round").drop_nulls("round")
     return {index: RoundFigures(Counter(labels), steps) for index, labels, steps in found.collect().rows()}
-
-
-def controls(seeds: pl.LazyFrame) -> Controls:
-    sums = seeds.select(pl.col("^(audit|early_stop)_.*$").sum()).collect().row(0, named=True)
-    whole = sums["early_stop_controls"]
-    return Controls(
-        false_alarms=Share(part=sums["audit_false_alarms"], whole=sums["audit_controls"]),
-        early_stop=Share(part=sums["early_stop_other_causes"], whole=whole),
-        rollouts_saved=sums["early_stop_rollouts_saved"] / whole if whole else None,
-    )
 
 
 def diversity(seeds: pl.LazyFrame) -> Diversity:

@@ -6,7 +6,7 @@ might slip through.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -17,7 +17,6 @@ from pipeline.analysis.distractor_effect import DistractorFigures
 from pipeline.analysis.figures import ACCEPTED, Outside, figures
 from pipeline.analysis.seed_rows import TELLING, met
 from pipeline.analysis.traces import Item, grown, item
-from pipeline.analysis.wording_figures import WordingFigures
 from pipeline.config import RunConfig
 from pipeline.corpus.unreadable_files import in_words
 from pipeline.exports.data_set import DatasetManifest
@@ -67,7 +66,6 @@ def page(
     read: Callable[[str], Record],
     config: RunConfig,
     outside: Outside = Outside(),  # noqa: B008
-    wordings: Sequence[WordingFigures] = (),
     data_set: DatasetManifest | None = None,
 ) -> str:
     """The whole page. `read` gives the record of a key: of the items that are shown, and of no other."""
@@ -79,12 +77,10 @@ def page(
     values: dict[str, Any] = {
         "f": made,
         "run": made.lineage.run[:12] if made.lineage else config.digest()[:12],
-        "wordings": wordings,
         "data_set": data_set,
         "money": money.rows(made.paid, made.accepted),
         "money_heads": money.HEADS,
         "rounds": charts.rounds(seeds),
-        "controls": charts.controls(seeds),
         "examples": dict(_examples(made.distractors, read)),
         "diversity": charts.diversity(seeds),
         "config": config,

@@ -21,8 +21,8 @@ _SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
 _ADDED = (*_SEEKER, "process", "trainable")
 """Columns that a record does not have."""
 WHOLE = pa.int64()
-_LEFT_OUT = ("wordings", "server_fields")
-"""What only `hardened.jsonl` and the report of `digsite harden` show, and what is meant for the model's server."""
+_LEFT_OUT = ("server_fields",)
+"""Fields that are meant for the model's server alone."""
 
 
 def _without(kind: pa.DataType, names: Container[str]) -> pa.DataType:

@@ -1,15 +1,11 @@
 from pipeline.exports.report import charts
-from pipeline.types import Share, Status
+from pipeline.types import Status
 from tests.records import accepted, batch, no_draft, rejected
 from tests.tables import table
 
 
 def rounds(*records):
     return charts.rounds(table(records))
-
-
-def controls(*records):
-    return charts.controls(table(records))
 
 
 def test_rounds_count_drafts_by_label():
@@ -28,13 +24,3 @@ def test_rounds_add_up_with_a_relaxed_last_round_too():
     assert all(set(stage.became) <= shown for stage in rounds(*batch(24), relaxed).values())
     stages = rounds(relaxed)
     assert stages[max(stages)].became["accepted"] == 1
-
-
-def test_only_controls_speak_for_audit_and_early_stop():
-    without = controls(rejected(reason="co_located"), rejected(reason="superficial"))
-    assert (without.false_alarms.whole, without.early_stop.whole, without.rollouts_saved) == (0, 0, None)
-    both = (rejected(1, reason="co_located", control=True), rejected(2, reason="superficial", control=True))
-    checks = controls(*both)
-    assert checks.false_alarms == Share(part=1, whole=1)
-    assert checks.early_stop.whole == 3
-    assert checks.rollouts_saved == 3.0

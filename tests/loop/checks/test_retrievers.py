@@ -47,7 +47,6 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> RunContext:
         values={
             "corpus": {"name": str(home / "shelf.jsonl"), "language": "en"},
             "retrieval": {"k": 3, "audit": ["lucene", "dense"], "dense": dense},
-            "loop": {"control_share": 0},
             "how": {"out": home / "outputs"},
         }
     )

@@ -153,7 +153,7 @@ def test_a_chain_that_a_reader_holds_together_goes_through_the_loop() -> None:
     cast = Cast(lambda question, sample: 0)
     cast.fits = True
     cast.first["hops"][2] |= {"passage_id": other.shown_id, "quote": "Wessby was founded by monks around 1641."}
-    config = build(sets=["retrieval.k=1", "loop.control_share=0", "loop.rounds=0", 'checks.run=["same_name"]'])
+    config = build(sets=["retrieval.k=1", "loop.rounds=0", 'checks.run=["same_name"]'])
     there = RunContext(config, ScriptedLLM(cast), Shelf(FILM, HOLM, other), LINEAGE)
     record = asyncio.run(run_seed(seeded(), there))
     assert [probe.check for probe in record.rounds[0].probes] == ["same_name"]

@@ -150,7 +150,7 @@ async def test_it_has_one_search_less_than_the_target_and_of_a_far_one_half(
     assert (cast.told, answer.findings) == (told, ())
 
 
-SETS = ('checks.run=["oracle", "seeker"]', "loop.control_share=0", "loop.rounds=0")
+SETS = ('checks.run=["oracle", "seeker"]', "loop.rounds=0")
 
 
 def run(cast: Seeking, cache: Path) -> Record:

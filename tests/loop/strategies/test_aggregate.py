@@ -111,7 +111,7 @@ def play(films: Corpus) -> Play:
         strategy: str = "aggregate",
         kind: AnswerType = AnswerType.NUMBER,
     ) -> tuple[Record, list[Request]]:
-        usual = "retrieval.k=3", "loop.rollouts=1", "loop.screen=1", "loop.control_share=0", "checks.run=[]"
+        usual = "retrieval.k=3", "loop.rollouts=1", "loop.screen=1", "checks.run=[]"
         settings, llm = config.build(values={"strategy": strategy}, sets=[*usual, *sets]), ScriptedLLM(author)
         context = RunContext(settings, llm, retriever, LINEAGE, walks=prepare.walks(settings, films))
         train = [passage for passage in films.passages if side(passage.document_id) == "train"]

@@ -127,7 +127,7 @@ def play(painters: Corpus) -> Play:
     def played(
         author: Callable[[Request], Message], *sets: str, linked: bool = True, strategy: str = "constraints"
     ) -> tuple[Record, list[Request]]:
-        usual = "retrieval.k=3", "loop.rollouts=1", "loop.screen=1", "loop.control_share=0", 'checks.run=["clues"]'
+        usual = "retrieval.k=3", "loop.rollouts=1", "loop.screen=1", 'checks.run=["clues"]'
         settings, llm = config.build(values={"strategy": strategy}, sets=[*usual, *sets]), ScriptedLLM(author)
         context = RunContext(settings, llm, retriever, LINEAGE, walks=prepare.walks(settings, painters))
         train = [passage for passage in painters.passages if side(passage.document_id) == "train"]

@@ -32,7 +32,7 @@ from tests.loop.strategies.test_walk import MAKERS, NAMES
 from tests.loop.test_episode import FILM, LINEAGE, call
 from tests.scripted import ScriptedLLM
 
-USUAL = "retrieval.k=3", "loop.rollouts=1", "loop.screen=1", "loop.control_share=0", "checks.run=[]"
+USUAL = "retrieval.k=3", "loop.rollouts=1", "loop.screen=1", "checks.run=[]"
 
 
 @pytest.fixture(scope="module")

@@ -101,7 +101,7 @@ def play(films: Corpus) -> Play:
     retriever = Bm25Retriever(films)
 
     def played(author: Callable[[Request], Message], *sets: str, start: Passage) -> Played:
-        usual = "retrieval.k=3", "loop.rollouts=1", "loop.screen=1", "loop.control_share=0", "checks.run=[]"
+        usual = "retrieval.k=3", "loop.rollouts=1", "loop.screen=1", "checks.run=[]"
         settings, llm = config.build(values={"strategy": "walk"}, sets=[*usual, *sets]), ScriptedLLM(author)
         context = RunContext(settings, llm, retriever, LINEAGE, walks=prepare.walks(settings, films))
         seed = Seed(key="ab" * 32, passage=start, draw=0, side="train", answer_type=AnswerType.NUMBER, target_steps=3)
