@@ -149,6 +149,10 @@ def _line(error: Exception) -> str:
 def _unforeseen(error: Exception) -> str:
     if isinstance(error, MemoryError):  # Arrow's too
         return "there is not enough memory (see ulimit -v); finished work is kept, and the same command continues"
+    if str(error) == "can't start new thread":  # Python's own RuntimeError
+        return (
+            "no more threads can be started (see ulimit -u, -v); finished work is kept, and the same command continues"
+        )
     return f"{type(error).__name__}: {_line(error)} (run it with --debug to see where; please report it)"
 
 

@@ -19,6 +19,7 @@ from pipeline.config.runtime import Runtime
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.flow.server import PRIVATE, Server
 from pipeline.store.lock import locked
+from pipeline.store.real_paths import real_root
 
 POOL = "digsite"
 _PREFECT = [sys.executable, "-m", "prefect", "--no-prompt"]
@@ -30,7 +31,8 @@ def serve(file: str) -> int:
     # A script's background jobs ignore SIGINT, and so would the worker, which ends by one.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    home = Path(os.environ.get("PREFECT_HOME") or Runtime().out / ".prefect")
+    named = os.environ.get("PREFECT_HOME")
+    home = real_root(Path(named)) if named else real_root(Runtime().out) / ".prefect"
     port = os.environ.get("PREFECT_SERVER_API_PORT", "4200")
     if not port.strip().isdecimal():
         raise UsageError(f"PREFECT_SERVER_API_PORT must be a number, such as 4200, not '{port}'")
@@ -40,9 +42,12 @@ def serve(file: str) -> int:
             server.start(PRIVATE)
             server.wait()
             register(file)
-            _print(f"Prefect's pages: {server.url.removesuffix('/api')}; end with Ctrl-C")
+            login = f"; their password is in {server.password_file}" if server.own else ""
+            _print(f"Prefect's pages: {server.url.removesuffix('/api')}{login}; end with Ctrl-C")
             while True:
-                code = _worker()
+                code = _worker(server)
+                if server.has_ended():
+                    raise DigsiteError("Prefect's server has ended; start make serve again")
                 _print(f"the worker ended with {code}; another one starts in {_RESTART_SECONDS:.0f} s")
                 time.sleep(_RESTART_SECONDS)
     except KeyboardInterrupt:
@@ -83,13 +88,16 @@ async def _pool() -> None:
             await client.create_work_pool(pool)
 
 
-def _worker() -> int:
-    """One worker, until it ends; stopped with this process, which waits for it.
+def _worker(server: Server) -> int:
+    """Run one worker until it ends, and return its exit code.
 
-    It has a session of its own, because a second signal, that of Ctrl-C, would make it leave its flow runs behind.
+    It has a session of its own, because a second signal, that of Ctrl-C, would make it leave its flow runs behind. The
+    pipe to it tells it when this process ends.
     """
-    command = [*_PREFECT, "worker", "start", "--pool", POOL, "--type", "process"]
-    with subprocess.Popen(command, start_new_session=True) as worker:  # noqa: S603 - Prefect's own command
+    address = str(server.address_file.absolute()) if server.own else ""
+    arguments = ["--no-prompt", "worker", "start", "--pool", POOL, "--type", "process"]
+    command = [sys.executable, "-m", "pipeline.flow.worker", address, *arguments]
+    with subprocess.Popen(command, start_new_session=True, stdin=subprocess.PIPE) as worker:  # noqa: S603 - our own
         try:
             return worker.wait()
         except KeyboardInterrupt:

@@ -4,6 +4,7 @@ Prefect is imported when one of those two runs without `--no-flow`, and never be
 """
 
 import asyncio
+import logging
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from pipeline.config import RunConfig
     from pipeline.flow.shown import Shown
     from pipeline.run import RunCallbacks, RunResult
+
+logger = logging.getLogger("pipeline.flow.main")  # also where this module is `__main__`
 
 
 def main() -> NoReturn:
@@ -28,16 +31,24 @@ def in_prefect(config: "RunConfig", folder: Path | None, callbacks: "RunCallback
     Our own starts while the run goes on. The workers of an engine are Prefect's, so that they wait for it.
     """
     from pipeline.cli import console
+    from pipeline.errors import StoreError
     from pipeline.flow.server import QUIET, Server
     from pipeline.flow.shown import Shown
-    from pipeline.run import stages
+    from pipeline.run import api, stages
 
     server, shown = Server(config.how.out / ".prefect"), Shown(callbacks)
     # Every error comes up to the command line, which says it once; Prefect would show its traceback twice before.
     level = "INFO" if debug else "CRITICAL"
-    server.start(QUIET | {"PREFECT_LOGGING_LEVEL": level, "PREFECT_LOGGING_INTERNAL_LEVEL": level})
+    try:
+        server.start(QUIET | {"PREFECT_LOGGING_LEVEL": level, "PREFECT_LOGGING_INTERNAL_LEVEL": level})
+    except StoreError as error:
+        if config.how.engine != "local":
+            raise
+        logger.warning("Prefect does not show this run: %s; --no-flow runs without it", error)
+        return api.in_process(config, folder, callbacks)
     if server.own:
-        console.message(f"Prefect shows this run at {server.url.removesuffix('/api')}")
+        pages = server.url.removesuffix("/api")
+        console.message(f"Prefect shows this run at {pages}; the password is in {server.password_file}")
     place = folder or config.folder()
 
     def show(shown: "Shown") -> None:

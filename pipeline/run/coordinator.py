@@ -27,6 +27,7 @@ from pipeline.store.amendments import Completions, joined
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import locked
+from pipeline.store.real_paths import refuse_links
 from pipeline.types import Record, Seed, Status, Stop
 
 RunSeed = Callable[[Seed], Awaitable[Record]]
@@ -66,6 +67,9 @@ class Run:
         with ExitStack() as stack:
             if self._locks:
                 stack.enter_context(locked(self.folder))
+            # Before any call is paid for.
+            for place in ("journal/main.jsonl", "attempts.jsonl", "dataset"):
+                refuse_links(self.folder / place)
             sweep(self.folder)
             resume.begin(self.folder, self.config, self._corpus.fingerprint)
             self.journal = Journal(self.folder / "journal", run=resume.read(self.folder).identity)

@@ -8,6 +8,7 @@ from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError, unknown
 from pipeline.run.resume import resumable
+from pipeline.store.real_paths import real_root, without_dots
 
 
 def each(names: Sequence[str]) -> tuple[str, ...]:
@@ -27,16 +28,27 @@ def run_folder(name: str | Path, out: Path | None = None) -> Path:
         candidates += [path for path in runs(out) if path.name.startswith(short)]
     # Paths within a run come last: its report or its data set.
     for place in (Path(name), out / name):
-        candidates += place.resolve().parents if place.exists() else ()
+        candidates += without_dots(place).parents if place.exists() else ()
     for folder in candidates:
         if (folder / "run.json").is_file():
-            return folder.resolve()
+            return _real_folder(folder, out)
     known = [f"{path.parent.name}/{path.name}" for path in runs(out)]
     if not known:
         raise UsageError(f"no run '{name}' in {out}; there is none yet; start one: digsite generate wiki")
     names = dict.fromkeys(("latest", *(part for run in reversed(known) for part in (run.partition("/")[0], run))))
     names.pop(name, None)  # as a folder whose run cannot be read
     raise unknown("run", name, names, listed=f"in {out} there are: {', '.join(known[-5:])}")
+
+
+def _real_folder(folder: Path, out: Path) -> Path:
+    """Follow the link `latest`, and links above `out` or, for a run elsewhere, above the run's folder."""
+    if folder.name == "latest" and folder.is_symlink():
+        folder = folder.parent / folder.readlink()
+    folder = without_dots(folder)
+    for root in (without_dots(out), out.resolve()):
+        if folder.is_relative_to(root):
+            return out.resolve() / folder.relative_to(root)
+    return folder.parent.resolve() / folder.name
 
 
 def spelled(name: str, out: Path | None) -> str:
@@ -55,6 +67,7 @@ def reopened(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:
 
 def runs(out: Path) -> list[Path]:
     """All run folders in `out`, oldest first."""
+    out = real_root(out)
     return sorted((path.parent for path in out.glob("*/*/run.json") if not path.parent.is_symlink()), key=_age)
 
 

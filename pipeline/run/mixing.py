@@ -28,6 +28,7 @@ from pipeline.llm.ledger import Ledger
 from pipeline.run import publish
 from pipeline.run.publish import RunRecords
 from pipeline.run.resume import read
+from pipeline.store.real_paths import real_root
 from pipeline.types import Data, Lineage, Record, sha256
 
 _NARROWEST: tuple[Redistribute, ...] = ("ids", "spans", "unknown", "full")
@@ -54,6 +55,7 @@ def mix(mixing: Mixing, into: Path) -> DatasetManifest:
     Raises UsageError where runs are the same, where one cannot be exported by itself, where quotas are none, where a
     view is asked for that belongs to one environment and the runs have several, and where something else is in `into`.
     """
+    into = real_root(into)
     mix_version.read(into)
     quotas = parsed(list(mixing.quotas))
     runs = _runs(mixing.folders)

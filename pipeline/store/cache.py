@@ -16,6 +16,7 @@ import zstandard
 
 from pipeline.errors import StoreError
 from pipeline.store.files import clear_errors
+from pipeline.store.real_paths import make_folder, refuse_links
 
 _VERSION = 1
 _APPLICATION = 0x44494753
@@ -29,7 +30,8 @@ class Cache:
         self.path = path
         self._lock = threading.Lock()
         with clear_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
+            refuse_links(path)
         with self._errors():
             self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
         try:

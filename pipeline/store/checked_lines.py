@@ -15,7 +15,7 @@ def files_of_lines(folder: Path) -> list[Path]:
     """The `*.jsonl` of a folder, in order; none where it is not there. Raises StoreError where it cannot be read, which
     `glob` takes for empty."""
     try:
-        return sorted(path for path in folder.iterdir() if path.suffix == ".jsonl")
+        return sorted(path for path in folder.iterdir() if path.suffix == ".jsonl" and path.is_file())
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:

@@ -3,6 +3,8 @@
 import sqlite3
 from pathlib import Path
 
+from pipeline.store.real_paths import refuse_links
+
 Connection = sqlite3.Connection
 Damaged = sqlite3.DatabaseError
 Unwritable = sqlite3.OperationalError
@@ -11,6 +13,7 @@ Unwritable = sqlite3.OperationalError
 
 def opened(path: Path, tables: str) -> Connection:
     """The database in that file, with these tables; any one thread at a time may use it."""
-    made = sqlite3.connect(path, check_same_thread=False)
-    made.executescript(tables)
-    return made
+    refuse_links(path)
+    database = sqlite3.connect(path, check_same_thread=False)
+    database.executescript(tables)
+    return database

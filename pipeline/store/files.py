@@ -22,6 +22,8 @@ from typing import IO, Any
 import orjson
 
 from pipeline.errors import StoreError, UsageError
+from pipeline.store.lock_files import open_locked, wait_for_lock
+from pipeline.store.real_paths import make_folder, open_file, refuse_links
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _TOO_MANY = {errno.EMFILE, errno.ENFILE}
@@ -50,7 +52,7 @@ def clear_errors(path: Path) -> Iterator[None]:
 def _replacing(path: Path) -> Iterator[Path]:
     """A temporary name beside `path`: what the body makes there takes the place of `path` if the body ends well."""
     with clear_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
         try:
             yield temporary
@@ -90,6 +92,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     A kill between the two renames at the end leaves `path` absent, never mixed. One builder at a time: another gets a
     StoreError. The body may write with anything (pyarrow, a JVM); all is synced before the rename.
     """
+    refuse_links(path)
     building = path.with_name(path.name + ".incomplete")
     with growing_folder(building, wait=False) as install:
         emptied(building)
@@ -110,8 +113,11 @@ def growing_folder(building: Path, *, wait: bool = True) -> Iterator[Callable[[P
     """
 
     def lock(handle: int) -> None:
+        if wait:
+            wait_for_lock(handle, fcntl.LOCK_EX, building)
+            return
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise StoreError(f"another process is building {building}; wait until it is done") from error
 
@@ -127,27 +133,11 @@ def growing_folder(building: Path, *, wait: bool = True) -> Iterator[Callable[[P
             os.close(handle)
 
 
-def open_locked(path: Path, flags: int, lock: Callable[[int], None], folder: Path) -> int:
-    """A handle of `path`, locked by `lock`: that which has the name, not one that another process has just moved away
-    or removed. `folder` is made where it is not there."""
-    while True:
-        folder.mkdir(parents=True, exist_ok=True)
-        with suppress(FileNotFoundError):
-            handle = os.open(path, flags, 0o666)
-            try:
-                lock(handle)
-                if os.path.samestat(os.fstat(handle), path.stat()):
-                    return handle
-            except BaseException:
-                os.close(handle)
-                raise
-            os.close(handle)
-
-
 def _install(building: Path, path: Path) -> None:
+    refuse_links(path)
     old = path.with_name(path.name + ".old")
     _sync_tree(building)
-    shutil.rmtree(old, ignore_errors=True)
+    _delete(old)
     if path.exists():
         path.rename(old)
     building.rename(path)
@@ -158,22 +148,37 @@ def _install(building: Path, path: Path) -> None:
 def emptied(folder: Path, keep: Container[str] = ()) -> None:
     """Remove all that is in a folder but what is named."""
     with clear_errors(folder):
+        refuse_links(folder)
         for path in folder.iterdir():
             if path.name not in keep:
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+                _delete(path)
+
+
+def _delete(path: Path) -> None:
+    """Delete a file, a folder with all that is in it, or a link but not what it leads to."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def remove(path: Path) -> None:
     """Remove a file, if it is there."""
     with clear_errors(path):
+        refuse_links(path.parent)
         path.unlink(missing_ok=True)
 
 
 def discard_unfinished(folder: Path, pattern: str) -> None:
     """Remove the folders that `growing_folder` has left and that nobody builds in."""
+    refuse_links(folder)
     for building in folder.glob(f"{pattern}.incomplete"):
-        with suppress(StoreError, OSError), growing_folder(building, wait=False):
-            emptied(building)
+        with suppress(StoreError, OSError):
+            if building.is_symlink():
+                building.unlink()
+                continue
+            with growing_folder(building, wait=False):
+                emptied(building)
 
 
 def checksum(path: Path) -> str:
@@ -184,7 +189,7 @@ def checksum(path: Path) -> str:
 
 def folder_of(owner: object) -> Path:
     """A temporary folder that is removed when `owner` goes."""
-    path = Path(tempfile.mkdtemp(prefix="digsite-"))
+    path = Path(tempfile.mkdtemp(prefix="digsite-")).resolve()
     weakref.finalize(owner, shutil.rmtree, path, ignore_errors=True)
     return path
 
@@ -198,11 +203,12 @@ def standing(path: Path) -> Path:
 def take_over(source: Path, target: Path) -> None:
     """Have the file in a second place too, without a copy where the file system can: no file is ever written again."""
     with clear_errors(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         try:
             target.hardlink_to(source)
         except OSError:
-            shutil.copyfile(source, target)
+            with source.open("rb") as original, atomic_file(target) as copy:
+                shutil.copyfileobj(original, copy)
 
 
 def link(path: Path, target: str) -> None:
@@ -216,12 +222,12 @@ def link(path: Path, target: str) -> None:
 def sweep(folder: Path) -> None:
     """Undo what killed writers left in `folder` (not below it). Call it under the lock of the folder only."""
     for old in folder.glob("*.old"):
-        if not old.with_suffix("").exists():
+        if not old.is_symlink() and not os.path.lexists(old.with_suffix("")):
             old.rename(old.with_suffix(""))
     discard_unfinished(folder, "*")
     for stale in [*folder.glob(".*.tmp"), *folder.glob("*.old")]:
         with suppress(OSError):
-            shutil.rmtree(stale) if stale.is_dir() and not stale.is_symlink() else stale.unlink()
+            _delete(stale)
 
 
 class Appender:
@@ -235,8 +241,8 @@ class Appender:
     def __init__(self, path: Path, *, synced: bool = True) -> None:
         self.path, self._synced = path, synced
         with clear_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            make_folder(path.parent)
+            self._handle = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             self.size = self._cut()
             sync_folder(path.parent)
 
@@ -245,7 +251,7 @@ class Appender:
         offset = self.size
         data = line + b"\n"
         with clear_errors(self.path):
-            if not os.path.samestat(self.path.stat(), os.fstat(self._handle)):
+            if not os.path.samestat(self.path.lstat(), os.fstat(self._handle)):
                 raise StoreError(f"{self.path} was replaced by another file meanwhile; repeat the command")
             try:
                 written = os.write(self._handle, data)

@@ -16,27 +16,14 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.errors import RunLocked, StoreError
-from pipeline.store.files import clear_errors, open_locked
+from pipeline.store.files import clear_errors
+from pipeline.store.lock_files import open_locked, write_line
 
 logger = logging.getLogger(__name__)
 NAME = ".lock"
 _WITHOUT = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}
 _HERE_ALONE = re.compile(r"\b(nolock|local_lock=(?:flock|all)|localflock)\b")
 """Options of NFS and Lustre with which a lock is not seen by other machines."""
-
-
-def opened(path: Path, line: str | None = None) -> int:
-    """A handle of a small file that processes lock and share, which holds that line where one is given."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    if line is not None:
-        written(handle, line)
-    return handle
-
-
-def written(handle: int, line: str) -> None:
-    """Let it hold this line alone."""
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, line.encode(), 0)
 
 
 @contextmanager
@@ -50,7 +37,7 @@ def locked(folder: Path) -> Iterator[None]:
         handle = open_locked(folder / NAME, os.O_RDWR | os.O_CREAT, partial(_lock, folder=folder), folder)
     try:
         with clear_errors(folder):
-            written(handle, f"pid {os.getpid()} on {socket.gethostname()}\n")
+            write_line(handle, f"pid {os.getpid()} on {socket.gethostname()}\n")
         yield
     finally:
         with suppress(OSError):

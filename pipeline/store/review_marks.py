@@ -2,6 +2,7 @@
 
 import fcntl
 import getpass
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -11,6 +12,8 @@ from pydantic import ValidationError
 
 from pipeline.errors import UsageError
 from pipeline.store.files import Appender, clear_errors
+from pipeline.store.lock_files import wait_for_lock
+from pipeline.store.real_paths import open_file
 from pipeline.text.redact import clean
 from pipeline.types import Data
 
@@ -20,6 +23,8 @@ ASKED = ("right", "unique", "natural")
 
 
 _MOST_NAME = 60
+_LONGEST_WAIT = 20.0
+"""Seconds: a writer is done in a moment, and anybody who can read the file can lock it."""
 
 
 def myself() -> str:
@@ -86,7 +91,7 @@ def add(folder: Path, marks: Iterable[Mark]) -> None:
 def read(folder: Path) -> dict[tuple[str, str], Mark]:
     """The latest marks, by the key of the pair and the person. A damaged line is no mark."""
     path, found = folder / NAME, dict[tuple[str, str], Mark]()
-    if path.exists():
+    if path.is_file():
         with path.open("rb") as file:
             for line in file:
                 with suppress(ValidationError):
@@ -98,6 +103,7 @@ def read(folder: Path) -> dict[tuple[str, str], Mark]:
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Wait for other writers: opening the file would cut off a line that one of them is in the middle of."""
-    with clear_errors(path), path.open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    with clear_errors(path), os.fdopen(open_file(path, flags), "ab") as file:
+        wait_for_lock(file.fileno(), fcntl.LOCK_EX, path, seconds=_LONGEST_WAIT)
         yield

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from pipeline.store.files import clear_errors
+from pipeline.store.real_paths import open_file
 
 
 class RowFile:
@@ -25,7 +26,8 @@ class RowFile:
 @contextmanager
 def row_file(path: Path, header: bytes, row: int, part: int) -> Iterator[RowFile]:
     """The file, cut after its last whole part. `row`: bytes; `part`: rows. Raises StoreError."""
-    with clear_errors(path), path.open("ab") as file:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    with clear_errors(path), os.fdopen(open_file(path, flags), "ab") as file:
         done = max(0, path.stat().st_size - len(header)) // row // part * part
         file.truncate(len(header) + done * row if done else 0)
         if not done:

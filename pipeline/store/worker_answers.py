@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline.errors import StoreError
 from pipeline.store.cache import Cache
 from pipeline.store.files import clear_errors
+from pipeline.store.real_paths import make_folder, refuse_links
 
 logger = logging.getLogger(__name__)
 ANSWERS = "answers"
@@ -18,12 +19,13 @@ def answers_folder(run: Path, name: str) -> Path:
     """A new folder for the answers of workers, who find it only where they share the disk."""
     folder = run / ANSWERS / name
     with clear_errors(folder):
-        folder.mkdir(parents=True)
+        make_folder(folder)
     return folder
 
 
 def take_batch(folder: Path, batch: str, target: Path) -> None:
     """Move the answers of the workers that have had the batch, the killed ones too, into the run's cache `target`."""
+    refuse_links(folder)
     if found := sorted(folder.glob(f"{batch}-*.sqlite")):
         with closing(Cache(target)) as cache:
             for path in found:

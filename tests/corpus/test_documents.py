@@ -185,7 +185,7 @@ def test_a_row_without_the_field_shows_the_paths_that_it_has() -> None:
 
 
 def test_the_lines_of_a_bulk_request_are_no_rows_and_give_the_next_row_its_id(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"index": {"_index": "wiki", "_id": "d1"}},
         {"title": "Petrel", "text": TEXT},
         {"delete": {"_index": "wiki", "_id": "d0"}},

@@ -1,12 +1,18 @@
 """What the tests of the flow share: a server that a process of its own has started, as a command does."""
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 import pytest
+
+from tests.rules.source import ROOT
 
 PARENT = """
 import sys
@@ -24,10 +30,61 @@ sys.stdin.read()
 """
 
 
-def parent(home: Path, **env: str) -> subprocess.Popen[str]:
-    quiet = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    command = [sys.executable, "-c", PARENT, str(home)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**quiet, **env})
+class Started(NamedTuple):
+    url: str
+    password: str
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The environment in which Prefect uses this server."""
+        return {"PREFECT_API_URL": self.url, "PREFECT_API_AUTH_STRING": self.password}
+
+
+OWNER, OTHER = 64001, 64002
+"""Users without a name, who may do what any user may."""
+AS_USER = """
+mount --bind "$1" /mnt && user=$2 && shift 2
+exec setpriv --reuid="$user" --regid="$user" --clear-groups -- "$@"
+"""
+"""Runs a command as another user, who finds Python at /mnt: root's own may lie where nobody else gets to."""
+
+
+def python_as(user: int | None) -> list[str]:
+    """The beginning of a command that runs Python as that user, which only root can do, or as this one."""
+    if user is None:
+        return [sys.executable]
+    python = f"/mnt/bin/python3.{sys.version_info.minor}"
+    return ["unshare", "--mount", "sh", "-c", AS_USER, "sh", sys.base_prefix, str(user), python]
+
+
+def environment(user: int | None = None, **env: str) -> dict[str, str]:
+    """That of a command of `python_as`, without settings of Prefect's."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    packages = os.pathsep.join([str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))])
+    found = {"HOME": "/nonexistent", "PYTHONPATH": packages, "LD_LIBRARY_PATH": "/mnt/lib"} if user else {}
+    return {**kept, **found, **env}
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder of OWNER's that every user may enter, which those of pytest are not."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may act as two other users")
+    command = [*python_as(OWNER), "-c", "import pipeline.flow.server, redis.asyncio"]
+    if subprocess.run(command, env=environment(OWNER), check=False, capture_output=True).returncode:
+        pytest.skip("other users cannot run this installation")
+    folder = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    os.chown(folder, OWNER, OWNER)
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def parent(
+    home: Path, env: Mapping[str, str] = MappingProxyType({}), user: int | None = None, cwd: Path | None = None
+) -> subprocess.Popen[str]:
+    command, pipe = [*python_as(user), "-c", PARENT, str(home)], subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=cwd, env=environment(user, **env))
 
 
 def first_line(process: subprocess.Popen[str]) -> list[str]:
@@ -36,10 +93,11 @@ def first_line(process: subprocess.Popen[str]) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of one server, which the tests share: its start is long."""
-    process = parent(tmp_path_factory.mktemp("server"))
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
+    """One server, which the tests share: its start is long."""
+    home = tmp_path_factory.mktemp("server")
+    process = parent(home)
     url, _ = first_line(process)
     assert first_line(process) == ["ready"]
-    yield url
+    yield Started(url, (home / "password").read_text())
     process.communicate()

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import pytest
 
 from pipeline.store.journal import Journal
 from tests.flow.test_nightly import ROOT, settings
+from tests.flow.test_server import login
 
 SEEDS = 600
 DEPLOYMENTS = """
@@ -67,24 +68,31 @@ class Standing:
             command, env=kept | own | env, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
         )
 
-    def kill(self, name: str) -> int:
-        """Kill -9 each process of ours whose command line holds the name; how many there were."""
-        killed = 0
+    def processes(self, name: str) -> list[int]:
+        """The ids of the processes of ours whose command line holds the name."""
+        ours = []
         for process in Path("/proc").glob("[0-9]*"):
-            try:
-                ours = f"PREFECT_HOME={self.home}".encode() in (process / "environ").read_bytes().split(b"\0")
-                if ours and name in (process / "cmdline").read_bytes().replace(b"\0", b" ").decode():
-                    os.kill(int(process.name), signal.SIGKILL)
-                    killed += 1
-            except OSError:
-                continue
+            with suppress(OSError):
+                mine = f"PREFECT_HOME={self.home}".encode() in (process / "environ").read_bytes().split(b"\0")
+                if mine and name in (process / "cmdline").read_bytes().replace(b"\0", b" ").decode():
+                    ours.append(int(process.name))
+        return ours
+
+    def kill(self, name: str) -> int:
+        """Kill -9 each of these processes, and return how many there were."""
+        killed = 0
+        for process in self.processes(name):
+            with suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+                killed += 1
         return killed
 
     def flow_runs(self) -> list[dict[str, Any]]:
         """All flow runs that the server shows, the latest state of each with its message; none while it starts."""
         url = f"http://127.0.0.1:{self.port}/api/flow_runs/filter"
-        request = urllib.request.Request(url, b"{}", {"Content-Type": "application/json"})
         try:
+            headers = {"Content-Type": "application/json", **login((self.home / "password").read_text())}
+            request = urllib.request.Request(url, b"{}", headers)
             with urllib.request.urlopen(request, timeout=30) as answer:
                 return list(json.load(answer))
         except (OSError, urllib.error.URLError):
@@ -121,7 +129,8 @@ def test_a_schedule_fires_and_the_night_after_a_kill_finishes(tmp_path: Path, fo
         if not forget:
             until(lambda: standing.messages("Completed"))
             assert "its process was killed; a later run continued" in standing.messages("Crashed")
-            assert standing.deploy(PREFECT_API_URL=f"http://127.0.0.1:{port}/api").returncode == 0
+            known = {"PREFECT_API_AUTH_STRING": (standing.home / "password").read_text()}
+            assert standing.deploy(PREFECT_API_URL=f"http://127.0.0.1:{port}/api", **known).returncode == 0
     if forget:
         shutil.rmtree(standing.home)
         with standing.serving():
@@ -131,6 +140,26 @@ def test_a_schedule_fires_and_the_night_after_a_kill_finishes(tmp_path: Path, fo
     assert lines == SEEDS == len(Journal(standing.run / "journal").entries)
     assert (standing.run / "report.html").is_file()
     assert standing.kill("") == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["pipeline.flow.deployments serve", "pipeline.flow.server"])
+def test_a_worker_ends_with_its_command_and_with_its_server(tmp_path: Path, victim: str) -> None:
+    """Else it would go on with its keys, and take work from whoever listens on the port next."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    standing = Standing(tmp_path, port)
+    with standing.serving() as process:
+        until(lambda: standing.processes("worker start"))
+        until(standing.journal)
+        assert standing.kill(victim)
+        until(lambda: process.poll() is not None, 30)
+        until(lambda: not standing.processes("worker start") + standing.processes("pipeline.flow.server"), 10)
+        log = standing.file.with_suffix(".log").read_text()
+        assert f"Prefect's pages: http://127.0.0.1:{port}; their password is in {standing.home}/password; " in log
+        if "server" in victim:
+            assert process.returncode == 1
+            assert log.splitlines()[-1] == "digsite: Prefect's server has ended; start make serve again"
 
 
 def test_deploy_asks_where_to(tmp_path: Path) -> None:

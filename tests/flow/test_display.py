@@ -14,12 +14,13 @@ import pytest
 
 from tests.cli.conftest import SMALL
 from tests.flow.conftest import first_line, parent
-from tests.flow.test_server import asked
+from tests.flow.test_server import asked, login
 from tests.left import files
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN = "pipeline.flow.main"
 KEY = "sk-canary-8c02d7f1"
+SHOWN = r"Prefect shows this run at http://127.0.0.1:\d+; the password is in .*/.prefect/password$"
 
 
 def digsite(module: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -60,7 +61,7 @@ def test_the_flow_gives_the_same_bytes_as_no_flow_and_leaves_no_server(tmp_path:
     flow = digsite(MAIN, "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "flow", "--json")
     assert flow.returncode == 0, flow.stderr
     assert left_of(tmp_path) == []
-    said = re.compile(r"[a-zA-Z ]+: \d+/6 seeds|Prefect shows this run at http://127.0.0.1:\d+$")
+    said = re.compile(rf"[a-zA-Z ]+: \d+/6 seeds|{SHOWN}")
     assert all(map(said.match, flow.stderr.splitlines())), "Prefect is not quiet"
     prefect_keeps_a_path_and_artifacts(tmp_path / "flow/.prefect/prefect.db")
     a_later_server_shows_it(tmp_path / "flow/.prefect")
@@ -101,7 +102,7 @@ def a_later_server_shows_it(home: Path) -> None:
     process = parent(home)
     url, _ = first_line(process)
     assert first_line(process) == ["ready"]
-    (run,) = orjson.loads(asked(f"{url}/flow_runs/filter", b"{}")[1])
+    (run,) = orjson.loads(asked(f"{url}/flow_runs/filter", b"{}", **login((home / "password").read_text()))[1])
     assert (run["state_name"], run["name"]) == ("Completed", run_name(home.parent))
     process.communicate()
 

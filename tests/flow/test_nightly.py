@@ -24,6 +24,7 @@ from pipeline.store.journal import Journal, encode
 from pipeline.store.lock import locked
 from pipeline.types import Usage
 from tests import hub_server
+from tests.flow.conftest import Started
 
 ROOT = Path(__file__).resolve().parents[2]
 STATES = """
@@ -41,7 +42,7 @@ class State(NamedTuple):
     message: str
 
 
-def states(server: str, *flows: tuple[str, Mapping[str, object]], **env: str) -> list[State]:
+def states(server: Started, *flows: tuple[str, Mapping[str, object]], **env: str) -> list[State]:
     """The states in which these flows end, run one after another in a process of their own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     command = [sys.executable, "-c", STATES, json.dumps(flows)]
@@ -50,7 +51,7 @@ def states(server: str, *flows: tuple[str, Mapping[str, object]], **env: str) ->
         capture_output=True,
         text=True,
         check=False,
-        env={**kept, **QUIET, "PREFECT_API_URL": server, **env},
+        env={**kept, **QUIET, **server.settings, **env},
         timeout=240,
         cwd=ROOT,
     )
@@ -71,7 +72,7 @@ def settings(folder: Path, **how: object) -> Path:
 
 
 @pytest.mark.slow
-def test_a_night_by_workers_of_dask_makes_the_journal_of_one_process(server: str, tmp_path: Path) -> None:
+def test_a_night_by_workers_of_dask_makes_the_journal_of_one_process(server: Started, tmp_path: Path) -> None:
     pytest.importorskip("prefect_dask")
     journals = []
     for engine in ("dask", "local"):
@@ -88,7 +89,7 @@ def test_a_night_by_workers_of_dask_makes_the_journal_of_one_process(server: str
     assert first == second
 
 
-def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: str, tmp_path: Path) -> None:
+def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: Started, tmp_path: Path) -> None:
     budget = 100_000
     night = {"config": str(settings(tmp_path, pairs=900, budget_tokens=budget))}
     ended = states(server, ("grow", night), ("grow", night))
@@ -111,7 +112,7 @@ def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: str, tmp_pat
     assert Journal(folder / "journal").duplicates == 0
 
 
-def test_what_keeps_a_night_from_its_work_is_one_line(server: str, tmp_path: Path) -> None:
+def test_what_keeps_a_night_from_its_work_is_one_line(server: Started, tmp_path: Path) -> None:
     night = settings(tmp_path, seeds=4)
     down = tmp_path / "down.toml"
     down.write_text(
@@ -159,7 +160,7 @@ def mended_once_asked(hub: hub_server.Hub) -> None:
     hub.refuse = 0
 
 
-def test_publish_asks_a_hub_again_that_fails_and_none_that_refuses(server: str, out: Path, real: Path) -> None:
+def test_publish_asks_a_hub_again_that_fails_and_none_that_refuses(server: Started, out: Path, real: Path) -> None:
     asked = {"run": str(real), "repo": "org/name"}
     with hub_server.hub() as hub:
         env = {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_sham", "HF_HUB_DISABLE_XET": "1"}

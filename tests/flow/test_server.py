@@ -1,5 +1,6 @@
 """The server of a command: it dies with its parent, and says why where it does not start."""
 
+import base64
 import json
 import os
 import threading
@@ -11,12 +12,12 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
-from websockets.typing import Origin
+from websockets.typing import Origin, Subprotocol
 
 from pipeline.cli import main
 from pipeline.flow.main import in_prefect
 from pipeline.flow.server import Server
-from tests.flow.conftest import first_line, parent
+from tests.flow.conftest import Started, first_line, parent
 
 
 def gone(pid: int) -> bool:
@@ -39,7 +40,7 @@ def test_commands_over_one_folder_share_it_and_it_dies_with_the_last(tmp_path: P
     ((pid,),) = [[int(number) for number in started] for _, *started in said if started]
     assert [first_line(process) for process in (first, second)] == [["ready"], ["ready"]]
     for process in sorted((first, second), key=lambda one: one is second, reverse=len(said[1]) > 1):
-        assert asked(said[0][0] + "/flow_runs/filter", b"{}")[0] == 200
+        assert asked(said[0][0] + "/flow_runs/filter", b"{}", **login((tmp_path / "password").read_text()))[0] == 200
         process.kill()
         process.wait()
     assert gone(pid)
@@ -54,7 +55,7 @@ def test_who_has_a_server_keeps_it_and_hears_where_it_does_not_answer(tmp_path: 
         env = {"PREFECT_HOME": str(tmp_path), "PREFECT_PROFILE": "mine"}
     else:
         env = {"PREFECT_API_URL": "http://127.0.0.1:1/api"}
-    process = parent(tmp_path / "home", **env)
+    process = parent(tmp_path / "home", env)
     said = " ".join(first_line(process))
     assert said.startswith("UsageError no server answers at PREFECT_API_URL")
     process.communicate()
@@ -71,21 +72,31 @@ def asked(url: str, data: bytes | None = None, **headers: str) -> tuple[int, byt
         return error.code, error.read()
 
 
-def test_it_shows_its_pages_to_this_machine_and_answers_no_other_page(server: str) -> None:
-    pages = server.removesuffix("/api")
+def login(password: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(password.encode()).decode()}
+
+
+def test_it_shows_its_pages_to_this_machine_and_answers_no_other_page(server: Started) -> None:
+    pages, owner = server.url.removesuffix("/api"), login(server.password)
     assert b"<title>Prefect" in asked(pages)[1]
     own = json.loads(asked(pages + "/ui-settings")[1])
-    assert (own["api_url"], own["auth"]) == (server, None)
+    assert (own["api_url"], own["auth"]) == (server.url, "BASIC")
     for path, data in (("/admin/settings", None), ("/flow_runs/filter", b"{}")):
         for evil in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Host": "evil.example"}):
-            status, answer = asked(server + path, data, **evil)
+            status, answer = asked(server.url + path, data, **owner, **evil)
             assert (status, b"home" in answer) == (400, False), (path, evil)
-        assert asked(server + path, data, Origin=pages)[0] == 200
-    events = server.replace("http", "ws") + "/events/in"
-    with connect(events, origin=Origin(pages), proxy=None):
-        pass
-    with pytest.raises(InvalidStatus), connect(events, origin=Origin("http://evil.example"), proxy=None):
-        pass
+        assert asked(server.url + path, data, **owner, Origin=pages)[0] == 200
+    events = server.url.replace("http", "ws") + "/events/in"
+    assert said_to(events, pages, server.password) == {"type": "auth_success"}
+    with pytest.raises(InvalidStatus):
+        said_to(events, "http://evil.example", server.password)
+
+
+def said_to(url: str, origin: str, password: str) -> object:
+    """The answer to a password on a web socket of Prefect's."""
+    with connect(url, origin=Origin(origin), subprotocols=[Subprotocol("prefect")], proxy=None) as socket:
+        socket.send(json.dumps({"type": "auth", "token": password}))
+        return json.loads(socket.recv(timeout=30))
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Pages as documents, where trafilatura is installed, and the line that says what to install where it is not."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,33 @@ def test_a_page_of_megabytes_is_counted_as_oversized_and_not_parsed(tmp_path: Pa
     manifest = corpus.resolve(str(tmp_path / "a.html")).model_copy(update={"limits": ReadLimits(doc_chars=200)})
     with pytest.raises(CorpusError, match="1 of more than 200 characters"):
         corpus.load(manifest)
+
+
+def test_a_page_whose_marks_would_take_minutes_is_a_bad_row(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    attributes = " ".join(f"a{n}={n}" for n in range(50_000))
+    pages = {
+        "attributes": PAGE.replace("<p>It", f"<p {attributes}>It"),
+        "quoted": PAGE.replace("<p>It", f"<p title='>' {attributes}>It"),
+        "bare": PAGE.replace("<p>It", f"<p {' '.join(f'a{n}' for n in range(50_000))}>It"),
+        "closed script": PAGE.replace("<p>It", f"<script/><p {attributes}>It"),
+        "tags": PAGE.replace("<p>It", "<dt>a<dd>b" * 60_000),
+    }
+    start = time.process_time()
+    for name, page in pages.items():
+        (tmp_path / f"{name}.html").write_text(page)
+        (row,) = html.read(tmp_path / f"{name}.html", ReadLimits())
+        assert row.error == "more than 50000 tags, or too many attributes in one; split the page"
+    assert time.process_time() - start < 5
+
+
+def test_a_page_of_many_tags_and_attributes_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    attributes = " ".join(f"data-a{n}='<p>{n}'" for n in range(500))
+    (tmp_path / "a.html").write_text(PAGE.replace("<p>It", f"<p {attributes}>It").replace("</nav>", "<a b>c</a>" * 999))
+    (row,) = html.read(tmp_path / "a.html", ReadLimits())
+    assert not row.error
+    assert "its wheel is of oak" in row.values["text"]
 
 
 def test_without_trafilatura_the_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,9 @@ import bz2
 import gzip
 import lzma
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -21,7 +23,7 @@ FIRST = [{"title": f"Mill {n}", "text": f"The mill of Arden was number {n}, and 
 SECOND = [{"title": f"Weir {n}", "text": f"The weir of Arden was number {n}, and it crossed."} for n in range(2)]
 
 
-def lines(rows: list[dict[str, str]]) -> bytes:
+def lines(rows: list[dict[str, Any]]) -> bytes:
     return b"".join(orjson.dumps(row) + b"\n" for row in rows)
 
 
@@ -128,8 +130,8 @@ def test_what_lies_beside_the_shards_is_counted_as_skipped(path: Path) -> None:
     assert corpus.load(corpus.resolve(str(path / "a.jsonl"))).counts.skipped == {}
 
 
-ROW = {"_id": "d1", "title": "Mill", "text": "The mill of Arden was built in 1702."}
-QUESTION = {"_id": "q1", "text": "When was the mill of Arden built?", "metadata": {}}
+ROW: dict[str, Any] = {"_id": "d1", "title": "Mill", "text": "The mill of Arden was built in 1702."}
+QUESTION: dict[str, Any] = {"_id": "q1", "text": "When was the mill of Arden built?", "metadata": {}}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,12 @@ def test_of_a_checkout_installed_packages_caches_and_licences_are_left_out(path:
     }
 
 
-PACKERS = {"gz": gzip.compress, "zst": zstandard.compress, "xz": lzma.compress, "bz2": bz2.compress}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "zst": zstandard.compress,
+    "xz": lzma.compress,
+    "bz2": bz2.compress,
+}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,40 @@
+"""Prefect's worker in a process of ours, which ends with the command that has started it, however that ends.
+
+`python -m pipeline.flow.worker ADDRESS_FILE ...`: the rest are the arguments of `prefect`. A worker that outlived its
+command would go on with its keys and settings, and take work from whatever server another user starts on the same port.
+"""
+
+import fcntl
+import os
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+
+from pipeline.store.lock_files import open_private
+
+
+def _wait_for_command() -> None:
+    """Return when the other end of the pipe at stdin is closed."""
+    os.read(0, 1)
+
+
+def _wait_for_server(address_file: Path) -> None:
+    """Return when our own server, which keeps the file locked, has ended."""
+    fcntl.flock(open_private(address_file), fcntl.LOCK_SH)
+
+
+def _end_after(wait: Callable[[], None]) -> None:
+    def end() -> None:
+        wait()
+        os._exit(1)
+
+    Thread(target=end, daemon=True).start()
+
+
+if __name__ == "__main__":
+    _end_after(_wait_for_command)
+    if server_file := sys.argv.pop(1):
+        _end_after(lambda: _wait_for_server(Path(server_file)))
+    runpy.run_module("prefect", run_name="__main__", alter_sys=True)

@@ -1,0 +1,75 @@
+"""Files that processes lock and share. A lock ends with its process."""
+
+import fcntl
+import logging
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from pipeline.errors import StoreError
+from pipeline.store.real_paths import make_folder, open_file
+
+logger = logging.getLogger(__name__)
+SILENT_SECONDS = 3.0
+"""How long a wait for another process may take before a warning says so."""
+_LONGEST_PAUSE = 0.2
+
+
+def open_locked(path: Path, flags: int, lock: Callable[[int], None], folder: Path) -> int:
+    """Return a handle of `path` after `lock(handle)`. `folder` is made if it is missing.
+
+    The handle is that of the file with this name now, not of one that another process has moved away or removed.
+    """
+    while True:
+        make_folder(folder)
+        with suppress(FileNotFoundError):
+            handle = open_file(path, flags, _mode(folder))
+            try:
+                lock(handle)
+                if os.path.samestat(os.fstat(handle), path.lstat()):
+                    return handle
+            except BaseException:
+                os.close(handle)
+                raise
+            os.close(handle)
+
+
+def wait_for_lock(handle: int, operation: int, path: Path, *, seconds: float | None = None) -> None:
+    """Lock the file at `path`, and warn if that takes long. Raises StoreError after so many `seconds`."""
+    began, warned, pause = time.monotonic(), False, 0.005
+    while True:
+        try:
+            fcntl.flock(handle, operation | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            waited = time.monotonic() - began
+            if seconds is not None and waited >= seconds:
+                raise StoreError(f"another process keeps {path} locked; stop it and repeat the command") from error
+            if waited >= SILENT_SECONDS and not warned:
+                logger.warning("waiting for another process, which keeps %s locked", path)
+                warned = True
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        else:
+            return
+
+
+def open_private(path: Path, line: str | None = None) -> int:
+    """Return a handle of a small file that only its owner can read, with `line` as its content if one is given."""
+    handle = open_file(path, os.O_RDWR | os.O_CREAT, 0o600)
+    if line is not None:
+        write_line(handle, line)
+    return handle
+
+
+def write_line(handle: int, line: str) -> None:
+    """Replace the content of the file by `line`."""
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, line.encode(), 0)
+
+
+def _mode(folder: Path) -> int:
+    """Return the mode of a lock file: only those who can write to the folder can read it, since readers can lock it."""
+    writers = folder.stat().st_mode & 0o222
+    return writers | writers << 1

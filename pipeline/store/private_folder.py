@@ -1,0 +1,23 @@
+"""A folder that no other user of the machine can look into."""
+
+import os
+from pathlib import Path
+
+from pipeline.errors import StoreError
+from pipeline.store.real_paths import make_folder, refuse_links
+
+
+def make_private(folder: Path) -> None:
+    """Make the folder, or take it away from other users.
+
+    Raises StoreError if it is another user's or its file system has no such permissions, and UsageError if there is a
+    link in it.
+    """
+    make_folder(folder)
+    if folder.stat().st_uid == os.geteuid():
+        folder.chmod(0o700)
+    status = folder.stat()
+    if status.st_uid != os.geteuid() or status.st_mode & 0o077:
+        raise StoreError(f"{folder} is open to another user of this machine")
+    for path in folder.iterdir():
+        refuse_links(path)

@@ -1,0 +1,165 @@
+"""No link below a folder of outputs leads a write, or a deletion, out of it."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import DigsiteError, UsageError
+from pipeline.run.locate import run_folder
+from pipeline.store import databases, files, review_marks
+from pipeline.store.cache import Cache
+from pipeline.store.lock import locked
+from pipeline.store.lock_files import open_private
+from pipeline.store.private_folder import make_private
+from pipeline.store.real_paths import real_root
+from pipeline.store.rows import row_file
+from tests.cli.conftest import SMALL, exit_code
+from tests.left import files as bytes_below
+
+MARK = review_marks.Mark(key="a", reviewer="Ada", right=True, at="")
+
+
+def append(path: Path) -> None:
+    files.Appender(path).append(b"line")
+
+
+def grow(path: Path) -> None:
+    with files.growing_folder(path, wait=False) as install:
+        files.emptied(path)
+        install(path.with_name("final"))
+
+
+def replace(path: Path) -> None:
+    with files.atomic_folder(path) as building:
+        (building / "new").touch()
+
+
+def enter(context: Callable[..., object]) -> Callable[[Path], None]:
+    def within(path: Path) -> None:
+        with context(path):  # type: ignore[attr-defined]
+            pass
+
+    return within
+
+
+def take_over(path: Path) -> None:
+    source = path.parents[1] / "source"
+    source.write_bytes(b"source")
+    files.take_over(source, path)
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "append": append,
+    "atomic_write": lambda path: files.atomic_write(path, b"new"),
+    "take_over": take_over,
+    "row_file": enter(lambda path: row_file(path, b"head", 1, 1)),
+    "lock": lambda path: enter(locked)(path.parent),
+    "private": lambda path: open_private(path, "line"),
+    "cache": Cache,
+    "database": lambda path: databases.opened(path, "CREATE TABLE a (b)"),
+    "marks": lambda path: review_marks.add(path.parent, [MARK]),
+    "growing_folder": grow,
+    "atomic_folder": replace,
+    "emptied": files.emptied,
+    "make_private": make_private,
+    "remove": files.remove,
+    "discard": lambda path: files.discard_unfinished(path.parent, "*"),
+    "sweep": lambda path: files.sweep(path.parent),
+}
+NAMES = {"lock": ".lock", "marks": review_marks.NAME, "discard": "x.incomplete", "sweep": "x.old"}
+
+
+def elsewhere(tmp_path: Path) -> Path:
+    """A folder of files that must stay as they are: text without a line end, and a database."""
+    folder = tmp_path / "elsewhere"
+    (folder / "sub").mkdir(parents=True)
+    for name in ("file", "sub/file", "sub/.lock", "sub/x", f"sub/{review_marks.NAME}"):
+        (folder / name).write_bytes(b"torn")
+    with sqlite3.connect(folder / "database") as database:
+        database.execute("CREATE TABLE mine (a)")
+    (folder / "sub/x.incomplete").mkdir()
+    (folder / "sub/x.incomplete/file").touch()
+    return folder
+
+
+@pytest.mark.parametrize("target", ["file", "database", "sub", "missing"])
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_a_link_leads_to_stays_as_it_is(tmp_path: Path, name: str, target: str) -> None:
+    other, own = elsewhere(tmp_path), tmp_path / "out"
+    own.mkdir()
+    path = own / NAMES.get(name, "x")
+    path.symlink_to(other / target)
+    before = bytes_below(other)
+    with suppress(DigsiteError):
+        WRITERS[name](path)
+    assert bytes_below(other) == before
+
+
+@pytest.mark.parametrize("name", set(WRITERS) - {"discard"})
+def test_nothing_is_written_or_deleted_behind_a_link_to_a_folder(tmp_path: Path, name: str) -> None:
+    other, own = elsewhere(tmp_path), tmp_path / "out"
+    own.mkdir()
+    (own / "folder").symlink_to(other / "sub")
+    before = bytes_below(other)
+    with suppress(DigsiteError):
+        WRITERS[name](own / "folder" / NAMES.get(name, "x"))
+    assert bytes_below(other) == before
+
+
+@pytest.mark.parametrize("name", ["append", "row_file", "lock", "private", "cache", "database", "marks"])
+def test_a_hard_link_is_refused(tmp_path: Path, name: str) -> None:
+    other, own = elsewhere(tmp_path), tmp_path / "out"
+    own.mkdir()
+    path = own / NAMES.get(name, "x")
+    path.hardlink_to(other / ("database" if name in ("cache", "database") else "file"))
+    before = bytes_below(other)
+    with pytest.raises(UsageError, match="is a hard link"):
+        WRITERS[name](path)
+    assert bytes_below(other) == before
+
+
+def test_a_folder_that_is_a_link_itself_is_followed_once(tmp_path: Path) -> None:
+    (tmp_path / "disk/out").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    assert real_root(tmp_path / "link/out") == tmp_path / "disk/out"
+    assert real_root(tmp_path / "disk/out") == tmp_path / "disk/out"
+    assert real_root(tmp_path / "link/../plain") == tmp_path / "plain"
+
+
+@pytest.mark.parametrize("place", ["tiny", "tiny/RUN", "tiny/RUN/journal", "tiny/RUN/journal/main.jsonl",
+                                   "tiny/RUN/dataset", "tiny/RUN/attempts.jsonl", "tiny/RUN/.lock"])  # fmt: skip
+def test_a_run_behind_a_link_is_one_line_and_changes_nothing(
+    out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    own, other = shutil.copytree(out, tmp_path / "out", symlinks=True), tmp_path / "elsewhere"
+    path = own / place.replace("RUN", (own / "tiny/latest").readlink().name)
+    path.rename(other)
+    path.symlink_to(other)
+    before = bytes_below(tmp_path)
+    assert exit_code("generate", "tiny", *SMALL, "--seeds", "9", "--out", own) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("digsite: ")]
+    assert lines == [f"digsite: {path} is a symbolic link, and nothing is written through one; remove it and repeat"]
+    assert bytes_below(tmp_path) == before
+
+
+def test_links_among_what_a_killed_run_leaves_are_deleted_and_not_followed(out: Path, tmp_path: Path) -> None:
+    """All writers of a run at work, in a folder of outputs that is a link itself."""
+    disk, other = shutil.copytree(out, tmp_path / "disk", symlinks=True), elsewhere(tmp_path)
+    run = disk / "tiny" / (disk / "tiny/latest").readlink()
+    left = [run / name for name in ("x.incomplete", "dataset.incomplete", "y.old", "dataset.old", ".z.tmp")]
+    left += [run / name for name in ("report.html", "result.json", "journal.old")]
+    for path in left:
+        path.unlink(missing_ok=True)
+        path.symlink_to(other / "sub")
+    (tmp_path / "link").symlink_to(disk)
+    before = bytes_below(other)
+    assert exit_code("generate", "tiny", *SMALL, "--seeds", "9", "--out", tmp_path / "link") == 0
+    assert exit_code("report", "tiny/latest", "--out", tmp_path / "link") == 0
+    assert bytes_below(other) == before
+    assert not [path for path in run.rglob("*") if path.is_symlink()]
+    assert (disk / "tiny/latest").is_symlink()
+    assert run_folder("tiny/latest", tmp_path / "link") == run
