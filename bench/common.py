@@ -120,5 +120,5 @@ def heading(name: str, records: Sequence[Record]) -> str:
     embedded = " (figures of the loop, not of the data)" if lineage.by_demo else ""
     return (
         f"{name}: run {lineage.run}, corpus {lineage.corpus}, retriever {lineage.retriever}, model {lineage.model}, "
-        f"solver {lineage.solver_digest[:12] or 'none'}{embedded}"
+        f"demo solver {lineage.demo_solver}{embedded}"
     )

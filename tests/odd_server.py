@@ -5,7 +5,7 @@ import json
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -45,8 +45,9 @@ def changed(answer: dict[str, Any], quirk: str, number: int) -> dict[str, Any]:
 
 
 @contextmanager
-def odd(upstream: str, *quirks: str) -> Iterator[str]:
-    """The address of the proxy, with `/v1`; `upstream` is the server's. The quirks take turns."""
+def odd(upstream: str, *quirks: str, refuses: Callable[[dict[str, Any]], str] = lambda body: "") -> Iterator[str]:
+    """The address of the proxy, with `/v1`; `upstream` is the server's. The quirks take turns. A request for which
+    `refuses` has words is answered 400 with them."""
     numbers = itertools.count()
 
     class Handler(BaseHTTPRequestHandler):
@@ -61,15 +62,21 @@ def odd(upstream: str, *quirks: str) -> Iterator[str]:
             self._pass(self.rfile.read(int(self.headers["Content-Length"])))
 
         def _pass(self, body: bytes | None) -> None:
+            if body and (words := refuses(json.loads(body))):
+                self._send(400, json.dumps({"error": {"message": words, "type": "invalid_request_error"}}).encode())
+                return
             request = urllib.request.Request(upstream + self.path, body, {"Content-Type": "application/json"})
             try:
                 with urllib.request.urlopen(request) as answer:
                     code, text = answer.status, answer.read()
             except urllib.error.HTTPError as error:
                 code, text = error.code, error.read()
-            if body and code == 200:
+            if quirks and body and code == 200:
                 turn, quirk = divmod(next(numbers), len(quirks))
                 text = json.dumps(changed(json.loads(text), quirks[quirk], turn)).encode()
+            self._send(code, text)
+
+        def _send(self, code: int, text: bytes) -> None:
             self.send_response(code)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(text)))

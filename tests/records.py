@@ -21,7 +21,6 @@ ENGINEERS = ["Ada Brannick", "Tomas Veldt", "Ilse Corrin", "Piers Hallam", "Nora
 TOWNS = ["Kirkholm", "Dunmere", "Saltby", "Orrin Vale", "Hexley", "Port Amity", "Stannard", "Lower Wick"]
 RIVERS = ["Tarn", "Ouse", "Melk", "Avar", "Lune", "Isker", "Bree", "Calder", "Wye"]
 KINDS = ["suspension bridge", "stone viaduct", "iron footbridge", "swing bridge", "railway bridge"]
-SOLVER_DIGEST = sha256("solver")[:12]
 RUN = RunIdentity(sha256("run"), sha256("fells"))
 
 
@@ -174,7 +173,7 @@ def seed(w: World, n: int, target: int = 3, side: Literal["train", "eval"] = "tr
 def lineage(model: str = "embedded") -> Lineage:
     return Lineage(
         run=RUN.digest[:12], preset="default", strategy="sage", model=model, trainable="embedded" not in model,
-        solver_digest=SOLVER_DIGEST * (model == "embedded"), corpus="fells", corpus_fingerprint=RUN.corpus_fingerprint,
+        demo_solver=1 if model == "embedded" else None, corpus="fells", corpus_fingerprint=RUN.corpus_fingerprint,
         licence="CC-BY-SA-4.0", attribution="The chroniclers of the northern fells", retriever="lucene",
     )  # fmt: skip
 

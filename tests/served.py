@@ -1,8 +1,9 @@
 """A server of the product in a process of its own, on a free port."""
 
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,12 +11,16 @@ COMMAND = [sys.executable, "-m", "pipeline.cli"]
 
 
 @contextmanager
-def serving(*arguments: str | Path, descriptors: int | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(
+    *arguments: str | Path, descriptors: int | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process of a server on a free port, and its address."""
     command = [*COMMAND, *map(str, arguments), "--port", "0"]
     if descriptors is not None:
         command = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh", *command]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
+    )
     try:
         assert process.stdout
         yield process, process.stdout.readline().strip()

@@ -45,11 +45,11 @@ class Environment(Data):
     """Where the answer is to be read."""
     reasoning: Literal["keep", "strip"] = "strip"
     """Whether the solver was sent its thoughts of earlier turns again."""
-    calls: ToolMode = Field("native", exclude_if=lambda mode: mode == "native")
+    calls: ToolMode = "native"
     """How the solver was told of the tools and wrote its calls: see `models.<role>.tools`."""
     retriever: str = ""
     """What was searched, and so what difficulty was measured over: `digsite serve` refuses another."""
-    hides: bool = Field(False, exclude_if=lambda hides: not hides)
+    hides: bool = False
     """Whether searches for a question may not find the document that it was made from: `digsite serve` leaves that out
     where a call names the `question_id`."""
     teacher_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)

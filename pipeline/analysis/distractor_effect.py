@@ -4,7 +4,6 @@ from collections import Counter
 from typing import Any
 
 import polars as pl
-from pydantic import Field
 
 from pipeline.analysis.estimates import Count, Interval, largest_first
 from pipeline.analysis.seed_rows import TELLING
@@ -16,7 +15,7 @@ class DistractorFigures(Data):
 
     kind: str | None
     """None: of all kinds, each pair of rollouts once."""
-    policy: str = Field("", exclude_if=lambda policy: not policy)
+    policy: str = ""
     """Whose rollouts they are; with no name, those of the run's own solver."""
     written: int
     used: int

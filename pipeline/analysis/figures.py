@@ -125,20 +125,20 @@ class Figures(Data):
     """By name."""
     signatures: tuple[Signature, ...]
     """By side."""
-    one_search: tuple[OneSearchFigures, ...] = Field((), exclude_if=lambda found: not found)
+    one_search: tuple[OneSearchFigures, ...] = ()
     """By retriever of the audit, where it searches several."""
     confirmed: Share
     """Candidates that fresh rollouts confirmed, at or above the target."""
-    shortened: Share = Field(Share(part=0, whole=0), exclude_if=lambda share: not share.whole)
+    shortened: Share = Share(part=0, whole=0)
     """Of the seeds whose last draft the shortcut seeker tried, those where it found a shortcut."""
-    hardened: tuple[Count, ...] = Field((), exclude_if=lambda found: not found)
+    hardened: tuple[Count, ...] = ()
     """Of the accepted questions that somebody brought: `given` those that stand as they were, the others by the
     operator that last rewrote them."""
     missing: tuple[Count, ...]
     """Accepted pairs that lack rollouts of an optional stage, by stage."""
     distractors: tuple[DistractorFigures, ...]
     """By kind, then of all kinds; none where no distractor was written."""
-    policy_distractors: tuple[DistractorFigures, ...] = Field((), exclude_if=lambda found: not found)
+    policy_distractors: tuple[DistractorFigures, ...] = ()
     """The same rollouts of the models to be trained, by name, where these were tried with the distractors."""
     twins: TwinFigures | None = None
     """None where the run makes none."""

@@ -50,7 +50,7 @@ _POLICY = {
 }  # fmt: skip
 SCHEMA = columns(
     key=str, status=str, reason=str, gate=str, gate_detail=str, cause=str, stage=str,
-    **{name: bool if name == "trainable" else str for name in Lineage.__slots__},
+    **{name: {"trainable": bool, "demo_solver": int}.get(name, str) for name in Lineage.__slots__},
     split=str, passage_id=str, draw=int, target_steps=int,
     answer_type=str, question=str, answer=str, family=str, reasoning=str,
     hops=int, hop_titles=[str], hop_passages=[str], hop_relations=[str],
@@ -188,7 +188,7 @@ def _controls(record: Record) -> Row:
         if not past.control or past.draft is None:
             continue
         tried = list(zip(past.rollouts, past.verdicts, strict=True))
-        skips = not record.lineage.solver_digest
+        skips = record.lineage.demo_solver is None
         late = assess.feedback(past.draft, tried, target=target, skips=skips)
         if past.unsound:
             alarms += 1

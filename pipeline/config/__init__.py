@@ -94,7 +94,7 @@ class RunConfig(Data):
     policy: str = ""
     """Name in `models.policies` of the model that the pairs are made for; sets `gates.policy` too. Empty: the run's
     own solver."""
-    steps_required: bool = Field(True, exclude_if=lambda required: required)
+    steps_required: bool = True
     """Whether a pair must take its target of steps. If false, `solve_rate` alone is the target, and `steps` only
     guides the generator. Left out: false where `solve_rate` is given without `steps`, else true."""
     answer_types: AnswerTypes = PLAIN
@@ -108,7 +108,7 @@ class RunConfig(Data):
     distractors: DistractorConfig = DistractorConfig()
     generator: AuthorLimits = AuthorLimits(searches=80, turns=48, tokens=400_000, calls_per_turn=16)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
-    environment: EnvironmentConfig = Field(EnvironmentConfig(), exclude_if=lambda given: given == EnvironmentConfig())
+    environment: EnvironmentConfig = EnvironmentConfig()
     gates: GateConfig = GateConfig()
     """Which of the accepted pairs count. Not digested: gates stand behind the journal and change nothing in it."""
     sft: SftConfig = SftConfig()
@@ -198,18 +198,14 @@ class RunConfig(Data):
         return min(self.loop.screen, self.loop.rollouts) if self.loop.confirm else None
 
     def digested(self) -> dict[str, Any]:
-        """The digested part, with the digests of all prompts, and of the code of models that are code."""
-        untargeted = {"solve_rate", "policy"} if self.solve_rate is None else set()
+        """Return the digested part, with the digests of all prompts."""
+        untargeted = {"policy"} if self.solve_rate is None else set()
         tree = self.model_dump(mode="json", exclude={"how", "gates", "sft", "models", "links"} | untargeted)
         tree["corpus"] |= {"name": self.corpus.identity}
-        # What nobody said of a corpus is no part of it.
-        tree["corpus"] = {key: value for key, value in tree["corpus"].items() if value is not None}
         tree["retrieval"] = self.retrieval.digested()
         if self.walks:
             tree["links"] = {**self.links.model_dump(mode="json"), "code": links_code()}
-        if self.questions == QuestionsConfig():
-            del tree["questions"]
-        tree.get("questions", {}).pop("file", None)
+        del tree["questions"]["file"]
         tree["models"] = self.models.digested()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if may_ask(name, self)}
         special = [kind.value for kind in self.answer_types if not kind.plain]
@@ -218,8 +214,6 @@ class RunConfig(Data):
         tree["prompts"] |= {name: sha256(prompts.note(name)) for name in notes}
         if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))
-        for model in self.models.all():
-            tree |= model.capabilities.code
         return tree
 
     def shown(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from pipeline.config.request_values import may_be_secret
+from pipeline.config.request_values import may_be_secret, show_name
 
 BASE_URL_ENV = "OPENAI_BASE_URL"
 
@@ -59,8 +59,8 @@ def move_query(tree: dict[str, Any]) -> dict[str, Any]:
     for name, value in queries[0]:
         if may_be_secret(name, value.replace("$", "$$")):
             raise ValueError(
-                f"the address must not contain a secret ('{name}'): put it into an environment variable, and set "
-                f"query.{name}='${{NAME}}'"
+                f"the address must not contain a secret ('{show_name(name)}'): put it into an environment variable, "
+                f"and set query.{show_name(name)}='${{NAME}}'"
             )
         if str(query.get(name, value)) != value:
             raise ValueError(f"query.{name} and the query of the address differ: leave one of them out")

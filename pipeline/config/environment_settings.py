@@ -4,8 +4,7 @@ from pipeline.types import Data
 
 
 class EnvironmentConfig(Data):
-    """`[environment]`: digested where it differs from the default. `environment.json`, `digsite serve` and the views
-    follow it."""
+    """`[environment]`: `environment.json`, `digsite serve` and the views follow it."""
 
     pages: bool = False
     """Whether `open` takes the position to begin at, and says where in its document a passage stands and how many the

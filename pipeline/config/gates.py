@@ -13,10 +13,10 @@ Ratio = Annotated[float, Field(ge=0, le=1)]
 class GateConfig(Data):
     """`[gates]`: what an accepted pair must pass to count. Nothing of it changes the journal or is digested."""
 
-    policy: str = Field("", exclude_if=lambda name: not name)
+    policy: str = ""
     """Name of the policy whose measurements gates, `rl_*` views, card and report use; empty: the run's own solver.
     `--for` sets it."""
-    strict_calls: bool = Field(False, exclude_if=lambda strict: not strict)
+    strict_calls: bool = False
     """Whether in `rl_*` views a rollout counts as unsolved where one of its calls had to be repaired: trainers with
     strict parsers, such as Search-R1 and verl, would not have carried that call out."""
     off: tuple[str, ...] = ()

@@ -55,8 +55,6 @@ def _asked(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def asked_check(name: str) -> str:
-    if name in ("skip_ahead", "naive_rag"):
-        raise ValueError(f"there is no check '{name}' any more; name 'end', which took its place")
     if name not in asked_checks():
         raise ValueError(str(unknown("check by a reader", name, asked_checks())))
     return name

@@ -84,10 +84,10 @@ class ModelConfig(Data):
     model: str = Field(BUILT_IN, min_length=1)
     """The model's name, as its server knows it; `embedded` and `embedded-weak` are the demo model."""
     sampling: Sampling = Sampling()
-    reasoning: ReasoningMode = Field("strip", exclude_if=lambda value: value == "strip")
+    reasoning: ReasoningMode = "strip"
     """Whether the reasoning of earlier turns is sent back to the model within a tool loop (`keep`, as most reasoning
     models expect) or left out (`strip`). If the server refuses one of them, a run takes the other and says so."""
-    tools: Literal["auto", "native", "schema", "text"] = Field("auto", exclude_if=lambda mode: mode == "auto")
+    tools: Literal["auto", "native", "schema", "text"] = "auto"
     """How the model calls tools. `native`: by the server's own tool calls. `schema`: each turn is one JSON object, a
     tool's name and its arguments, asked for by structured output. `text`: the system prompt says in words how a call is
     written. `auto`: whichever works, as `digsite doctor` found or one short call at the start of a run finds."""
@@ -105,10 +105,10 @@ class ModelConfig(Data):
     """Name of the environment variable that holds the API key. Left out, `OPENAI_API_KEY` is sent to the server of
     `OPENAI_BASE_URL`, or to OpenAI's own where that is not set, and no key to any other. The key itself is never
     stored."""
-    query: Query = Field({}, exclude_if=lambda values: not values)
+    query: Query = Field(default_factory=dict)
     """Parameters added to the URL of every request, such as `{api-version = "2024-10-21"}`. `${NAME}` in a value stands
     for an environment variable. The query of `base_url` is moved here."""
-    headers: Headers = Field({}, exclude_if=lambda values: not values)
+    headers: Headers = Field(default_factory=dict)
     """Headers added to every request, such as `{api-key = "${AZURE_KEY}"}`. `${NAME}` stands for an environment
     variable; a secret can only be given so. They replace the headers that Digsite would send."""
     limits: Limits = Limits()
@@ -171,7 +171,7 @@ class ModelConfig(Data):
     def capabilities(self) -> Capabilities:
         """What the model states of itself, in this process or through `digsite serve-model`."""
         home = built_in(self.model)
-        return home.capabilities(self.model) if home else Capabilities()
+        return home.capabilities() if home else Capabilities()
 
     @property
     def may_train(self) -> bool:
@@ -245,8 +245,8 @@ class ModelConfig(Data):
         if self.key_name:
             return f"{self.base_url} needs an API key: set the environment variable {self.key_name}"
         return (
-            f"{self.base_url} needs an API key, and {OPENAI_KEY} is the one of OPENAI_BASE_URL "
-            f"({address.base_url_from_environment()}): name the variable that holds OpenAI's in api_key_env"
+            f"{self.base_url} needs an API key, and {OPENAI_KEY} is for the server in {address.BASE_URL_ENV}: "
+            "name the variable that holds OpenAI's own in api_key_env"
         )
 
     def key_warning(self) -> str:
@@ -256,7 +256,8 @@ class ModelConfig(Data):
         if self.key() and urlsplit(self.base_url).scheme == "http":
             return f"the key in {self.key_name} goes to {self.base_url} unencrypted: use https if the server has it"
         if not self.key_name and not self.secrets() and os.environ.get(OPENAI_KEY, "").strip():
-            owner = address.base_url_from_environment() or "OpenAI's own endpoint"
+            redirected = bool(address.base_url_from_environment())
+            owner = f"the server in {address.BASE_URL_ENV}" if redirected else "OpenAI's own endpoint"
             return (
                 f"{self.base_url} gets no key: {OPENAI_KEY} is for {owner}; if this one needs a key, "
                 "name the variable that holds it: --set models.default.api_key_env=NAME"
@@ -265,10 +266,9 @@ class ModelConfig(Data):
 
     def digested(self) -> dict[str, Any]:
         """The digested part. A name is one model wherever it is asked, so the provider is no part of it."""
-        digested = {"model", "sampling"} | ({"context", "reasoning"} if self.capabilities.limited else set())
-        # What is so of most models is no part of it.
-        digested |= (set() if self.trainable else {"trainable"}) | (set() if self.calls == "native" else {"tools"})
-        return self.model_dump(mode="json", include=digested)
+        limits = {"context", "reasoning"} if self.capabilities.limited else set()
+        tree = self.model_dump(mode="json", include={"model", "sampling", "trainable", *limits})
+        return {**tree, "tools": self.calls, "version": self.capabilities.version}
 
     def cost(self, usage: Usage) -> float | None:
         """Money for the usage; None where no price is known. What runs on this machine is free."""

@@ -34,7 +34,7 @@ AnswerTypes = Annotated[
 
 
 class QuestionsConfig(Data):
-    """`[questions]`: digested where it differs from the default."""
+    """`[questions]`."""
 
     unanswerable: float = Field(0.0, ge=0, le=1)
     """Share of the accepted pairs that get an unanswerable twin: the same question with one premise changed. 0 turns
@@ -43,13 +43,13 @@ class QuestionsConfig(Data):
     """Most changed premises that are tried for one pair, until one passes all checks; the writer sees why the
     earlier ones were refused."""
 
-    compare_wordings: bool = Field(False, exclude_if=lambda asked: not asked)
+    compare_wordings: bool = False
     """Whether a question that `digsite harden` rewrites is also tried in its first words and in a neutral paraphrase:
     for each accepted one three times `loop.rollouts` fresh rollouts more, of the model that the pairs are for."""
-    file: str = Field("", exclude_if=lambda file: not file)
+    file: str = ""
     """Questions that somebody brings to have them made harder, in place of seeds from passages: a path, or
     `hf:ORG/NAME`. `digsite harden` sets it. Not digested; what stands there is."""
-    sha256: str = Field("", exclude_if=lambda digest: not digest)
+    sha256: str = ""
     """Digest of the questions of `file`, which `digsite harden` sets."""
 
     def twins(self, models: Models) -> float:

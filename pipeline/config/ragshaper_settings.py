@@ -41,9 +41,9 @@ class DistractorConfig(Data):
     rank: Literal["among", "above"] = "among"
     """Where a search for the hop has a distractor: `among` its k passages, where what was written stands by its own
     words and a passage of the corpus is lifted, or `above` the hop's evidence, where each is lifted."""
-    keep_original: bool = Field(False, exclude_if=lambda keep: not keep)
+    keep_original: bool = False
     """Whether the passage that an `altered` one was made from stays in the index of that question beside it."""
-    policies: bool = Field(False, exclude_if=lambda measured: not measured)
+    policies: bool = False
     """Whether the rollouts of every `[models.policies.NAME]` are made with the distractors too, so that their harm is
     measured for the models to be trained."""
     outright: bool = False

@@ -35,9 +35,11 @@ def _check_headers(values: Any) -> Any:
     """Return the headers with names in lower case. Raise ValueError for one that cannot be sent."""
     if not isinstance(values, Mapping):
         return values
-    for name in values:
+    for name, value in values.items():
         if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", str(name)) or str(name).lower() in _OWN_HEADERS:
-            raise ValueError(f"cannot hold a header '{name}'")
+            raise ValueError(f"cannot hold a header '{show_name(str(name))}'")
+        if not re.fullmatch(r"[ -~]*", str(value)):
+            raise ValueError(f"headers.{show_name(str(name))} must be one line of ASCII text")
     return _checked(values, "headers", str.lower)
 
 
@@ -49,12 +51,12 @@ def _checked(values: Mapping[Any, Any], table: str, rename: Any) -> dict[str, st
     # TOML reads 2024-10-21 as a date.
     texts = {rename(str(name)): str(value) for name, value in values.items()}
     for name, text in texts.items():
+        setting = f"{table}.{show_name(name)}"
         if not Template(text).is_valid():
-            raise ValueError(f'{table}.{name}: write ${{NAME}} for an environment variable, and $$ for a "$"')
+            raise ValueError(f'{setting}: write ${{NAME}} for an environment variable, and $$ for a "$"')
         if may_be_secret(name, text):
             raise ValueError(
-                f"{table}.{name} may be a secret: put it into an environment variable and name that, "
-                f"{table}.{name}='${{NAME}}'"
+                f"{setting} may be a secret: put it into an environment variable and name that, {setting}='${{NAME}}'"
             )
     return texts
 
@@ -65,7 +67,12 @@ def may_be_secret(name: str, text: str) -> bool:
     # A short word beside a variable is a scheme, such as `Basic ${TOKEN}`.
     named = literal if literal == text.strip() else re.search(r"\S{8}", literal)
     has_secret_name = _SECRET_NAME.search(name.replace("_", "-"))
-    return bool((named and has_secret_name) or _SECRET_VALUE.search(literal))
+    return bool((named and has_secret_name) or _SECRET_VALUE.search(literal) or _SECRET_VALUE.search(name))
+
+
+def show_name(name: str) -> str:
+    """Return a name for a message: a user may have written a secret in its place."""
+    return "NAME" if _SECRET_VALUE.search(name) else name
 
 
 def fill_values(values: Mapping[str, str]) -> dict[str, str]:

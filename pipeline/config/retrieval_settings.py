@@ -19,11 +19,11 @@ class RetrievalConfig(Data):
     and a name for its index."""
     k: int = Field(5, ge=1, le=100)
     """Passages per search, for every agent."""
-    dense: DenseConfig = Field(DenseConfig(), exclude_if=lambda value: value == DenseConfig())
+    dense: DenseConfig = DenseConfig()
     """The encoder of `dense`."""
-    parts: tuple[str, ...] = Field(_PARTS, min_length=2, max_length=8, exclude_if=lambda value: value == _PARTS)
+    parts: tuple[str, ...] = Field(_PARTS, min_length=2, max_length=8)
     """The retrievers, or addresses, whose ranks `hybrid` fuses."""
-    audit: tuple[str, ...] = Field((), max_length=8, exclude_if=lambda value: not value)
+    audit: tuple[str, ...] = Field((), max_length=8)
     """More retrievers, or addresses, that the audit searches beside the run's own: name those that training will
     use. A draft is sent back if any of them finds a shortcut, since what is hard for BM25 may be trivial for a dense
     index. The column `one_search` says what each of them finds of an accepted pair. Rollouts use the run's own
@@ -92,7 +92,6 @@ class RetrievalConfig(Data):
 
     def digested(self) -> dict[str, Any]:
         """The digested part."""
-        tree: dict[str, Any] = {"retriever": self.identity, "k": self.k}
-        tree |= {"audit": list(self.others)} if self.others else {}
+        tree: dict[str, Any] = {"retriever": self.identity, "k": self.k, "audit": list(self.others)}
         dense = any("dense" in settings.kinds for settings in (self, *self.others.values()))
         return {**tree, "dense": self.dense.digested()} if dense else tree

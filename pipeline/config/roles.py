@@ -40,10 +40,6 @@ class Models(Data):
     def _filled(cls, tree: Any) -> Any:
         if not isinstance(tree, dict):
             return tree
-        if tree.get("policy"):
-            raise ValueError("models.policy is now one of several with names: write [models.policies.NAME] instead")
-        # Runs of before kept that nobody had named one.
-        tree = {name: role for name, role in tree.items() if name != "policy"}
         if not isinstance(base := tree.get("default", {}), dict):
             return tree
         return each_model(tree, partial(inherit, base))
@@ -103,10 +99,9 @@ class Models(Data):
         return dict(zip(("default", *ROLES, *(f"policies.{name}" for name in self.policies)), self.all(), strict=True))
 
     def digested(self) -> dict[str, Any]:
-        """The digested part: the default, the roles that another model plays, and the models to be trained where there
-        are any. The reader's is there beside the solver's too, which once read where no reader was named."""
-        named = [role for role in ROLES if self.of(role).digested() != self.default.digested()]
-        named += ["reader"] if "solver" in named and "reader" not in named else []
+        """Return the digested part: the default, the roles that another model plays, and the models to be trained."""
+        default = self.default.digested()
+        roles = {role: self.of(role).digested() for role in ROLES}
+        others = {role: model for role, model in roles.items() if model != default}
         policies = {name: model.digested() for name, model in self.policies.items()}
-        roles = {"default": self.default.digested()} | {role: self.of(role).digested() for role in named}
-        return roles | ({"policies": policies} if policies else {})
+        return {"default": default, **others, "policies": policies}

@@ -6,9 +6,6 @@ from pydantic import Field, field_validator
 
 from pipeline.types import Data
 
-Unset = Field(default=None, exclude_if=lambda value: value is None)
-"""Of a setting that is newer than the first runs: left out, it changes neither their digests nor the keys of their
-answers."""
 OURS = (
     "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "response_format", "stream", "n",
     "temperature", "top_p", "top_k", "min_p", "seed", "max_tokens", "max_completion_tokens",
@@ -23,13 +20,13 @@ class Sampling(Data):
     """Nucleus sampling: the share of the probability that is kept."""
     max_tokens: int = 4096
     """Tokens of one answer at most, its thoughts included."""
-    top_k: Annotated[int, Field(ge=-1)] | None = Unset
+    top_k: Annotated[int, Field(ge=-1)] | None = None
     """Sample from this many of the likeliest tokens; left out, it is not sent."""
-    min_p: Annotated[float, Field(ge=0, le=1)] | None = Unset
+    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
     """Least probability of a token, as a share of the likeliest token's; left out, it is not sent."""
-    seed: Annotated[int, Field(ge=0)] | None = Unset
+    seed: Annotated[int, Field(ge=0)] | None = None
     """Random seed in place of the run's; the seed that is sent is derived from it and the number of the rollout."""
-    extra_body: dict[str, Any] | None = Unset
+    extra_body: dict[str, Any] | None = None
     """More fields for every request, such as `{chat_template_kwargs = {enable_thinking = true}}`. They are published
     with the settings, so put no secret here."""
 

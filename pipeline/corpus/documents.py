@@ -9,38 +9,45 @@ from typing import Any
 from pipeline.corpus import contents
 from pipeline.corpus.document_links import stated
 from pipeline.corpus.manifest import Fields
+from pipeline.corpus.nested_fields import field, field_names
 from pipeline.corpus.published import published
 from pipeline.corpus.readers.base import Row
+from pipeline.text import sentences
 from pipeline.types import Document
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _ID_LENGTH = 512
 _CONTENTS = "contents"
+_TEXTS = ("content", _CONTENTS)
+"""Fields that hold the text where nobody named another and none is called `text`. MedRAG's `contents` are its title and
+its `content`."""
+_AFTER_TITLE = re.compile(r"\.?[^\S\n]*\n\s*|\.\s+")
 _IDS = ("_id", "pid", "passage_id", "docid", "doc_id", "document_id")
 """Fields that hold the id where nobody named another and none is called `id`; of passages before their documents."""
 _TITLES = str | int | float | Decimal | None
 
 
 def document_of(row: Row, fields: Fields) -> Document | str:
-    """The row as a document, or what is wrong with it. Text is kept as it is but for control characters and NFC."""
+    """Return the row as a document, or what is wrong with it. Text is kept as it is but for control characters, NFC and
+    a title that begins it again."""
     if row.error:
         return row.error
     values, name = row.values, _text_field(row.values, fields)
-    if name not in values:
-        return f"no field '{name}' (it has: {few(values)}); name it with --text-field"
-    text = _joined(values[name])
+    if (value := field(values, name, ...)) is ...:
+        return f"no field '{name}' (it has: {few(field_names(values))}); name it with --text-field"
+    text = _joined(value)
     if text is None:
         return f"field '{name}' is not text; name it with --text-field"
     key = own_id(values, fields)
     if not isinstance(key, str | int) or len(str(key)) > _ID_LENGTH:
         return f"field '{fields.id}' is not text of at most {_ID_LENGTH} characters or a whole number; try --id-field"
-    if odd := [name for name in fields.title if not isinstance(values.get(name), _TITLES)]:
+    if odd := [name for name in fields.title if not isinstance(field(values, name), _TITLES)]:
         return f"field '{odd[0]}' is not text; name the title with --title-field"
     title, text = _title(row, fields), _clean(text)
     if name == _CONTENTS:
         title, text = contents.split(text, title)
-    text = text.strip()
-    url = values.get(fields.url)
+    text = _without_title(text.strip(), title)
+    url = field(values, fields.url)
     document = Document(
         id=row.key if key == "" else " ".join(_clean(str(key)).split()),
         title=title or opening(text),
@@ -65,21 +72,25 @@ def own_id(values: Mapping[str, Any], fields: Fields) -> Any:
     name = fields.id
     if name not in values and name == Fields().id:
         name = next((other for other in _IDS if other in values), name)
-    key = values.get(name)
+    key = field(values, name)
     return "" if _missing(key) else _whole(key)
 
 
 def _text_field(values: Mapping[str, Any], fields: Fields) -> str:
-    other = fields.text == Fields().text and values.get(fields.text) is None and _CONTENTS in values
-    return _CONTENTS if other else fields.text
+    if fields.text == Fields().text and values.get(fields.text) is None:
+        return next((name for name in _TEXTS if name in values), fields.text)
+    return fields.text
 
 
 def _joined(value: Any) -> str | None:
-    """A text, or the sentences that it is a list of, or the paragraphs of sentences; None for anything else."""
+    """Return a text, the sentences of a list as one, or the paragraphs of a list of lists or objects; None for anything
+    else."""
     if isinstance(value, str):
         return value
     if _missing(value):
         return ""
+    if isinstance(value, dict) or (isinstance(value, list) and value and _all(dict, value)):
+        return _joined(field({"": value}, f".{Fields().text}", 0))
     if not isinstance(value, list):
         return None
     if _all(str, value):
@@ -111,9 +122,17 @@ def _whole(key: Any) -> Any:
 
 
 def _title(row: Row, fields: Fields) -> str:
-    parts = [row.values.get(name) for name in fields.title]
+    parts = [field(row.values, name) for name in fields.title]
     first, *rest = [" ".join(_clean(str(part)).split()) for part in parts if part != "" and not _missing(part)] or [""]
     return f"{first} ({', '.join(rest)})" if rest else first
+
+
+def _without_title(text: str, title: str) -> str:
+    """Return the text without a title that begins it again, as a line or a sentence of its own."""
+    if not (title and text.startswith(title) and (after := _AFTER_TITLE.match(text, len(title)))):
+        return text
+    # The point of "St. Petersburg" ends no sentence.
+    return text[after.end() :] if sentences(text[: after.end() + 1])[0].end < after.end() else text
 
 
 def opening(text: str) -> str:

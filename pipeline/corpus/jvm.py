@@ -28,7 +28,8 @@ _process: int | None = None
 
 def call(function: Callable[..., _T], *arguments: Any) -> _T:
     """Run `function` on the JVM's thread and wait for it. Raises RetrievalError with the cause."""
-    return _submit(_guarded, function, *arguments).result()
+    result: _T = _submit(_guarded, function, *arguments).result()
+    return result
 
 
 async def acall(function: Callable[..., _T], *arguments: Any) -> _T:

@@ -37,10 +37,10 @@ class Fields(Data):
     """The first names the entity; later ones follow in brackets, as in "Algeria (Geography)"."""
     text: str = "text"
     url: str = "url"
-    date: Names = ("date", "published", "published_at", "publishedAt", "publication_date", "publish_date", "pub_date")
-    """When a document was published; shown with each of its passages."""
-    source: Names = ("source", "publisher")
-    """Who published it; shown with each of its passages."""
+    date: Names = ("published", "published_at", "publishedAt", "publication_date", "publish_date", "pub_date")
+    """When a document was published; shown with each of its passages. A field `date` may be the time of a crawl."""
+    source: Names = ("publisher",)
+    """Who published it; shown with each of its passages. A field `source` may be the name of a collection."""
 
 
 class Description(Data):
@@ -115,21 +115,19 @@ def resolve(name_or_path: str, **said_of_it: str | None) -> Manifest:
     Raises UsageError where something is said of a known corpus, whose manifest says it all.
     """
     given = CorpusConfig(name=name_or_path, **said_of_it)
-    fields = Fields(id=given.id_field, title=(given.title_field,), text=given.text_field)
+    named = {"id": given.id_field, "title": (given.title_field,), "text": given.text_field}
+    fields = {name: value for name, value in named.items() if value != getattr(Fields(), name)}
     said = given.model_dump(include={"language", "licence", "attribution", "as_of"}, exclude_none=True)
     if _NAME.fullmatch(name_or_path) and name_or_path in names():
-        if fields != Fields():
+        if fields:
             raise UsageError(f"the manifest of '{name_or_path}' names its fields: leave out --text-field and the like")
         if said:
             raise UsageError(f"the manifest of '{name_or_path}' says its {', '.join(said)}: leave out these options")
         return read(name_or_path)
     reader, source = _source(name_or_path)
     description = _described(reader, source)
-    if reader in readers.TEXTS:
-        fields = Fields()
-    elif fields == Fields():
-        fields = description.fields
-    values = description.model_dump() | said | {"fields": fields}
+    known = Fields() if reader in readers.TEXTS else description.fields.model_copy(update=fields)
+    values = description.model_dump() | said | {"fields": known}
     try:
         return Manifest(name=slug(str(source)), reader=reader, source=source, **values)
     except ValidationError as error:

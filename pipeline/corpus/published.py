@@ -7,19 +7,32 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pipeline.corpus.manifest import Fields
+from pipeline.corpus.nested_fields import field
 from pipeline.text import dates
 
 _LONGEST_DATE, _LONGEST_SOURCE = 40, 80
 _DIGIT, _EPOCH, _ADDRESS = re.compile(r"\d"), re.compile(r"[\d.]{9,}"), re.compile("https?://")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_UNCERTAIN = {"date": "the time of a crawl", "source": "the name of a collection"}
+"""Fields that are shown only where somebody names them, and what they may be."""
 
 
 def published(values: Mapping[str, Any], fields: Fields) -> dict[str, str]:
-    """`date` and `source` of a document; empty where the row has none that can be shown."""
+    """Return `date` and `source` of a document; empty where the row has none that can be shown."""
     return {
-        "date": next((found for name in fields.date if (found := _date(values.get(name)))), ""),
-        "source": next((found for name in fields.source if (found := _source(values.get(name)))), ""),
+        "date": next(filter(None, (_date(field(values, name)) for name in fields.date)), ""),
+        "source": next(filter(None, (_source(field(values, name)) for name in fields.source)), ""),
     }
+
+
+def notes(values: Mapping[str, Any], fields: Fields) -> list[str]:
+    """Name the fields of a row that are not shown though they may say when and by whom it was published."""
+    return [
+        f"rows have a '{name}' that is not shown with their passages, since it may be {what}: "
+        f'fields = {{{name} = "{name}"}} in a corpus.toml shows it'
+        for name, what in _UNCERTAIN.items()
+        if values.get(name) and getattr(fields, name) == getattr(Fields(), name)
+    ]
 
 
 def _date(value: Any) -> str:

@@ -10,6 +10,8 @@ from pipeline.corpus import parts, readers
 from pipeline.corpus.cutting_process import CUTS, Cutter
 from pipeline.corpus.documents import document_of, own_id
 from pipeline.corpus.manifest import Manifest
+from pipeline.corpus.nested_fields import field
+from pipeline.corpus.published import notes
 from pipeline.corpus.read_and_left_out import RowRead
 from pipeline.corpus.readers.base import Row
 from pipeline.errors import CorpusError
@@ -26,6 +28,8 @@ class Block:
 
     def __init__(self, manifest: Manifest, cutter: Cutter) -> None:
         self._manifest, self._cutter = manifest, cutter
+        fields = manifest.fields
+        self._paths = [name for name in (fields.id, *fields.title, *fields.date, *fields.source) if "." in name]
         self.rows: list[RowRead] = []
         self.names: dict[str, None] = {}
         """The fields that any row has."""
@@ -37,6 +41,7 @@ class Block:
 
     def add(self, row: Row) -> None:
         self.names.update(dict.fromkeys(row.values))
+        self.names.update((path, None) for path in self._paths if field(row.values, path, ...) is not ...)
         document = document_of(row, self._manifest.fields)
         if isinstance(document, str):
             self.rows.append(RowRead(row.place, "bad", document))
@@ -55,7 +60,8 @@ class Block:
     def _notes(self, row: Row, document: Document) -> tuple[str, ...]:
         # Most rows have an id that is not their key, and need no second look.
         numbered = document.id == row.key and own_id(row.values, self._manifest.fields) == ""
-        return tuple(filter(None, (row.note, NUMBERED if numbered else "")))
+        shown = notes(row.values, self._manifest.fields)
+        return tuple(filter(None, (row.note, NUMBERED if numbered else "", *shown)))
 
     def submit(self) -> None:
         """Have the documents cut that are not yet."""

@@ -1,6 +1,6 @@
-"""Marks in Markdown that a generator of sites reads and no reader of the page sees: shortcodes of Hugo and Jekyll,
-directives, roles and labels of Sphinx, imports, expressions and components of MDX, admonitions of MkDocs and
-Docusaurus.
+"""Marks in Markdown that a program reads and no reader of the page sees: shortcodes of Hugo and Jekyll, directives,
+roles and labels of Sphinx, imports, expressions and components of MDX, admonitions of MkDocs and Docusaurus, attributes
+of Pandoc, macros of Confluence, and links, embeds, callouts, highlights, comments and block ids of Obsidian.
 
 What stands between them stays, and so do their titles. Code keeps all that is in it.
 """
@@ -8,7 +8,9 @@ What stands between them stays, and so do their titles. Code keeps all that is i
 import re
 from collections.abc import Iterator
 
-_SEEN_BY = re.compile(r"\{|:::|!!!|\?\?\?|\[!|\[\[|^(?:import|export)\b|^\(", re.MULTILINE)
+from pipeline.corpus.document_links import WIKI_LINK, link_words
+
+_SEEN_BY = re.compile(r"\{|:::|!!!|\?\?\?|\[!|\[\[|==|%%|\^\w|```\w*data|^(?:import|export)\b|^\(", re.MULTILINE)
 _FENCE = re.compile(r"(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,}|:{3,})(?P<info>[^`\n]*)$")
 _DIRECTIVE = re.compile(r"\s*\{(?P<name>[\w:.-]+)\}\s*(?P<title>.*)")
 _CONTAINER = re.compile(r"\s*(?:\{[^}]*\}|[\w-]+)?\s*(?:\[(?P<bracketed>[^\]]*)\])?\s*(?:\{[^}]*\})?\s*(?P<title>.*)")
@@ -29,7 +31,21 @@ _VALUE = r"""[^<>{}"']|"[^"]*"|'[^']*'"""
 _BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
 _WITH_BRACES = rf"<[A-Za-z][\w.]*+\s(?:{_VALUE})*+{_BRACES}(?:{_VALUE}|{_BRACES})*+>"
 _COMPONENT = rf"</?[A-Z][\w.]*+(?:\s(?:{_VALUE}|{_BRACES})*+)?>|</?>|\{{/\*.{{0,2000}}?\*/\}}|\{{[^{{}}\n]{{0,200}}\}}"
-_INLINE = f"{_ROLE}|{_CODE}|{_MATH}|{_SHORTCODE}|{_WITH_BRACES}"
+_ATTRIBUTE = r"[#.][\w-]++|[\w-]++=(?:\"[^\"\n]*+\"|[^\s{}\"]++)"
+_PANDOC = rf"(?<=[)\]])\{{(?:(?:{_ATTRIBUTE})\s*+)++\}}"
+_MACRO = (
+    r"\{(?:toc|info|note|tip|warning|panel|code|noformat|excerpt|expand|color|anchor|section|column|quote|status|jira"
+    r"|children|include|attachments|gallery)(?::(?P<parameters>[^{}\n]{1,300}))?\}"
+)
+_OBSIDIAN = r"%%.{0,5000}?%%|(?P<embed>!?)(?P<link>\[\[[^\[\]\n]{1,600}\]\])|==(?=\S)(?P<marked>[^\n=]{1,500})(?<=\S)=="
+_INLINE = f"{_ROLE}|{_CODE}|{_MATH}|{_SHORTCODE}|{_MACRO}|{_PANDOC}|{_WITH_BRACES}|{_OBSIDIAN}"
+_FILE = re.compile(r"\.(?!md\b)\w{2,5}$")
+_WIDTH = re.compile(r"(?:\d+(?:x\d+)?)?")
+_MARKUP = re.compile(r"\A(\d*)([.)#>+*-])")
+_CALLOUT = re.compile(r"(?P<indent>[ \t>]*)\[!\w+\][-+]?[ \t]+(?P<title>\S.*)$")
+_BLOCK_ID = re.compile(r"\^(?=[\d-]*+[A-Za-z])[\w-]++\s*$")
+_QUERIES = frozenset(("dataview", "dataviewjs"))
+"""Languages of code whose place a table takes that only Obsidian knows."""
 _IN_MARKDOWN = re.compile(_INLINE, re.DOTALL)
 _IN_MDX = re.compile(f"{_INLINE}|{_COMPONENT}", re.DOTALL)
 _PROSE = frozenset(
@@ -62,9 +78,26 @@ def removed(source: str, *, mdx: bool = False) -> str:
 def _words(found: re.Match[str]) -> str:
     if role := found["role"]:
         return _label(role).lstrip("~!")
+    if found["link"]:
+        return _link_words(found)
+    if marked := found["marked"]:
+        return _IN_MARKDOWN.sub(_words, marked)
+    if parameters := found["parameters"]:
+        titles = (part.partition("=") for part in parameters.split("|"))
+        return next((value for name, _, value in titles if name.strip() == "title"), "")
     if found[0][:2] in {"{'", '{"'}:  # a text that MDX needs quotes for, such as a blank
         return found[0][2:-2]
     return found["code"] or found["math"] or ""
+
+
+def _link_words(found: re.Match[str]) -> str:
+    """Return the words of a link or an embed. Those of a picture are its caption, if that is no width."""
+    if not (link := WIKI_LINK.fullmatch(found["link"])):
+        return found[0]
+    if found["embed"] and _FILE.search(link["target"]):
+        return "" if _WIDTH.fullmatch(link["alias"] or "") else link["alias"]
+    # At the beginning of a line a title such as "1. FC Union" is no item of a list.
+    return _MARKUP.sub(r"\1\\\2", link_words(link))
 
 
 def _label(role: str) -> str:
@@ -116,7 +149,7 @@ class _Blocks:
         if not info and self._open and _closes(line, self._open[-1]):
             self._open.pop()
             yield indent, False
-        elif name in _DROPPED or name.startswith("auto"):
+        elif name in _DROPPED or name.startswith("auto") or info in _QUERIES:
             self._dropped = mark
         elif directive and (name in _PROSE or mark[0] == ":"):
             self._open.append(mark)
@@ -147,6 +180,11 @@ class _Blocks:
         self._autodoc = bool(_AUTODOC.match(line))
         if self._autodoc or _LINES.match(line):
             return None
+        if callout := _CALLOUT.match(line):
+            return f"{callout['indent']}{callout['title']}\n{callout['indent']}"
+        at = line.rfind("^")
+        if at >= 0 and (at == 0 or line[at - 1].isspace()) and _BLOCK_ID.match(line, at):
+            line = line[:at].rstrip()
         if admonition := _ADMONITION.match(line):
             self._admonition = admonition["indent"]
             return f"{self._admonition}{admonition['title'] or ''}"

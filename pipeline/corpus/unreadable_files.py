@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pipeline.corpus.walking import shown, walked
+from pipeline.corpus.walking import left_out, shown, walked
 
 BESIDE = "corpus.toml"
 """What a folder says of itself; it is read, though not as a text."""
-NOTES = ("readme", "license", "licence", "notice")
+NOTES = ("readme",)
 """Files that lie beside data and say what it is."""
 _TO_MARKDOWN = "convert them to Markdown with pandoc"
 _ROWS, _TEXTS = (".jsonl", ".ndjson", ".parquet"), (".txt", ".md", ".markdown", ".mdx")
@@ -23,17 +23,24 @@ _REMEDIES = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save them as CSV, and name that file"),
     ".json": "name the file, if it is an array of rows and no setting",
     **dict.fromkeys((".html", ".htm", ".xhtml"), "to read them: pip install 'digsite[html]'"),
+    ".ipynb": "convert them with jupyter nbconvert --to markdown",
+    **dict.fromkeys((".eml", ".msg", ".mbox"), "save them as text or HTML"),
+    **dict.fromkeys((".warc", ".wet"), "extract their texts with datatrove or trafilatura"),
+    ".xml": "write a JSON object a line for each of its records",
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".gz", ".bz2", ".xz", ".zst"), "unpack them"),
 }
 
 
-def unread(folder: Path, taken: tuple[str, ...] | Callable[[Path], bool]) -> dict[str, int]:
-    """How many files are not `taken`, by the ending that they have; that of rows or texts, which could have been meant,
-    with the name of the first of them."""
+def unread(folder: Path, is_read: Callable[[Path], bool]) -> dict[str, int]:
+    """Count the files that are not read by their ending, and what is left out of a folder by its name.
+
+    Rows and texts, which could have been meant, are shown with the name of the first of them.
+    """
     firsts, counts = dict[str, str](), Counter[str]()
+    for path, reason in left_out(folder):
+        counts[f"{shown(path.name)}{'/' if path.is_dir() else ''} ({reason})"] += 1
     for path in walked(folder):
-        read = path.name.lower().endswith(taken) if isinstance(taken, tuple) else taken(path)
-        if not read and path.name != BESIDE:
+        if not is_read(path) and path.name != BESIDE:
             end = _ending(path)
             counts[end] += 1
             if end.startswith(_ROWS) or (end in _TEXTS and path.stem.lower() not in NOTES):

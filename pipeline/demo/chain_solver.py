@@ -103,7 +103,8 @@ class _Mind:
 
 def solve(request: Request) -> Message:
     """One assistant message with one tool call: `search`, or `answer` when it is done or the request demands it."""
-    question = next((m.content.strip() for m in request.messages if m.role == "user"), "")
+    # A client may join what it tells the solver later to the question, which is one paragraph.
+    question = next((m.content.partition("\n\n")[0].strip() for m in request.messages if m.role == "user"), "")
     asked = {" ".join(words(_query(call.arguments))) for m in request.messages for call in m.tool_calls}
     passages = [passage for m in request.messages if m.role == "tool" for passage in seen(m.content)]
     number = sum(m.role == "assistant" for m in request.messages)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from pipeline.agents.environment_file import Environment, environment
 from pipeline.analysis import seed_rows as seeds
@@ -45,7 +45,7 @@ class Exported(Data):
     include: tuple[str, ...] = ()
     missing: int = 0
     """Seeds whose lines in the journal were damaged, so that their pairs are in no row."""
-    plain: bool = Field(False, exclude_if=lambda plain: not plain)
+    plain: bool = False
     """With text in place of Arrow's JSON type."""
     source: str = ""
     """Digest of what decides the rows: views with another one were written from another state of the run."""

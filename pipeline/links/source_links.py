@@ -47,7 +47,10 @@ class Stated:
         order = np.argsort(titles["whole"], kind="stable")
         self._whole, self._rows = titles["whole"][order], titles["row"][order]
         found = [
-            (at, row) for row, (url,) in enumerate(self._documents.each("url")) if url and (at := _address("", url))
+            (at, row)
+            for row, (key, url) in enumerate(self._documents.each("id", "url"))
+            for at in (_address("", url) if url else None, hashed(_page(key)) if key.endswith(".md") else None)
+            if at
         ]
         addresses = np.array(found, np.uint64).reshape(-1, 2)
         self._addresses, self._at_address = addresses[np.argsort(addresses[:, 0], kind="stable")].T
@@ -84,9 +87,11 @@ class Stated:
         return table | {"kind": np.full(len(found), STATED, np.uint8)}
 
     def _row(self, own_id: str, own_url: str, target: str, title: np.uint64) -> int | None:
-        """The document of that id, or of that path beside its own, or the only one of that address or title."""
+        """Return the document of that id or of that path beside its own, with `.md` or without, or the only one of
+        that address, title or name of a page."""
         address = unquote(target.partition("#")[0].partition("?")[0])
-        for name in (target, posixpath.normpath(posixpath.join(posixpath.dirname(own_id), address))):
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(own_id), address))
+        for name in (target, beside, f"{target}.md", f"{beside}.md"):
             for place in places(self._numbers.hashes, hashed(name)):
                 return int(self._numbers.rows[place])
         there = _address(own_url, target) if len(self._addresses) else None
@@ -94,7 +99,14 @@ class Stated:
         if not len(rows) and title != NONE:
             left, right = (int(np.searchsorted(self._whole, title, side=side)) for side in ("left", "right"))
             rows = np.unique(self._rows[left:right])
+        if not len(rows):
+            rows = self._at_address[list(places(self._addresses, hashed(_page(f"{address}.md"))))]
         return int(rows[0]) if len(rows) == 1 else None
+
+
+def _page(path: str) -> str:
+    """Return the name that a wiki knows a page by, in whatever folder it lies. No address has its form."""
+    return f"page:{posixpath.basename(path)}"
 
 
 def _address(page: str, target: str) -> int | None:

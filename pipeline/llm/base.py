@@ -7,8 +7,6 @@ any of them. A request holds all that the answer may depend on and nothing else,
 from enum import StrEnum
 from typing import Any, Protocol
 
-from pydantic import Field
-
 from pipeline.config.models import ToolMode
 from pipeline.config.sampling import Sampling
 from pipeline.types import Data, Message, Usage
@@ -51,13 +49,13 @@ class Request(Data):
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
     """`auto`, `required`, `none`, or the name of the tool that must be called."""
-    calls: ToolMode = Field(default="native", exclude_if=lambda mode: mode == "native")
+    calls: ToolMode = "native"
     """How the model is told of the tools, and in which form it is asked for a call."""
     parallel_calls: bool = True
     """Whether a turn may hold several calls."""
     output: Schema | None = None
     sampling: Sampling = Sampling()
-    thoughts: bool = Field(default=False, exclude_if=lambda value: not value)
+    thoughts: bool = False
     """Send the reasoning of earlier turns back."""
     sample: int = 0
     """The index of the rollout or try: constant over the turns and retries of one agent."""

@@ -63,11 +63,7 @@ class _Flight:
 
 def request_digest(request: Request) -> bytes:
     """SHA-256 of the request as JSON with sorted keys."""
-    # The field is newer than the cache: its default must not change a digest.
-    usual = {"parallel_calls"} if request.parallel_calls else None
-    return hashlib.sha256(
-        orjson.dumps(request.model_dump(mode="json", exclude=usual), option=orjson.OPT_SORT_KEYS)
-    ).digest()
+    return hashlib.sha256(orjson.dumps(request.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)).digest()
 
 
 def _parsed(value: bytes) -> Completion | None:

@@ -39,7 +39,7 @@ def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dic
         "max_completion_tokens": sampling.max_tokens,
         "seed": wire_seed(run_seed if sampling.seed is None else sampling.seed, request.sample),
     }
-    tree |= sampling.model_dump(include={"top_k", "min_p"})
+    tree |= sampling.model_dump(include={"top_k", "min_p"}, exclude_none=True)
     if request.tools:
         tree["tools"] = [_tool(tool, without) for tool in request.tools]
         tree["tool_choice"] = _choice(request.tool_choice)

@@ -37,7 +37,7 @@ _PLAIN = {"accept", "connection", "content-length", "host"}
 _CALL = re.compile(r"/(?:chat/completions|completions|responses|models|embeddings)$")
 """The end of an address that a user copied with the path of one call."""
 _VERSION = re.compile(r"/v\d\w*(?:/|$)")
-_MORE_PATHS = ("/v1", "/api/v1", "/openai/v1")
+_API_PATHS = ("/v1", "/api/v1", "/openai/v1")
 """Where the API of a server begins, if not at the given address."""
 
 
@@ -64,17 +64,17 @@ class Connections:
         return await self._send(self._base + path, tree)
 
     async def _ask_and_find_base(self, path: str, tree: dict[str, Any] | None) -> httpx2.Response:
-        given = self._config.base_url
-        start = _CALL.sub("", given)
+        configured = self._config.base_url
+        start = _CALL.sub("", configured)
         answers = []
-        for more in ("",) if _VERSION.search(start) else ("", *_MORE_PATHS):
-            answer = await self._send(start + more + path, tree)
+        for api_path in ("",) if _VERSION.search(start) else ("", *_API_PATHS):
+            answer = await self._send(start + api_path + path, tree)
             if not _has_no_api(answer):
                 # Calls in flight at the same time find the same.
                 if answer.is_success and self._base is None:
-                    self._base = start + more
-                    if self._base != given:
-                        logger.warning("%s is not where the API begins: it is asked at %s", given, self._base)
+                    self._base = start + api_path
+                    if self._base != configured:
+                        logger.warning("%s is not where the API begins: it is asked at %s", configured, self._base)
                 return answer
             answers.append(answer)
         return answers[0]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pipeline.config.models import OPENAI_KEY, ModelConfig
+from pipeline.config.models import ModelConfig
 from pipeline.errors import RequestRefused
 from pipeline.llm.base import Finish
 from pipeline.llm.chat_body import Dialect
@@ -120,8 +120,10 @@ def _fatal(refusal: Refusal, text: str) -> str:
 
 
 def _key_refused(refusal: Refusal) -> str:
-    status, at, name = refusal.status, refusal.config.base_url, refusal.config.key_name
-    if name:
-        return f"{at} refused the key ({status}): put a valid one into the environment variable {name}"
-    line = f"{at} needs a key ({status}): name the environment variable that holds it"
-    return f"{line}, such as --set models.default.api_key_env={OPENAI_KEY}"
+    status, config = refusal.status, refusal.config
+    names = dict.fromkeys(name for name in (config.key_name, *(name for name, _ in config.secrets())) if name)
+    if names:
+        valid = f"put a valid one into the environment variable {' or '.join(names)}"
+        return f"{config.base_url} refused the key ({status}): {valid}"
+    line = f"{config.base_url} needs a key ({status}): name the environment variable that holds it"
+    return f"{line}, as in --set models.default.api_key_env=NAME"

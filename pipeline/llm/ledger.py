@@ -41,7 +41,7 @@ class Spent(Data):
     errors: int = 0
     """Tries that failed: those that were made again, and those that a call was given up after. What a server bills for
     them is not known."""
-    refused: int = Field(0, exclude_if=lambda count: not count)
+    refused: int = 0
     """Of `errors`, the requests that a server refused."""
     seconds: float = 0.0
     """The sum over paid and failed calls; concurrent calls count each."""

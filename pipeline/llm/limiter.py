@@ -7,10 +7,11 @@ tokens are estimated before a call and corrected after it.
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+
+from anyio import CapacityLimiter
 
 from pipeline.config.models import Limits
 
@@ -53,20 +54,22 @@ class Limiter:
         self._most = limits.concurrency
         self.concurrency = float(limits.concurrency)
         self.cuts = 0
-        self._active, self._good = 0, 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._good = 0
+        self._places = CapacityLimiter(limits.concurrency)
         self._requests = Bucket(limits.requests_per_minute) if limits.requests_per_minute else None
         self._tokens = Bucket(limits.tokens_per_minute) if limits.tokens_per_minute else None
 
     @property
     def load(self) -> float:
         """Calls in flight and waiting, as a multiple of those that may be in flight."""
-        return (self._active + len(self._waiting)) / int(self.concurrency)
+        places = self._places.statistics()
+        return (places.borrowed_tokens + places.tasks_waiting) / places.total_tokens
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[Slot]:
         """Room for one call of about so many tokens."""
-        await self._enter()
+        call = object()
+        await self._places.acquire_on_behalf_of(call)
         try:
             waits = [self._requests.take(1) if self._requests else 0, self._tokens.take(tokens) if self._tokens else 0]
             if wait := max(waits):
@@ -76,42 +79,20 @@ class Limiter:
             if self._tokens and slot.tokens != tokens:
                 self._tokens.take(slot.tokens - tokens)
         finally:
-            self._leave()
+            self._places.release_on_behalf_of(call)
 
     def throttled(self, slot: Slot) -> None:
         """The call of the slot was answered 429."""
         if slot.epoch == self.cuts:
             self.cuts += 1
-            self.concurrency = max(1.0, self.concurrency * CUT)
-            self._good = 0
+            self._allow(max(1.0, self.concurrency * CUT))
 
     def succeeded(self) -> None:
         self._good += 1
         if self._good >= min(GROW_AFTER, int(self.concurrency)) and self.concurrency < self._most:
-            self._good = 0
-            self.concurrency = min(float(self._most), int(self.concurrency) + 1.0)
-            self._wake()
+            self._allow(min(float(self._most), int(self.concurrency) + 1.0))
 
-    async def _enter(self) -> None:
-        if self._active < int(self.concurrency) and not self._waiting:
-            self._active += 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._leave()
-            raise
-
-    def _leave(self) -> None:
-        self._active -= 1
-        self._wake()
-
-    def _wake(self) -> None:
-        while self._waiting and self._active < int(self.concurrency):
-            turn = self._waiting.popleft()
-            if not turn.done():
-                self._active += 1
-                turn.set_result(None)
+    def _allow(self, concurrency: float) -> None:
+        self.concurrency = concurrency
+        self._places.total_tokens = int(concurrency)
+        self._good = 0

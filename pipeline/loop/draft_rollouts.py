@@ -89,7 +89,7 @@ async def confirm(draft: Draft, context: RunContext) -> list[GradedRollout]:
 def skips_count(context: RunContext) -> bool:
     """Is a draft too easy if a correct rollout skips hops? The demo solver's search finds too much that it never asks
     for, and SAGE's own loop knows no such rule."""
-    return context.config.loop.audit and not context.lineage.solver_digest
+    return context.config.loop.audit and context.lineage.demo_solver is None
 
 
 def is_control(seed: Seed, index: int, share: float) -> bool:

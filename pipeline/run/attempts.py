@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import polars as pl
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from pipeline.llm.ledger import Ledger, Spending, counting
 from pipeline.run.uniform import REFUSED, format_error
@@ -33,9 +33,9 @@ class Attempt(Data):
     began: str
     seconds: float
     spent: Spending
-    error: str = Field("", exclude_if=lambda error: not error)
+    error: str = ""
     """The commonest format error of a seed that ended without a draft or a verdict, or the server's refusal."""
-    asked: tuple[str, ...] = Field((), exclude_if=lambda asked: not asked)
+    asked: tuple[str, ...] = ()
     """The digests of its requests, where there is such a format error."""
 
 

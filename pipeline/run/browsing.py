@@ -155,21 +155,16 @@ class Runs:
 
 
 def scanned(path: Path) -> pl.LazyFrame:
-    """The table of seeds in a file; columns that the version which wrote it did not have are null.
-
-    Raises UsageError where the file is none, or one of another shape.
-    """
+    """Return the table of seeds in a file. Raises UsageError where the file is none, or lacks a column."""
     try:
         pq.read_schema(path)
     except (OSError, pa.ArrowInvalid) as error:
         raise UsageError(f"{path} is no table of seeds; 'digsite export' writes one") from error
     known = pl.DataFrame(pa.Table.from_batches([], schema=SCHEMA)).schema
     frame = scan_parquet(path)
-    has = frame.collect_schema()
-    lacking = {name: kind for name, kind in known.items() if name not in has}
-    if {"key", "status", "question"} & set(lacking) or any(has[name] != known[name] for name in has if name in known):
-        raise UsageError(f"{path} was written by another version of Digsite, and this one cannot read it")
-    return frame.with_columns(pl.lit(None, kind).alias(name) for name, kind in lacking.items())
+    if not known.items() <= frame.collect_schema().items():
+        raise UsageError(f"{path} was written by another version of Digsite; write it anew: digsite export RUN")
+    return frame
 
 
 def _found(name: str, out: Path) -> Path:

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
 import polars as pl
-from pydantic import Field
 
 from pipeline.agents.grading import f1
 from pipeline.agents.solver import attempt, solver
@@ -69,13 +68,13 @@ class SolverFigures(Data):
 
 class Measurement(Data):
     model: str
-    solver_digest: str
-    """Of the code of a solver that goes by rules; else empty."""
+    demo_solver: int | None
+    """The version of the demo model where it solved; None for any other solver."""
     k: int
     figures: tuple[SolverFigures, ...]
     """`all`, then each data set, then each data set by hops."""
     scored: tuple[Scored, ...]
-    refused: int = Field(0, exclude_if=lambda count: not count)
+    refused: int = 0
     """Rollouts that a server refused; they count in no figure."""
 
 
@@ -104,7 +103,7 @@ async def measure(questions: Sequence[GoldQuestion], llm: LLM, retriever: Retrie
         raise refused[0]
     return Measurement(
         model=config.models.of("solver").model,
-        solver_digest=config.models.of("solver").capabilities.code_digest,
+        demo_solver=config.models.of("solver").capabilities.version,
         k=config.retrieval.k,
         figures=tuple(_figures(questions, scored)),
         scored=tuple(scored),

@@ -18,8 +18,10 @@ from pipeline.store.lock import locked
 from pipeline.types import Data
 
 NAME = "run.json"
-FORMAT = 3
-"""Of a run's folder. Another one is refused: a run is finished with the version that began it."""
+FORMAT = 4
+"""The format of a run's folder. Any other is refused: a run is finished with the version that began it."""
+LAST_VERSIONS = {1: "version 0.1.0", 3: "commit adb75919"}
+"""The last version that can export a run of an older format."""
 
 
 class RunFile(Data):
@@ -46,9 +48,11 @@ def read(folder: Path) -> RunFile:
     try:
         tree = orjson.loads(text := path.read_bytes())
         # Before the rest is read, which may have another shape. The first format had no number.
-        if isinstance(tree, dict) and tree.get("format", 1) != FORMAT:
+        if isinstance(tree, dict) and (run_format := tree.get("format", 1)) != FORMAT:
+            maker = LAST_VERSIONS.get(run_format, "the version that made it")
             raise UsageError(
-                f"{folder} was made by another version of Digsite; use that one, or start a new run in another --out"
+                f"{folder} has another format than this version of Digsite writes: "
+                f"export it with {maker}, or start a new run in another --out"
             )
         return RunFile.model_validate_json(text)
     except FileNotFoundError as error:

@@ -120,7 +120,7 @@ class SameError(Generic[T]):
         self._stopped = True
         error = next(error for kind, error, _ in self._waiting if kind == self.cause)
         if self.cause == REFUSED:
-            line = f'the server refused requests of {self._most} seeds in a row: "{error}"'
+            line = f'the server refused requests of {self._most} seeds in a row: "{error}".'
             cures = (cure for words, cure in REFUSAL_CURES.items() if re.search(words, error, re.IGNORECASE))
             cure = next(cures, "look into the server's log")
         else:

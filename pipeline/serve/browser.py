@@ -12,7 +12,7 @@ from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoin
 
 from pipeline.analysis.run_source import Library
 from pipeline.errors import DigsiteError, UsageError
-from pipeline.serve.http_server import Guard
+from pipeline.serve.http_server import Guard, is_own_origin
 from pipeline.view import layout, reviewing, routes
 
 _HEADERS = {
@@ -45,16 +45,12 @@ def create(library: Library) -> FastAPI:
 
 async def _fenced(request: Request, answer: RequestResponseEndpoint) -> Response:
     """What the pages may load and do, and no request that another site's page sends to change something."""
-    if request.method in ("GET", "HEAD") or _own(request):
+    if request.method in ("GET", "HEAD") or is_own_origin(request):
         found = await answer(request)
     else:
         found = layout.shown("trouble.html.j2", status=403, title="Refused", line="another site sent this request")
     found.headers.update(_HEADERS)
     return found
-
-
-def _own(request: Request) -> bool:
-    return request.headers.get("origin") == f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 
 async def _missing(request: Request, error: Exception) -> Response:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException
 
-from pipeline.demo import digest
+from pipeline.demo import VERSION
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.llm.base import LLM
 from pipeline.llm.chat_body import wire_seed
@@ -54,8 +54,7 @@ def router(run_seed: int = 0, model: LLM | None = None) -> APIRouter:
 
     @routes.get("/models")
     async def models() -> dict[str, Any]:
-        # The digest names the version of its rules.
-        model = {"id": NAME, "object": "model", "created": 0, "owned_by": "digsite", "root": digest()}
+        model = {"id": NAME, "object": "model", "created": 0, "owned_by": "digsite", "root": f"{NAME}-{VERSION}"}
         return {"object": "list", "data": [model]}
 
     return routes

@@ -181,6 +181,13 @@ class Guard:
                 raise HTTPException(401, "this server needs its token: Authorization: Bearer ...")
         elif not all(map(_local, request.headers.getlist("host") or [""])):
             raise HTTPException(403, "this server answers to 127.0.0.1 and localhost only")
+        elif "origin" in request.headers and not is_own_origin(request):
+            raise HTTPException(403, "another site sent this request")
+
+
+def is_own_origin(request: Request) -> bool:
+    """Return whether a page of this very server sends the request. Browsers alone give an origin."""
+    return request.headers.get("origin") == f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 
 async def _messages(app: ASGIApp, scope: Scope, receive: Receive) -> list[Message]:

@@ -54,7 +54,7 @@ class Head(Slotted):
     target_steps: int
     missing: tuple[str, ...] = ()
     """As of the record."""
-    clock: float | None = Field(default=None, exclude_if=lambda seconds: seconds is None)
+    clock: float | None = None
     """The limit in seconds, where that of an agent ended the seed."""
 
     def unfinished(self, seconds: float | None) -> bool:

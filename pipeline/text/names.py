@@ -1,7 +1,6 @@
 """When a text holds a name, and when two names are the same, with the marks that make another name of a word.
 
-`text` drops all marks, so that C, C# and C++ are one to it; the reward that is shipped keeps these (`equality`). Apart
-from `text`, since the digest of the demo model rests on each line of that.
+`text` drops all marks, so that C, C# and C++ are one to it; the reward that is shipped keeps these (`equality`).
 """
 
 import re

@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from pydantic import AliasChoices, Field
-
 from pipeline.types.data import Data
 from pipeline.types.model_probe import Probe
 from pipeline.types.rollout import Rollout, Usage, Verdict
@@ -30,7 +28,7 @@ class Assessment(Data):
     policy: str = ""
     """Which of the models to be trained it is, by its name in `models.policies`; empty: the run's own solver. A name
     that ends in WITH_DISTRACTORS: that policy among the distractors of the question."""
-    model: str = Field(validation_alias=AliasChoices("model", "solver"))
+    model: str
     retriever: str
     k: int
     """Passages per search."""
@@ -39,7 +37,7 @@ class Assessment(Data):
     rollouts: int
     solve_rate: float
     solve_rate_interval: tuple[float, float] | None = None
-    """Wilson's, 95 %; None in runs of before."""
+    """Wilson's, 95 %."""
     least_steps: int | None
     """Over the correct rollouts; none where none was correct."""
     median_steps: float | None = None

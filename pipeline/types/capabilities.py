@@ -1,8 +1,6 @@
 """What the product may expect of a model, whatever kind of model it is."""
 
-from pydantic import Field
-
-from pipeline.types.data import Data, sha256
+from pipeline.types.data import Data
 from pipeline.types.question import AnswerType
 
 
@@ -20,18 +18,11 @@ class Capabilities(Data):
     """The types of answer that its questions have."""
     english_only: bool = False
     """It reads no other language."""
-    code: dict[str, str] = Field(default_factory=dict)
-    """Digests of the code that its answers rest on, by the names under which a run's settings hold them; empty where
-    weights do."""
+    version: int | None = None
+    """The version of a model that is code of the product; None for weights."""
 
     @property
     def calls_tools(self) -> bool:
         """Is it known, without a call, that it makes tool calls as a server gives them? What goes by rules was written
         to; of weights only a try tells."""
         return not self.understands
-
-    @property
-    def code_digest(self) -> str:
-        """One for all of its code; empty where it has none."""
-        digests = list(self.code.values())
-        return sha256("".join(digests)) if len(digests) > 1 else "".join(digests)

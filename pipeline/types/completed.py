@@ -1,9 +1,7 @@
 """What was made up of the optional stages of a record after its run."""
 
-from pydantic import AliasChoices, Field
-
 from pipeline.types.assessment import PolicyMeasurement
-from pipeline.types.data import Data, IfAny
+from pipeline.types.data import Data
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.twin import Twin
 from pipeline.types.wording import Wording
@@ -15,10 +13,10 @@ class CompletedStages(Data):
     key: str
     attempt: int
     """From 1; the last attempt counts."""
-    distractor_eval: DistractorEval | None = Field(validation_alias=AliasChoices("distractor_eval", "opposition"))
-    teacher_rollouts: tuple[TeacherRollout, ...] = Field(validation_alias=AliasChoices("teacher_rollouts", "lessons"))
+    distractor_eval: DistractorEval | None
+    teacher_rollouts: tuple[TeacherRollout, ...]
     measurements: tuple[PolicyMeasurement, ...] = ()
     twin: Twin | None = None
-    wordings: IfAny[Wording] = ()
+    wordings: tuple[Wording, ...] = ()
     missing: tuple[str, ...]
     """As of `Record.missing`: what is still missing after this attempt."""

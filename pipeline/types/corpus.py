@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from pipeline.types.data import Data, IfKnown, sha256
+from pipeline.types.data import Data, sha256
 
 
 def _as_of(given: Any) -> Any:
@@ -32,11 +32,11 @@ class Document(Data):
     title: str
     text: str
     url: str = ""
-    date: IfKnown = ""
+    date: str = ""
     """When it was published, as the corpus says it; a timestamp as its day."""
-    source: IfKnown = ""
+    source: str = ""
     """Who published it, as the corpus says it; an address as its host."""
-    links: IfKnown = ""
+    links: str = ""
     """What its source says that it points to, one a line: an id, a title or an address, and after a tab the words that
     stand there in the text."""
     aliases: tuple[str, ...] = ()
@@ -57,8 +57,8 @@ class Passage(Data):
     text: str
     start: int
     end: int
-    date: IfKnown = ""
-    source: IfKnown = ""
+    date: str = ""
+    source: str = ""
     """Of its document, as `date`."""
 
     @property

@@ -3,19 +3,13 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Self, TypeVar, cast, dataclass_transform
+from typing import Any, Self, TypeVar, cast, dataclass_transform
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict
 from pydantic.dataclasses import dataclass
 
 # A refused setting may hold a secret, which pydantic would repeat in its message.
 _STRICT = ConfigDict(extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
-_Item = TypeVar("_Item")
-_WHERE_THERE_IS_ONE = Field(exclude_if=lambda value: not value)
-IfKnown = Annotated[str, BeforeValidator(lambda value: value or ""), _WHERE_THERE_IS_ONE]
-"""Text that is left out of what is written where it is empty; Arrow reads that as null."""
-IfAny = Annotated[tuple[_Item, ...], BeforeValidator(lambda values: values or ()), _WHERE_THERE_IS_ONE]
-"""Values that are left out where there are none, as IfKnown."""
 
 
 def matching(pattern: str, rule: str) -> AfterValidator:

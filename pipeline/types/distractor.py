@@ -2,10 +2,8 @@
 
 from enum import StrEnum
 
-from pydantic import AliasChoices, Field
-
 from pipeline.types.corpus import Passage
-from pipeline.types.data import Data, IfKnown, sha256
+from pipeline.types.data import Data, sha256
 from pipeline.types.rollout import Rollout, Usage, Verdict
 
 SYNTHETIC = "synthetic-"
@@ -46,8 +44,8 @@ class Distractor(Data):
     """The passage of the corpus that it is written against, the hop's own; or else the one that it is, or was before it
     was altered."""
     source_sha256: str
-    date: IfKnown = ""
-    source: IfKnown = ""
+    date: str = ""
+    source: str = ""
     """Those of the passage that it competes with, as `date`: without them it would stand out."""
     claim: str
     """The wrong answer of hop `target` that it suggests; a verbatim part of `text`."""
@@ -113,16 +111,12 @@ class DistractorEval(Data):
     """Used and rejected ones, by kind and in the order in which they were tried."""
     unwritten: tuple[str, ...] = ()
     """The kind of every try at which the writer gave nothing."""
-    without_distractors: tuple[Rollout, ...] = Field((), validation_alias=AliasChoices("without_distractors", "plain"))
+    without_distractors: tuple[Rollout, ...] = ()
     """Rollouts over the index alone."""
-    without_distractors_verdicts: tuple[Verdict, ...] = Field(
-        (), validation_alias=AliasChoices("without_distractors_verdicts", "plain_verdicts")
-    )
-    with_distractors: tuple[Rollout, ...] = Field((), validation_alias=AliasChoices("with_distractors", "opposed"))
+    without_distractors_verdicts: tuple[Verdict, ...] = ()
+    with_distractors: tuple[Rollout, ...] = ()
     """Rollouts over the index with the overlay: the same samples in the same order."""
-    with_distractors_verdicts: tuple[Verdict, ...] = Field(
-        (), validation_alias=AliasChoices("with_distractors_verdicts", "opposed_verdicts")
-    )
+    with_distractors_verdicts: tuple[Verdict, ...] = ()
     writer: Usage = Usage()
     reader: Usage = Usage()
     judge: Usage = Usage()

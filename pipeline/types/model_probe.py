@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from statistics import median_low
 
-from pydantic import Field
-
-from pipeline.types.data import Data, IfKnown
+from pipeline.types.data import Data
 from pipeline.types.rollout import Usage
 
 
@@ -14,7 +12,7 @@ class Searched(Data):
 
     query: str
     passage_ids: tuple[str, ...]
-    retriever: IfKnown = ""
+    retriever: str = ""
     """Which of `retrieval.audit` it searched; empty: the run's own retriever."""
 
 
@@ -86,7 +84,7 @@ class PriorKnowledge(Data):
     model: str
     tries: int
     right: int
-    bridges: int = Field(0, exclude_if=lambda tries: not tries)
+    bridges: int = 0
     """Tries of the shortcut seeker in which it searched with what a hop gives before it was shown it; none of them is
     in `tries`."""
 

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.types.corpus import Passage
-from pipeline.types.data import Data, IfAny, IfKnown, Slotted, slotted
+from pipeline.types.data import Data, Slotted, slotted
 from pipeline.types.distractor import Kind
 from pipeline.types.program import Program
 
@@ -60,9 +60,9 @@ class Hop(Slotted):
     passage_sha256: str
     relation: str = ""
     """The generator's own short name of the link (a verb and preposition, say), for diversity figures."""
-    answer_aliases: IfAny[str] = ()
+    answer_aliases: tuple[str, ...] = ()
     """Other names of the answer, by its author's word. A chain holds by one of them only where a reader agrees."""
-    answer_kind: IfKnown = ""
+    answer_kind: str = ""
     """What kind of thing the answer is, by its author's word: film, director, town."""
 
     @property
@@ -102,7 +102,7 @@ class Draft(Data):
     answer: str
     answer_aliases: tuple[str, ...] = ()
     answer_type: AnswerType
-    answer_items: IfAny[AnswerItem] = ()
+    answer_items: tuple[AnswerItem, ...] = ()
     """Of a list, whose `answer` and last hop's answer are these, joined by semicolons; of what is `ordered` one for
     each hop, in their order."""
     answer_precision: Literal["", "day", "month", "year"] = ""
@@ -114,9 +114,9 @@ class Draft(Data):
     for one hop. Of a question that somebody brought: `given`, or the operator that last rewrote it, such as `category`;
     `category:reversed` made it easier."""
     negative_aspect: tuple[NegativeAspect, ...] = ()
-    program: Program | None = Field(None, exclude_if=lambda program: program is None)
+    program: Program | None = None
     """Aggregates only: it computes the answer from the answers of hops."""
-    hidden: IfAny[str] = ()
+    hidden: tuple[str, ...] = ()
     """Passages that no search for it finds: those of the document that it was made from, and of its versions."""
 
     @property

@@ -2,10 +2,8 @@
 
 from enum import StrEnum
 
-from pydantic import AliasChoices, Field
-
 from pipeline.types.assessment import Assessment, PolicyMeasurement, by_demo
-from pipeline.types.data import Data, IfAny, IfKnown, Slotted, slotted
+from pipeline.types.data import Data, Slotted, slotted
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
 from pipeline.types.model_probe import OneSearch, PriorKnowledge, Probe, Searched
@@ -90,9 +88,9 @@ class Round(Slotted):
     """What readers said of drafts that the agent had checked before it gave one: no part of what they found of this."""
     rollouts: tuple[Rollout, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    policy_rollouts: IfAny[Rollout] = ()
+    policy_rollouts: tuple[Rollout, ...] = ()
     """Of the model that the pairs are for, as many as decided, where its solve rate is a target."""
-    policy_verdicts: IfAny[Verdict] = ()
+    policy_verdicts: tuple[Verdict, ...] = ()
     decided: int = 0
     """How many of the rollouts, the first ones, the feedback rests on."""
     control: bool = False
@@ -126,8 +124,8 @@ class Lineage(Slotted):
     strategy: str
     model: str
     """The models of all roles, the generator's first, each once, joined by " + "."""
-    solver_digest: str
-    """Digest of the solver's code where code solved, as the demo model's; empty where weights did."""
+    demo_solver: int | None = None
+    """The version of the demo model where it solved; None for any other solver."""
     corpus: str
     corpus_fingerprint: str
     licence: str
@@ -162,11 +160,9 @@ class Record(Data):
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
-    teacher_rollouts: tuple[TeacherRollout, ...] = Field(
-        (), validation_alias=AliasChoices("teacher_rollouts", "lessons")
-    )
+    teacher_rollouts: tuple[TeacherRollout, ...] = ()
     """Of the teacher, by sample. Acceptance, difficulty and solve rate rest on none of them."""
-    distractor_eval: DistractorEval | None = Field(None, validation_alias=AliasChoices("distractor_eval", "opposition"))
+    distractor_eval: DistractorEval | None = None
     """None where no distractor was asked for, and where the pair was not accepted."""
     twin: Twin | None = None
     """The tries to change its question into one without an answer; None where it was not drawn for that."""
@@ -181,10 +177,10 @@ class Record(Data):
     """Indices of the hops that are needless: an attack from the end (`end`) found a later passage without them,
     or a correct rollout did. Of an accepted pair at least as many others remain as the target asks for, unless the demo
     model solved it."""
-    one_search: IfAny[OneSearch] = ()
+    one_search: tuple[OneSearch, ...] = ()
     """Of an accepted pair, where `retrieval.audit` names more retrievers: what one search of each finds, the run's own
     first."""
-    agreed_answer: IfKnown = ""
+    agreed_answer: str = ""
     """The wrong answer to the final question on which two rollouts or more agree; it may be a second right one."""
     naturalness: int | None = None
     """How natural the final question sounds, 1 to 5, by the reader of the check `naturalness`; None where it was not
@@ -195,7 +191,7 @@ class Record(Data):
     """Of an accepted pair one for each of `models.policies`, and where that is asked for another of the same samples
     with the distractors (WITH_DISTRACTORS); then those of `digsite remeasure`, the latest last, which are kept beside
     the journal and joined on reading."""
-    wordings: IfAny[Wording] = ()
+    wordings: tuple[Wording, ...] = ()
     """Of an accepted question that somebody brought and that was rewritten: fresh rollouts of its first words, of a
     paraphrase and of its last, where `questions.compare_wordings` asks for them."""
     forks: tuple[Fork, ...] = ()

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Literal, NamedTuple
-
-from pydantic import BeforeValidator, Field
+from typing import Literal, NamedTuple
 
 from pipeline.reward.abstention import NOT_FOUND
-from pipeline.types.data import IfKnown, Slotted, slotted
+from pipeline.types.data import Slotted, slotted
 
 
 @slotted
@@ -16,10 +14,10 @@ class ToolCall(Slotted):
     name: str
     arguments: str
     """A JSON object, as text."""
-    repaired: Annotated[bool, BeforeValidator(bool)] = Field(False, exclude_if=lambda repaired: not repaired)
+    repaired: bool = False
     """Whether a strict parser would not have read the call: it stood in the text or the reasoning in another form than
-    Hermes', or its name or arguments were mended. Left out of JSON where it is false, null in a table."""
-    server_fields: IfKnown = ""
+    Hermes', or its name or arguments were mended."""
+    server_fields: str = ""
     """A JSON object: the id that the server gave the call, and every field of it that we do not know. They go back to
     the server with the call, since some refuse a history without them, and into no view."""
 
@@ -32,7 +30,7 @@ class Message(Slotted):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     name: str = ""
-    server_fields: IfKnown = ""
+    server_fields: str = ""
     """A JSON object: the fields of an answer that we do not know, such as `reasoning_details`. They go back to the
     server where reasoning does, and into no view."""
 

@@ -5,12 +5,13 @@ from typing import Any, Literal
 import orjson
 import pytest
 
-from pipeline.agents.ability_probe import Ask, ProbeFinding, long_prompt, nested_call, probe
+from pipeline.agents.ability_probe import ProbeFinding, long_prompt, nested_call, probe
+from pipeline.agents.tool_mode import Ask
 from pipeline.agents.tools import PROPOSE
 from pipeline.config.models import ModelConfig
 from pipeline.config.sampling import Sampling
 from pipeline.demo.role_dispatch import DemoModel
-from pipeline.errors import ProviderError
+from pipeline.errors import ProviderError, RequestRefused
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.token_estimate import size
 from pipeline.types import Message, ToolCall, Usage
@@ -109,6 +110,23 @@ async def test_of_thoughts_it_says_whether_the_template_shows_them(
 async def test_an_endpoint_that_is_not_there_ends_it() -> None:
     found = await findings(ProviderError("nobody there"))
     assert [finding.detail for finding in found.values()] == ["nobody there"]
+
+
+@pytest.mark.parametrize("refused", ["tool calls", "structured output"])
+async def test_a_refused_request_is_told_as_refused_and_the_others_are_tried(refused: str) -> None:
+    """It does not say that the model calls no tool."""
+    words = "http://there/v1 refused a request (400: text content blocks must be non-empty)"
+
+    def model(request: Request) -> Output | Exception:
+        if refused == ("structured output" if request.output else "tool calls"):
+            return RequestRefused(words)
+        return YES if request.output else ANSWER
+
+    found = {one.name: one for one in await probe(ModelConfig(), ScriptedLLM(model))}
+    assert {"tool calls", "structured output"} <= found.keys()
+    assert not found[refused].ok
+    assert words in found[refused].detail
+    assert found[refused].remedy
 
 
 async def test_it_asks_for_what_it_says() -> None:

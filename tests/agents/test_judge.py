@@ -10,7 +10,7 @@ from pipeline.config import build
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
 from pipeline.demo.role_dispatch import DemoModel
-from pipeline.errors import FormatError, ProviderError
+from pipeline.errors import FormatError, ProviderError, RequestRefused
 from pipeline.llm.base import Request
 from pipeline.types import NOT_FOUND, AnswerItem, AnswerType
 from tests.loop.checks.test_readings import DRAFT
@@ -218,5 +218,7 @@ async def test_the_score_counts_what_cannot_be_read_apart_and_raises_what_the_en
 
     found = await score(judges, ScriptedLLM(odd))
     assert (found.unreadable, found.right, found.wrong, found.false_no) == (4, 98, 98, 98)
+    refused = await score(judges, ScriptedLLM(lambda request: RequestRefused("no") if "hm" in odd(request) else NO))
+    assert refused == found
     with pytest.raises(ProviderError):
         await score(judges, ScriptedLLM(lambda request: ProviderError("down")))

@@ -30,7 +30,9 @@ def chromium() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("needs Chromium: apt-get install chromium")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        # The name stands for a site that has its own name resolve to this machine.
+        arguments = ["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield browser
         browser.close()
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from pipeline.cli import remeasure
 from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
@@ -23,3 +25,12 @@ def test_another_solver_has_a_name_weights_and_prices_of_its_own() -> None:
     assert (same.model, same.base_url, same.prices) == ("m", "http://two/v1", before.prices)
     assert remeasure._model(models, "mine", None, None) is None
     assert remeasure._model(models, "other", "openai:n", None).prices is None
+
+
+def test_the_address_of_the_run_counts_and_not_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    openai = {"provider": "openai", "model": "d", "base_url": "https://api.openai.com/v1"}
+    models = Models.model_validate({"default": openai})
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
+    chosen = remeasure._model(models, "mine", "openai:n", None)
+    assert chosen is not None
+    assert chosen.base_url == "https://api.openai.com/v1"

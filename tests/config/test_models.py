@@ -81,10 +81,12 @@ def test_gpus_belong_to_a_server_and_change_no_digest() -> None:
 
 def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> None:
     what = mixed.digested()
-    assert set(what["models"]) == {"default", "judge", "solver", "reader"}
-    assert what["models"]["reader"] == what["models"]["default"]
-    assert set(what["models"]["judge"]) == {"model", "sampling", "context"}
-    assert what["embedded_code"]
+    assert set(what["models"]) == {"default", "judge", "solver", "policies"}
+    judge, default = what["models"]["judge"], what["models"]["default"]
+    assert set(judge) == {"model", "sampling", "context", "reasoning", "trainable", "tools", "version"}
+    assert (set(default), default["version"]) == (set(judge), None)
+    built_in = config.build().digested()["models"]["default"]
+    assert set(built_in) == {"model", "sampling", "trainable", "tools", "version"}
     assert "SMALL_KEY" not in str(what)
 
 
@@ -194,10 +196,8 @@ def test_limits_that_are_given_stay() -> None:
         "sampling.extra_body={chat_template_kwargs={enable_thinking=false}}",
     ],
 )  # fmt: skip
-def test_how_a_model_thinks_and_samples_is_digested_only_where_it_is_set(setting: str) -> None:
+def test_how_a_model_thinks_and_samples_is_digested(setting: str) -> None:
     plain = thinking(4096)
-    assert "reasoning" not in plain.models.default.digested()
-    assert set(plain.models.default.digested()["sampling"]) == {"temperature", "top_p", "max_tokens"}
     assert config.build(values=plain.model_dump(), sets=[f"models.default.{setting}"]).digest() != plain.digest()
 
 
@@ -222,16 +222,10 @@ def test_a_policy_takes_from_the_default_what_it_leaves_out_and_is_digested_by_i
     assert set(built.digested()["models"]["policies"]) == {"small-1", "same"}
     assert built.models.names() == "m + p"
     without = config.build(values={"models": {"default": POLICIES["default"]}})
-    assert "policies" not in without.digested()["models"]
+    assert without.digested()["models"]["policies"] == {}
     assert without.digest() != built.digest()
     moved = config.build(values={"models": POLICIES}, sets=['models.policies.small-1.base_url="http://two/v1"'])
     assert (moved.models.policies["small-1"].base_urls, moved.digest()) == (("http://two/v1",), built.digest())
-
-
-def test_runs_of_before_that_named_no_policy_are_read() -> None:
-    tree = config.RunConfig().model_dump(mode="json")
-    tree["models"]["policy"] = None
-    assert config.RunConfig.model_validate(tree) == config.RunConfig()
 
 
 def test_for_whom_the_pairs_are_is_digested_with_a_band_alone() -> None:
@@ -240,7 +234,7 @@ def test_for_whom_the_pairs_are_is_digested_with_a_band_alone() -> None:
 
     plain, named = built(), built("policy=same")
     assert (named.digest(), named.gates.policy) == (plain.digest(), "same")
-    assert {"policy", "solve_rate"}.isdisjoint(plain.digested())
+    assert "policy" not in plain.digested()
     assert built("policy=same", "gates.policy=small-1").gates.policy == "small-1"
     digests = {built(*sets).digest() for sets in ((), ("solve_rate=0.2-0.8",), ("solve_rate=0.2-0.8", "policy=same"))}
     assert len(digests) == 3

@@ -13,6 +13,7 @@ from pipeline.corpus import Corpus, contents
 from pipeline.corpus.documents import document_of
 from pipeline.corpus.manifest import Fields
 from pipeline.corpus.readers.base import Row
+from pipeline.errors import CorpusError
 from pipeline.retrieval.passage_texts import search_r1
 from pipeline.types import Document
 
@@ -132,3 +133,91 @@ def test_a_title_or_an_id_that_is_no_number_is_missing() -> None:
 def test_of_contents_without_a_second_line_nothing_is_a_title() -> None:
     assert contents.split("Petrel\n \n") == ("", "Petrel\n \n")
     assert contents.split('""\nThe text.') == ("", "The text.")
+
+
+DUMPS: dict[str, dict[str, Any]] = {
+    "elasticdump": {"_index": "wiki", "_id": "d1", "_score": 1, "_source": {"title": "Petrel", "body": TEXT}},
+    "LangChain": {
+        "id": "d1",
+        "page_content": TEXT,
+        "metadata": {"title": "Petrel", "source": "a.pdf"},
+        "type": "Document",
+    },
+    "LangChain constructors": {"lc": 1, "kwargs": {"page_content": TEXT, "metadata": {"title": "Petrel", "key": "d1"}}},
+    "LlamaIndex": {"__data__": {"id_": "d1", "text": TEXT, "metadata": {"title": "Petrel"}}, "__type__": "1"},
+    "Natural Questions": {"document": {"id": "d1", "title": "Petrel", "text": TEXT}, "question": "q"},
+    "RedPajama": {"text": TEXT, "meta": json.dumps({"title": "Petrel", "arxiv_id": "d1"})},
+    "names with dots": {"a.b": {"text": TEXT}, "document.title": "Petrel", "id": "d1"},
+}
+PATHS = {
+    "elasticdump": ("_source.body", "_source.title", "_id"),
+    "LangChain": ("page_content", "metadata.title", "id"),
+    "LangChain constructors": ("kwargs.page_content", "kwargs.metadata.title", "kwargs.metadata.key"),
+    "LlamaIndex": ("__data__.text", "__data__.metadata.title", "__data__.id_"),
+    "Natural Questions": ("document.text", "document.title", "document.id"),
+    "RedPajama": ("text", "meta.title", "meta.arxiv_id"),
+    "names with dots": ("a.b", "document.title", "id"),
+}
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_fields_within_objects_are_named_by_their_paths(name: str, tmp_path: Path) -> None:
+    text, title, key = PATHS[name]
+    loaded = load(tmp_path / "a.jsonl", [DUMPS[name]], text_field=text, title_field=title, id_field=key)
+    assert [(d.id, d.title, d.text) for d in loaded.documents] == [("d1", "Petrel", TEXT)]
+    with pytest.raises(CorpusError, match=f"no row has the field '{title}x'"):
+        load(tmp_path / "a.jsonl", [DUMPS[name]], text_field=text, title_field=f"{title}x")
+
+
+@pytest.mark.parametrize("name", ["body_text", "body_text.text", "pdf_parse.body_text"])
+def test_paragraphs_in_a_list_of_objects_are_a_text(name: str, tmp_path: Path) -> None:
+    paragraphs = [{"text": TEXT, "section": "History", "cite_spans": []}, {"text": ["It burned.", "It sank."]}]
+    row = {"paper_id": "d1", "body_text": paragraphs, "pdf_parse": {"body_text": paragraphs}}
+    (found,) = load(tmp_path / "a.jsonl", [row], text_field=name, id_field="paper_id").documents
+    assert found.text == f"{TEXT}\nIt burned. It sank."
+
+
+def test_a_row_without_the_field_shows_the_paths_that_it_has() -> None:
+    row = Row("line 1", "1", {"document": {"id": 1, "text": "x"}, "answers": [{"text": "y"}], "tags": ["z"]})
+    assert document_of(row, Fields(text="body")) == (
+        "no field 'body' (it has: document.id, document.text, answers.text, tags); name it with --text-field"
+    )
+
+
+def test_the_lines_of_a_bulk_request_are_no_rows_and_give_the_next_row_its_id(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"index": {"_index": "wiki", "_id": "d1"}},
+        {"title": "Petrel", "text": TEXT},
+        {"delete": {"_index": "wiki", "_id": "d0"}},
+        {"create": {"_index": "wiki", "_id": "d2"}},
+        {"title": "Gustav Tarn", "text": "He was a shipowner.", "id": "own"},
+        {"index": {}},
+        {"title": "Mill", "text": "It burned."},
+    ]
+    loaded = load(tmp_path / "a.ndjson", rows)
+    assert [(d.id, d.title) for d in loaded.documents] == [("d1", "Petrel"), ("own", "Gustav Tarn"), ("7", "Mill")]
+    assert (loaded.counts.read, loaded.counts.bad) == (3, 0)
+    (found,) = load(tmp_path / "a.jsonl", [{"index": {"text": TEXT}}], text_field="index.text").documents
+    assert found.text == TEXT
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "stays"),
+    [
+        ("Petrel (steamer)", f"Petrel (steamer). {TEXT}", TEXT),
+        ("Petrel", f"Petrel\n\n{TEXT}", TEXT),
+        ("Petrel", f"Petrel: {TEXT}", f"Petrel: {TEXT}"),
+        ("St", "St. Petersburg is a city.", "St. Petersburg is a city."),
+        ("Not Me!", "Not Me! (French: Sous-sol) is a film.", "Not Me! (French: Sous-sol) is a film."),
+        ("Petrel", f"Petrel {TEXT}", f"Petrel {TEXT}"),
+        ("Petrel", "Petrel.", "Petrel."),
+    ],
+)
+def test_a_title_that_begins_the_text_again_is_left_out(title: str, text: str, stays: str) -> None:
+    for name in ("text", "contents"):
+        assert document(id="1", title=title, **{name: text}).text == stays
+
+
+def test_medrag_s_content_is_the_text_and_not_its_contents() -> None:
+    found = document(id="pubmed_1", title="Petrel", content=TEXT, contents=f"Petrel. {TEXT}", PMID=7)
+    assert (found.title, found.text) == ("Petrel", TEXT)

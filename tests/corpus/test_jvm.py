@@ -107,3 +107,27 @@ def test_an_error_of_any_kind_becomes_a_retrieval_error_of_one_line() -> None:
     with pytest.raises(RetrievalError, match=r"^Lucene failed: first$") as caught:
         jvm.call(fail)
     assert isinstance(caught.value.__cause__, ValueError)
+
+
+FORKED = """
+import os, sys, tempfile
+from pathlib import Path
+from pipeline import corpus
+from pipeline.errors import UsageError
+from pipeline.retrieval.engines.lucene import LuceneRetriever
+tiny, out = corpus.load(corpus.resolve("tiny")), Path(tempfile.mkdtemp())
+LuceneRetriever(tiny, out)
+child = os.fork()
+if not child:
+    try:
+        LuceneRetriever(tiny, out)
+    except UsageError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+def test_a_process_that_was_forked_after_the_start_of_java_is_refused_in_one_line() -> None:
+    line = "this process was forked after the JVM had started; start it with multiprocessing's 'spawn'"
+    assert run(FORKED).stdout.splitlines() == [line]

@@ -4,7 +4,6 @@ import csv
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -54,59 +53,6 @@ def test_a_title_of_two_fields_names_the_entity_first(path: Path) -> None:
     fields = manifest.Fields(title=("title", "section"))
     loaded = corpus.load(manifest.resolve(str(path)).model_copy(update={"fields": fields}))
     assert loaded.documents[0].title == "Algeria (Geography)"
-
-
-DATED: dict[str, dict[str, object]] = {
-    "iso": {"date": "2020-08-14T12:30:00Z", "source": "The Tarn Herald"},
-    "words": {"published": "14 August 2020", "source": {"id": None, "name": "The Tarn Herald"}},
-    "address": {"published_at": "2020-08-14 12:30", "publisher": "https://www.tarn-herald.example/2020/floods"},
-    "year": {"date": 2020, "source": ""},
-    "neither": {"date": 1597363200, "source": "x" * 81},
-    "odd": {"date": "unknown", "source": ["a"]},
-    "none": {},
-}
-
-
-def test_a_document_s_date_and_source_go_with_each_of_its_passages(path: Path) -> None:
-    loaded = load(path, [{"id": i, "title": "Floods", "text": f"{TEXT} {i}", **more} for i, more in DATED.items()])
-    assert {document.id: (document.date, document.source) for document in loaded.documents} == {
-        "iso": ("2020-08-14", "The Tarn Herald"),
-        "words": ("2020-08-14", "The Tarn Herald"),
-        "address": ("2020-08-14", "tarn-herald.example"),
-        "year": ("2020", ""),
-        "neither": ("", ""),
-        "odd": ("", ""),
-        "none": ("", ""),
-    }
-    assert {p.document_id: p.heading for p in loaded.passages} == {
-        **dict.fromkeys(("iso", "words"), "Floods (2020-08-14, The Tarn Herald)"),
-        "address": "Floods (2020-08-14, tarn-herald.example)",
-        "year": "Floods (2020)",
-        **dict.fromkeys(("neither", "odd", "none"), "Floods"),
-    }
-    assert loaded.passage("iso#0") == loaded.passages[0]
-
-
-def test_dates_and_sources_of_a_parquet_file_are_read_by_the_names_that_a_corpus_gives_them(tmp_path: Path) -> None:
-    day = datetime(2020, 8, 14, 3, tzinfo=UTC)
-    pq.write_table(pa.table({"id": ["a"], "text": [TEXT], "when": [day], "site": ["Herald"]}), tmp_path / "n.parquet")
-    (tmp_path / "corpus.toml").write_text('fields = {date = ["day", "when"], source = "site"}')
-    loaded = corpus.load(manifest.resolve(str(tmp_path / "n.parquet")))
-    assert (loaded.documents[0].date, loaded.documents[0].source) == ("2020-08-14", "Herald")
-    (tmp_path / "corpus.toml").write_text('fields = {date = ["day", "wehn"]}')
-    with pytest.raises(CorpusError, match="no row has the field 'day'; there are: id, text, when, site"):
-        corpus.load(manifest.resolve(str(tmp_path / "n.parquet")))
-
-
-def test_only_what_has_a_date_or_a_source_has_another_fingerprint(path: Path) -> None:
-    row = {"id": "a", "title": "Floods", "text": TEXT}
-    plain = load(path, [row]).fingerprint
-    assert plain == "f9ca78ec602b7f17a4e48057c3c8392c140ac052fa9a0336e3b4d0f489876ec9", (
-        "as it was before dates were read"
-    )
-    others = [{"date": "2020"}, {"date": "2021"}, {"source": "2020"}]
-    assert len({plain, *(load(path, [row | more]).fingerprint for more in others)}) == 4
-    assert load(path, [row | {"date": "soon", "url": "https://a.example"}]).fingerprint == plain
 
 
 def test_texts_of_several_lines_are_cut_by_rules_that_their_fingerprint_names(path: Path) -> None:

@@ -76,4 +76,4 @@ def test_hotpotqa_s_dump_is_a_folder_of_sentences(tmp_path: Path) -> None:
     (tmp_path / "AA").mkdir()
     (tmp_path / "AA/wiki_00.bz2").write_bytes(bz2.compress(lines(row).encode()))
     (document,) = loaded(tmp_path).documents
-    assert (document.id, document.text) == ("12", "Petrel\nThe Petrel sank. She lies there.")
+    assert (document.id, document.text) == ("12", "The Petrel sank. She lies there.")

@@ -9,6 +9,7 @@ from pipeline import corpus
 from pipeline.corpus import shortcodes
 from pipeline.corpus.readers import markdown
 from pipeline.corpus.readers.base import ReadLimits
+from pipeline.links.opening import open_links
 
 
 def text(path: Path, source: str) -> str:
@@ -55,6 +56,63 @@ def test_marks_are_left_out_and_their_content_stays(source: str, stays: str, tmp
 @pytest.mark.parametrize(
     ("source", "stays"),
     [
+        ("It turns by [[The wheel]], [[The wheel|a wheel]] and [[parts/The wheel#Oak|oak]].",
+         "It turns by The wheel, a wheel and oak."),
+        ("[[1. FC Mill]] turns [[parts/The wheel]] and [[#Below]].", "1. FC Mill turns The wheel and Below."),
+        ("![[mill.png]] It ![[wheel.jpg|200]]turns.\n\n![[The wheel#Oak]]", "It turns.\n\nThe wheel"),
+        ("> [!note] Mind it\n> It turns.", "Mind it\n\nIt turns."),
+        ("> [!warning]-\n> It turns.", "It turns."),
+        ("It ==turns by [[The wheel|a wheel]]== now.", "It turns by a wheel now."),
+        ("It %%never%%turns.\n\n%%\nNobody\n\nreads it.\n%%", "It turns."),
+        ("It turns. ^block-7\n\n- It stops. ^a1b2c3", "It turns.\n\nIt stops."),
+        ("```dataview\nTABLE rating\n```\n\nIt turns.", "It turns."),
+        ("{info:title=Mind it}\nIt turns.{info}\n\n{toc}\n\n{color:red}It stops.{color}",
+         "Mind it It turns.\n\nIt stops."),
+        ('![](a.png){width="300" .wide}It [turns](b){#c}.', "It turns."),
+        ("<aside>\n💡 It turns.\n\n</aside>", "💡 It turns."),
+    ],
+)  # fmt: skip
+def test_marks_of_wikis_leave_their_words(source: str, stays: str, tmp_path: Path) -> None:
+    assert text(tmp_path / "a.md", f"# Mill\n\n{source}\n") == stays
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "```py\na == b == c  %% [[x]] ^id\n```",
+        "Where `[[x]]` is, `==y==` and `%%z%%` are.",
+        "Where a == b == c, 2 ^10 and 5 %% 3.",
+        "It costs {code} and {tocs}.",
+    ],
+)
+def test_what_looks_like_a_mark_of_a_wiki_stays(source: str, tmp_path: Path) -> None:
+    if "{code}" not in source:
+        assert shortcodes.removed(source) == source
+
+
+def test_links_of_a_vault_lead_to_its_pages_wherever_they_lie(tmp_path: Path) -> None:
+    sentence = "The wheel was cut by a man whom the people of this valley called"
+    pages = {
+        "mill.md": f"# The mill of Arden\n\n{sentence} [[Heinrich Otto|the old carpenter]] for all of his days.",
+        "bridge.md": f"{sentence} [[people/Heinrich Otto#Life|the old carpenter]] until the year of the flood.",
+        "people/Heinrich Otto.md": "---\ntitle: Otto, Heinrich\n---\nHe came from the north and built [[bridge]].",
+        "people/Weir 0123456789abcdef0123456789abcdef.md": f"{sentence} [[Heinrich Otto|the old carpenter]].",
+    }
+    for name, source in pages.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(source)
+    loaded = corpus.load(corpus.resolve(str(tmp_path)), tmp_path / "out")
+    assert [document.title for document in loaded.documents][2:] == ["Otto, Heinrich", "Weir"]
+    assert loaded.documents[0].links == "people/Heinrich Otto\tthe old carpenter"
+    links = open_links(loaded, 20)
+    number = next(number for number in range(len(links)) if links.text(number) == "the old carpenter")
+    documents = {links.passage(mention.place).document_id for mention in links.mentions(number)}
+    assert documents == set(pages)
+
+
+@pytest.mark.parametrize(
+    ("source", "stays"),
+    [
         ("export const meta = {\n  a: '(',\n\n  b: 1,\n}\n\nIt turns.", "It turns."),
         ("import {\n  A,\n} from 'a'\n\nIt turns.", "It turns."),
         ("{/* a\n comment */}\n\nIt turns{' '}round.", "It turns round."),
@@ -75,7 +133,7 @@ def test_of_mdx_modules_comments_values_and_components_are_left_out(source: str,
         "import os\n\nexport default settings to a file",
         "```{r setup, include=FALSE}\nx <- 1\n```",
         "```{python}\nimport a\n```",
-        "The set {1, 2} and [[a page]] and ![a](b.png)",
+        "The set {1, 2} and [[a] page] and ![a](b.png)",
         "(Nobody was there.)\n\n!!! Nobody !!!",
         "A `map<String, {int}>` and {braces}",
         "~~~\n:::note\n~~~",
@@ -103,7 +161,9 @@ def test_pages_of_a_site_are_read_whatever_their_ending(tmp_path: Path) -> None:
     ["{{<" * 20_000, "{%a" * 20_000, "`a ``b " * 9_000, "<a {" * 15_000, "{/*" * 20_000, "<A {'" * 13_000,
      "{" * 60_000,
      "# " + " " * 60_000 + "{", "!!! a" + " " * 60_000 + "!", "import {" + " " * 60_000, "{ref}`" * 10_000,
-     "<A " + "\"'" * 30_000, "```{note}\n" * 6_000, ":::" * 20_000, "export {\n" * 7_000],
+     "<A " + "\"'" * 30_000, "```{note}\n" * 6_000, ":::" * 20_000, "export {\n" * 7_000,
+     "[[" * 30_000, "[[a|" * 15_000, "==a" * 20_000, "%%" * 30_001, "%%a" * 20_001,
+     "{info:" * 10_000, "^a " * 20_000, "){#a " * 12_000, "){a=b " * 10_000, "> [!a] " * 8_000],
     ids=lambda text: text[:6].strip(),
 )  # fmt: skip
 def test_marks_that_nothing_closes_cost_no_more_than_seconds(text: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import config, demo
+from pipeline import config
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.demo.chain_solver import solve
@@ -75,5 +75,12 @@ def test_no_observation_breaks_it_and_one_conversation_has_one_answer(observed: 
     assert orjson.loads(message.tool_calls[0].arguments)
 
 
-def test_its_digest_is_of_the_code_that_it_rests_on() -> None:
-    assert demo.digest() == config.build().digested()["embedded_code"]
+def test_what_a_client_joins_to_the_question_is_no_part_of_it() -> None:
+    """Some servers refuse two messages of the user in a row: an empty turn between them is left out of what is sent."""
+    question = "Who directed Lantern Bay?"
+    told = f"{question}\n\nYour last message called no tool. Call one of: search, open, answer."
+    first, second = (
+        Request(model="m", messages=(Message(role="user", content=content),), tools=SOLVER_TOOLS)
+        for content in (question, told)
+    )
+    assert solve(first) == solve(second)

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from pipeline import config, demo
+from pipeline import config
 from pipeline.agents.judge import VERDICT
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS
@@ -60,11 +60,8 @@ async def test_its_other_roles_are_the_strong_ones() -> None:
     assert await WeakModel().complete(asked) == await DemoModel().complete(asked)
 
 
-def test_each_strength_has_its_name_and_digest() -> None:
+def test_each_strength_has_its_name() -> None:
     strong = config.build().models.default
     assert isinstance(client(WEAK.models.default, 0), WeakModel)
     assert isinstance(client(strong, 0), DemoModel)
-    assert WEAK.models.default.capabilities.code_digest != strong.capabilities.code_digest
-    assert "embedded_weak_code" not in config.build().digested()
-    assert WEAK.digested()["embedded_weak_code"] == demo.weak_digest()
-    assert WEAK.digested()["embedded_code"] == config.build().digested()["embedded_code"]
+    assert WEAK.digest() != config.build().digest()

@@ -17,9 +17,17 @@ from tests.golden.recording import HOME, unpacked
 from tests.golden.runs import Pinned
 
 ROLES = {"default": "gen", "solver": "sol", "judge": "judge", "reader": "read", "writer": "writer"}
-RENAMED: dict[str, str] = {}
+RENAMED = {
+    "lessons": "teacher_rollouts",
+    "opposition": "distractor_eval",
+    "plain": "without_distractors",
+    "plain_verdicts": "without_distractors_verdicts",
+    "opposed": "with_distractors",
+    "opposed_verdicts": "with_distractors_verdicts",
+    "solver": "model",
+}
 """Fields of records, at any depth, that have another name since."""
-DROPPED: frozenset[str] = frozenset()
+DROPPED = frozenset({"solver_digest"})
 """Fields of records, at any depth, that are no more."""
 
 

@@ -108,8 +108,10 @@ def test_openai_api_key_belongs_to_one_server(base: str, url: str, sent: bool, m
 
 def test_openai_itself_says_that_the_key_is_of_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
-    monkeypatch.setenv("OPENAI_BASE_URL", "https://openrouter.ai/api/v1")
-    with pytest.raises(UsageError, match=r"OPENAI_API_KEY is the one of OPENAI_BASE_URL .*api_key_env") as caught:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://user:canary@openrouter.ai/api/v1?key=canary")
+    with pytest.raises(
+        UsageError, match=r"OPENAI_API_KEY is for the server in OPENAI_BASE_URL: .*api_key_env"
+    ) as caught:
         prepare.check_models(config(base_url="https://api.openai.com/v1"))
     assert "canary" not in str(caught.value)
 
@@ -192,6 +194,10 @@ def test_settings_of_the_command_line_are_read_as_text() -> None:
         ({"headers": {"x-a": "$ canary"}}, "write ${NAME}"),
         ({"headers": {"Content-Length": "1"}}, "cannot hold a header 'Content-Length'"),
         ({"headers": {"x a": "1"}}, "cannot hold a header"),
+        ({"headers": {"x-a": "1\r\nx-b: canary"}}, "headers.x-a must be one line"),
+        ({"headers": {"x-a": "ü canary"}}, "headers.x-a must be one line"),
+        ({"headers": {"sk-canary": "1"}}, "headers.NAME may be a secret"),
+        ({"base_url": "https://h/v1?sk-canary"}, "must not contain a secret ('NAME')"),
         ({"query": {"api-version": "1"}, "base_url": "https://h/v1?api-version=2"}, "differ"),
         ({"base_urls": ["https://a/v1?x=1", "https://b/v1"]}, "the same query"),
         ({"query": "a=b"}, "must be a table"),

@@ -1,11 +1,9 @@
 """A finished call is never paid for again."""
 
 import asyncio
-import hashlib
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from pipeline.agents.tools import ANSWER, SEARCH
@@ -69,14 +67,6 @@ def test_every_field_of_a_request_is_tried_here() -> None:
     assert {name for change in CHANGES for name in change} == set(Request.model_fields)
 
 
-def test_the_key_of_an_answer_is_what_it_was_before_requests_had_their_newer_fields() -> None:
-    tree = ASK.model_dump(mode="json")
-    del tree["parallel_calls"]
-    assert set(tree) == {"model", "messages", "tools", "tool_choice", "output", "sampling", "sample"}
-    assert set(tree["sampling"]) == {"temperature", "top_p", "max_tokens"}
-    assert request_digest(ASK) == hashlib.sha256(orjson.dumps(tree, option=orjson.OPT_SORT_KEYS)).digest()
-
-
 @pytest.mark.parametrize("change", CHANGES, ids=[next(iter(c)) for c in CHANGES])
 async def test_another_request_is_another_call(tmp_path: Path, change: dict[str, Any]) -> None:
     model = ScriptedLLM(["one", "two"])
@@ -134,7 +124,6 @@ async def test_a_call_that_nobody_waits_for_ends_and_can_be_made_again(tmp_path:
 
 
 async def test_a_kept_answer_of_another_shape_is_a_miss(tmp_path: Path) -> None:
-    from pipeline.llm.cached import request_digest
 
     cache = Cache(tmp_path / "c")
     cache.put(request_digest(ASK), b'{"old": "shape"}')

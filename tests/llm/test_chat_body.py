@@ -176,6 +176,21 @@ def test_tools_as_text_keep_the_prefix() -> None:
     assert forced["messages"][-1]["content"].endswith("Now call `answer`.")
 
 
+@pytest.mark.parametrize("mode", ["native", "schema", "text"])
+def test_a_turn_without_text_and_calls_is_left_out(mode: ToolMode) -> None:
+    call = ToolCall(id="x", name="search", arguments='{"query":"a"}')
+    turns = (
+        Message(role="assistant", content="", reasoning="Hm."),
+        Message(role="assistant", content=" \n"),
+        Message(role="assistant", tool_calls=(call,)),
+        Message(role="tool", content="", tool_call_id="x", name="search"),
+    )
+    request = REQUEST.model_copy(update={"messages": (*ASKED, *turns), "calls": mode, "thoughts": True})
+    sent = body(request, 0)["messages"][len(ASKED) :]
+    assert len(sent) == 2
+    assert sent[0].get("tool_calls") or "search" in sent[0]["content"]
+
+
 @pytest.mark.parametrize("arguments", ['{"query": "a', "574", "", "null"])
 def test_a_history_holds_only_arguments_that_are_objects(arguments: str) -> None:
     call = ToolCall(id="x", name="search", arguments=arguments)

@@ -1,5 +1,7 @@
 """Error answers as real servers write them, and what each of them means."""
 
+from typing import Any
+
 import pytest
 
 from pipeline.config.models import ModelConfig
@@ -8,7 +10,7 @@ from pipeline.llm.base import Finish
 from pipeline.llm.http_errors import Refusal, RefusalAction, refusal_action
 
 
-def at(**settings: str) -> ModelConfig:
+def at(**settings: Any) -> ModelConfig:
     return ModelConfig.model_validate(
         {"provider": "openai", "model": "m", "base_url": "http://there/v1", "api_key_env": "THE_KEY", **settings}
     )
@@ -62,7 +64,15 @@ def test_a_403_is_of_one_request_or_of_the_key_whatever_was_answered_before() ->
 
 def test_who_was_sent_no_key_is_told_to_name_its_variable() -> None:
     refusal = Refusal(401, "", "", None, at(api_key_env=""))
-    assert "--set models.default.api_key_env=" in str(refusal_action(refusal, frozenset()).failure)
+    line = str(refusal_action(refusal, frozenset()).failure)
+    assert "--set models.default.api_key_env=NAME" in line
+    assert "OPENAI_API_KEY" not in line, "nobody is told to send OpenAI's key elsewhere"
+
+
+def test_who_sent_a_key_in_a_header_is_told_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "canary")
+    refusal = Refusal(401, "", "", None, at(api_key_env="", headers={"api-key": "${GATEWAY_KEY}"}))
+    assert str(refusal_action(refusal, frozenset()).failure).endswith("environment variable GATEWAY_KEY")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +92,7 @@ def test_a_limit_of_a_minute_passes_whatever_it_sells(said: str) -> None:
 @pytest.mark.parametrize(
     ("said", "lacks"),
     [
-        ("No endpoints found that support tool use.", "tools"),
+        ("No endpoints found that support tool use.", ""),
         ("No endpoints found that support the provided 'tool_choice' value.", "tool_choice"),
     ],
 )
@@ -118,8 +128,8 @@ def test_a_conversation_that_outgrew_the_model_is_an_end_of_its_own(status: int,
 @pytest.mark.parametrize(
     ("said", "lacks"),
     [
-        ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', "tools"),
-        ("registry.ollama.ai/x does not support tools", "tools"),
+        ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', ""),
+        ("registry.ollama.ai/x does not support tools", ""),
         ("Invalid value for `tool_choice`", "tool_choice"),
         ("Grammar error: json_schema is not supported", "response_format"),
         ("Unsupported parameter: 'max_completion_tokens'", "max_completion_tokens"),

@@ -153,17 +153,19 @@ async def test_a_server_without_structured_output_is_told_the_schema() -> None:
     assert completion.message.content == '{"correct": true, "reason": ""}'
 
 
-async def test_a_server_without_tools_is_asked_in_text() -> None:
+async def test_a_server_without_tools_refuses_and_is_asked_in_text_where_a_run_says_so() -> None:
     def textual(number: int, body: dict[str, Any]) -> Reply | dict[str, Any]:
         if "tools" in body:
             return error(400, message='"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser')
         said = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>'
         return {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
 
-    completion, server = await ask(textual, WITH_TOOLS)
+    with pytest.raises(RequestRefused, match="--tool-call-parser"):
+        await ask(textual, WITH_TOOLS)
+    completion, server = await ask(textual, WITH_TOOLS.model_copy(update={"calls": "text"}))
     assert completion.finish is Finish.TOOL_CALLS
     assert completion.message.tool_calls[0].name == "search"
-    assert '"search"' in server.asked[1]["messages"][0]["content"]
+    assert '"search"' in server.asked[0]["messages"][0]["content"]
 
 
 @pytest.mark.parametrize(

@@ -70,11 +70,10 @@ def test_a_server_without_structured_output_is_asked_in_words_alone() -> None:
     assert tree["messages"] == asked("schema")["messages"]
 
 
-def test_in_words_a_call_has_tags_as_for_a_server_that_refuses_tools() -> None:
+def test_in_words_a_call_has_tags() -> None:
     tree = asked("text")
     assert not tree.keys() & {"tools", "response_format"}
     assert tree["messages"][2]["content"] == f"<tool_call>{PLAIN}</tool_call>"
-    assert tree == asked("native", without=frozenset({"tools"}))
 
 
 def test_the_object_is_the_call_and_needs_no_repair() -> None:

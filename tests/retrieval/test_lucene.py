@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,21 @@ async def test_an_id_that_was_never_indexed_is_an_error_and_no_hit(
     monkeypatch.setattr(retriever.corpus, "passage", lambda key: known(key) if key != "Kessel_Bridge#0" else None)
     with pytest.raises(RetrievalError, match="'Kessel_Bridge#0', which is not in the corpus"):
         await retriever.search("Kessel Bridge", 3)
+
+
+async def test_a_large_request_keeps_no_small_one_waiting(retriever: LuceneRetriever) -> None:
+    large = asyncio.create_task(retriever.search_many([f"Kessel Bridge {n}" for n in range(3000)], 5))
+    await asyncio.sleep(0)
+    assert await retriever.search("Kessel Bridge", 2)
+    assert not large.done()
+    assert len(await large) == 3000
+
+
+async def test_requests_take_turns_by_the_same_number_of_searches(retriever: LuceneRetriever) -> None:
+    retriever._waiting.extend([lucene._Search(f"{name}{n}", 1, Future()) for n in range(count)] for name, count in
+                              (("a", 1000), ("b", 3), ("c", 1000)))  # fmt: skip
+    share = lucene._AT_ONCE // 3
+    batch = [search.query for search in retriever._next_batch()]
+    assert batch == [*(f"a{n}" for n in range(share)), "b0", "b1", "b2", *(f"c{n}" for n in range(share))]
+    assert [request[0].query for request in retriever._waiting] == [f"a{share}", f"c{share}"]
+    retriever._waiting.clear()

@@ -4,8 +4,8 @@ import random
 import re
 import warnings
 from collections.abc import Iterator
-from re import _constants as op
-from re import _parser as parser
+from re import _constants as op  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)

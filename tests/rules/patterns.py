@@ -53,11 +53,11 @@ def all_patterns() -> tuple[list[PatternUse], list[str]]:
                 add(f"{module.__name__}.{name}", pattern, _methods_of(module, name) if value is pattern else METHODS)
     constants = set(uses)
     for source in tree("pipeline"):
-        for place, pattern, methods in _written_in_functions(source) if source.module not in FOREIGN else ():
-            if pattern is None:
+        for place, written, methods in _written_in_functions(source) if source.module not in FOREIGN else ():
+            if written is None:
                 unread.append(place)
-            elif pattern not in constants:
-                add(place, pattern, methods)
+            elif written not in constants:
+                add(place, written, methods)
     return list(uses.values()), unread
 
 

@@ -84,7 +84,7 @@ class Recorder:
 
 def lineage(corpus: Corpus) -> Lineage:
     return Lineage(
-        run="", preset="default", strategy="sage", model="embedded", solver_digest="", corpus=corpus.manifest.name,
+        run="", preset="default", strategy="sage", model="embedded", demo_solver=None, corpus=corpus.manifest.name,
         corpus_fingerprint=corpus.fingerprint, licence="", attribution="", retriever="bm25",
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from pipeline.store.journal import Head
 from pipeline.types import Lineage, Passage, Record, Seed, Status, sha256
 
 LINEAGE = Lineage(
-    run="r", preset="default", strategy="sage", model="fake", solver_digest="", corpus="tiny", corpus_fingerprint="f",
+    run="r", preset="default", strategy="sage", model="fake", demo_solver=None, corpus="tiny", corpus_fingerprint="f",
     licence="CC0-1.0", attribution="", retriever="none",
 )  # fmt: skip
 FACT = "The old bridge at Łódź was built in 1874 by Ada Brannick, who had come from Kirkholm with her brother, "

@@ -10,7 +10,7 @@ import pytest
 from pipeline import config
 from pipeline.agents.environment_file import environment
 from pipeline.agents.grading import f1
-from pipeline.errors import UsageError
+from pipeline.errors import RequestRefused, UsageError
 from pipeline.exports.views import qa
 from pipeline.llm.base import Request
 from pipeline.run.gold_questions import GoldQuestion, read
@@ -61,6 +61,17 @@ async def test_counts_right_rollouts_steps_and_recall_against_one_search() -> No
     assert (every.rollouts, every.exact, every.solved, every.least_steps, every.seen) == (2, 0.5, 1.0, 2.0, 2.0)
     assert every.recall == 1.0
     assert every.baseline == 0.0, "the two best passages of the bare question leave one document out"
+
+
+async def test_rollouts_that_a_server_refused_count_in_no_figure() -> None:
+    def refusing(request: Request) -> Message | Exception:
+        late = sum(message.role == "assistant" for message in request.messages) == 2
+        return RequestRefused("not this one") if late and request.sample == 1 else follows(request)
+
+    result = await measure([ASKED], ScriptedLLM(refusing), SHELF, settings(1))
+    assert (result.refused, result.figures[0].rollouts, result.figures[0].exact) == (1, 1, 1.0)
+    with pytest.raises(RequestRefused, match="none at all"):
+        await measure([ASKED], ScriptedLLM(lambda request: RequestRefused("none at all")), SHELF, settings(1))
 
 
 async def test_recall_is_unknown_without_supporting_documents() -> None:

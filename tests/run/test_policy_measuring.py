@@ -11,7 +11,7 @@ from pipeline.config import RunConfig, build
 from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.errors import BudgetExceeded, ProviderError, UsageError
+from pipeline.errors import BudgetExceeded, ProviderError, RequestRefused, UsageError
 from pipeline.exports.trajectories.cleaning import correct
 from pipeline.exports.views.base import is_exported, provenance
 from pipeline.exports.views.qa import assessments
@@ -26,7 +26,7 @@ from pipeline.run.plan import judged
 from pipeline.run.policy_measuring import Budgets, Remeasuring, file_name, pool, recast, reckoned, remeasure
 from pipeline.store.amendments import Remeasurements, joined
 from pipeline.store.journal import Journal
-from pipeline.types import PolicyMeasurement, Record, Status, Usage
+from pipeline.types import Message, PolicyMeasurement, Record, Status, Usage
 from pipeline.types.twin_record import as_record
 from tests.loop import test_unanswerable as twins
 from tests.loop.test_episode import CHECKS, LINEAGE, SHELF, Cast, run
@@ -175,6 +175,21 @@ def test_what_had_ended_is_kept_when_the_endpoint_fails_and_is_not_asked_again(t
     # What the others had taken was paid for too.
     ended = [row.ended for row in attempts.read(tmp_path)]
     assert (ended.count("remeasured"), ended.count("ProviderError")) == (kept, 6 - kept)
+
+
+@pytest.mark.parametrize("role", ["answer", "read"])
+def test_a_refused_request_keeps_its_question_out_and_is_asked_again(tmp_path: Path, role: str) -> None:
+    """A refused rollout is none that failed, and a refused try from memory none that did not know it."""
+    cast = Cast(lambda question, sample: 3)
+
+    def refusing(request: Request) -> Message | Exception:
+        asked = request.output.name if request.output else request.tools[-1].name
+        return RequestRefused("must not be empty") if asked == role else cast(request)
+
+    with pytest.raises(ProviderError, match="repeat the command to continue"):
+        tried(tmp_path, ScriptedLLM(refusing), ACCEPTED)
+    assert not Remeasurements(tmp_path).joined(ACCEPTED).measurements
+    assert tried(tmp_path, able(), ACCEPTED).solve_rate == 1.0
 
 
 def test_a_torn_line_is_owed_again(tmp_path: Path) -> None:

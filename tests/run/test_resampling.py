@@ -12,6 +12,7 @@ from pipeline.context import RunContext
 from pipeline.corpus.seed_passages import quality
 from pipeline.corpus.split import side
 from pipeline.demo.role_dispatch import DemoModel
+from pipeline.errors import ProviderError, RequestRefused
 from pipeline.exports.branching import base, cso
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.ledger import Counted
@@ -128,6 +129,18 @@ def test_after_a_break_the_rest_is_asked_about_and_the_whole_is_the_same(tmp_pat
     path.write_bytes(path.read_bytes()[:-7])
     run(tmp_path / "broken", context, records)
     assert lines(tmp_path / "broken") == lines(tmp_path / "whole")
+
+
+def test_a_refused_request_makes_no_fork(tmp_path, context, records):
+    class Refusing(Model):
+        async def complete(self, request: Request) -> Completion:
+            if request.sample >= 2 * LOOP["rollouts"]:
+                raise RequestRefused("must not be empty")
+            return await super().complete(request)
+
+    with pytest.raises(ProviderError, match="must not be empty; repeat the command"):
+        run(tmp_path, with_model(context, Refusing()), records)
+    assert not lines(tmp_path)
 
 
 def test_calls_are_noted_with_the_attempts(tmp_path, context, records):

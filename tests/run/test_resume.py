@@ -20,6 +20,15 @@ from tests.run.fakes import FakeCorpus, config, corpus
 
 CHOICES: dict[str, Any] = {
     "answer_types": ["date"],
+    "corpus.as_of": "2024",
+    "models.default.tools": "text",
+    "models.default.sampling.extra_body": {"other": 1},
+    "models.default.sampling.min_p": 0.5,
+    "models.default.sampling.seed": 1,
+    "models.default.sampling.top_k": 1,
+    "questions.unanswerable": 0.5,
+    "retrieval.audit": ["bm25"],
+    "solve_rate": [0.25, 0.75],
     "checks.run": [],
     "distractors.kinds": ["doppelganger"],
     "distractors.hops": "last",
@@ -57,11 +66,15 @@ def changed(base: RunConfig, name: str) -> RunConfig:
     node[last] = another(name, node[last])
     if name == "models.default.model":
         node["provider"] = "openai"
+    if name == "steps_required":
+        node["solve_rate"] = CHOICES["solve_rate"]
     return RunConfig.model_validate(tree)
 
 
 BASE = RunConfig()
-WHAT = sorted(name for name in leaves(BASE.digested()) if not name.startswith(("prompts.", "embedded_code")))
+WHAT = sorted(
+    name for name in leaves(BASE.digested()) if not name.startswith("prompts.") and not name.endswith(".version")
+)
 
 
 @pytest.fixture
@@ -169,9 +182,9 @@ def test_a_new_kind_of_distractor_is_no_change_of_a_run_without_it(begun: Path, 
     assert set(asked) - set(RunConfig().digested()["prompts"]) == {"distractor/old_name"}
 
 
-def test_other_code_of_the_embedded_model_is_refused(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "digest", lambda: "0" * 64)
-    with pytest.raises(UsageError, match="embedded_code"):
+def test_another_version_of_the_demo_model_is_refused(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "VERSION", demo.VERSION + 1)
+    with pytest.raises(UsageError, match=r"models\.default\.version"):
         resumable(begun)
 
 
@@ -179,7 +192,7 @@ def test_an_unchanged_run_gives_its_configuration_back(begun: Path, tmp_path: Pa
     assert resumable(begun) == config(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}, "format": 3}'])
+@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}, "format": 4}'])
 def test_a_broken_file_is_one_line(begun: Path, content: bytes) -> None:
     (begun / "run.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"run\.json is damaged") as caught:
@@ -214,6 +227,6 @@ def test_a_run_of_another_version_is_refused_with_one_line(settings: str, tmp_pa
     if settings == "others":
         tree["config"]["gone"] = 1
     (folder / "run.json").write_bytes(orjson.dumps(tree))
-    with pytest.raises(UsageError, match="made by another version of Digsite; use that one") as refused:
+    with pytest.raises(UsageError, match="has another format .* export it with version 0.1.0, or start") as refused:
         read(folder)
     assert "\n" not in str(refused.value)

@@ -75,13 +75,13 @@ async def test_a_run_asks_once_says_what_it_took_and_makes_the_pairs_that_calls_
         with caplog.at_level(logging.WARNING):
             result = await run(asked)
         said = [line for line in caplog.messages if "tools = " in line]
-        assert said == ["small: tools = schema, since by the server's own calls it fails (it called no tool)"]
+        assert said == ["small: tools = schema, since by the server's own calls it fails (turn 1: it called no tool)"]
         kept = read(result.folder).config
         assert kept.models.of("solver").tools == "schema"
         assert kept.digest() != asked.digest()
         assert result.folder == kept.folder()
         rows = list(attempts.read(result.folder))
-        assert [row.spent.total.paid.calls for row in rows if row.ended == attempts.MODES] == [2]
+        assert [row.spent.total.paid.calls for row in rows if row.ended == attempts.MODES] == [3]
         before = len(server.asked)
         assert (await asyncio.to_thread(tool_modes.resolved, asked)).digest() == kept.digest()
         assert len(server.asked) == before, "what it answered is in the cache"
@@ -114,7 +114,7 @@ async def test_a_server_that_gives_calls_changes_neither_run_nor_environment(tmp
     async with FaultyServer() as server:
         asked = config(tmp_path, server.url)
         found = await asyncio.to_thread(tool_modes.resolved, asked)
-        assert len(server.asked) == 1
+        assert len(server.asked) == 2
     assert found == asked
     assert b'"tools"' not in orjson.dumps(found.models.model_dump(mode="json"))
     for mode in ("auto", "native"):
@@ -136,13 +136,24 @@ async def test_what_doctor_found_is_taken_and_nobody_asked(tmp_path: Path) -> No
         before = len(server.asked)
         assert (await asyncio.to_thread(tool_modes.resolved, asked)).models.of("solver").tools == "schema"
         assert len(server.asked) == before
-    tool_modes.keep(tmp_path, {"other": ModeFinding(mode="text", why="w")})
+    tool_modes.keep(tmp_path, {"other": ModeFinding(mode="text", why="w", reasoning="strip")})
     assert tool_modes.resolved(asked).models.of("solver").tools == "schema", "beside what is found of others"
 
 
 def test_the_demo_model_is_not_asked_at_all(tmp_path: Path) -> None:
-    served = {"provider": "openai", "model": "embedded", "base_url": "http://127.0.0.1:9/v1"}
-    for models in ({}, {"default": served}):
-        asked = build(values={**CHEAP, "models": models, "how": {"out": str(tmp_path)}})
-        assert tool_modes.resolved(asked) == asked
+    asked = build(values={**CHEAP, "how": {"out": str(tmp_path)}})
+    assert tool_modes.resolved(asked) == asked
     assert not list(tmp_path.iterdir())
+
+
+async def test_a_finding_is_taken_only_for_the_settings_that_it_was_found_for(tmp_path: Path) -> None:
+    tool_modes.keep(tmp_path, {"small": ModeFinding(mode="native", why="w", reasoning="keep", refuses="strip")})
+    async with FaultyServer() as server:
+        for reasoning in ("strip", "keep"):
+            asked = config(tmp_path, server.url, reasoning=reasoning)
+            found = await asyncio.to_thread(tool_modes.resolved, asked)
+            assert found.models.of("solver").reasoning == "keep"
+            assert environment(found).reasoning == "keep"
+        assert not server.asked
+        await asyncio.to_thread(tool_modes.resolved, config(tmp_path, server.url, tools="schema"))
+        assert server.asked

@@ -122,6 +122,61 @@ async def test_a_judge_that_cannot_be_read_stops_it_too(tmp_path: Path) -> None:
         assert not run.journal.entries
 
 
+def refused(words: Callable[[int], str]) -> tuple[list[Seed], Callable[[Seed], Awaitable[Record]]]:
+    """Seeds that end as refused, the n-th with these words of the server, or well where it has none."""
+    tried: list[Seed] = []
+
+    async def run_seed(seed: Seed) -> Record:
+        tried.append(seed)
+        ledger.first(b"answered before")
+        if not (line := words(len(tried))):
+            return record(seed)
+        ledger.note_unread(line)
+        return record(seed).model_copy(update={"status": Status.FAILED, "reason": "refused"})
+
+    return tried, run_seed
+
+
+async def test_eight_refused_seeds_stop_it_with_the_words_of_the_server(tmp_path: Path) -> None:
+    """Whatever the words are: servers name the request in them."""
+    tried, run_seed = refused(lambda number: f"http://there/v1 refused a request (400: request {number:x}f is bad)")
+    with Run(config(tmp_path, seeds=40, concurrency=64), corpus()) as run:
+        watch = RunCallbacks()
+        with pytest.raises(ProviderError) as caught:
+            await run.execute(run_seed, watch)
+        assert (len(tried), len(run.journal.entries)) == (8, 0)
+    line = str(caught.value)
+    assert "the server refused requests of 8 seeds in a row" in line
+    assert "http://there/v1 refused a request (400: request 1f is bad)" in line
+    assert "\n" not in line
+    assert [attempt.asked for attempt in watch.attempts] == [()] * 8, "what was answered before stays in the cache"
+    with Run(config(tmp_path, seeds=40), corpus()) as run:
+        _, well = refused(lambda number: "")
+        assert (await run.execute(well, RunCallbacks())).planned == 40
+
+
+async def test_refused_seeds_among_good_ones_are_journalled_as_failed(tmp_path: Path) -> None:
+    _, run_seed = refused(lambda number: "" if number % 8 == 0 else "not this one")
+    with Run(config(tmp_path, seeds=24, concurrency=1), corpus()) as run:
+        result = await run.execute(run_seed, RunCallbacks())
+    assert (result.planned, result.failed, result.reasons["refused"]) == (24, 21, 21)
+
+
+@pytest.mark.parametrize(
+    ("words", "cure"),
+    [
+        ("blocked by the Content Management Policy", "relax the server's content filter"),
+        ("reasoning_content is missing in the message at index 3", "models.default.reasoning=keep"),
+        ("Function calling is not enabled for this model", "models.default.tools"),
+        ("something that nobody knows", "look into the server's log"),
+    ],
+)
+def test_a_refusal_is_told_with_its_cure(words: str, cure: str) -> None:
+    same = SameError[int](1)
+    same.ended(words, 1, refused=True)
+    assert cure in str(same.stop())
+
+
 @pytest.mark.parametrize("words", CURES)
 def test_every_cure_is_found_by_its_error(words: str) -> None:
     same = SameError[int](1)

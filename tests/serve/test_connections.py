@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -119,3 +121,14 @@ def test_a_connection_that_waits_is_closed(url: str, sent: bytes, status: bytes)
     with connect(url) as client:
         client.sendall(sent)
         assert heard(client)[9:12] == status
+
+
+@pytest.mark.parametrize("token", ["", "secret"])
+def test_a_client_can_read_that_its_body_is_too_large_or_refused(token: str) -> None:
+    environment = {"DIGSITE_TOKEN": token} if token else {}
+    with serving("serve-model", environment=environment) as (_, url):
+        for _ in range(3):
+            request = urllib.request.Request(f"{url}/v1/chat/completions", data=b" " * 18_000_000)
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(request, timeout=60)
+            assert refused.value.code == (401 if token else 413)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pipeline.agents.tools import SOLVER_TOOLS
-from pipeline.demo import digest
+from pipeline.demo import VERSION
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.chat_body import body, wire_seed
 from pipeline.serve.demo_server import router
@@ -68,7 +68,7 @@ def test_what_it_cannot_do_is_told(ask: Ask, more: dict[str, Any], status: int, 
 
 def test_its_name_and_version_are_told(ask: Ask) -> None:
     (model,) = ask(router(), "GET", "/v1/models").json()["data"]
-    assert (model["id"], model["root"]) == ("embedded", digest())
+    assert (model["id"], model["root"]) == ("embedded", f"embedded-{VERSION}")
 
 
 @pytest.mark.parametrize(

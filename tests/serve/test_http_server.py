@@ -80,6 +80,20 @@ def test_a_request_has_a_size(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None
     assert (answer.status_code, line(answer)) == (413, "a request may have 2 MiB")
 
 
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:1", "https://127.0.0.1", "null", ""])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_no_page_of_another_site_is_answered(ask: Ask, method: str, origin: str) -> None:
+    answer = ask(PATHS, method, "/echo", content=b"x", headers={"Origin": origin, "Content-Type": "text/plain"})
+    assert (answer.status_code, line(answer)) == (403, "another site sent this request")
+
+
+def test_a_page_of_the_server_itself_and_who_has_the_token_are_answered(ask: Ask) -> None:
+    headers = {"Origin": "http://127.0.0.1"}
+    assert ask(PATHS, "POST", "/echo", content=b"x", headers=headers).status_code == 200
+    headers = {"Origin": "http://evil.example", "Authorization": "Bearer secret"}
+    assert ask(PATHS, "POST", "/echo", content=b"x", headers=headers, token="secret").status_code == 200
+
+
 @pytest.mark.parametrize("given", [None, "Bearer", "Bearer wrong", "Basic secret", "secret", "Bearer sécret"])
 def test_without_the_token_nobody_gets_in(ask: Ask, given: str | None) -> None:
     headers = {"Authorization": given.encode()} if given else {}

@@ -7,7 +7,7 @@ import pytest
 from pipeline.types import AnswerType, Lineage, Passage, Record, Seed, Status, sha256
 
 LINEAGE = Lineage(
-    run="r", preset="default", strategy="sage", model="fake", solver_digest="", corpus="tiny", corpus_fingerprint="f",
+    run="r", preset="default", strategy="sage", model="fake", demo_solver=None, corpus="tiny", corpus_fingerprint="f",
     licence="CC0-1.0", attribution="", retriever="none",
 )  # fmt: skip
 

@@ -4,14 +4,15 @@ A reader module has `SUFFIXES` (the file names that it reads) and `read(path, li
 """
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from pipeline import registry
 from pipeline.corpus.readers import wikiextractor
-from pipeline.corpus.readers.base import Reader, ReadLimits, Row, of_shards
+from pipeline.corpus.readers.base import PACKED, Reader, ReadLimits, Row, chunks, of_shards
 from pipeline.corpus.readers.folder import ENDINGS
 from pipeline.corpus.unreadable_files import NOTES, in_words, unread
-from pipeline.corpus.walking import files, shown, walked
+from pipeline.corpus.walking import shown, walked
 from pipeline.errors import CorpusError
 
 TAKEN = (
@@ -23,32 +24,61 @@ TAKEN = (
 TEXTS = ("folder", "html", "markdown", "text")
 """Readers of files that are each one document, whose parts have no names."""
 _NEARLY_ALL = 0.9
+_HEAD = 1 << 16
+"""Bytes of a file that show what it holds."""
 _LOOKED_AT = 10_000
 """Files of a folder of several kinds that show what it is."""
 
 
 def for_path(path: Path) -> str:
-    """The name of the reader that reads `path`. Raises CorpusError, with what can be read, where there is none."""
-    suffixes = {name: registry.load("readers", name).SUFFIXES for name in registry.names("readers")}
-
-    def kind(file: Path) -> str:
-        found = next((name for name in suffixes if file.name.lower().endswith(suffixes[name])), "")
-        return "wikiextractor" if wikiextractor.is_extracted(file) else found
-
+    """Return the name of the reader that reads `path`. Raises CorpusError, with what can be read, if there is none."""
     if not path.is_dir():
-        if not (found := kind(path)):
+        if not (reader := kind_of(path)):
             remedy = in_words({path.suffix.lower(): 1}).partition(": ")[2]
             raise CorpusError(f"{path}: no reader for it; {f'{remedy}, or ' if remedy else ''}give {TAKEN}")
-        return found
+        return reader
     kinds: dict[str, list[Path]] = {}
     for number, file in enumerate(walked(path)):
         # Beside the shards of a data set lies its card.
-        name = "folder" if file.suffix.lower() in ENDINGS else kind(file)
+        name = "folder" if file.suffix.lower() in ENDINGS else kind_of(file)
         if name not in {"", "html"} and file.stem.lower() not in NOTES:
             kinds.setdefault(name, []).append(file)
         if number >= _LOOKED_AT and len(kinds) > 1:  # somebody may have named their home
             break
     return _chosen(path, kinds)
+
+
+def kind_of(file: Path) -> str:
+    """Return the name of the reader of a file: by its name, else by its content; empty where there is none."""
+    if wikiextractor.is_extracted(file):
+        return "wikiextractor"
+    name = file.name.lower()
+    return next((reader for reader, endings in _suffixes().items() if name.endswith(endings)), "") or _looked_into(file)
+
+
+@cache
+def _suffixes() -> dict[str, tuple[str, ...]]:
+    return {name: registry.load("readers", name).SUFFIXES for name in registry.names("readers")}
+
+
+def _looked_into(file: Path) -> str:
+    """Return the reader of a file whose name says nothing, or no more than how it is packed."""
+    if file.suffix.lower() not in PACKED:
+        return ""
+    try:
+        # The files of /proc have no size, and reading some of them waits for ever.
+        if not file.is_file() or not file.stat().st_size:
+            return ""
+        head = next(chunks(file, ReadLimits()), b"").lstrip()[:_HEAD]
+    except (OSError, CorpusError):
+        return ""
+    line = head.partition(b"\n")[0].rstrip()
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if line.startswith(b"["):
+        return "json"
+    # A brace alone opens a setting, and no row.
+    return "jsonl" if line.startswith(b"{") and line != b"{" else ""
 
 
 def _chosen(path: Path, kinds: dict[str, list[Path]]) -> str:
@@ -69,20 +99,19 @@ def _chosen(path: Path, kinds: dict[str, list[Path]]) -> str:
 
 
 def skipped(name: str, path: Path) -> dict[str, int]:
-    """The files of a folder that the reader passes over, counted by ending; of anything else, none."""
-    if name == "wikiextractor":
-        return unread(path, wikiextractor.is_extracted) if path.is_dir() else {}
-    endings = ENDINGS if name == "folder" else registry.load("readers", name).SUFFIXES
-    return unread(path, endings) if endings and path.is_dir() else {}
+    """Count the files of a folder that the reader passes over, by ending; of anything else, none."""
+    if not path.is_dir() or not (name in {"folder", "wikiextractor"} or registry.load("readers", name).SUFFIXES):
+        return {}
+    return unread(path, lambda file: file.suffix.lower() in ENDINGS if name == "folder" else kind_of(file) == name)
 
 
 def rows(name: str, path: Path, limits: ReadLimits) -> Iterator[Row]:
-    """All rows of `path`; those of a folder of shards file by file. Links to shards are followed, since the Hub's cache
-    is made of them.
+    """Yield all rows of `path`; those of a folder of shards file by file. Links to shards are followed, since the Hub's
+    cache is made of them.
     """
     reader: Reader = registry.load("readers", name)
     if not (reader.SUFFIXES and path.is_dir()):
         return reader.read(path, limits)
-    found = files(path, reader.SUFFIXES)
-    shards = ((shown(file.relative_to(path).as_posix()), reader.read(file, limits)) for file in found)
+    files = (file for file in walked(path) if kind_of(file) == name)
+    shards = ((shown(file.relative_to(path).as_posix()), reader.read(file, limits)) for file in files)
     return of_shards(path, shards, limits)

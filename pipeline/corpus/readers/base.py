@@ -7,11 +7,16 @@ import bz2
 import codecs
 import gzip
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
+from backports import zstd
+from backports.zstd import DecompressionParameter, ZstdError
 from pydantic import Field
 
 from pipeline.errors import CorpusError, reason
@@ -53,6 +58,18 @@ class ReadBytes:
             raise CorpusError(f"{self.path}: more than {self._most} bytes; raise limits.bytes in its manifest")
 
 
+_PACKINGS, _MAGIC = 2, 10
+# The default window is 128 MB; Reddit's dumps have one of 2 GB.
+_UNPACKERS: tuple[tuple[re.Pattern[bytes], Callable[[IO[bytes]], Any]], ...] = (
+    (re.compile(rb"\x1f\x8b\x08"), gzip.open),
+    (re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72E8P\x90)"), bz2.open),
+    (re.compile(rb"\xfd7zXZ\0"), lzma.open),
+    (
+        re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
+        partial(zstd.open, options={DecompressionParameter.window_log_max: 31}),
+    ),
+)
+"""By the bytes that each begins with."""
 PACKED = ("", ".gz", ".bz2", ".zst", ".xz")
 """What may follow the ending of a file of lines."""
 _CHUNK = 1 << 20
@@ -85,7 +102,7 @@ def chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
     """What a file holds, unpacked and in UTF-8 without a mark, while it streams. Raises CorpusError as `lines` does."""
     try:
         unpacked = ReadBytes(path, limits, packed=True)
-        with _opened(path) as stream:
+        with _open(path) as stream:
             chunk = stream.read(_CHUNK).removeprefix(codecs.BOM_UTF8)
             name = marked_encoding(chunk)
             decoder = codecs.getincrementaldecoder(name)() if name else None
@@ -97,7 +114,7 @@ def chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
                 decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise CorpusError(f"{path}: not {name}, as its first bytes say; save the file as UTF-8") from error
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, ZstdError) as error:
         why = reason(error) if isinstance(error, OSError) else error
         raise CorpusError(f"{path}: cannot be read ({why}); is it complete, with the right suffix?") from error
 
@@ -109,20 +126,20 @@ def marked_encoding(data: bytes) -> str:
     return next((name for mark, name in wide.items() if data.startswith(mark) and b"\0" in data[:4096]), "")
 
 
-def _opened(path: Path) -> IO[bytes]:
-    match path.suffix.lower():
-        case ".gz":
-            return gzip.open(path)  # type: ignore[return-value]
-        case ".bz2":
-            return bz2.open(path)
-        case ".xz":
-            return lzma.open(path)
-        case ".zst":
-            import pyarrow as pa
+@contextmanager
+def _open(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file and unpack what it holds, whatever its name says of that, and twice where it was packed twice."""
+    with ExitStack() as stack:
+        stream: Any = stack.enter_context(path.open("rb"))
+        for _ in range(_PACKINGS):
+            head = stream.peek(_MAGIC)
+            if unpack := next((unpack for magic, unpack in _UNPACKERS if magic.match(head)), None):
+                stream = stack.enter_context(unpack(stream))
+        yield stream
 
-            # zstandard's own stream takes a file that was cut off for a whole one
-            return pa.input_stream(str(path), compression="zstd")  # type: ignore[no-any-return]
-    return path.open("rb")
+
+_NOTION_ID = re.compile(r"(?<=\S) [0-9a-f]{32}$")
+"""What Notion adds to the name of a page that it exports."""
 
 
 class TooMuchMarkup(Exception):
@@ -171,7 +188,8 @@ def document_row(
         title, text, links = ("", source, []) if longest is not None and len(source) > longest else parsed(source)
     except TooMuchMarkup as error:
         return Row(path.name, path.name, {}, str(error))
-    values = {"id": path.name, "title": title or path.stem.replace("_", " "), "text": text}
+    named = _NOTION_ID.sub("", path.stem).replace("_", " ")
+    values = {"id": path.name, "title": title or named, "text": text}
     return Row(path.name, path.name, values | ({"links": links} if links else {}))
 
 

@@ -37,5 +37,5 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
         for row in _BY_ENDING[file.suffix.lower()].read(file, limits):
             yield Row(name, name, {**row.values, "id": name} if row.values else {}, row.error)
     if file is None:
-        others = in_words(unread(path, ENDINGS))
+        others = in_words(unread(path, lambda other: other.suffix.lower() in ENDINGS))
         raise CorpusError(f"{path}: nothing in it that can be read{f' ({others})' if others else ''}")

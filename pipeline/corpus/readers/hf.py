@@ -4,6 +4,8 @@
 of a format that has a reader here are read by that, so that they give the same documents as without the Hub; all others
 are streamed by `datasets`.
 
+Of a benchmark, whose configurations are its corpus, its queries and its judgements, the corpus is read.
+
 A card may name any file as data. A folder's reads only what is in the folder, the Hub's only what is on the Hub.
 """
 
@@ -16,6 +18,7 @@ from typing import Any, NamedTuple
 from pipeline import registry
 from pipeline.corpus import front_matter
 from pipeline.corpus.readers.base import ReadLimits, Row, of_shards
+from pipeline.corpus.walking import is_corpus, is_questions
 from pipeline.errors import CorpusError, UsageError, first_line
 
 SUFFIXES: tuple[str, ...] = ()
@@ -25,6 +28,13 @@ _ADDRESS = re.compile(r"(?P<name>[^:@]+)(?::(?P<config>[^:@/]+))?(?:@(?P<revisio
 _REPOSITORY = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
 _CARDS, _CARD_BYTES = ("README.md", ".huggingface.yaml"), 4 << 20
 _BATCH = 256
+
+
+class _Built(NamedTuple):
+    builder: Any
+    files: list[str]
+    note: str
+    """Which configuration is read, if nobody named one of several."""
 
 
 class Address(NamedTuple):
@@ -61,7 +71,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 def files(path: Path) -> list[str]:
     """The files of a data set on the Hub: those of one commit, which the name of each states."""
     with _errors(path):
-        return _built(path)[1]
+        return _build(path).files
 
 
 @contextmanager
@@ -76,18 +86,34 @@ def _errors(path: Path) -> Iterator[None]:
         raise CorpusError(f"hf:{path}: {first_line(error)}") from error
 
 
-def _built(path: Path) -> tuple[Any, list[str]]:
-    """The builder of the data set, and the names of its files."""
+def _build(path: Path) -> _Built:
     import datasets
 
     name, config, revision = parsed(str(path))
     if (folder := Path(name)).is_absolute():
         _check_cards(folder)
+    note = ""
+    if config is None:
+        config, note = _choose_configuration(name, datasets.get_dataset_config_names(name, revision=revision))
     builder = datasets.load_dataset_builder(name, config, revision=revision)
     files = [str(file) for files in builder.config.data_files.values() for file in files]
     if outside := next((file for file in files if not _belongs(file, name)), None):
         raise _outside(outside, name)
-    return builder, files
+    return _Built(builder, files, note)
+
+
+def _choose_configuration(name: str, configurations: list[str]) -> tuple[str | None, str]:
+    """Return the configuration to read, or None for the one that `datasets` takes, and what to say of it. Raises
+    CorpusError, naming all, if one of several has to be named."""
+    corpora = [configuration for configuration in configurations if is_corpus(configuration)]
+    is_benchmark = any(map(is_questions, configurations))
+    if is_benchmark and len(corpora) == 1:
+        others = ", ".join(configuration for configuration in configurations if configuration != corpora[0])
+        return corpora[0], f"rows are of the configuration {corpora[0]}; not read: {others}"
+    if len(configurations) > 1 and ("default" not in configurations or (is_benchmark and corpora)):
+        named = ", ".join(f"hf:{name}:{configuration}" for configuration in corpora or configurations)
+        raise CorpusError(f"hf:{name}: has several configurations; give one of {named}")
+    return None, ""
 
 
 def _check_cards(folder: Path) -> None:
@@ -140,7 +166,7 @@ def _rows(path: Path, limits: ReadLimits) -> Iterator[Row]:
     import datasets
 
     name = parsed(str(path)).name
-    builder, named = _built(path)
+    builder, named, note = _build(path)
     reader = registry.load("readers", _READERS[builder.name]) if builder.name in _READERS else None
     if reader and all(file.lower().endswith(reader.SUFFIXES) and _fetched(file) for file in named):
         fetch = datasets.DownloadManager().download
@@ -148,7 +174,8 @@ def _rows(path: Path, limits: ReadLimits) -> Iterator[Row]:
     else:
         streams = builder.as_streaming_dataset()
         shards = ((split, _streamed(stream)) for split, stream in streams.items())
-    yield from of_shards(path, shards, limits)
+    for row in of_shards(path, shards, limits):
+        yield row._replace(note=row.note or note)
 
 
 def _fetched(file: str) -> bool:

@@ -10,6 +10,7 @@ nothing go first.
 
 import re
 from collections.abc import Iterator
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ _DECLARED = re.compile(
     rb"""<meta[^<>]*?\bcharset\s*+=\s*+["']?\s*+([\w.:-]+)|<\?xml[^<>]*?\bencoding\s*+=\s*+["']([\w.:-]+)""",
     re.IGNORECASE,
 )
+_LINK, _PARAMETER, _PAGE = "ac:link", "ac:parameter", "ri:content-title"
 _ATTRIBUTE = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"?|'[^']*+'?|[^\s>]*+))?+"""
 _TAG = re.compile(f"<[A-Za-z][^\\s/>]*+((?:{_ATTRIBUTE})*+)")
 _ONE_ATTRIBUTE = re.compile(_ATTRIBUTE)
@@ -65,9 +67,10 @@ def _document(source: str) -> tuple[str, str, list[str]]:
 
     if _work(source) > _MOST_WORK:
         raise TooMuchMarkup(f"more than {_MOST_WORK} tags, or too many attributes in one; split the page")
-    page = trafilatura.load_html(source)
+    page = trafilatura.load_html(_escape_cdata(source))
     links = list[str]()
     if page is not None:
+        _rename_confluence(page)
         _unwrap(page)
         anchors = page.iter("a")  # trafilatura takes them out
         links = [f"{a.get('href')}\t{' '.join(a.text_content().split())}" for a in anchors if a.get("href")]
@@ -75,6 +78,31 @@ def _document(source: str) -> tuple[str, str, list[str]]:
     heading, text, _ = markdown.parsed(found or "")
     data = trafilatura.extract_metadata(source)
     return data.title or heading, text, links
+
+
+def _escape_cdata(source: str) -> str:
+    """Return a page whose CDATA, a comment to HTML, is text."""
+    first, *parts = source.split("<![CDATA[")
+    pairs = (part.partition("]]>") for part in parts)
+    return first + "".join(f"{escape(text)}{after}" for text, _, after in pairs)
+
+
+def _rename_confluence(page: Any) -> None:
+    """Make what Confluence stores into elements of HTML: links between pages, titles of macros, and what they hold."""
+    for element in [*page.iter(_PARAMETER, _LINK)]:
+        if element.tag == _LINK:
+            title = next((inner.get(_PAGE) for inner in element.iter() if inner.get(_PAGE)), "")
+            words = element.text_content().strip() or title
+            del element[:]
+            element.tag, element.text = "a", words
+            element.set("href", title)
+        elif element.get("ac:name") == "title":
+            element.tag = "p"
+        else:
+            element.drop_tree()
+    for element in [*page.iter()]:
+        if isinstance(element.tag, str) and element.tag.startswith(("ac:", "ri:")):
+            element.drop_tag()
 
 
 def _work(source: str) -> float:

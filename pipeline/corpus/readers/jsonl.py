@@ -1,26 +1,47 @@
 """JSON Lines, plain or compressed with gzip, zstandard or xz; one object per line, blank lines skipped.
 
-Decompressed bytes are counted while they stream.
+Decompressed bytes are counted while they stream. The lines of a bulk request to Elasticsearch or OpenSearch that say
+what to do with the next line are no rows; an id that they give is the next row's.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from pipeline.corpus.readers.base import LONGEST, NOT_UTF8, PACKED, ReadLimits, Row, lines
 
 _NO_NUMBER = re.compile(rb'(?:[^"]|"(?:[^"\\]|\\.)*+")*?[:\[,]\s*(NaN|-?Infinity)\b.*', re.DOTALL)
+_BULK_ACTIONS = {"index", "create", "update", "delete"}
+_BULK_KEYS = {
+    *("_index", "_type", "_id", "routing", "_routing", "version", "version_type", "retry_on_conflict", "require_alias"),
+    *("pipeline", "dynamic_templates", "if_seq_no", "if_primary_term"),
+}
 SUFFIXES = tuple(kind + packed for kind in (".jsonl", ".ndjson") for packed in PACKED)
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
+    action: dict[str, Any] = {}
     for number, line in enumerate(lines(path, limits), 1):
         if line is None:
             yield Row(f"line {number}", str(number), {}, f"longer than {LONGEST >> 20} MiB")
         elif line.strip():
-            yield row(f"line {number}", str(number), line)
+            next_row = row(f"line {number}", str(number), line)
+            if _is_bulk_action(next_row.values):
+                action = next(iter(next_row.values.values()))
+                continue
+            yield next_row._replace(values={"_id": action["_id"], **next_row.values}) if "_id" in action else next_row
+        action = {}
+
+
+def _is_bulk_action(values: Mapping[str, Any]) -> bool:
+    return (
+        len(values) == 1
+        and not _BULK_ACTIONS.isdisjoint(values)
+        and all(isinstance(action, dict) and action.keys() <= _BULK_KEYS for action in values.values())
+    )
 
 
 def row(place: str, key: str, line: bytes) -> Row:

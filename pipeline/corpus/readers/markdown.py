@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.corpus import front_matter, shortcodes
+from pipeline.corpus.document_links import wiki_links
 from pipeline.corpus.readers.base import ReadLimits, Row, document_row
 from pipeline.text import HAN
 
@@ -37,7 +38,7 @@ def _document(source: str, *, mdx: bool) -> tuple[str, str, list[str]]:
     heading, text, links = parsed(shortcodes.removed(page, mdx=mdx))
     if title and heading and title != heading:
         text = f"{heading}\n\n{text}"
-    return title or heading, text, links
+    return title or heading, text, [*links, *wiki_links(page)]
 
 
 def parsed(source: str) -> tuple[str, str, list[str]]:

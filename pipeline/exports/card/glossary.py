@@ -24,7 +24,7 @@ Written by `python -m pipeline.exports.card.glossary`. Report, card and `digsite
 
 def checks() -> dict[str, str]:
     """What each check looks for: the first line of its file, and what it says of all else that it finds."""
-    return {name: meaning.gloss for name, meaning in meanings().items()} | _ALL["old_checks"]
+    return {name: meaning.gloss for name, meaning in meanings().items()}
 
 
 def gloss(reason: str) -> str:

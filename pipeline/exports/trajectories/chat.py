@@ -51,10 +51,10 @@ def tokens(texts: Iterable[str]) -> int:
 
 
 def spelt(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages with the arguments of calls in one spelling: equal where they are dumped alike."""
+    """Return the messages with the arguments of calls in one spelling: they are equal if they are dumped alike."""
     return tuple(
-        message.model_copy(update={"tool_calls": tuple(map(_spelt, message.tool_calls))})
-        if message.tool_calls
+        message.model_copy(update={"tool_calls": tuple(map(_spelt, message.tool_calls)), "server_fields": ""})
+        if message.tool_calls or message.server_fields
         else message
         for message in messages
     )
@@ -72,7 +72,7 @@ def _spelt(call: ToolCall) -> ToolCall:
     try:
         return ToolCall(id=call.id, name=call.name, arguments=orjson.dumps(arguments(call)).decode())
     except (ValueError, orjson.JSONEncodeError):
-        return call
+        return call.model_copy(update={"server_fields": ""})
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -193,19 +193,29 @@ def conversations(
     turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
     apart = environment.sft.thinking == "all" and not environment.keeps_thoughts(agent)
     if apart and any(messages[place].reasoning for place in turns[:-1]):
-        return [(shown(messages[: place + 1], 1, environment, agent), [*[False] * place, True]) for place in turns]
-    return [(shown(messages, 1, environment, agent), [message.role == "assistant" for message in messages])]
+        rows = [shown(messages[: place + 1], 1, environment, agent) for place in turns]
+        return [(row, [*[False] * (len(row) - 1), True]) for row in rows]
+    # In words the results of one turn are one message.
+    row = shown(messages, 1, environment, agent)
+    return [(row, [message.role == "assistant" for message in row])]
 
 
 def shown(messages: Sequence[Message], targets: int, environment: Environment, agent: str) -> tuple[Message, ...]:
-    """The messages, of which the last `targets` are learnt, as the model was shown what stands before them: without
-    thoughts that were not sent back, or that `sft.thinking` leaves out, and in words where it was told of the tools in
-    words."""
+    """Return the messages, of which the last `targets` are learnt, as the model was shown what stands before them.
+
+    That is without thoughts that were not sent back or that `sft.thinking` leaves out, and in words if it was told of
+    the tools in words.
+    """
+    return environment.worded(remembered(messages, targets, environment, agent))
+
+
+def remembered(messages: Sequence[Message], targets: int, environment: Environment, agent: str) -> tuple[Message, ...]:
+    """Return the same messages one by one, with the thoughts that the model was shown and that are learnt."""
     thinking, last = environment.sft.thinking, len(messages) - targets
     kept = thinking == "all" and environment.keeps_thoughts(agent)
     context = messages[:last] if kept else [_unthought(message) for message in messages[:last]]
     learnt = map(_unthought, messages[last:]) if thinking == "none" else messages[last:]
-    return environment.worded((*context, *learnt))
+    return (*context, *learnt)
 
 
 def _unthought(message: Message) -> Message:

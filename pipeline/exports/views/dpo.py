@@ -9,7 +9,7 @@ nor does an answer without its evidence that is right or that nobody judged.
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import demonstrations
-from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, ViewOptions, preference, shown
+from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, ViewOptions, preference, remembered, shown
 from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
@@ -19,7 +19,7 @@ OPTIONS = ViewOptions(needs="a right and a wrong rollout of one question")
 
 def rows(record: Record, environment: Environment) -> Rows:
     def alike(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:
-        return shared(*(shown(chat.spelt(messages), 0, environment, "solver") for messages in (one, other)))
+        return shared(*(remembered(chat.spelt(messages), 0, environment, "solver") for messages in (one, other)))
 
     right = [rollout.trajectory.messages for rollout, _ in demonstrations(record)]
     wrong = [graded.rollout.trajectory.messages for graded in record.graded if graded.wrong]

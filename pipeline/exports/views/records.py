@@ -6,6 +6,7 @@ trained on; `record` turns a row back into the record.
 The schema is that of the types, field by field: texts, whole numbers of 64 bits, lists, structs.
 """
 
+from collections.abc import Container
 from typing import Any
 
 import pyarrow as pa
@@ -20,8 +21,17 @@ _SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
 _ADDED = (*_SEEKER, "process", "trainable")
 """Columns that a record does not have."""
 WHOLE = pa.int64()
-_RECORD = pa.struct([field for field in arrow(Record, WHOLE) if field.name != "wordings"])
-"""Without what only `hardened.jsonl` and the report of `digsite harden` show."""
+_LEFT_OUT = ("wordings", "server_fields")
+"""What only `hardened.jsonl` and the report of `digsite harden` show, and what is meant for the model's server."""
+
+
+def _without(kind: pa.DataType, names: Container[str]) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without(field.type, names)) for field in kind if field.name not in names])
+    return pa.list_(_without(kind.value_type, names)) if pa.types.is_list(kind) else kind
+
+
+_RECORD = _without(arrow(Record, WHOLE), _LEFT_OUT)
 SCHEMA = pa.schema(
     [
         *_RECORD,
@@ -37,22 +47,7 @@ def rows(record: Record, environment: Environment) -> Rows:
     went = [process(*one).model_dump(mode="json") for one in measured(record)]
     added = {"process": went, "trainable": record.lineage.trainable}
     sought = seeker(record.last.probes if record.last else ())
-    yield _filled(record.model_dump(mode="json"), _RECORD) | sought | added
-
-
-def _filled(value: Any, kind: pa.DataType) -> Any:
-    """A value of that type, with what the journal leaves out where it is empty: a column has room for it."""
-    if value is not None and pa.types.is_struct(kind):
-        return {f.name: _filled(value[f.name], f.type) if f.name in value else _empty(f.type) for f in kind}
-    if value and pa.types.is_list(kind) and pa.types.is_nested(kind.value_type):
-        return [_filled(item, kind.value_type) for item in value]
-    return value
-
-
-def _empty(kind: pa.DataType) -> Any:
-    if pa.types.is_nested(kind):
-        return [] if pa.types.is_list(kind) else None
-    return False if pa.types.is_boolean(kind) else 0 if pa.types.is_integer(kind) else ""
+    yield record.model_dump(mode="json", exclude={"wordings"}) | sought | added
 
 
 def record(row: dict[str, Any]) -> Record:

@@ -73,9 +73,8 @@ def _tagged(message: Message) -> bool:
 
 def _turn(role: str, group: list[Message]) -> dict[str, str]:
     if role != "assistant":
-        # Told in words, observations come from the user, and have their tags.
-        between = "\n" if role == "user" else "\n</tool_response>\n<tool_response>\n"
-        text = between.join(message.content for message in group)
+        # Told in words, observations come from the user, are one message and have their tags.
+        text = "\n</tool_response>\n<tool_response>\n".join(message.content for message in group)
         return {"from": "human" if role == "user" else "observation", "value": text}
     thought = "".join(f"<think>\n{m.reasoning}\n</think>\n\n" for m in group if m.reasoning)
     words = "".join(m.content for m in group)

@@ -66,10 +66,32 @@ def test_a_configuration_has_files_of_its_own_and_must_be_named(tmp_path: Path) 
     write(tmp_path, {"README.md": CARD, "english/x.csv": "id,text\na,The mill of a.\n"})
     write(tmp_path, {"german/x.csv": "id,text\nb,Die Mühle von b.\n"})
     assert texts(f"hf:{tmp_path}:de") == [("b", "Die Mühle von")]
-    for address, says in ((f"hf:{tmp_path}", "Config name is missing"), (f"hf:{tmp_path}:fr", "'fr' not found")):
+    for address, says in (
+        (f"hf:{tmp_path}", f"has several configurations; give one of hf:{tmp_path}:en, hf:{tmp_path}:de$"),
+        (f"hf:{tmp_path}:fr", "'fr' not found"),
+    ):
         with pytest.raises(CorpusError, match=says) as caught:
             corpus.load(corpus.resolve(address))
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("judgements", ["default", "qrels"])
+def test_of_a_benchmark_s_configurations_the_corpus_is_read_and_the_others_are_named(
+    judgements: str, tmp_path: Path
+) -> None:
+    names = {judgements: "qrels", "corpus": "corpus", "queries": "queries"}
+    configs = "".join(f"- config_name: {name}\n  data_files: {folder}/*.jsonl\n" for name, folder in names.items())
+    write(tmp_path, {f"{folder}/test.jsonl": line(folder) for folder in names.values()})
+    write(tmp_path, {"README.md": f"---\nconfigs:\n{configs}---\n"})
+    loaded = corpus.load(corpus.resolve(f"hf:{tmp_path}"))
+    assert [document.id for document in loaded.documents] == ["corpus"]
+    assert loaded.counts.noted == [f"1 rows are of the configuration corpus; not read: {judgements}, queries"]
+    assert texts(f"hf:{tmp_path}:queries") == [("queries", "The mill of q")]
+    again = f"---\nconfigs:\n{configs.replace('corpus', 'de-corpus')}{configs.replace('corpus', 'fr-corpus')}---\n"
+    write(tmp_path / "more", {"README.md": again})
+    write(tmp_path / "more", {f"{kind}/x.jsonl": line(kind) for kind in ("qrels", "queries", "de-corpus", "fr-corpus")})
+    with pytest.raises(CorpusError, match=f"give one of hf:{tmp_path}/more:de-corpus, hf:{tmp_path}/more:fr-corpus$"):
+        corpus.load(corpus.resolve(f"hf:{tmp_path / 'more'}"))
 
 
 def test_what_no_reader_here_takes_is_streamed_by_datasets(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Pages as documents, where trafilatura is installed, and the line that says what to install where it is not."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,33 @@ def test_a_page_of_megabytes_is_counted_as_oversized_and_not_parsed(tmp_path: Pa
         corpus.load(manifest)
 
 
+def test_a_page_whose_marks_would_take_minutes_is_a_bad_row(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    attributes = " ".join(f"a{n}={n}" for n in range(50_000))
+    pages = {
+        "attributes": PAGE.replace("<p>It", f"<p {attributes}>It"),
+        "quoted": PAGE.replace("<p>It", f"<p title='>' {attributes}>It"),
+        "bare": PAGE.replace("<p>It", f"<p {' '.join(f'a{n}' for n in range(50_000))}>It"),
+        "closed script": PAGE.replace("<p>It", f"<script/><p {attributes}>It"),
+        "tags": PAGE.replace("<p>It", "<dt>a<dd>b" * 60_000),
+    }
+    start = time.process_time()
+    for name, page in pages.items():
+        (tmp_path / f"{name}.html").write_text(page)
+        (row,) = html.read(tmp_path / f"{name}.html", ReadLimits())
+        assert row.error == "more than 50000 tags, or too many attributes in one; split the page"
+    assert time.process_time() - start < 5
+
+
+def test_a_page_of_many_tags_and_attributes_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    attributes = " ".join(f"data-a{n}='<p>{n}'" for n in range(500))
+    (tmp_path / "a.html").write_text(PAGE.replace("<p>It", f"<p {attributes}>It").replace("</nav>", "<a b>c</a>" * 999))
+    (row,) = html.read(tmp_path / "a.html", ReadLimits())
+    assert not row.error
+    assert "its wheel is of oak" in row.values["text"]
+
+
 def test_without_trafilatura_the_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html, "find_spec", lambda name: None)
     (tmp_path / "a.html").write_text(PAGE)
@@ -133,3 +161,25 @@ def test_a_page_that_is_not_what_it_declares_is_a_bad_row(tmp_path: Path) -> Non
     pytest.importorskip("trafilatura")
     data = page(WORDS["windows-1251"], DECLARED["meta"].format("shift_jis")).encode("windows-1251")
     assert "'cp932' codec can't decode" in text_of(tmp_path / "a.html", data)
+
+
+CONFLUENCE = """<p>The mill was built by <ac:link><ri:page ri:content-title="Heinrich Otto" /></ac:link> and sold to
+<ac:link><ri:page ri:content-title="The abbey" ri:space-key="X" /><ac:plain-text-link-body><![CDATA[the monks & nuns]]>
+</ac:plain-text-link-body></ac:link> in 1810, as the visitors of that year wrote in their letters home.</p>
+<ac:structured-macro ac:name="info" ac:schema-version="1"><ac:parameter ac:name="icon">true</ac:parameter>
+<ac:parameter ac:name="title">Mind the wheel of the mill</ac:parameter><ac:rich-text-body><p>It turns by night, and
+nobody may stand near it while it does.</p></ac:rich-text-body></ac:structured-macro>
+<ac:image><ri:attachment ri:filename="mill.png" /></ac:image><p>The last paragraph says that it burned in 1894.</p>"""
+
+
+def test_of_confluence_s_marks_the_words_and_links_stay(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    (tmp_path / "a.html").write_text(f"<html><body><article><h1>Mill</h1>{CONFLUENCE}</article></body></html>")
+    (row,) = html.read(tmp_path / "a.html", ReadLimits())
+    text = str(row.values["text"])
+    assert "built by Heinrich Otto and sold to the monks & nuns in 1810" in text
+    for stays in ("Mind the wheel of the mill", "It turns by night, and nobody may stand", "burned in 1894"):
+        assert stays in text
+    for gone in ("true", "CDATA", "mill.png"):
+        assert gone not in text
+    assert row.values["links"] == ["Heinrich Otto\tHeinrich Otto", "The abbey\tthe monks & nuns"]

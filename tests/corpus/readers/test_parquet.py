@@ -173,3 +173,43 @@ def test_a_bomb_of_empty_texts_in_a_list_is_refused_by_its_footer(tmp_path: Path
     pq.write_table(pa.table({"text": column}), path, compression="zstd")
     with pytest.raises(CorpusError, match="refused as a bomb"):
         next(parquet.read(path, ReadLimits()))
+
+
+@pytest.mark.parametrize(
+    "written", [{}, {"store_schema": False}, {"use_dictionary": False}, {"data_page_version": "2.0"}]
+)
+def test_fields_of_structs_are_read_by_their_paths_and_their_vectors_are_left_packed(written, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    rows = [
+        {
+            "document": {"id": n, "title": f"Mill {n}", "text": f"The mill {n}.", "vector": [0.5]},
+            "body": [{"text": "The mill.", "number": 7}, {"text": f"It burned {n} times.", "number": 8}],
+            "picture": {"bytes": b"\xff", "path": None},
+            "a.b": "flat",
+        }
+        for n in range(3)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), path, **written)
+    assert next(parquet.read(path, ReadLimits())).values["document"] == {
+        "id": 0,
+        "title": "Mill 0",
+        "text": "The mill 0.",
+    }
+    names = {"text_field": "document.text", "title_field": "document.title", "id_field": "document.id"}
+    loaded = corpus.load(corpus.resolve(str(path), **names))
+    assert [(d.id, d.title, d.text) for d in loaded.documents][2] == ("2", "Mill 2", "The mill 2.")
+    for name in ("body", "body.text"):
+        loaded = corpus.load(corpus.resolve(str(path), text_field=name))
+        assert loaded.documents[2].text == "The mill.\nIt burned 2 times."
+    assert corpus.load(corpus.resolve(str(path), text_field="a.b")).documents[0].text == "flat"
+
+
+def test_a_bomb_in_a_struct_is_refused_within_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 4000, pa.int32()), pa.array(["x" * 10_000_000]))
+    column = pa.StructArray.from_arrays([texts], names=["text"])
+    pq.write_table(pa.table({"document": column}), path, compression="zstd", store_schema=False)
+    answer = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
+    line, megabytes = answer.stdout.splitlines()
+    assert line.endswith("unpacks to more than 200 times its size; refused as a bomb")
+    assert int(megabytes) < 700

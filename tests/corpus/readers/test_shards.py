@@ -1,13 +1,18 @@
 """A folder of shards as one corpus, as the Hub's data sets come."""
 
+import bz2
 import gzip
+import lzma
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import zstandard
 
 from pipeline import corpus
 from pipeline.corpus.readers.base import ReadLimits
@@ -18,7 +23,7 @@ FIRST = [{"title": f"Mill {n}", "text": f"The mill of Arden was number {n}, and 
 SECOND = [{"title": f"Weir {n}", "text": f"The weir of Arden was number {n}, and it crossed."} for n in range(2)]
 
 
-def lines(rows: list[dict[str, str]]) -> bytes:
+def lines(rows: list[dict[str, Any]]) -> bytes:
     return b"".join(orjson.dumps(row) + b"\n" for row in rows)
 
 
@@ -81,7 +86,7 @@ def test_the_odd_file_of_a_folder_is_passed_over_and_named(path: Path) -> None:
     for name in ("notes.txt", "more.txt", "LICENSE.txt", "settings.json"):
         (path / name).write_text("A note.")
     assert corpus.load(corpus.resolve(str(path))).counts.skipped == {
-        ".json": 1, ".txt (more.txt)": 3,
+        "LICENSE.txt (licence)": 1, ".json": 1, ".txt (more.txt)": 2,
     }  # fmt: skip
     (path / "page.md").write_text("The mill of Arden was built. " * 99)
     (path / "b.jsonl").write_bytes(b'{"x": 1}')
@@ -89,10 +94,13 @@ def test_the_odd_file_of_a_folder_is_passed_over_and_named(path: Path) -> None:
         corpus.resolve(str(path))
     (path / "a.jsonl").unlink()
     counts = corpus.load(corpus.resolve(str(path))).counts
-    assert (counts.kept, counts.skipped) == (2, {".jsonl (b.jsonl)": 1, ".json": 1})
+    assert (counts.kept, counts.skipped) == (
+        2, {"LICENSE.txt (licence)": 1, ".jsonl (b.jsonl)": 1, ".json": 1},
+    )  # fmt: skip
     assert in_words(counts.skipped) == (
         "1 .json skipped: name the file, if it is an array of rows and no setting; "
-        "1 .jsonl (b.jsonl) skipped: rows of data are a corpus of their own; name the file"
+        "1 .jsonl (b.jsonl) skipped: rows of data are a corpus of their own; name the file; "
+        "1 LICENSE.txt (licence) skipped"
     )
 
 
@@ -120,3 +128,98 @@ def test_what_lies_beside_the_shards_is_counted_as_skipped(path: Path) -> None:
     (path / "README.md").touch()
     assert corpus.load(corpus.resolve(str(path))).counts.skipped == {".md": 1}
     assert corpus.load(corpus.resolve(str(path / "a.jsonl"))).counts.skipped == {}
+
+
+ROW: dict[str, Any] = {"_id": "d1", "title": "Mill", "text": "The mill of Arden was built in 1702."}
+QUESTION: dict[str, Any] = {"_id": "q1", "text": "When was the mill of Arden built?", "metadata": {}}
+
+
+@pytest.mark.parametrize(
+    ("corpus_name", "questions"),
+    [
+        ("corpus.jsonl", ["queries.jsonl", "train.jsonl"]),
+        ("corpus.jsonl.gz", ["queries.jsonl.gz"]),
+        ("corpus/corpus-00000-of-00001.jsonl", ["queries/queries-00000-of-00001.jsonl", "default/test.jsonl"]),
+        ("de-corpus/test.jsonl", ["de-queries/test.jsonl", "de-qrels/test.jsonl"]),
+        ("corpus-00000-of-00001.jsonl", ["queries-00000-of-00001.jsonl"]),
+        ("collection.jsonl", ["queries.dev.jsonl"]),
+    ],
+)
+def test_of_a_benchmark_the_corpus_alone_is_read_and_the_report_says_so(
+    corpus_name: str, questions: list[str], path: Path
+) -> None:
+    for name, row in ((corpus_name, ROW), *((name, QUESTION) for name in questions)):
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_bytes(lines([row]) if not name.endswith(".gz") else gzip.compress(lines([row])))
+    (path / "qrels").mkdir(exist_ok=True)
+    (path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    loaded = corpus.load(corpus.resolve(str(path)))
+    assert [document.id for document in loaded.documents] == ["d1"]
+    top = {name.partition("/")[0] + "/" * ("/" in name) for name in (*questions, "qrels/")}
+    beside = f"(part of a benchmark beside {corpus_name.partition('/')[0]})"
+    assert loaded.counts.skipped == {f"{name} {beside}": 1 for name in top}
+    assert f"1 qrels/ {beside}" in in_words(loaded.counts.skipped)
+
+
+def test_notes_about_queries_and_a_corpus_are_all_read(path: Path) -> None:
+    for name in ("corpus.md", "queries.md", "corpus/a.md", "queries/b.md", "other/c.md"):
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_text(f"The mill of Arden is described in {name}.")
+    assert corpus.load(corpus.resolve(str(path))).counts.kept == 5
+
+
+def test_of_a_checkout_installed_packages_caches_and_licences_are_left_out(path: Path) -> None:
+    for name in (
+        "docs/mill.md", "docs/License to mill.md", "README.md", "node_modules/left-pad/README.md",
+        "web/node_modules/a/b.md", "env/pyvenv.cfg", "env/lib/site-packages/x/readme.md", "target/CACHEDIR.TAG",
+        "target/doc.md", "vendor/modules.txt", "vendor/a/README.md", "LICENSE", "LICENSE-MIT.txt", "COPYING.md",
+        "src/mill.egg-info/top_level.txt", "notes/vendor/prices.md",
+    ):  # fmt: skip
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(f"The mill of Arden is described in {name}.")
+    loaded = corpus.load(corpus.resolve(str(path)))
+    assert [document.id for document in loaded.documents] == [
+        "README.md", "docs/License to mill.md", "docs/mill.md", "notes/vendor/prices.md",
+    ]  # fmt: skip
+    packages = ("node_modules/", "env/", "mill.egg-info/", "target/", "vendor/")
+    assert loaded.counts.skipped == {
+        **{f"{name} (installed packages or a cache)": 1 + (name == "node_modules/") for name in packages},
+        **{f"{name} (licence)": 1 for name in ("LICENSE", "LICENSE-MIT.txt", "COPYING.md")},
+    }
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "zst": zstandard.compress,
+    "xz": lzma.compress,
+    "bz2": bz2.compress,
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["RS_2011-01.zst", "dump.gz", "dump", "part-00000", "a.jsonl.gz.zst", "a.jsonl.xz", "a.jsonl", "a.zst.bz2"]
+)
+def test_a_file_is_unpacked_by_what_it_holds_and_not_by_its_name(name: str, path: Path) -> None:
+    data = lines(FIRST)
+    for packing in {"dump": ["gz"], "a.jsonl": ["zst"], "a.jsonl.xz": ["gz"]}.get(name, name.split(".")[1:]):
+        data = PACKERS[packing](data) if packing in PACKERS else data
+    (path / name).write_bytes(data)
+    (path / "Makefile").write_text("all:\n\techo {}\n")
+    for source in (path, path / name):
+        loaded = corpus.load(corpus.resolve(str(source)))
+        assert [document.text for document in loaded.documents] == [row["text"] for row in FIRST]
+
+
+def test_a_window_of_two_gigabytes_is_read(path: Path) -> None:
+    window = zstandard.ZstdCompressionParameters(window_log=31, enable_ldm=True)
+    stream = zstandard.ZstdCompressor(compression_params=window).compressobj()
+    (path / "RC_2011-01.zst").write_bytes(stream.compress(lines(FIRST)) + stream.flush())
+    assert corpus.load(corpus.resolve(str(path / "RC_2011-01.zst"))).counts.kept == len(FIRST)
+
+
+@pytest.mark.parametrize("data", [b'{\n  "a": 1\n}', b"plain words", b"", gzip.compress(b"folder/a.txt\0\0\0")])
+def test_a_file_that_holds_no_rows_has_no_reader(data: bytes, path: Path) -> None:
+    for name in ("dump", "dump.gz"):
+        (path / name).write_bytes(data)
+        with pytest.raises(CorpusError, match=f"{name}: no reader for it"):
+            corpus.resolve(str(path / name))

@@ -6,12 +6,15 @@ import pytest
 
 from pipeline.analysis.figures import Outside
 from pipeline.config import RunConfig
+from pipeline.exports.card.card import Contents, card
 from pipeline.exports.report.page import SHOWN
 from pipeline.exports.report.rendering import changed, marked
+from pipeline.llm.ledger import Spending, Spent
+from pipeline.types import Status
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile, no_draft, rejected, world
 from tests.sought import sought
-from tests.tables import page
+from tests.tables import figures, page
 
 TAGS = set(
     "html head meta title style body header div svg path h1 em p code b dl dt dd nav ul li a main section h2 h3 h4 rect"
@@ -136,6 +139,17 @@ def test_what_the_shortcut_seeker_found_is_shown_where_it_was_sent():
 
 def test_seed_drops_are_shown():
     assert "disambiguation" in page([accepted()], RunConfig(), Outside(dropped={"disambiguation": 4}))
+
+
+def test_refused_requests_are_counted_in_report_and_card():
+    spent = Spending(by_stage={"round 0": {"answer": Spent(errors=3, refused=2)}, "teach": {"answer": Spent()}})
+    seed = rejected().model_copy(update={"status": Status.FAILED, "reason": "refused"})
+    text = "Requests that a server refused: 2."
+    assert text in page([accepted(), seed], RunConfig(), Outside(spent=spent))
+    assert text not in page([accepted(), seed], RunConfig())
+    told = card(figures([accepted(), seed], Outside(spent=spent)), Contents(rows={"qa": {"train": 1}}), RunConfig())
+    assert text in told
+    assert "| `refused` | 1 | A server refused a request of the seed twice" in told
 
 
 def test_marked_marks_whole_occurrences_only():

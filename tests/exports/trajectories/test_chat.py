@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.trajectories import chat
+from pipeline.exports.views import records
 from pipeline.llm import chat_body
 from pipeline.llm.base import Request
 from pipeline.store.arrow import table
@@ -72,3 +73,15 @@ def test_a_lone_surrogate_comes_from_no_journal_and_into_no_row():
 def test_tokens_are_a_third_of_the_bytes():
     assert chat.tokens(["In 1969, yes.", "é"]) == 5
     assert chat.tokens([]) == 0
+
+
+def test_no_view_holds_what_was_meant_for_the_server() -> None:
+    call = ToolCall(id="call00000", name="search", arguments='{"query":"x"}', server_fields='{"id":"SECRET"}')
+    turn = Message(role="assistant", content="a", tool_calls=(call,), server_fields='{"reasoning_details":["SECRET"]}')
+    texts = chat.dumped((turn,))
+    assert texts
+    assert "SECRET" not in texts[0]
+    plain = Message(role="assistant", content="a", tool_calls=(call.model_copy(update={"server_fields": ""}),))
+    assert chat.spelt((turn,)) == chat.spelt((plain,))
+    assert "server_fields" not in records.SCHEMA.to_string()
+    assert "SECRET" not in chat.nemo_gym((turn,), turn, ())

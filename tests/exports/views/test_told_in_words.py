@@ -10,10 +10,11 @@ from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import build
 from pipeline.config.models import ToolMode
 from pipeline.exports.views import adp, dpo, kto, sft, sft_masked, sft_sharegpt
+from pipeline.exports.views.base import conversations
 from pipeline.llm import reply
 from pipeline.llm.base import Request
 from pipeline.llm.chat_body import body
-from pipeline.types import Message, Record
+from pipeline.types import Message, Record, ToolCall
 from tests.records import Style, accepted, confirmed, draft, round_, world
 
 MODES: tuple[ToolMode, ...] = ("schema", "text")
@@ -91,7 +92,18 @@ def test_the_agent_data_protocol_has_the_calls_as_calls(mode: ToolMode) -> None:
     assert list(adp.rows(made, told(mode))) == list(adp.rows(made, environment(build())))
 
 
-def test_in_sharegpt_answers_of_one_turn_have_their_tags_once() -> None:
-    turns = [Message(role="user", content=f"<tool_response>\n{n}\n</tool_response>") for n in range(2)]
-    (turn,) = sft_sharegpt._turns(tuple(turns))
-    assert turn == {"from": "human", "value": "\n".join(message.content for message in turns)}
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("thinking", ["all", "none"])
+def test_the_results_of_one_turn_are_one_message_that_is_not_learnt(mode: ToolMode, thinking: str) -> None:
+    calls = tuple(ToolCall(id=f"c{n}", name="search", arguments='{"query":"x"}') for n in range(2))
+    results = tuple(Message(role="tool", content=str(n), tool_call_id=call.id) for n, call in enumerate(calls))
+    turn = Message(role="assistant", reasoning="I look.", tool_calls=calls)
+    messages = (Message(role="system", content="S"), Message(role="user", content="Q"), turn, *results, turn)
+    environment_ = told(mode)
+    environment_ = environment_.model_copy(update={"sft": environment_.sft.model_copy(update={"thinking": thinking})})
+    rows = conversations(messages, environment_, "solver")
+    assert len(rows) == (2 if thinking == "all" else 1)
+    row, loss = rows[-1]
+    assert [message.role for message in row] == ["system", "user", "assistant", "user", "assistant"]
+    assert loss == [False, False, thinking == "none", False, True]
+    assert row[3].content.count("<tool_response>") == 2
