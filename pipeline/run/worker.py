@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -105,9 +105,16 @@ class _Opened(NamedTuple):
 
     context: RunContext
     order: Order
-    connected: Callable[[ModelConfig], LLM]
+    clients: dict[str, LLM]
     room: asyncio.Semaphore
     """For the seeds of all batches together."""
+
+    def connect(self, model: ModelConfig) -> LLM:
+        """Return the one client of this model, whose settings hold dictionaries and so cannot be hashed."""
+        key = model.model_dump_json()
+        if key not in self.clients:
+            self.clients[key] = prepare.connect(self.context.config, model)
+        return self.clients[key]
 
 
 def respond(request: bytes) -> bytes:
@@ -142,7 +149,7 @@ def _ran(batch: Batch, worker: str) -> BatchResponse:
                 kept.take(other)
             return kept
 
-        llm = prepare.model(batch.config, Spent(), cached, opened.connected)
+        llm = prepare.model(batch.config, Spent(), cached, opened.connect)
         wanted: Callable[[], bool] = batch.answers.is_dir if shared else lambda: True
         work = _tried(batch.places, opened, replace(opened.context, llm=llm), wanted)
         tries = asyncio.run_coroutine_threadsafe(work, loop).result()
@@ -198,7 +205,7 @@ def _opened(settings: str, fingerprint: str) -> _Opened:
         engine, asked = context.config.retrieval.identity, config.retrieval.identity
         raise UsageError(f"a worker opened the retriever {engine}, this command {asked}: digsite doctor says why")
     room = asyncio.Semaphore(config.seeds_at_work())
-    return _Opened(context, Order(config, corpus), cache(partial(prepare.connect, config)), room)
+    return _Opened(context, Order(config, corpus), {}, room)
 
 
 @cache

@@ -67,6 +67,7 @@ class Cache:
 
     def take(self, path: Path) -> None:
         """Keep the answers of another such file too; of two under one digest that which is here stays."""
+        refuse_links(path)  # SQLite may write to it too
         with self._errors():
             self._db.execute("ATTACH DATABASE ? AS other", (str(path),))
             try:
