@@ -150,6 +150,11 @@ class _Filled(ast.NodeTransformer):
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
 
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Attribute) and not _known(node.func, self._names):
+            return ast.Constant(STAND_IN)
+        return self.generic_visit(node)
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         return node if _known(node, self._names) else ast.Constant(STAND_IN)
 
