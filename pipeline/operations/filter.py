@@ -32,7 +32,7 @@ class Filter(Operation):
         return Outcome("; ".join(items), answer_type, items=items if len(items) > 1 else ())
 
     def chance(self, operands: Sequence[Operand]) -> float:
-        return 1 / (2 ** len(operands) - 2)
+        return 1 / float(2 ** len(operands) - 2)
 
     def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[Interval]:
         return bounds(step)

@@ -108,6 +108,23 @@ class Graph(Data):
         return tuple(step for step in self.steps if isinstance(step, FoundStep))
 
     @property
+    def is_computed(self) -> bool:
+        """Whether the answer follows from several steps, instead of being what a passage states."""
+        return isinstance(self.last, ComputedStep)
+
+    @property
+    def decisive(self) -> tuple[FoundStep, ...]:
+        """The found steps from which the answer is read or computed, without those that only lead to them."""
+        pending, ids = [self.last], set[str]()
+        while pending:
+            step = pending.pop()
+            if isinstance(step, ComputedStep):
+                pending += self.needed_by(step)
+            else:
+                ids.add(step.id)
+        return tuple(step for step in self.found if step.id in ids)
+
+    @property
     def roots(self) -> tuple[FoundStep | ComputedStep, ...]:
         """The steps that need no other: a solver can begin with any of them."""
         return tuple(step for step in self.steps if not step.needs)

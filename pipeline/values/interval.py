@@ -92,6 +92,8 @@ def read_interval(text: str, *, is_exact: bool = False) -> Interval | None:
     interval = _read_dates(plain) or read(plain, digits)
     if interval is None or bound is None:
         return interval
+    if interval.kind == DATE and bound[0].strip() == "at least":  # "since at least 1875": in that year or earlier
+        return interval._replace(low=None)
     # "After 1875" begins where the year ends; "since 1875" where it begins.
     excludes = interval.kind == DATE and bound[0].strip() in ("after", "before")
     if at_least:

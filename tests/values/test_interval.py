@@ -46,6 +46,7 @@ def test_text_becomes_the_interval_that_it_allows(text, low, high, kind):
         ("up to 40 %", None, Fraction(2, 5)),
         ("after 1875", day(1876, 1, 1), None),
         ("since 1875", day(1875, 1, 1), None),
+        ("at least 1875", None, day(1876, 1, 1)),
         ("before March 1875", None, day(1875, 3, 1)),
     ],
 )
