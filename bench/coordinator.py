@@ -29,10 +29,8 @@ from pipeline.config import build
 from pipeline.run import Run, publish
 from pipeline.run.plan import Order
 from pipeline.store.journal import Journal
-from pipeline.store.shard_merge import join_journals
 from pipeline.types import Record, Seed
 
-SHARDS = 4
 Took = Iterator[tuple[str, Stopwatch]]
 
 
@@ -48,7 +46,7 @@ class Bench:
         exports = {f"export {view}": partial(self.export, view) for view in ("qa", "sft", "records")}
         self.stages: dict[str, Callable[[], Took]] = {
             "idle": lambda: iter(()), "live": self.live, "write": self.write, "journal": self.journal,
-            "open": self.open, **exports, "report": self.report, "merge": self.merge,
+            "open": self.open, **exports, "report": self.report,
         }  # fmt: skip
 
     def live(self) -> Took:
@@ -100,20 +98,6 @@ class Bench:
         with Stopwatch() as took:
             publish.report(self.folder, self.config)
         yield "report", took
-
-    def merge(self) -> Took:
-        """Journals of the shards to one: the rest of `digsite merge` is the opening, the export and the report."""
-        shards = [self.home / "shards" / str(number) for number in range(SHARDS)]
-        for number, shard in enumerate(shards):
-            shard.mkdir(parents=True)
-            with (self.journals / "main.jsonl").open("rb") as journal, (shard / "main.jsonl").open("wb") as part:
-                part.writelines(line for place, line in enumerate(journal) if place % SHARDS == number)
-        joined = self.home / "joined"
-        joined.mkdir()
-        with Stopwatch() as took:
-            counts = join_journals(joined, shards, None, lambda head: True)
-        assert sum(good for good, _ in counts) == self.lines
-        yield "merge", took
 
 
 def main(options: argparse.Namespace) -> None:

@@ -3,10 +3,10 @@
     python -m bench.pool --seeds 10000 --limit 16 --latency 1.5
 
 Each server takes a number of calls at once and says 429 to more; it gets slower the more it has, and is quicker with
-prompts whose beginning it knows (`bench.loaded`). Each worker runs a shard, in a process of its own, with its share of
-each server's limit; the servers are one process, apart from them. A seed asks in conversations that grow turn by turn,
-one after another, as rollouts are: a run as any other, with its plan, journal, client, limits, cache and ledger, but
-without a corpus.
+prompts whose beginning it knows (`bench.loaded`). Each worker runs its part of the seeds in a process of its own, with
+its share of each server's limit; the servers are one process, apart from them. A seed asks in conversations that grow
+turn by turn, one after another, as rollouts are: a run as any other, with its plan, journal, client, limits, cache and
+ledger, but without a corpus.
 
 A server has as many slots as it takes calls at once. *Busy* is the share of all slots that calls held, over the time
 from the first call until the last seed of any worker began: while there was work left to begin. *Tail* is the share of
@@ -32,7 +32,6 @@ from pipeline.config import build
 from pipeline.llm import ledger
 from pipeline.llm.base import Request, Tool
 from pipeline.run import Run, attempts, prepare
-from pipeline.run.locate import shard_folders
 from pipeline.types import Message, Record, Seed, Status
 from tests.run.fakes import FACT, record
 
@@ -99,8 +98,11 @@ def work(options: argparse.Namespace) -> None:
     """What a worker does: its part of the run, as on a machine of its own."""
     limits = {"concurrency": options.limit // options.workers}
     model = {"provider": "openai", "model": "m", "base_urls": options.urls.split(), "limits": limits}
-    how = {"out": options.home, "seeds": options.seeds, "shard": f"{options.worker}/{options.workers}"}
-    config = build(values={"corpus": {"name": CORPUS}, "models": {"default": model}, "how": how})
+    seeds = options.seeds // options.workers
+    how = {"out": options.home / str(options.worker), "seeds": seeds}
+    config = build(
+        values={"corpus": {"name": CORPUS}, "seed": options.worker, "models": {"default": model}, "how": how}
+    )
     llm = prepare.model(config)
 
     async def run_seed(seed: Seed) -> Record:
@@ -116,7 +118,7 @@ def work(options: argparse.Namespace) -> None:
                 messages += [answer.message, found]
         return record(seed)
 
-    with Run(config, Source(options.seeds)) as run:
+    with Run(config, Source(seeds)) as run:
         asyncio.run(run.execute(run_seed, Quiet()))
 
 
@@ -130,7 +132,8 @@ def main(options: argparse.Namespace) -> bool:
         workers = [subprocess.Popen([*command, "--worker", str(number)], cwd=ROOT) for number in numbers]
         if any([one.wait() not in (0, SHORT) for one in workers]):
             raise SystemExit("a worker failed")
-        tries = [one for folder in shard_folders(CORPUS, Path(home)) for one in attempts.read(folder)]
+        runs = [path.parent for path in Path(home).glob(f"*/{CORPUS}/*/run.json") if not path.parent.is_symlink()]
+        tries = [attempt for run in runs for attempt in attempts.read(run)]
         found = measured([told(url, "stats") for url in line.split()], tries, options.limit * options.servers)
     figures = found._asdict() | {"calls a second": found.calls / found.wall}
     shown = {name: f"{one:.3f}" if isinstance(one, float) else f"{one:,}" for name, one in figures.items()}
@@ -145,7 +148,7 @@ if __name__ == "__main__":
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--limit", type=int, default=32, help="calls that a server takes at once")
     parser.add_argument("--latency", type=float, default=2.0, help="seconds of a call where a server is idle")
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--urls", help=argparse.SUPPRESS)
     parser.add_argument("--home", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -1,10 +1,10 @@
 """The same `digsite generate` in several ways, one after another in each round.
 
     python -m bench.ways prefect wiki --pairs 30 --repeat 3    without Prefect, with its own server, with one that runs
-    python -m bench.ways engines wiki --seeds 120 --repeat 2   one worker of Dask, two, one process; then four shards
+    python -m bench.ways engines wiki --seeds 120 --repeat 2   one worker of Dask, two, one process
 
 Each way has an output folder, in which corpus, index and Prefect's database are there before the clock starts; a round
-has a random seed of its own. All ways must leave the same bytes, and so must the shards once they are merged. Told are
+has a random seed of its own. All ways must leave the same bytes. Told are
 medians over the rounds: seconds by the clock, in all, until the first seed begins, until the last one ends, and after
 it; the processor's seconds of the command, without a server; and ratios to the first way in the same round, since other
 work on the machine comes and goes.
@@ -35,7 +35,6 @@ WAYS: dict[str, dict[str, tuple[str, ...]]] = {
         "one process": ("--no-flow",),
     },
 }
-SHARDS = 4
 SHORT = 3
 """Exit code of a command that ended with fewer pairs than wanted."""
 
@@ -110,17 +109,6 @@ def rounds(ways: dict[str, tuple[str, ...]], size: Sequence[str], repeat: int, h
     return found
 
 
-def shards(size: Sequence[str], repeat: int, home: Path) -> None:
-    """The last round once more, in shards; raises SystemExit where these, merged, are other bytes."""
-    out, whole = home / "shards", home / "one-process"
-    for number in range(1, SHARDS + 1):
-        shard = f"{number}/{SHARDS}"
-        command(out, "generate", *size, "--seed", str(repeat), "--no-flow", "--shard", shard)
-    command(out, "merge", "/".join(run_of(whole).parts[-2:]))
-    if dataset(out) != dataset(whole):
-        raise SystemExit(f"{SHARDS} shards, merged, made other bytes than one process")
-
-
 def rows(found: Sequence[dict[str, Took]]) -> list[tuple[str, ...]]:
     """Of each way: the figures of `Took`, seconds more than the first way, and ratios to it within a round."""
     base = next(iter(found[0]))
@@ -144,8 +132,6 @@ def main() -> None:
     number = ("--seeds", str(given.seeds)) if given.seeds else ("--pairs", str(given.pairs))
     with tempfile.TemporaryDirectory() as folder:
         found = rounds(WAYS[given.ways], (given.corpus, *number), given.repeat, Path(folder))
-        if given.ways == "engines":
-            shards((given.corpus, *number), given.repeat, Path(folder))
     print(f"digsite generate {given.corpus} {' '.join(number)}, {given.repeat} rounds, load {os.getloadavg()[0]:.1f}")
     print(table(("", *Took._fields, "more", "ratio", "of seeds"), rows(found)))
 

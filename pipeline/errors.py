@@ -51,8 +51,8 @@ _WORDS = [
         (r"Input should be a valid (?:list|tuple).*", "must be a list"),
         (r"Input should be a valid dictionary.*", "must be a table of settings"),
         (r"Input should be ('.*)", r"must be \1"),
-        (r"\w+ should have at least 1 (?:item|character).*", "must not be empty"),
-        (r"\w+ should have at (least|most) (\d+) (items?|characters?).*", r"must have at \1 \2 \3"),
+        (r"\w{1,40} should have at least 1 (?:item|character).*", "must not be empty"),
+        (r"\w{1,40} should have at (least|most) (\d+) (items?|characters?).*", r"must have at \1 \2 \3"),
     )
 ]
 
@@ -61,8 +61,8 @@ def in_words(problem: str) -> str:
     """What pydantic says of a value, as the end of a sentence that begins with the value's name."""
     problem = problem.removeprefix("Value error, ")
     for pattern, ours in _WORDS:
-        if pattern.fullmatch(problem):
-            return pattern.sub(ours, problem)
+        if match := pattern.fullmatch(problem):
+            return match.expand(ours)
     return "is missing" if problem == "Field required" else problem
 
 
@@ -92,6 +92,13 @@ class ProviderError(DigsiteError):
     def __init__(self, line: str, *, then: Literal["pause", "requeue", "stop"] = "pause") -> None:
         super().__init__(line)
         self.then = then
+
+
+class RequestRefused(DigsiteError):
+    """A server refuses one request, or fails on it, each time it is sent, and answers others.
+
+    It is no answer of a model. The message quotes the server.
+    """
 
 
 class BudgetExceeded(DigsiteError):

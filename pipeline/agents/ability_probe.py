@@ -17,7 +17,7 @@ from pipeline.agents.proposals import ProposeArguments
 from pipeline.agents.tool_mode import OPENING, QUESTION, ModeFinding, Try, choose, problem
 from pipeline.agents.tools import PROPOSE, SOLVER_TOOLS, AnswerArguments
 from pipeline.config.models import ModelConfig, ToolMode
-from pipeline.errors import FormatError, ProviderError
+from pipeline.errors import FormatError, ProviderError, RequestRefused
 from pipeline.llm.base import LLM, Completion, Finish, Request
 from pipeline.llm.endpoint import longer_context, prompt_cut
 from pipeline.llm.token_estimate import size, tokens
@@ -47,6 +47,7 @@ Found = tuple[str, str]
 """What was found, and the remedy; none where all is well."""
 Ask = Callable[..., Awaitable[Completion]]
 """Asks the model that is tried, with these fields of a `Request`."""
+_REFUSED = "look into the server's log: a run would lose each seed that asks for the same"
 _BIG = f"a bigger model, or {PARSER}"
 
 
@@ -84,12 +85,15 @@ async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
         found[name] = (said if tool_calls.ok else f"{tool_calls.detail}; {mode.why}", tool_calls.remedy)
         model = model.model_copy(update={"tools": mode.mode})
         for name, tried in (_TRIES if model.capabilities.understands else _TRIES_OF_RULES).items():
-            found[name] = await tried(model, ask)
+            try:
+                found[name] = await tried(model, ask)
+            except RequestRefused as error:
+                found[name] = (str(error), _REFUSED)
         name = "reasoning"
         found[name] = ("none, or within the answer", "")
         if thought or model.keeps_thoughts:
             found[name] = await _reasoning(model, ask, "separate from the answer" if thought else "none so far")
-    except ProviderError as error:
+    except (ProviderError, RequestRefused) as error:
         found[name] = (str(error), "fix the error above")
     findings = [ProbeFinding(name=name, ok=not mend, detail=said, remedy=mend) for name, (said, mend) in found.items()]
     return [findings[0].model_copy(update={"found": mode}), *findings[1:]]

@@ -7,7 +7,7 @@ import orjson
 
 from pipeline.agents.judge import NearMiss, ask_judges
 from pipeline.config.models import ModelConfig
-from pipeline.errors import FormatError
+from pipeline.errors import FormatError, RequestRefused
 from pipeline.llm.base import LLM
 from pipeline.store.shipped_folders import folder
 from pipeline.types import Data
@@ -46,7 +46,7 @@ async def score(judges: tuple[ModelConfig, ...], llm: LLM) -> Score:
     async def graded(case: NearMiss) -> tuple[bool, str] | None:
         try:
             found = await ask_judges(case, judges, llm, _BOUNDARY)
-        except FormatError:
+        except (FormatError, RequestRefused):
             return None
         return found.right, found.method
 

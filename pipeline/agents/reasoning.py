@@ -37,9 +37,11 @@ class Reasoning(StrEnum):
 # In small letters: a title that denies something ("Never Cry Wolf") makes no negation.
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|without|except|excluding|other than|no(?= [a-z])|[a-z]+n['’]t)\b")
 _UNITS = r"(?:years?|months?|weeks?|days?|hours?|decades?|centuries|century)"
+_MORE = "more|fewer|less|older|younger|longer|taller|larger|apart|combined|together"
+_APART = "after|before|between|pass(?:ed)?|elapsed?|earlier|later|separate"
+# The distance is bounded, so that a text of many "how many" takes no quadratic time.
 _CALCULATION = re.compile(
-    rf"\bhow (?:many|much)\b.*\b(?:more|fewer|less|older|younger|longer|taller|larger|apart|combined|together)\b"
-    rf"|\bhow many {_UNITS}\b.*\b(?:after|before|between|pass(?:ed)?|elapsed?|earlier|later|separate)\b|\bdifference\b",
+    rf"\bhow (?:many|much)\b.{{0,300}}\b(?:{_MORE})\b|\bhow many {_UNITS}\b.{{0,300}}\b(?:{_APART})\b|\bdifference\b",
     re.IGNORECASE,
 )
 _TEMPORAL = re.compile(

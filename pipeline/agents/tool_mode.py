@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, SearchArguments
 from pipeline.config.models import ModelConfig, ToolMode
-from pipeline.errors import FormatError
+from pipeline.errors import FormatError, RequestRefused
 from pipeline.llm.base import LLM, Completion, Finish, Request
 from pipeline.types import Data, Message
 
@@ -43,8 +43,15 @@ class ModeFinding(Data):
     why: str
 
 
-async def choose(model: ModelConfig, tried: Callable[[ToolMode], Awaitable[Try]]) -> tuple[ModeFinding, Try]:
-    """The mode, and how the model did in it. No more is tried than tells: of most models one mode."""
+async def choose(model: ModelConfig, converse: Callable[[ToolMode], Awaitable[Try]]) -> tuple[ModeFinding, Try]:
+    """Return the mode, and how the model did in it. Try no more modes than needed: of most models one."""
+
+    async def tried(mode: ToolMode) -> Try:
+        try:
+            return await converse(mode)
+        except RequestRefused as error:
+            return Try(ok=False, detail=str(error))
+
     if model.tools != "auto":
         return ModeFinding(mode=model.tools, why="as the settings say"), await tried(model.tools)
     native = await tried("native")

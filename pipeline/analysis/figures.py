@@ -158,6 +158,11 @@ class Figures(Data):
         """Seeds without a walk, for which no model was asked."""
         return sum(reason.count for reason in self.reasons if reason.name == Stop.NO_WALK)
 
+    @property
+    def refused_requests(self) -> int:
+        """Requests that a server refused, over all attempts; one that was taken when it was sent again counts too."""
+        return self.paid.total.refused
+
     def points_lost(self) -> dict[str, Interval | None]:
         """Of the solve rate to all kinds of distractor, by the policy; under no name the solver's."""
         found = (*self.distractors, *self.policy_distractors)

@@ -28,7 +28,6 @@ from pipeline.cli import (
     generate,
     inspect,
     links,
-    merge,
     mix,
     pilot,
     push,
@@ -58,7 +57,7 @@ app = typer.Typer(
 )
 _COMMANDS: tuple[Callable[..., object], ...] = (
     generate.Generate, generate.Harden, generate.resume, generate.Preview, pilot.Pilot,
-    inspect.inspect, export.export, export.report, view.view, compare.compare, merge.merge, mix.mix,
+    inspect.inspect, export.export, export.report, view.view, compare.compare, mix.mix,
     branches.branch, complete.complete, remeasure.remeasure, review.review, push.push,
     corpora.Search, links.Links, corpora.Measure, serve.Serve, serve.serve_model, corpora.doctor,
 )  # fmt: skip

@@ -160,6 +160,8 @@ class Measure(options.ModelOptions, options.CorpusOptions):
             len({one.question for one in found.scored if one.recall is not None}),
             questions,
         )
+        if found.refused:
+            console.message(f"digsite: rollouts that the server refused, which no figure counts: {found.refused:,}")
         console.result(found.model_dump(mode="json"), table, as_json=self.json, model=found.model)
 
     def _say(self, meaning: str, located: int, questions: "Sequence[GoldQuestion]") -> None:

@@ -2,7 +2,7 @@
 keeps the gates that it is given."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -13,6 +13,9 @@ from pipeline.errors import UsageError
 from pipeline.run import read
 from pipeline.run.locate import run_folder, spelled
 
+if TYPE_CHECKING:
+    from pipeline.exports.data_set import DatasetManifest
+
 View = Annotated[list[str] | None, Option(metavar="A,B", help="Views, such as qa,sft; --list names them.  [all]")]
 
 
@@ -21,9 +24,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     view: View = None,
     include: Annotated[
         list[str] | None,
-        Option(
-            metavar="A,B", help="below_target, beyond_solver (solved in `remeasure`), or always_solved (in rl_* too)."
-        ),
+        Option(metavar="A,B", help="below_target, or beyond_solver (solved in `remeasure`)."),
     ] = None,
     policy: options.For = None,
     against: options.Against = None,
@@ -75,8 +76,18 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
         console.message(f"no model has solved {unsolved} of the beyond_solver seeds, so they are left out: {again}")
     if not rows and not view:
         console.message(f"no pair passed the gates: digsite inspect {spelled(run, out)} counts what each has dropped")
-    if not json and (empty := [name for name in options.parts(view) if name not in rows]):
-        console.message(f"without a row, so not written: {', '.join(empty)}")
+    if not json:
+        say_views(manifest, options.parts(view))
+
+
+def say_views(manifest: "DatasetManifest", asked: tuple[str, ...] = ()) -> None:
+    """Say what the `rl_*` views hold, and which views have no row and why; only of those asked for, if any were."""
+    rows = manifest.rows()
+    if not asked or any(name.startswith("rl_") for name in asked):
+        console.message(f"rl_* views: {manifest.rewards.describe()}")
+    missing = [f"{name} ({why})" for name, why in manifest.unwritten.items() if name in (asked or manifest.unwritten)]
+    if missing and (rows or asked):
+        console.message(f"views not written: {', '.join(missing)}")
 
 
 def _unsolved(folder: Path) -> int:

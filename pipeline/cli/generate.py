@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from pipeline.cli import console, options, terminal
+from pipeline.cli.export import say_views
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
@@ -33,10 +34,6 @@ class Generate(options.RunOptions):
     ctx: typer.Context
     pairs: Annotated[int | None, Option(min=1, help="Accepted pairs wanted.  [30]")] = None
     seeds: Annotated[int | None, Option(min=1, help="Run exactly this many seeds, however many are accepted.")] = None
-    shard: Annotated[
-        str | None,
-        Option(metavar="I/N", help="The I-th of N parts of the run alone, in a folder of its own; see 'merge'."),
-    ] = None
     engine: options.Seeder = None
     address: options.Address = None
     workers: options.Workers = None
@@ -147,8 +144,7 @@ def _run(
 ) -> int:
     """Call the command with progress on stderr, in this process unless there is a runner, and print its result."""
     say_target(config)
-    share = config.how.share()
-    with Progress(pairs=share.pairs, seeds=share.seeds) as progress:
+    with Progress(pairs=config.how.pairs, seeds=config.how.seeds) as progress:
         result = command(watch=progress, runner=runner) if runner else command(watch=progress)
     show(result, config, as_json=as_json)
     return SHORT if result.exhausted else 0
@@ -164,15 +160,16 @@ def say_target(config: RunConfig) -> None:
         console.message(message + ("; raise loop.rollouts to measure rates within it" if few else ""))
 
 
-def show(result: RunResult, config: RunConfig, *, as_json: bool, **more: Any) -> None:
-    """Show a run that has ended to a person, or to a script with `more` of it."""
+def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
+    """Show a run that has ended to a person or to a script."""
+    from pipeline.exports import data_set
     from pipeline.run import publish
 
     folder, run = result.folder, spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
     paths = {"run": folder, "dataset": folder / "dataset", "report": folder / "report.html"}
     if as_json:
         named = {"model": config.models.names(), **{name: str(path) for name, path in paths.items()}}
-        console.json({**named, **result.model_dump(mode="json", exclude={"folder"}), **more})
+        console.json({**named, **result.model_dump(mode="json", exclude={"folder"})})
         return
     example = next((r for r in publish.RunRecords(folder, config) if r.status == "accepted"), None)
     if example is not None:
@@ -185,10 +182,16 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool, **more: Any) ->
     console.show(console.table("seeds", "", rows=rows), "")
     console.demo_note(config.models.names())
     console.show(console.text(f"data set  {paths['dataset']}"), console.text(f"report    {paths['report']}"))
+    say_views(data_set.read(paths["dataset"]))
+    _say_shortfalls(result, config, run)
+    console.show(console.text(f"next      digsite inspect {run}"))
+
+
+def _say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
     if result.damaged:
         console.message(f"digsite: damaged lines in the journal: {result.damaged:,}; their seeds were run again")
     if result.exhausted:
-        gave = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.how.share().pairs:,} pairs"
+        gave = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.how.pairs:,} pairs"
         console.message(f"{gave}; {_for_more(result, config)}")
     if sum(result.dropped.values()) > result.planned:
         console.message(f"digsite: most passages cannot start a question. {seed_passages.explained(result.dropped)}")
@@ -196,7 +199,6 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool, **more: Any) ->
         lacking = ", ".join(f"{stage} {count:,}" for stage, count in result.missing.items())
         remedy = f"to run them: digsite complete {run}"
         console.message(f"digsite: accepted pairs without all rollouts of a stage: {lacking}; {remedy}")
-    console.show(console.text(f"next      digsite inspect {run}"))
 
 
 def _for_more(result: RunResult, config: RunConfig) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from pipeline.cli import console, options
-from pipeline.cli.export import View
+from pipeline.cli.export import View, say_views
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft_settings import SftConfig
 from pipeline.run import read
@@ -59,6 +59,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
     since = f"; since {changes.before}: +{changes.added} -{changes.removed}, {changes.changed} changed"
     told = f"version {made.version}, {sum(made.pairs.values())} pairs{since if changes.before else ''}: {into}"
     console.show(console.text(told))
+    say_views(manifest)
     for q in made.quotas:
         if q.short:
             console.message(f"digsite: {q.name} is short of {q.short} pairs: {q.taken} of {q.wanted}")

@@ -10,7 +10,8 @@ from pipeline.analysis.estimates import percent
 from pipeline.cli import console, options
 from pipeline.cli.progress import Progress
 from pipeline.config import build, toml
-from pipeline.config.models import ModelConfig, inherited
+from pipeline.config.inheritance import inherit
+from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.errors import UsageError
 from pipeline.run.locate import reopened, spelled
@@ -54,7 +55,7 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     )
     found = measured()
     if refill:
-        with Progress(pairs=own.how.share().pairs) as watch:
+        with Progress(pairs=own.how.pairs) as watch:
             api.refill(folder, name, out=out, watch=watch)
         found = measured()
     rows = [
@@ -96,5 +97,9 @@ def _model(
         if not isinstance(tree, dict):
             raise UsageError(f"remeasure can set models.policies.{policy} alone, such as its sampling, not '{one}'")
         given = toml.merged(given, tree)
-    built = build(values={"models": {"default": inherited(before.model_dump(exclude_defaults=True), given)}})
+    kept = before.model_dump(exclude_defaults=True)
+    if before.provider == "openai":
+        # The run's own address, even if it is the default: another one may be set in the environment now.
+        kept["base_urls"] = before.base_urls
+    built = build(values={"models": {"default": inherit(kept, given)}})
     return built.models.default

@@ -132,7 +132,7 @@ class RunConfig(Data):
         if given is None:
             return None
         text = "-".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
-        match = re.fullmatch(r"(\d*\.?\d+)-(\d*\.?\d+)", text.strip())
+        match = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)-(\d+(?:\.\d+)?|\.\d+)", text.strip())
         low, high = (float(match[1]), float(match[2])) if match else (1.0, 0.0)
         if not 0 <= low <= high <= 1:
             raise ValueError(f"takes A-B between 0 and 1, such as 0.2-0.8, not '{text}'")
@@ -244,9 +244,7 @@ class RunConfig(Data):
         return slug(self.corpus.name)
 
     def folder(self) -> Path:
-        """That of the run, or of the shard of it."""
-        shard = f"-{self.how.shard}" if self.how.shard else ""
-        return self.how.out / self.corpus_slug() / f"{self.digest()[:12]}{shard}"
+        return self.how.out / self.corpus_slug() / self.digest()[:12]
 
 
 def build(*, file: Path | None = None, values: dict[str, Any] | None = None, sets: Sequence[str] = ()) -> RunConfig:

@@ -1,20 +1,77 @@
 """Addresses of servers, and the settings that name them."""
 
+import os
 from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
+
+from pipeline.config.request_values import may_be_secret
+
+BASE_URL_ENV = "OPENAI_BASE_URL"
 
 
-def checked(url: str) -> str:
-    """Raises ValueError where it is no plain address."""
+def check_url(url: str) -> str:
+    """Return the address without slashes at its end. Raise ValueError if it is not a plain address."""
     parts = urlsplit(url)
-    # `port` raises ValueError where it is none.
+    # `port` raises ValueError if it is not a number.
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
         raise ValueError("must be an address such as http://localhost:8000/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError("must not contain a key, query or fragment: api_key_env names the key's variable")
+        raise ValueError("must not contain a user, password, query or fragment: api_key_env names the key's variable")
     return url.rstrip("/")
+
+
+def base_url_from_environment() -> str:
+    return os.environ.get(BASE_URL_ENV, "").strip()
+
+
+def is_server_from_environment(url: str) -> bool:
+    """Return whether OPENAI_BASE_URL names the server of the address."""
+    return bool(base := base_url_from_environment()) and servers([url]) == servers([base.partition("?")[0]])
+
+
+def locate(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with the address of OPENAI_BASE_URL if they name none."""
+    if "base_urls" in tree or not (url := base_url_from_environment()):
+        return tree
+    try:
+        located = move_query({**tree, "base_urls": [url]})
+        check_url(located["base_urls"][0])
+    except ValueError as error:
+        raise ValueError(f"the environment variable {BASE_URL_ENV}: {error}") from None
+    return located
+
+
+def move_query(tree: dict[str, Any]) -> dict[str, Any]:
+    """Move the query of a model's addresses to its setting `query`.
+
+    Raises ValueError for a query that may hold a secret, since addresses are shown and written to disk.
+    """
+    urls, query = tree.get("base_urls"), tree.get("query", {})
+    if not isinstance(urls, list | tuple) or not all(isinstance(url, str) for url in urls):
+        return tree
+    queries = [parse_qsl(url.partition("#")[0].partition("?")[2], keep_blank_values=True) for url in urls]
+    if not any(queries) or not isinstance(query, dict):
+        return tree
+    if any(queries[0] != parameters for parameters in queries):
+        raise ValueError("base_urls must all have the same query: it is sent to each of them")
+    for name, value in queries[0]:
+        if may_be_secret(name, value.replace("$", "$$")):
+            raise ValueError(
+                f"the address must not contain a secret ('{name}'): put it into an environment variable, and set "
+                f"query.{name}='${{NAME}}'"
+            )
+        if str(query.get(name, value)) != value:
+            raise ValueError(f"query.{name} and the query of the address differ: leave one of them out")
+    parameters = {name: value.replace("$", "$$") for name, value in queries[0]}
+    return {**tree, "base_urls": [_without_query(url) for url in urls], "query": {**parameters, **query}}
+
+
+def _without_query(url: str) -> str:
+    # A fragment is left for `check_url` to refuse.
+    before, _, after = url.partition("?")
+    return before + ("#" + after.partition("#")[2] if "#" in after else "")
 
 
 def on_loopback(url: str) -> bool:

@@ -52,9 +52,14 @@ class GateConfig(Data):
         return window
 
     @property
+    def has_band(self) -> bool:
+        """Whether the solve rate decides which pairs count."""
+        return self.solve_rate != (0.0, 1.0) and "solve_rate" not in self.off
+
+    @property
     def banded_policy(self) -> str:
         """The policy whose solve rate decides; empty where any rate passes, or the solver's decides."""
-        return self.policy if self.solve_rate != (0.0, 1.0) else ""
+        return self.policy if self.has_band else ""
 
     def shown(self) -> dict[str, Any]:
         """For a card: lists by name, since where they lie is nobody's business."""

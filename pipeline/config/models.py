@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from pipeline.config import address, toml
+from pipeline.config import address
 from pipeline.config.providers import BUILT_IN, built_in
+from pipeline.config.request_values import Headers, Query, secrets
 from pipeline.config.sampling import Sampling
 from pipeline.config.weights import name as weights_name
 from pipeline.errors import UsageError
@@ -29,8 +30,6 @@ LEAST_CONTEXT = 4096
 SLOWEST = 30
 """Tokens a second: a server that writes one answer slower than this runs into time limits that nobody has set."""
 OPENAI_KEY = "OPENAI_API_KEY"
-_OF_ONE_MODEL = {"prices", "context", "trainable", "tools"}
-_OF_ONE_SERVER = {"api_key_env", "gpus"}
 _OPENAI = ".api.openai.com"
 _MILLION = 1_000_000
 ToolMode = Literal["native", "schema", "text"]
@@ -93,16 +92,23 @@ class ModelConfig(Data):
     context: int = Field(32_768, ge=LEAST_CONTEXT)
     """Context length of the server in tokens, prompt and completion together. No request is larger than three
     quarters of it."""
-    base_urls: tuple[Annotated[str, AfterValidator(address.checked)], ...] = Field(
+    base_urls: tuple[Annotated[str, AfterValidator(address.check_url)], ...] = Field(
         ("https://api.openai.com/v1",), min_length=1
     )
     """Addresses of servers that all serve this model; calls are spread over them. A single one may be given as
-    `base_url`."""
+    `base_url`. Left out, `OPENAI_BASE_URL` where it is set, else OpenAI's own."""
     api_key_env: Annotated[
         str, matching(r"([A-Za-z_][A-Za-z0-9_]*)?", "must be the name of a variable, not the key itself")
     ] = ""
-    """Name of the environment variable that holds the API key. Left out, OPENAI_API_KEY is sent to OpenAI's own
-    endpoint only, and no key to any other. The key itself is never stored."""
+    """Name of the environment variable that holds the API key. Left out, `OPENAI_API_KEY` is sent to the server of
+    `OPENAI_BASE_URL`, or to OpenAI's own where that is not set, and no key to any other. The key itself is never
+    stored."""
+    query: Query = Field({}, exclude_if=lambda values: not values)
+    """Parameters added to the URL of every request, such as `{api-version = "2024-10-21"}`. `${NAME}` in a value stands
+    for an environment variable. The query of `base_url` is moved here."""
+    headers: Headers = Field({}, exclude_if=lambda values: not values)
+    """Headers added to every request, such as `{api-key = "${AZURE_KEY}"}`. `${NAME}` stands for an environment
+    variable; a secret can only be given so. They replace the headers that Digsite would send."""
     limits: Limits = Limits()
     gpus: int = Field(1, ge=0)
     """GPUs of the server at each address, for the forecast of GPU-hours; not counted for OpenAI's own endpoint."""
@@ -122,6 +128,7 @@ class ModelConfig(Data):
         tree = address.listed(tree)
         if "base_url" in tree:
             raise ValueError("takes base_url or base_urls, not both")
+        tree = address.move_query(address.locate(tree) if tree.get("provider") == "openai" else tree)
         if tree.get("provider") != "gguf" or not (file := tree.get("file")):
             return _patient(tree)
         named = tree if "model" in tree else {**tree, "model": weights_name(Path(file).resolve())}
@@ -206,8 +213,15 @@ class ModelConfig(Data):
 
     @property
     def key_name(self) -> str:
-        """The environment variable whose key the endpoint is sent; empty where it is sent none."""
-        return self.api_key_env or (OPENAI_KEY if self.at_openai else "")
+        """The environment variable whose key the endpoint is sent; empty where it is sent none.
+
+        OPENAI_API_KEY belongs to one server: OPENAI_BASE_URL names it, as for every program that uses OpenAI's SDK.
+        """
+        if self.api_key_env:
+            return self.api_key_env
+        redirected = bool(address.base_url_from_environment())
+        belongs = address.is_server_from_environment(self.base_url) if redirected else self.at_openai
+        return OPENAI_KEY if belongs else ""
 
     def key(self) -> str:
         """The key, or nothing where there is none to send. Raises UsageError on what cannot be a key."""
@@ -216,16 +230,34 @@ class ModelConfig(Data):
             raise UsageError(f"the value of {self.key_name} is not a valid key: it has spaces or odd characters")
         return key
 
+    def secrets(self) -> list[tuple[str, str]]:
+        """Return each secret that the endpoint is sent, after the name of its environment variable. Raise UsageError
+        for one that is missing or cannot be sent."""
+        key = self.key()
+        return [*([(self.key_name, key)] if key else []), *secrets(self.headers), *secrets(self.query)]
+
+    def missing_key(self) -> str:
+        """Return one line on the key that OpenAI's own endpoint lacks, or "" if it lacks none."""
+        if not self.at_openai or self.key() or "authorization" in self.headers:
+            return ""
+        if self.key_name:
+            return f"{self.base_url} needs an API key: set the environment variable {self.key_name}"
+        return (
+            f"{self.base_url} needs an API key, and {OPENAI_KEY} is the one of OPENAI_BASE_URL "
+            f"({address.base_url_from_environment()}): name the variable that holds OpenAI's in api_key_env"
+        )
+
     def key_warning(self) -> str:
         """What a person should know of where the key goes, in one line; empty where there is nothing to know."""
         if self.provider != "openai" or self.loopback:
             return ""
         if self.key() and urlsplit(self.base_url).scheme == "http":
             return f"the key in {self.key_name} goes to {self.base_url} unencrypted: use https if the server has it"
-        if not self.key_name and os.environ.get(OPENAI_KEY, "").strip():
+        if not self.key_name and not self.secrets() and os.environ.get(OPENAI_KEY, "").strip():
+            owner = address.base_url_from_environment() or "OpenAI's own endpoint"
             return (
-                f"{self.base_url} gets no key: {OPENAI_KEY} is for OpenAI's own endpoint; if this one needs a key, "
-                f"name its variable: --set models.default.api_key_env={OPENAI_KEY}"
+                f"{self.base_url} gets no key: {OPENAI_KEY} is for {owner}; if this one needs a key, "
+                "name the variable that holds it: --set models.default.api_key_env=NAME"
             )
         return ""
 
@@ -251,18 +283,3 @@ def _patient(tree: dict[str, Any]) -> dict[str, Any]:
         return tree
     seconds = max(Limits().timeout_seconds, float(longest // SLOWEST))
     return {**tree, "limits": {**limits, "timeout_seconds": seconds}}
-
-
-def inherited(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a model: what `role` leaves out is the base's, but for what is another model's alone: its prices,
-    context and terms, at another server its key, and at another provider its name and its weights too. So it is of
-    each key of `sampling` and `limits`."""
-    kept, role = address.listed(base), address.listed(role)
-    if role.get("model", base.get("model")) != base.get("model"):
-        kept = {key: value for key, value in kept.items() if key not in _OF_ONE_MODEL}
-    if not address.servers(role.get("base_urls", kept.get("base_urls"))) <= address.servers(kept.get("base_urls")):
-        kept = {key: value for key, value in kept.items() if key not in _OF_ONE_SERVER}
-    if role.get("provider", base.get("provider", BUILT_IN)) != base.get("provider", BUILT_IN):
-        kept = {key: value for key, value in kept.items() if key not in {"model", "file", *_OF_ONE_MODEL}}
-    tables: dict[str, Any] = {name: role[name] for name in ("sampling", "limits") if name in role}
-    return toml.merged(kept, tables) | {key: value for key, value in role.items() if key not in tables}

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from pipeline.config.address import each_model
-from pipeline.config.models import ModelConfig, inherited
+from pipeline.config.inheritance import inherit
+from pipeline.config.models import ModelConfig
 from pipeline.types import Data
 from pipeline.types.data import matching
 
@@ -45,7 +46,7 @@ class Models(Data):
         tree = {name: role for name, role in tree.items() if name != "policy"}
         if not isinstance(base := tree.get("default", {}), dict):
             return tree
-        return each_model(tree, partial(inherited, base))
+        return each_model(tree, partial(inherit, base))
 
     @model_validator(mode="after")
     def _one_address(self) -> "Models":

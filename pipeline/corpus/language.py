@@ -1,22 +1,22 @@
-"""In which language a text or a corpus is, to judge by its script and its commonest words.
+"""The language of a text or a corpus, and the commonest words of languages.
 
 English is all that the demo model and some rules read. Any other language chooses how a corpus is indexed, where nobody
 says which one it is.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
-from pipeline.text import HAN, words
+from pipeline.text import words
 from pipeline.types import Passage
 
 UNKNOWN = "unknown"
-_COMMON = frozenset("the of and to with by from which that were are his its their this has been".split())
-"""Every fifth or sixth word of English prose, and few of any other language."""
-_SHARE = 0.06
 _SAMPLE = 200
-_LATIN = {
+_CONFIDENCE = 0.3
+"""Below it a text is in no language that can be named: code, a table, a few words."""
+_COMMON = {
     "de": "der die das und ist den von mit sich des auf für nicht ein eine als auch werden aus dass sie nach wird bei "
     "einer um sind wie einem über einen zum war haben nur oder zur bis durch wurde im dem zu es an",
     "fr": "le la les des du et est une dans pour que qui par sur pas au plus avec sont aux ce cette il elle ou ne se "
@@ -37,46 +37,24 @@ _LATIN = {
     "id": "yang dan di dari dengan untuk pada ini dalam adalah itu tidak oleh sebagai ke akan",
     "vi": "là của và các có cho trong không một những được với này để bạn như người từ khi đã sẽ",
     "ca": "el la els les del i que en una per amb és al com més de un dels són va",
-}
-_CYRILLIC = {
     "ru": "и в не на что с по это как его из для был от также а к или о он",
     "uk": "і в не на що з та є до як від його це був для у або про за",
     "bg": "и на в се от за е са с да че който по като не през",
     "sr": "и у је на се да су за од са који као не или",
-}
-_ARABIC = {
     "ar": "في من على إلى أن عن التي الذي هذا مع كان هذه ما لا أو",
     "fa": "و در به از که این را با است برای آن یک می تا",
     "ur": "کے کی میں ہے اور سے کا کو نے پر یہ ہیں",
 }
-_KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
-_SCRIPTS = {
-    "ko": "\uac00-\ud7a3",
-    "th": "\u0e01-\u0e4e",
-    "el": "\u0386-\u03ff\u1f00-\u1fff",
-    "he": "\u05d0-\u05ea",
-    "hy": "\u0531-\u0586",
-    "ka": "\u10a0-\u10ff",
-    "hi": "\u0900-\u097f",
-    "bn": "\u0980-\u09ff",
-    "ta": "\u0b80-\u0bff",
-    "te": "\u0c00-\u0c7f",
-}
-_WRITTEN = {code: re.compile(f"[{letters}]") for code, letters in {"zh": HAN, **_SCRIPTS}.items()}
-_WORDS = {
-    re.compile(letters): {code: frozenset(words(common)) for code, common in table.items()}
-    for letters, table in {
-        "[a-z]": _LATIN,
-        "[\u0400-\u052f]": _CYRILLIC,
-        "[\u0620-\u064a\u066e-\u06d3]": _ARABIC,
-    }.items()
-}
-"""Of the scripts that several languages share."""
+_WORDS = {code: frozenset(words(common)) for code, common in _COMMON.items()}
+_NONE = "zxx"
+_OTHERS = ("en", "zh", "ja", "ko", "th", "el", "he", "hy", "ka", "hi", "bn", "ta", "te", _NONE)
+"""Languages that are recognised besides those of `_COMMON`. Of all that the model knows, it takes some English
+sentences for Nigerian Pidgin."""
 
 
 def common_words(code: str) -> frozenset[str]:
-    """The commonest words of a language, folded; none where they are not known."""
-    return next((table[code] for table in _WORDS.values() if code in table), frozenset())
+    """Return the commonest words of a language, folded; none where they are not known."""
+    return _WORDS.get(code, frozenset())
 
 
 _BEFORE_THINGS = {
@@ -108,41 +86,34 @@ def fillers(code: str) -> Callable[[str], bool]:
 
 
 def english(passages: Sequence[Passage]) -> bool:
-    """Are most passages of a sample in English, to judge by its commonest words and not by what a manifest says?"""
+    """Return whether most passages of a sample are in English, whatever a manifest says."""
     sample = passages[:: len(passages) // _SAMPLE + 1]
-    return 2 * sum(is_english(passage.text) for passage in sample) > len(sample)
-
-
-def is_english(text: str) -> bool:
-    """Is this passage? Of a few words only nobody knows."""
-    said = words(text)
-    return sum(word in _COMMON for word in said) > _SHARE * len(said)
+    return 2 * sum(language_of(passage.text) == "en" for passage in sample) > len(sample)
 
 
 def detected(texts: Sequence[str]) -> str:
-    """The code of the language that most of these texts are in, of those that show it; or `unknown`."""
-    found = Counter(map(language_of, texts))
-    del found[UNKNOWN]
-    if not found:
+    """Return the code of the language of most texts, or `unknown`. Texts in no language that can be named do not count,
+    unless nearly all of them are."""
+    counts = Counter(map(language_of, texts))
+    del counts[UNKNOWN]
+    if not counts:
         return UNKNOWN
-    code, count = found.most_common(1)[0]
+    code, count = counts.most_common(1)[0]
     # A corpus of tables or code in which a few passages look like a language is in none.
-    return code if 2 * count > found.total() and 5 * count > len(texts) else UNKNOWN
+    return code if 2 * count > counts.total() and 5 * count > len(texts) else UNKNOWN
 
 
 def language_of(text: str) -> str:
-    """The code of the language of one passage, or `unknown`."""
-    letters = sum(character.isalpha() for character in text)
-    if not text.isascii():
-        for code, written in _WRITTEN.items():
-            if 3 * len(written.findall(text)) > letters:
-                return "ja" if code == "zh" and 10 * len(_KANA.findall(text)) > letters else code
-    if is_english(text):
-        return "en"
-    said = words(text)
-    for script, table in _WORDS.items():
-        if 3 * len(script.findall(text.lower())) > 2 * letters > 0:
-            shares = {code: sum(word in common for word in said) for code, common in table.items()}
-            best = max(shares, key=lambda code: shares[code])
-            return best if shares[best] > _SHARE * len(said) else UNKNOWN
-    return UNKNOWN
+    """Return the code of the language of one passage, or `unknown`."""
+    code, confidence = _identifier().classify(text)
+    return str(code) if code != _NONE and confidence >= _CONFIDENCE else UNKNOWN
+
+
+@cache
+def _identifier() -> Any:
+    # The model takes a second to load.
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages([*_COMMON, *_OTHERS])
+    return identifier

@@ -32,7 +32,6 @@ _COMPONENT = rf"</?[A-Z][\w.]*+(?:\s(?:{_VALUE}|{_BRACES})*+)?>|</?>|\{{/\*.{{0,
 _INLINE = f"{_ROLE}|{_CODE}|{_MATH}|{_SHORTCODE}|{_WITH_BRACES}"
 _IN_MARKDOWN = re.compile(_INLINE, re.DOTALL)
 _IN_MDX = re.compile(f"{_INLINE}|{_COMPONENT}", re.DOTALL)
-_LABELLED = re.compile(r"(.*\S)\s*<[^<>]*>$")
 _PROSE = frozenset(
     "note tip hint warning caution danger attention error important seealso admonition versionadded versionchanged "
     "deprecated topic sidebar margin aside epigraph highlights pull-quote dropdown details tab-set tab-item tabs tab "
@@ -62,10 +61,17 @@ def removed(source: str, *, mdx: bool = False) -> str:
 
 def _words(found: re.Match[str]) -> str:
     if role := found["role"]:
-        return _LABELLED.sub(r"\1", role).lstrip("~!")
+        return _label(role).lstrip("~!")
     if found[0][:2] in {"{'", '{"'}:  # a text that MDX needs quotes for, such as a blank
         return found[0][2:-2]
     return found["code"] or found["math"] or ""
+
+
+def _label(role: str) -> str:
+    """Return the words of `words <target>`, or the role itself where it has no target."""
+    words, _, target = role.rpartition("<")
+    is_labelled = words.strip() and role.endswith(">") and target.count(">") == 1
+    return words.rstrip() if is_labelled else role
 
 
 class _Blocks:

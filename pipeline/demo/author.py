@@ -22,7 +22,7 @@ _SEARCHES, _AT_ONCE = 12, 4
 """Searches of one author for each hop, and of one turn."""
 _DEEP = 4
 """The chain that a composer is given material for, in hops: a curator knows no target."""
-_NAME = re.compile(r"[A-ZÀ-Þ][\w'’.-]+(?: (?:(?:of|the|de|van|von) )*[A-ZÀ-Þ][\w'’.-]*\w)+")
+_NAME = re.compile(r"[A-ZÀ-Þ][\w'’.-]{1,60}+(?: (?:(?:of|the|de|van|von) )*+[A-ZÀ-Þ][\w'’.-]{0,60}\w)+")
 
 
 class PlannedSearch(NamedTuple):

@@ -18,9 +18,9 @@ from pipeline.text import untagged as plain
 from pipeline.types import Message, sha256
 
 _PRONOUN = re.compile(r"^(?:It|He|She|They)\b(?!')")
-_NOTE = re.compile(r"\s*\[[^\[\]]*\]")
+_NOTE = re.compile(r"(?<!\s)\s*+\[[^\[\]]*+\]")
 """A wiki's remark: "[citation needed]", "[update]"."""
-_ASIDE = re.compile(r"\s*\(((?:[^()]|\([^()]*\))*)\)")
+_ASIDE = re.compile(r"(?<!\s)\s*+\(((?:[^()]|\([^()]*+\))*+)\)")
 _SPOKEN = re.compile(r"[/:ˈ]|\blisten\b")
 """How a name is spoken or written elsewhere."""
 _WITHIN = r"(?:, [A-Z][\w.'-]*\w(?: [A-Z][\w.'-]*\w)*)?"
@@ -28,7 +28,7 @@ _PLACES = ("place", "city", "town", "village", "county", "state", "capital")
 _VERB = r"(?:is|was|were|are|did|does|do|has|have|had|can)\b"
 _ASKED = (
     re.compile(r"\bwhat (?:is|was|are|were) the (?:official |total )?([a-z]+)\b", re.IGNORECASE),
-    re.compile(rf"\b(?:which|what) ([a-z][a-z\- ]*?)(?: {_VERB}|\?)", re.IGNORECASE),
+    re.compile(rf"\b(?:which|what) ([a-z][a-z\- ]{{0,120}}?)(?: {_VERB}|\?)", re.IGNORECASE),
     re.compile(rf"^how many ([a-z][a-z\- ]*?) {_VERB}", re.IGNORECASE),
 )
 _QUESTION = re.compile(r"(?<=\S )(?:[A-Z][a-z]+ (?:which|what|whom)|Where|Who|When|How many|Which|What)\b")

@@ -20,7 +20,7 @@ from pipeline.distractors.checks import DistractorChecks
 from pipeline.distractors.hard_passages import overlaid
 from pipeline.distractors.kinds import base
 from pipeline.distractors.writing_task import writing_task
-from pipeline.errors import DeadlineExceeded, FormatError
+from pipeline.errors import DeadlineExceeded, FormatError, RequestRefused
 from pipeline.llm import ledger
 from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Rollout, Usage, Verdict, sha256
 from pipeline.types.distractor import Kind
@@ -58,13 +58,14 @@ async def evaluate_distractors(
 
 
 async def with_verdict(attempt: Callable[[S], Awaitable[T]], over: Iterable[S]) -> list[T]:
-    """The results of those that finished. A timeout or an unreadable judge costs a rollout, not the pair."""
+    """Return the results of those that finished: a timeout, a refused request or an unreadable judge costs a rollout,
+    not the pair."""
 
     async def finished(one: S) -> list[T]:
         try:
             # Begun here, so that none is dropped unawaited where the run is cancelled before its turn.
             return [await attempt(one)]
-        except (DeadlineExceeded, FormatError, TimeoutError):
+        except (DeadlineExceeded, FormatError, RequestRefused, TimeoutError):
             return []
 
     return [result for found in await asyncio.gather(*map(finished, over)) for result in found]

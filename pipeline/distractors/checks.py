@@ -32,7 +32,7 @@ TRUTH_DEPTH = 50
 ALIKE = 0.7
 """From this Jaccard similarity of word triples on, two passages are one."""
 _WHO = ("who", "whom", "whose")
-_CODE = re.compile(r"[A-Za-z]\S*\d\S*|\d+(?:[.:]\d+){2,}")
+_CODE = re.compile(r"[A-Za-z][^\s\d]*+\d\S*+|\d+(?:[.:]\d+){2,}")
 """An identifier with digits in it: CVE-2017-0144, AES-256-CBC, 3.5.1. Its digits are no quantity and no year."""
 DETECT = "detect"
 READINGS, OTHERS = 3, 5

@@ -17,7 +17,7 @@ _IS_A = re.compile(
     r"|which|that|where|whose|known|based|located|directed|written|produced|released|starring|featuring|set|founded|best"
     r"|developed|manufactured|created|designed|published|built|formed|established|owned|operated|held|played|used)\b|$)"
 )
-_LIFE = re.compile(r"\([^()]*\d{3,4}[^()]*\s[-–—]\s?[^()]*\d{2,4}[^()]*\)|\([^()]*\d{3,4}[-–—][^()]*\d{2,4}[^()]*\)")
+_LIFE = re.compile(r"\((?:(?>[^()]*?\d{3})(?>[^()]*?\s[-–—])|(?>[^()]*?\d{3}[-–—]))(?>[^()]*?\d{2})[^()]*+\)")
 _BORN = re.compile(r"\b(?:né|née|born)\b|\(b\. ", re.IGNORECASE)
 _LIFE_BEGINS = re.compile(r"\((?:[^()]*[,;] )?(?:né|née|born|b\.) ", re.IGNORECASE)
 """As of nothing but a person: "(born 1941)"."""
@@ -46,9 +46,9 @@ _THING = re.compile(
     r"|country|river|lake|island|mountain|stadium|arena|station|airport|church|museum|team|club|franchise|league|season|"
     r"war|battle|building|bridge|road|highway|district|municipality|organization|agency|species|language)s?$"
 )
-_ASIDE = re.compile(r"\s*\([^()]*\)")
+_ASIDE = re.compile(r"(?<!\s)\s*+\([^()]*+\)")
 _ASKED = re.compile(
-    r"\b(?:which|what) ((?:[a-z-]+ )*?[a-z-]+)(?= (?:is|was|are|were|did|does|do|has|have|had|can)\b|\?)"
+    r"\b(?:which|what) ((?:[a-z-]++ ){0,20}?[a-z-]++)(?= (?:is|was|are|were|did|does|do|has|have|had|can)\b|\?)"
 )
 _PLACES = frozenset("city town village county state country province district municipality borough".split())
 _NO_NOUN = re.compile(

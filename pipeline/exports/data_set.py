@@ -23,9 +23,9 @@ from pipeline.config import RunConfig
 from pipeline.errors import UsageError, unknown
 from pipeline.exports.card.card import Contents, card
 from pipeline.exports.mix import mix_version
+from pipeline.exports.reward_questions import RewardCounter, RewardQuestions
 from pipeline.exports.shards import SHARD_BYTES, File, ShardFile, ShardWriter, described
 from pipeline.exports.trajectories.selection import counts
-from pipeline.exports.trajectories.strict_calls import strict
 from pipeline.exports.twins import with_twin
 from pipeline.exports.views import base
 from pipeline.store.files import atomic_folder, atomic_write, standing, take_over, write_json
@@ -60,6 +60,9 @@ class DatasetManifest(Data):
     views: dict[str, Exported]
     """One without rows has no shard."""
     shards: tuple[ShardFile, ...]
+    rewards: RewardQuestions = RewardQuestions()
+    withheld: tuple[str, ...] = ()
+    """Views that hold more of the corpus than may be passed on."""
     files: tuple[File, ...] = ()
     """Card, environment, code and the table of all seeds."""
 
@@ -67,6 +70,13 @@ class DatasetManifest(Data):
     def missing(self) -> int:
         """Seeds of the run whose pairs could not be exported."""
         return max((how.missing for how in self.views.values()), default=0)
+
+    @property
+    def unwritten(self) -> dict[str, str]:
+        """The views that were asked for and not written, with the reason."""
+        rows = self.rows()
+        needs = {name: f"needs {base.load(name).OPTIONS.needs}" for name in self.views if name not in rows}
+        return needs | dict.fromkeys(self.withheld, "holds more of the corpus than may be passed on")
 
     def rows(self) -> dict[str, dict[str, int]]:
         """By view, then split, the one to train on first."""
@@ -139,8 +149,8 @@ def export(
     if strange := set(chosen.include) - set(base.INCLUDES):
         raise unknown("reason to --include", min(strange), base.INCLUDES)
     views = _views(chosen)
-    shared, examples = environment(chosen.config), list[tuple[int, Draft]]()
-    seen, selected, twin_drops = 0, dict[str, Counter[str]](), Counter[str]()
+    shared, seen, examples = environment(chosen.config), 0, list[tuple[int, Draft]]()
+    rewards, selected, twin_drops = RewardCounter(chosen.config.gates), dict[str, Counter[str]](), Counter[str]()
     with (
         _uncollected(),
         atomic_folder(folder) as building,
@@ -165,7 +175,7 @@ def export(
             for one in (record, *twin):
                 for agent, count in counts(one, context).items():
                     selected.setdefault(agent, Counter()).update(count)
-                _add_rows(shards, views, one, context, chosen)
+                _add_rows(shards, views, one, context, rewards)
         for shard in kept_shards:
             take_over(before / shard.path, building / shard.path)
         source = _state(seen, chosen.config)
@@ -176,6 +186,8 @@ def export(
             records=made.planned,
             views=dict(sorted({**kept, **dict.fromkeys(views, how)}.items())),
             shards=tuple(sorted((*kept_shards, *shards.close()), key=lambda shard: shard.path)),
+            rewards=rewards.total(),
+            withheld=() if chosen.views else tuple(sorted({*base.names()} - views.keys())),
         )
         if chosen.mix:
             chosen = chosen.model_copy(update={"mix": mix_version.write(building, before, chosen.mix, manifest.shards)})
@@ -192,18 +204,20 @@ def export(
             redistribute=chosen.redistribute,
             language_detected=chosen.language_detected,
             mix=chosen.mix,
+            rewards=manifest.rewards,
+            unwritten=manifest.unwritten,
         )
         return _described(building, manifest, card(made, contents, chosen.config), chosen)
 
 
 def _add_rows(
-    shards: ShardWriter, views: Mapping[str, base.View], record: Record, context: Environment, chosen: Selection
+    shards: ShardWriter, views: Mapping[str, base.View], record: Record, context: Environment, rewards: RewardCounter
 ) -> None:
-    rewarded = strict(record) if chosen.config.gates.strict_calls else record
+    graded = rewards.grade(record)
     for name, view in views.items():
-        given = rewarded if view.OPTIONS.rewarded else record
-        if base.accepts(view, given, chosen.include, context.policy):
-            shards.add(name, record.seed.side, view.SCHEMA, view.rows(given, context))
+        source = graded if view.OPTIONS.rewarded else record
+        if base.accepts(view, source, rewards.gates):
+            shards.add(name, record.seed.side, view.SCHEMA, view.rows(source, context))
 
 
 def _exemplify(examples: list[tuple[int, Draft]], target: int, draft: Draft) -> None:

@@ -90,19 +90,17 @@ def read(path: Path) -> RunConfig:
 
 
 def of_night(config: RunConfig, folder: Path) -> RunConfig:
-    """The same with budgets that count from what the run in `folder` has used up before. A shard has spent its own part
-    of budgets that are given for the whole."""
+    """Return the same settings with the budgets of one night on top of what the run in `folder` has used up before."""
     before, how = spent(folder).total, config.how
-    parts = how.shard.of if how.shard else 1
     return config.with_how(
-        budget_tokens=how.budget_tokens and parts * before.paid.total_tokens + how.budget_tokens,
-        budget_money=how.budget_money and parts * (before.money or 0.0) + how.budget_money,
+        budget_tokens=how.budget_tokens and before.paid.total_tokens + how.budget_tokens,
+        budget_money=how.budget_money and (before.money or 0.0) + how.budget_money,
     )
 
 
 def progress_line(result: RunResult, before: RunResult | None, config: RunConfig) -> str:
     """How the run stands, in a line."""
-    how = config.how.share()
+    how = config.how
     new = result.accepted - (before.accepted if before else 0)
     line = f"{result.accepted:,} of {how.pairs:,} pairs, {new:,} of them new"
     if how.seeds is not None:

@@ -16,6 +16,9 @@ _COMPARES = re.compile(
     r"\b(?:first|last|earlier|later|older|younger|longer|more|less|before|after|recently|most|both|same)\b"
 )
 
+_ASKS = re.compile(r"\b(?:which|who|whose|what|between|of)\b")
+_AND = " and "
+
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     # A comparison names its answer, in whatever language; the audit sees to it that it offers another one too.
@@ -33,5 +36,13 @@ def _offered(question: str, answer: str) -> bool:
     name = re.escape(normalise(answer))
     words = normalise(question)
     beside = rf"\b{name}\b(?: \w+){{0,8}} or \b|\bor (?:\w+ ){{0,4}}{name}\b"
-    among = rf"\b(?:which|who|whose|what|between|of)\b.*(?:\b{name}\b.* and | and .*\b{name}\b)"
-    return bool(re.search(beside, words) or (re.search(among, words) and _COMPARES.search(words)))
+    return bool(re.search(beside, words) or (_COMPARES.search(words) and _is_among(words, name)))
+
+
+def _is_among(words: str, name: str) -> bool:
+    """Return whether the name stands on one side of an "and" that follows a question word."""
+    asks = _ASKS.search(words)
+    choices = words[asks.end() :] if asks else ""
+    spans = [match.span() for match in re.finditer(rf"\b{name}\b", choices)]
+    first, last = choices.find(_AND), choices.rfind(_AND)
+    return bool(spans) and (last >= spans[0][1] or 0 <= first <= spans[-1][0] - len(_AND))

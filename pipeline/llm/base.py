@@ -73,6 +73,7 @@ class LLM(Protocol):
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
 
-        Raises `ProviderError` if the endpoint gave no answer; an unusable answer is not an error.
+        Raises `ProviderError` if the endpoint gave no answer, and `RequestRefused` if it refuses this request alone;
+        an unusable answer is not an error.
         """
         ...

@@ -57,7 +57,12 @@ def _messages(request: Request, without: Dialect) -> list[dict[str, Any]]:
         last = messages[-1]
         asked = f"{last.content}\n\nAnswer with one JSON object of this schema and nothing else:\n{schema}"
         messages[-1] = last.model_copy(update={"content": asked})
-    return [_message(message, thoughts=request.thoughts) for message in messages]
+    return [_message(message, thoughts=request.thoughts) for message in messages if not _is_empty_turn(message)]
+
+
+def _is_empty_turn(message: Message) -> bool:
+    """Return whether it is a model's turn without text and calls, which Moonshot and Mistral refuse."""
+    return message.role == "assistant" and not message.tool_calls and not message.content.strip()
 
 
 def _message(message: Message, *, thoughts: bool) -> dict[str, Any]:

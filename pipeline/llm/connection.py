@@ -1,10 +1,14 @@
-"""The openai SDK's client at one endpoint. It reads a bounded number of bytes of an answer, whatever its status or
-compression, and sends no header but those named here.
+"""The openai SDK's client at one endpoint.
 
-Retries, limits and the meaning of an answer are elsewhere.
+It reads a bounded number of bytes of an answer, whatever its status or compression, and sends only the headers that are
+named here. It finds out where below the address the API begins. Retries, limits and the meaning of an answer are
+elsewhere.
 """
 
+import logging
 import os
+import re
+import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -15,15 +19,26 @@ import openai
 import orjson
 from openai import AsyncOpenAI
 
+from pipeline.config.certificates import context_from_environment
 from pipeline.config.models import ModelConfig
+from pipeline.config.request_values import fill_values
 from pipeline.text.redact import without
+
+logger = logging.getLogger(__name__)
+# It logs every URL, with the secrets that a query may hold.
+logging.getLogger("httpx2").addFilter(lambda record: record.levelno > logging.INFO)
 
 MOST_BYTES, MOST_ERROR_BYTES = 4 << 20, 64 << 10
 """The largest answer after decompression, and the largest with an error status."""
 CONNECT_SECONDS = 10.0
-_ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+_ACCOUNT = {"openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID"}
 """Headers of OpenAI's own endpoint, and the environment variables that they are read from."""
 _PLAIN = {"accept", "connection", "content-length", "host"}
+_CALL = re.compile(r"/(?:chat/completions|completions|responses|models|embeddings)$")
+"""The end of an address that a user copied with the path of one call."""
+_VERSION = re.compile(r"/v\d\w*(?:/|$)")
+_MORE_PATHS = ("/v1", "/api/v1", "/openai/v1")
+"""Where the API of a server begins, if not at the given address."""
 
 
 class Connections:
@@ -34,31 +49,59 @@ class Connections:
 
     def __init__(self, config: ModelConfig) -> None:
         self._config = config
-        self._ssl = httpx2.create_ssl_context()
+        self._ssl = trusted_certificates()
         self._idle: list[AsyncOpenAI] = []
+        self._base: str | None = None
+        """Where the API begins, once an answer has shown it."""
 
     async def ask(self, path: str, tree: dict[str, Any] | None = None) -> httpx2.Response:
-        """The answer, read, to a POST of the tree, or to a GET without one. Has no time limit of its own. Raises
-        TimeoutError, or ConnectionError without the key.
+        """Send a POST of the tree, or a GET without one, and return the answer, fully read.
 
-        The SDK's typed methods would walk every message of a body that is in its final form already.
+        Has no time limit of its own. Raises TimeoutError, and ConnectionError without secrets.
         """
+        if self._base is None:
+            return await self._ask_and_find_base(path, tree)
+        return await self._send(self._base + path, tree)
+
+    async def _ask_and_find_base(self, path: str, tree: dict[str, Any] | None) -> httpx2.Response:
+        given = self._config.base_url
+        start = _CALL.sub("", given)
+        answers = []
+        for more in ("",) if _VERSION.search(start) else ("", *_MORE_PATHS):
+            answer = await self._send(start + more + path, tree)
+            if not _has_no_api(answer):
+                # Calls in flight at the same time find the same.
+                if answer.is_success and self._base is None:
+                    self._base = start + more
+                    if self._base != given:
+                        logger.warning("%s is not where the API begins: it is asked at %s", given, self._base)
+                return answer
+            answers.append(answer)
+        return answers[0]
+
+    async def _send(self, url: str, tree: dict[str, Any] | None) -> httpx2.Response:
+        # The SDK's typed methods would walk every message of a body that is in its final form already.
         try:
             with self._client() as client:
                 if tree is None:
-                    return await client.get(path, cast_to=httpx2.Response)
-                return await client.post(path, content=orjson.dumps(tree), cast_to=httpx2.Response)
+                    return await client.get(url, cast_to=httpx2.Response)
+                return await client.post(url, content=orjson.dumps(tree), cast_to=httpx2.Response)
         except openai.APIStatusError as error:
             return error.response
         except openai.APITimeoutError:
             raise TimeoutError from None
         except (openai.OpenAIError, httpx2.InvalidURL, ValueError) as error:
             cause = error.__cause__ or error
-            raise ConnectionError(self.clean(str(cause) or type(cause).__name__)) from None
+            line = self.clean(str(cause) or type(cause).__name__)
+            if "CERTIFICATE_VERIFY_FAILED" in line:
+                line += "; SSL_CERT_FILE or REQUESTS_CA_BUNDLE can name the file of your own certificate authority"
+            raise ConnectionError(line) from None
 
     def clean(self, text: str) -> str:
-        """Text of a server or library for a user: one short line without escapes and without the key."""
-        return " ".join(without(text, self._config.key(), f"[{self._config.key_name}]").split())[:300]
+        """Return text of a server or library for a user: one short line without escapes and without secrets."""
+        for name, secret in self._config.secrets():
+            text = without(text, secret, f"[{name}]")
+        return " ".join(without(text, "", "").split())[:300]
 
     async def aclose(self) -> None:
         for client in self._idle:
@@ -74,20 +117,21 @@ class Connections:
             self._idle.append(client)
 
     def _opened(self) -> AsyncOpenAI:
-        headers = _headers(self._config)
-        sent = _PLAIN | {name.lower() for name in headers}
+        headers, query = _headers(self._config), fill_values(self._config.query)
 
-        async def drop_others(request: httpx2.Request) -> None:
-            for name in request.headers.keys() - sent:
+        async def finish(request: httpx2.Request) -> None:
+            """Set headers and query only now, since the SDK logs those that it is given."""
+            for name in request.headers.keys() - _PLAIN:
                 del request.headers[name]
+            request.headers.update(headers)
+            request.url = request.url.copy_merge_params(query)
 
         return AsyncOpenAI(
-            # The SDK needs one; where there is none, `drop_others` drops its header.
-            api_key=self._config.key() or "none",
+            # The SDK needs one; `finish` sends the real one.
+            api_key="none",
             # The SDK would send those of the environment to every endpoint.
             organization="",
             project="",
-            default_headers=headers,
             base_url=self._config.base_url,
             max_retries=0,
             http_client=httpx2.AsyncClient(
@@ -98,18 +142,30 @@ class Connections:
                 follow_redirects=False,
                 # Use the proxies of the environment, but not for this machine.
                 trust_env=not self._config.loopback,
-                event_hooks={"request": [drop_others], "response": [bounded(MOST_BYTES, MOST_ERROR_BYTES)]},
+                event_hooks={"request": [finish], "response": [bounded(MOST_BYTES, MOST_ERROR_BYTES)]},
             ),
         )
 
 
 def _headers(config: ModelConfig) -> dict[str, str]:
-    headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip", "User-Agent": "digsite"}
+    headers = {"content-type": "application/json", "accept-encoding": "gzip", "user-agent": "digsite"}
     if key := config.key():
-        headers["Authorization"] = f"Bearer {key}"
+        headers["authorization"] = f"Bearer {key}"
     if config.at_openai:
         headers |= {header: value for header, name in _ACCOUNT.items() if (value := os.environ.get(name, "").strip())}
-    return headers
+    return headers | fill_values(config.headers)
+
+
+def _has_no_api(answer: httpx2.Response) -> bool:
+    """Return whether the answer is what a server says where it has no API: 404, 405, or a page or error as a 200."""
+    if answer.is_success:
+        return b'"choices"' not in answer.content and b'"data"' not in answer.content
+    return answer.status_code in (404, 405)
+
+
+def trusted_certificates() -> ssl.SSLContext:
+    """Return what certificates are checked against. Raise UsageError if the environment names none that can be read."""
+    return context_from_environment() or httpx2.create_ssl_context(trust_env=False)
 
 
 def bounded(most: int, most_error: int) -> Callable[[httpx2.Response], Awaitable[None]]:

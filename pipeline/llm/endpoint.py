@@ -12,10 +12,12 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from pipeline.config.models import ModelConfig
+from pipeline.errors import RequestRefused
 from pipeline.llm import connection, repetition, reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.chat_body import Dialect, body
 from pipeline.llm.http_errors import Refusal, refusal_action
+from pipeline.llm.ledger import note_failed_try
 from pipeline.llm.limiter import Limiter
 from pipeline.llm.retry import CallFailure, EndpointHealth, retry_after
 from pipeline.llm.token_estimate import size, tokens
@@ -23,8 +25,8 @@ from pipeline.types import Message
 
 logger = logging.getLogger(__name__)
 _PROBE_SECONDS = 60.0
-_STREAM = re.compile(rb"\s*(?::[^\n]*\s+)*(?:data|event|id|retry):")
-"""How a body of server-sent events begins, comments apart."""
+_STREAM = re.compile(rb"\s*+(?::[^\n]*+\n\s*+)*+(?:data|event|id|retry):")
+"""The start of a body of server-sent events, after any comments. Possessive, so that it takes linear time."""
 LONG_PROMPT = 2000
 """Tokens of a prompt from which on what a server reports of it can be compared with an estimate."""
 _PLAIN = (Message(role="user", content="Say yes."),)
@@ -67,18 +69,23 @@ class Endpoint:
         return self._per_loop[loop]
 
     async def answer(self, request: Request) -> Completion:
-        """One try. Raises CallFailure. A refusal that may concern the key or this request alone concerns the key if a
-        plain request is refused too."""
+        """Answer one request. Raises CallFailure, and RequestRefused if the server refuses this request alone.
+
+        A refusal that may concern the key or this request concerns the key if a plain request is refused too.
+        """
         try:
             return await self._looked_at(request)
+        except RequestRefused as error:
+            refused = error
         except CallFailure as failure:
             if failure.kind != "refused":
                 raise
-            other = await self._plain_request()
-            if other is None:
-                self.warn(f"{self.config.model} refused a request ({failure.own or failure})")
-                return reply.empty(Finish.CONTENT_FILTER)
-            raise CallFailure(str(failure), "fatal") if other.kind in ("refused", "fatal") else other from None
+            if other := await self._plain_request():
+                raise CallFailure(str(failure), "fatal") if other.kind in ("refused", "fatal") else other from None
+            refused = RequestRefused(failure.own)
+        self.health.answered()
+        self.warn(str(refused))
+        raise refused
 
     async def _alive(self) -> bool:
         return await self._plain_request() is None
@@ -89,6 +96,8 @@ class Endpoint:
             async with asyncio.timeout(_PROBE_SECONDS):
                 request = Request(model=self.config.model, messages=_PLAIN, sampling=self.config.sampling)
                 await self._once(request)
+        except RequestRefused as error:
+            return CallFailure(str(error), "refused")
         except CallFailure as failure:
             return failure
         except TimeoutError:
@@ -115,13 +124,23 @@ class Endpoint:
         return whole.model_copy(update={"usage": paid})
 
     async def _once(self, request: Request) -> Completion:
-        """One request, or several where the server refuses parameters: each of them is left out from then on."""
+        """Send one request, again without a parameter that the server refuses, and once again if it is refused itself.
+
+        The second time it is the same request: what came before it in a conversation is cached, and if the server
+        takes it now, the bytes are those of a run without the refusal.
+        """
+        sent_again = False
         while True:
             without = self._without
             tree = body(request, self._seed, without)
             answer = await self._post(tree)
             if not answer.is_success:
                 action = refusal_action(self._refusal(answer), without, self._accepted)
+                if action.refused:
+                    note_failed_try(refused=True)
+                if action.refused and not sent_again:
+                    sent_again = True
+                    continue
                 if action.failure:
                     raise action.failure
                 if action.lacks:
@@ -162,10 +181,12 @@ class Endpoint:
             usage = completion.usage.model_copy(update={"prompt_tokens": prompt, "completion_tokens": answer})
             completion = completion.model_copy(update={"usage": usage})
         self._see_whether_cut(request, completion.usage.prompt_tokens)
-        kept = reply.keyless(completion, self.config.key())
-        if kept is not completion:
-            self.warn(f"{self.config.model} repeated the key of {self.config.key_name}, which was removed")
-        return kept
+        for name, secret in self.config.secrets():
+            kept = reply.keyless(completion, secret)
+            if kept is not completion:
+                self.warn(f"{self.config.model} repeated the value of {name}, which was removed")
+            completion = kept
+        return completion
 
     def _see_whether_cut(self, request: Request, read: int) -> None:
         """Say once that the server cuts prompts: what it reports is far below the least that they can have."""

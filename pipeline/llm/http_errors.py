@@ -8,6 +8,7 @@ import re
 from typing import NamedTuple
 
 from pipeline.config.models import OPENAI_KEY, ModelConfig
+from pipeline.errors import RequestRefused
 from pipeline.llm.base import Finish
 from pipeline.llm.chat_body import Dialect
 from pipeline.llm.retry import CallFailure, FailureKind
@@ -56,10 +57,15 @@ class Refusal(NamedTuple):
 class RefusalAction(NamedTuple):
     """A failed try, a parameter to leave out from now on, or else an answer of that `finish` and a warning."""
 
-    failure: CallFailure | None = None
+    failure: CallFailure | RequestRefused | None = None
     lacks: str = ""
-    finish: Finish = Finish.CONTENT_FILTER
+    finish: Finish = Finish.CONTEXT
     line: str = ""
+
+    @property
+    def refused(self) -> bool:
+        """Return whether the server refused the request, whatever the reason."""
+        return isinstance(self.failure, RequestRefused) or (self.failure is not None and self.failure.kind == "refused")
 
 
 def refusal_action(refusal: Refusal, without: Dialect, accepted: Dialect = frozenset()) -> RefusalAction:
@@ -67,26 +73,27 @@ def refusal_action(refusal: Refusal, without: Dialect, accepted: Dialect = froze
     answer: it does not refuse them as such, so that the fault is the request's own."""
     status, config, text = refusal.status, refusal.config, f"{refusal.code} {refusal.message}"
     at = config.base_url
+    refused = RequestRefused(f"{at} refused a request ({status}{refusal.message and f': {refusal.message}'})")
     if status == 403 and not _QUOTA.search(text):
-        return RefusalAction(CallFailure(_key_refused(refusal), "refused", own=f"{at} answered 403"))
+        return RefusalAction(CallFailure(_key_refused(refusal), "refused", own=str(refused)))
     if line := _fatal(refusal, text):
         return RefusalAction(CallFailure(line, "fatal"))
     if status not in _BUSY and _OVERFLOW.search(text):
         line = f"a conversation exceeds the context of {config.model} ({refusal.message})"
-        return RefusalAction(finish=Finish.CONTEXT, line=line)
+        return RefusalAction(line=line)
     if status in _BUSY or status >= 500:
         line = f"{at} answered {status}" + (f" ({refusal.message})" if refusal.message else "")
         return RefusalAction(CallFailure(line, _KINDS.get(status, "passing"), after=refusal.after))
     if _FILTER.search(text):
-        return RefusalAction(line=f"{config.model} refused a request ({refusal.message})")
+        return RefusalAction(refused)
     for name, words in REFUSABLE.items():
         # An endpoint may accept `auto` and refuse the name of a tool.
         if name not in without and (name not in accepted or name == "tool_choice") and re.search(words, text):
             return RefusalAction(lacks=name)
     if accepted:
-        return RefusalAction(line=f"{at} refuses some requests ({status}: {refusal.message})")
+        return RefusalAction(refused)
     line = f"{at} refuses every request ({status}: {refusal.message})"
-    return RefusalAction(CallFailure(line, "refused", own=refusal.message))
+    return RefusalAction(CallFailure(line, "refused", own=str(refused)))
 
 
 def _fatal(refusal: Refusal, text: str) -> str:

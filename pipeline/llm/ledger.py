@@ -41,6 +41,8 @@ class Spent(Data):
     errors: int = 0
     """Tries that failed: those that were made again, and those that a call was given up after. What a server bills for
     them is not known."""
+    refused: int = Field(0, exclude_if=lambda count: not count)
+    """Of `errors`, the requests that a server refused."""
     seconds: float = 0.0
     """The sum over paid and failed calls; concurrent calls count each."""
     money: float | None = 0.0
@@ -58,6 +60,7 @@ class Spent(Data):
             cached=self.cached + other.cached,
             repeated=self.repeated + other.repeated,
             errors=self.errors + other.errors,
+            refused=self.refused + other.refused,
             seconds=self.seconds + other.seconds,
             money=None if self.money is None or other.money is None else self.money + other.money,
         )
@@ -110,7 +113,7 @@ class Ledger:
         self.asked: set[bytes] = set()
         """The digests of the requests that the attempt has made, cached or not."""
         self.unread = ""
-        """Which model's answers to what could not be read, where that ended the attempt."""
+        """Why the attempt ended early: which model's answers could not be read, or how a server refused a request."""
 
     def note(self, stage: str, role: str, model: str, spent: Spent) -> None:
         _add(self._stages.setdefault(stage, {}), role, spent)
@@ -147,6 +150,7 @@ class _FailedTries:
     """Of one call that is being made."""
 
     number = 0
+    refused = 0
 
 
 _ledger: ContextVar[Ledger | None] = ContextVar("ledger", default=None)
@@ -166,7 +170,7 @@ def count_elsewhere(
 
 
 def note_unread(line: str) -> None:
-    """Note why the running attempt ends: answers that could not be read."""
+    """Note why the running attempt ends: answers that could not be read, or a request that a server refused."""
     if (ledger := _ledger.get()) is not None:
         ledger.unread = line
 
@@ -208,10 +212,11 @@ def note_cached(request: Request, usage: Usage, *, repeated: bool) -> None:
     _note(request, Spent(cached=usage, repeated=usage if repeated else Usage()))
 
 
-def note_failed_try() -> None:
-    """Count a try of the running call that failed."""
+def note_failed_try(*, refused: bool = False) -> None:
+    """Count a failed try of the running call, and whether the server refused it."""
     if (failed := _failed.get()) is not None:
         failed.number += 1
+        failed.refused += refused
 
 
 def _note(request: Request, spent: Spent) -> None:
@@ -242,13 +247,16 @@ class Counted:
             # A budget that is used up stops a call before it is made.
             errors = failed.number if isinstance(error, BudgetExceeded) else max(1, failed.number)
             if errors:
-                _note(request, Spent(errors=errors, seconds=time.monotonic() - started))
+                _note(request, Spent(errors=errors, refused=failed.refused, seconds=time.monotonic() - started))
             raise
         finally:
             _failed.reset(token)
-        seconds = time.monotonic() - started
-        _note(
-            request,
-            Spent(paid=completion.usage, errors=failed.number, seconds=seconds, money=self._cost(completion.usage)),
+        spent = Spent(
+            paid=completion.usage,
+            errors=failed.number,
+            refused=failed.refused,
+            seconds=time.monotonic() - started,
+            money=self._cost(completion.usage),
         )
+        _note(request, spent)
         return completion

@@ -36,9 +36,9 @@ _OPENING = re.compile(rf"{_WRAPPING}|[\s\[]")
 _MARKED = re.compile(rf"(?:{_MARKS})[\s\[]*(?:{_FENCE}\s*)?$")
 _NAME_BEFORE = re.compile(
     rf"(?:<\|channel\|>\w{{1,20}}\s+to=|(?:<\|start\|>assistant\s+)?\bto=|{_TOKEN}function{_TOKEN}|\[TOOL_CALLS\]|{_TOKEN}|<tool_call>|<function="
-    r"|>>>|\bAction:)\s*"
-    rf"(?P<name>[\w.:/-]{{1,80}}?)\s*"
-    rf"(?:>|\[CALL_ID\]\w{{1,40}}|\[ARGS\]|Action Input:|{_TOKEN}|\b(?:commentary|analysis|json)\b|{_FENCE}|\s)*$"
+    r"|>>>|\bAction:)\s*+"
+    rf"(?P<name>[\w.:/-]{{1,80}}?)"
+    rf"(?:>|\[CALL_ID\]\w{{1,40}}|\[ARGS\]|Action Input:|{_TOKEN}|\b(?:commentary|analysis|json)\b|{_FENCE}|\s)*+$"
 )
 _LOOK_BACK = 300
 _FUNCTION = re.compile(

@@ -6,14 +6,14 @@ Every seed ends as one record: accepted, rejected(reason) or failed(reason).
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import TypeVar, cast
 
 from pipeline.agents import grading
 from pipeline.config.strategy_mix import draw
 from pipeline.context import RunContext, SeedMemory
 from pipeline.distractors.accepted_pair import evaluate_distractors, missing_pairs
 from pipeline.distractors.teacher import missing_samples, teacher_rollouts
-from pipeline.errors import DeadlineExceeded, FormatError
+from pipeline.errors import DeadlineExceeded, FormatError, RequestRefused
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
 from pipeline.loop import assess, draft_rollouts, harden, solve_rates
@@ -30,6 +30,7 @@ from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Record,
 from pipeline.types.model_probe import known_to, naturalness
 from pipeline.types.twin_record import as_record
 
+T = TypeVar("T")
 NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
 
 
@@ -57,6 +58,9 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         status, reason = Status.FAILED, "deadline"
     except FormatError as error:
         status, reason = Status.FAILED, "no_verdict"
+        ledger.note_unread(str(error))
+    except RequestRefused as error:
+        status, reason = Status.FAILED, "refused"
         ledger.note_unread(str(error))
     record = Record(
         key=seed.key,
@@ -124,18 +128,31 @@ async def contested(last: Round, draft: Draft, confirmed: list[GradedRollout], c
 async def enrich(record: Record, context: RunContext) -> Record:
     """With the optional stages of an accepted record, or with what was missing of them.
 
-    None of it touches what was accepted. A rollout that its clock ended, or whose judge gave nothing readable, is left
-    out and its stage is `missing`. Raises ProviderError and RetrievalError.
+    None of it touches what was accepted. A rollout that its clock ended, that the server refused, or whose judge gave
+    nothing readable is left out and its stage is `missing`. Raises ProviderError and RetrievalError.
     """
     if record.status is not Status.ACCEPTED or record.draft is None:
         return record
-    wordings = await compare_wordings(record, context)
-    context = context.hiding(record.draft)
-    distractor_eval = await evaluate_distractors(record.draft, context, record.distractor_eval)
-    teacher = await teacher_rollouts(record.draft, distractor_eval, record.key, context, record.teacher_rollouts)
+    refused = set[str]()
+
+    async def unless_refused(stage: str, work: Awaitable[T], before: T) -> T:
+        try:
+            return await work
+        except RequestRefused:
+            refused.add(stage)
+            return before
+
+    draft, key = record.draft, record.key
+    wordings = await unless_refused("wordings", compare_wordings(record, context), record.wordings)
+    context = context.hiding(draft)
+    written = evaluate_distractors(draft, context, record.distractor_eval)
+    distractor_eval = await unless_refused("distractors", written, record.distractor_eval)
+    teacher = await teacher_rollouts(draft, distractor_eval, key, context, record.teacher_rollouts)
     measured = await policy_measurements(record.model_copy(update={"distractor_eval": distractor_eval}), context)
-    asks = not record.draft.ordered  # A gap has no premise that could be changed.
-    twin = await unanswerable_twin(record.draft, record.key, context, record.twin) if asks else None
+    asks = not draft.ordered  # A gap has no premise that could be changed.
+    twin = None
+    if asks:
+        twin = await unless_refused("unanswerable", unanswerable_twin(draft, key, context, record.twin), record.twin)
     more = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
     record = record.model_copy(update=more | {"wordings": wordings})
     if twin and (own := as_record(record)):
@@ -147,9 +164,10 @@ async def enrich(record: Record, context: RunContext) -> Record:
         "distractors": missing_pairs(distractor_eval, context),
         "teacher": missing_samples(distractor_eval, teacher, context),
         "policies": unmeasured(record, context) or (own is not None and unmeasured(own, context)),
-        "unanswerable": asks and missing_twin(record.key, twin, context),
+        "unanswerable": asks and missing_twin(key, twin, context),
     }
-    return record.model_copy(update={"missing": tuple(stage for stage, lacking in owed.items() if lacking)})
+    missing = tuple(stage for stage, lacking in owed.items() if lacking or stage in refused)
+    return record.model_copy(update={"missing": missing})
 
 
 def _assessed(record: Record, context: RunContext) -> Record:

@@ -73,7 +73,7 @@ def unmeasured(record: Record, context: RunContext) -> bool:
     policies = context.config.models.policies
     found = [_before(record, policy) for policy in policies]
     among = [_before(record, policy + WITH_DISTRACTORS) for policy in policies if _resists(record, context)]
-    asked = _recallable(record)
+    asked = is_recallable(record)
     return any(one is None or (asked and one.closed_book is None) for one in found) or any(
         one is None or not {*_samples(context)} <= {rollout.sample for rollout in one.rollouts}
         for one in (*found, *among)
@@ -90,7 +90,7 @@ async def measured(
     model, make = context.config.models.policies[policy], attempt or graded_rollout
     before = None if attempt else _before(record, policy)
     closed = None if attempt else _answered_in_audit(record, model, context) or (before and before.closed_book)
-    asked = [] if closed or not _recallable(record) else [model]
+    asked = [] if closed or not is_recallable(record) else [model]
     known = zip(before.rollouts, before.verdicts, strict=True) if before else ()
     answered, pairs = await asyncio.gather(
         with_verdict(lambda one: recalled(draft, context, one), asked),
@@ -143,8 +143,8 @@ def _before(record: Record, policy: str) -> PolicyMeasurement | None:
     return next((one for one in record.measurements if one.policy == policy and not one.order), None)
 
 
-def _recallable(record: Record) -> bool:
-    """Can it be known by heart? Not what has no answer."""
+def is_recallable(record: Record) -> bool:
+    """Return whether it can be known by heart: what has no answer cannot."""
     return record.draft is not None and record.draft.answer_type is not AnswerType.UNANSWERABLE
 
 

@@ -18,7 +18,7 @@ from pipeline.agents.tools import shown
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.distractors.accepted_pair import completed
-from pipeline.errors import FormatError
+from pipeline.errors import FormatError, RequestRefused
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
 from pipeline.loop.checks.alternatives import seen
@@ -65,8 +65,8 @@ class ChangeOutput(Data):
 async def unanswerable_twin(draft: Draft, key: str, context: RunContext, before: Twin | None = None) -> Twin | None:
     """The tries at a twin, until one is used; None where the pair was not drawn for one.
 
-    What cannot be read or runs out of its time leaves the last try pending (`missing_twin`). `before` holds what an
-    earlier call made.
+    What cannot be read, is refused by the server or runs out of its time leaves the last try pending
+    (`missing_twin`). `before` holds what an earlier call made.
     """
     if not drawn(key, context.config.questions.twins(context.config.models)):
         return before
@@ -176,7 +176,7 @@ async def _checked(draft: Draft, tried: ChangedPremise, context: RunContext) -> 
             tried = await _check_rollouts(draft, tried, context)
         if not tried.outcome and len(tried.rollouts) == context.config.loop.rollouts:
             tried = await _check_wrong_answers(tried, context)
-    except FormatError:
+    except (FormatError, RequestRefused):
         return tried
     used = tried.outcome == "used"
     return tried.model_copy(update={"assessment": assessment(tried.verdicts, context)}) if used else tried

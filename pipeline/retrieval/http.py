@@ -26,7 +26,7 @@ from pipeline.config.address import on_loopback
 from pipeline.config.retrieval_settings import TOKEN_ENV, RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import RetrievalError, UsageError
-from pipeline.llm.connection import bounded
+from pipeline.llm.connection import bounded, trusted_certificates
 from pipeline.llm.deadline import pause_clock
 from pipeline.llm.retry import pause
 from pipeline.retrieval.base import SCORING
@@ -166,6 +166,7 @@ class HttpRetriever(Passages):
             timeout=httpx2.Timeout(_SECONDS, connect=_CONNECT),
             limits=httpx2.Limits(max_connections=_CONNECTIONS),
             headers={"Accept-Encoding": "gzip"},
+            verify=trusted_certificates(),
             trust_env=not on_loopback(self._url),
             event_hooks={"response": [bounded(_MOST_BYTES, _MOST_ERROR_BYTES)]},
         )

@@ -22,7 +22,9 @@ _PLACE = re.compile(r"\A\s*\[(\d{1,2})\]\s*[:=]?\s*")
 _NUMBERED = re.compile(r"\A(\d{1,3})[.)](?:\s+|\Z)")
 _AND_WORDS = r"(?:and|und|et|y|e|en|och|og|и)"
 _LEADING_AND = re.compile(r"\A\s*(?:(?:and|und|och|og)\s+|&\s*)", re.IGNORECASE)
-_SEPARATOR = re.compile(rf"\s*[,，،]\s*(?:{_AND_WORDS}\s+)?|\s+(?:{_AND_WORDS}|&)\s+|[及和与と]", re.IGNORECASE)
+_SEPARATOR = re.compile(
+    rf"(?:(?<!\s)\s+)?[,，،]\s*(?:{_AND_WORDS}\s+)?|(?<!\s)\s+(?:{_AND_WORDS}|&)\s+|[及和与と]", re.IGNORECASE
+)
 _MOST_NAMES, _MOST_PARTS, _LONGEST_NAME = 64, 256, 6
 """Lines of an answer that are looked at, which is as many as parts of one of them; parts of all its lines; and parts
 that may be one name ("Crosby, Stills, Nash and Young")."""

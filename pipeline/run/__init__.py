@@ -4,6 +4,6 @@ from pipeline.run.attempts import Attempt
 from pipeline.run.callbacks import LogCallbacks, RunCallbacks
 from pipeline.run.coordinator import Run
 from pipeline.run.result import RunResult
-from pipeline.run.resume import RunFile, read
+from pipeline.run.resume import read
 
-__all__ = ["Attempt", "LogCallbacks", "Run", "RunCallbacks", "RunFile", "RunResult", "read"]
+__all__ = ["Attempt", "LogCallbacks", "Run", "RunCallbacks", "RunResult", "read"]

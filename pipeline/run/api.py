@@ -27,7 +27,6 @@ from pipeline.run import (
     RunResult,
     gold_questions,
     measuring,
-    merging,
     missing_stages,
     mixing,
     policy_measuring,
@@ -42,7 +41,7 @@ from pipeline.run import (
 from pipeline.run import preview as previewing
 from pipeline.run.browsing import Runs
 from pipeline.run.gold_questions import GoldQuestion
-from pipeline.run.locate import each, reopened, run_folder, shard_folders
+from pipeline.run.locate import each, reopened, run_folder
 from pipeline.run.reopening import opened
 from pipeline.run.resume import regate
 from pipeline.types import Record
@@ -81,19 +80,6 @@ def resume(
     if wait_seconds is not None:
         config = config.with_how(wait_seconds=wait_seconds)
     return _generate(config, folder, watch, runner)
-
-
-def merge(
-    shards: str | Path | Sequence[str | Path], *, out: Path | None = None, watch: RunCallbacks | None = None
-) -> merging.Merged:
-    """Join the shards of a run into the run's own folder in `out` (left out, where they are), judge the gates once over
-    all, export and write the report. One name stands for all shards that carry it.
-
-    It may be repeated while shards go on. Raises UsageError, naming what differs, where they are not of one run.
-    """
-    names = [shards] if isinstance(shards, str | Path) else shards
-    folders = dict.fromkeys(folder for name in names for folder in shard_folders(name, out))
-    return merging.merge(list(folders), out, watch or LogCallbacks())
 
 
 def _generate(config: RunConfig, folder: Path | None, watch: RunCallbacks | None, runner: Runner) -> RunResult:

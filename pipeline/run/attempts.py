@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import Field, ValidationError
 
 from pipeline.llm.ledger import Ledger, Spending, counting
-from pipeline.run.uniform import format_error
+from pipeline.run.uniform import REFUSED, format_error
 from pipeline.store.files import Appender
 from pipeline.store.tables import scan_json_lines
 from pipeline.types import Data, Record, Seed
@@ -34,9 +34,9 @@ class Attempt(Data):
     seconds: float
     spent: Spending
     error: str = Field("", exclude_if=lambda error: not error)
-    """The commonest format error, where the seed ended without a draft or a verdict for such (`uniform`)."""
+    """The commonest format error of a seed that ended without a draft or a verdict, or the server's refusal."""
     asked: tuple[str, ...] = Field((), exclude_if=lambda asked: not asked)
-    """The digests of its requests, where there is such an error."""
+    """The digests of its requests, where there is such a format error."""
 
 
 def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger, error: str = "") -> Attempt:
@@ -49,7 +49,8 @@ def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger, error: str = ""
         seconds=ledger.seconds,
         spent=ledger.spending,
         error=error,
-        asked=tuple(sorted(digest.hex() for digest in ledger.asked)) if error else (),
+        # What a server answered before it refused a request is a model's answer, and stays in the cache.
+        asked=tuple(sorted(digest.hex() for digest in ledger.asked)) if error and reason != REFUSED else (),
     )
 
 
@@ -113,27 +114,20 @@ def _add(total: dict[str, Any], tree: dict[str, Any]) -> None:
             total[name] = total.get(name, 0) + value
 
 
-def of_shard(folder: Path, shard: str) -> Path:
-    """Where the run in `folder` keeps the rows of a shard that was merged into it."""
-    return (folder / NAME).with_stem(f"{Path(NAME).stem}-{shard}")
-
-
 def read(folder: Path) -> Iterator[Attempt]:
-    """The rows, those of merged shards too, without what a kill has torn: no figure that anything rests on is made
-    from them."""
+    """Yield the rows, skipping a line that a kill has torn: these rows are for people, and no promise rests on them."""
     for line in _lines(folder):
         with suppress(ValidationError):
             yield Attempt.model_validate_json(line)
 
 
 def _lines(folder: Path) -> Iterator[bytes]:
-    for path in sorted(folder.glob(f"{Path(NAME).stem}*.jsonl")):
+    if (path := folder / NAME).exists():
         with path.open("rb") as file:
             yield from file
 
 
 def tried(folder: Path) -> pl.LazyFrame | None:
     """When each try began, how many seconds it took and how it ended, as a table; None where nothing was noted."""
-    paths = [path for path in sorted(folder.glob(f"{Path(NAME).stem}*.jsonl")) if path.stat().st_size]
-    columns = {"ended": pl.String, "began": pl.String, "seconds": pl.Float64}
-    return scan_json_lines(paths, columns) if paths else None
+    path, columns = folder / NAME, {"ended": pl.String, "began": pl.String, "seconds": pl.Float64}
+    return scan_json_lines(path, columns) if path.exists() and path.stat().st_size else None

@@ -19,7 +19,7 @@ from pipeline.run.attempts import Attempt
 from pipeline.run.worker import Batch, BatchResponse, Failure, code, machine
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import decode
-from pipeline.store.shard_merge import answers_folder, take_batch
+from pipeline.store.worker_answers import answers_folder, take_batch
 from pipeline.types import Record, Seed
 
 ROUNDS = 2
@@ -185,7 +185,7 @@ def divided(config: RunConfig, workers: int) -> RunConfig:
     parts["policies"] = {name: part(one) for name, one in models.policies.items()}
     config = config.model_copy(update={"models": models.model_copy(update=parts)})
     together = config.how.concurrency and max(1, config.how.concurrency // workers)
-    return config.with_how(concurrency=together, out=config.how.out.resolve(), shard=None)
+    return config.with_how(concurrency=together, out=config.how.out.resolve())
 
 
 def raised(failure: Failure) -> DigsiteError:

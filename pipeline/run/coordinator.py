@@ -9,7 +9,7 @@ import shlex
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -22,7 +22,7 @@ from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Order, PassageSource, Planned, PlanState, askable, bounds, judged, prefix
 from pipeline.run.result import RunResult
-from pipeline.run.uniform import SameError, forget
+from pipeline.run.uniform import REFUSED, SameError, forget
 from pipeline.store.amendments import Completions, joined
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
@@ -78,7 +78,8 @@ class Run:
             self._gating = Gating(self.config.gates, self.journal, self._joined)
             self._state = PlanState(self.config, self._gating.judge)
             ends = (entry.head.reason for entry in self.journal.entries.values())
-            proven = not all(reason.startswith(("no_draft:", "no_verdict", Stop.NO_WALK)) for reason in ends)
+            unproven = ("no_draft:", "no_verdict", REFUSED, Stop.NO_WALK)
+            proven = not all(reason.startswith(unproven) for reason in ends)
             self._same = SameError[_Ended](self.config.how.same_error_seeds, proven=proven)
             next(self._owed(), None)
             self._stack = stack.pop_all()
@@ -148,7 +149,7 @@ class Run:
         """The part of the plan that is done, from 0 to 1. May be called from any thread."""
         wanted, most = bounds(self.config.how)
         done, whole = (self._state.length, most) if wanted is None else (self._state.passed, wanted)
-        return min(1.0, done / whole) if whole else 1.0
+        return min(1.0, done / whole)
 
     def begin(self, watch: RunCallbacks) -> None:
         """Show what earlier commands did; once."""
@@ -159,13 +160,6 @@ class Run:
     def keep(self) -> None:
         """Write how the run stands to `result.json`."""
         write_json(self.folder / "result.json", self.result().model_dump(mode="json", exclude={"folder"}))
-
-    def owed(self) -> int:
-        """Seeds that the plan needs and that have no line, as far as what has ended shows; where there are too few
-        pairs, those ahead of the last seed that has ended."""
-        wanted, ended = bounds(self.config.how)[0], self.journal.heads()
-        last = ended[-1].order if ended else ""
-        return sum(1 for _ in takewhile(lambda one: wanted is None or one[1].order <= last, self._owed()))
 
     def _owed(self) -> Iterator[tuple[int, Planned]]:
         """Seeds without a line, in order, while the plan may need them: the answer changes as seeds end."""
@@ -232,8 +226,8 @@ class Run:
                 error = error or failure
                 continue
             ended = task.result()
-            asked = ended.record.reason != Stop.NO_WALK
-            self._journal(self._same.ended(ended.attempt.error, ended, asked=asked))
+            asked, refused = ended.record.reason != Stop.NO_WALK, ended.record.reason == REFUSED
+            self._journal(self._same.ended(ended.attempt.error, ended, asked=asked, refused=refused))
             if self._same.cause:
                 error = error or self._same.stop()
         return error

@@ -1,17 +1,13 @@
 """Which run a person means: a folder, `wiki/latest`, `wiki`, `latest`, or the first digits of its digest."""
 
-import re
 import shlex
 from collections.abc import Sequence
-from glob import escape
 from pathlib import Path
 
 from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError, unknown
 from pipeline.run.resume import resumable
-
-_SHARD = re.compile(r"-\d+-of-\d+$")
 
 
 def each(names: Sequence[str]) -> tuple[str, ...]:
@@ -28,10 +24,8 @@ def run_folder(name: str | Path, out: Path | None = None) -> Path:
     if short == "latest":
         candidates[1:1] = [*sorted(out.glob("*/latest"), key=_age)[-1:], *runs(out)[-1:]]
     elif "/" not in short and len(short) >= 4:
-        # A run before its shards.
-        found = [path for path in runs(out) if path.name.startswith(short)]
-        candidates += sorted(found, key=lambda path: len(path.name))
-    # Only then what lies within a run: its report, its data set, a shard.
+        candidates += [path for path in runs(out) if path.name.startswith(short)]
+    # Paths within a run come last: its report or its data set.
     for place in (Path(name), out / name):
         candidates += place.resolve().parents if place.exists() else ()
     for folder in candidates:
@@ -43,25 +37,6 @@ def run_folder(name: str | Path, out: Path | None = None) -> Path:
     names = dict.fromkeys(("latest", *(part for run in reversed(known) for part in (run.partition("/")[0], run))))
     names.pop(name, None)  # as a folder whose run cannot be read
     raise unknown("run", name, names, listed=f"in {out} there are: {', '.join(known[-5:])}")
-
-
-def shard_folders(name: str | Path, out: Path | None = None) -> list[Path]:
-    """The folders of the shards called `name`: one of them, or all of the run or corpus of that name. Raises
-    UsageError where there are none."""
-    given, out = Path(str(name).rstrip("/")), out or Runtime().out
-    for one in (given, out / given):
-        if _SHARD.search(one.name) and (one / "run.json").is_file():
-            return [one.resolve()]
-    stem = escape(given.name)
-    patterns = [f"{stem}*", f"{stem}/*"]
-    places = [given.parent, *(path for path in (out / given.parent, *out.glob("*")) if path.is_dir())]
-    found = {
-        path.resolve().parent for place in places for pattern in patterns for path in place.glob(f"{pattern}/run.json")
-    }
-    shards = sorted((path for path in found if _SHARD.search(path.name)), key=lambda path: path.name)
-    if not shards:
-        raise UsageError(f"no shards of a run '{name}' in {out}; they are made by: digsite generate CORPUS --shard 1/4")
-    return shards
 
 
 def spelled(name: str, out: Path | None) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
 import polars as pl
+from pydantic import Field
 
 from pipeline.agents.grading import f1
 from pipeline.agents.solver import attempt, solver
 from pipeline.config import RunConfig
-from pipeline.errors import UsageError
+from pipeline.errors import RequestRefused, UsageError
 from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
 from pipeline.run.gold_questions import GoldQuestion
@@ -74,27 +75,40 @@ class Measurement(Data):
     figures: tuple[SolverFigures, ...]
     """`all`, then each data set, then each data set by hops."""
     scored: tuple[Scored, ...]
+    refused: int = Field(0, exclude_if=lambda count: not count)
+    """Rollouts that a server refused; they count in no figure."""
 
 
 async def measure(questions: Sequence[GoldQuestion], llm: LLM, retriever: Retriever, config: RunConfig) -> Measurement:
-    """`config.loop.rollouts` rollouts of each question, within `config.solver`; raises what model and index do."""
+    """Make `config.loop.rollouts` rollouts of each question, within `config.solver`. Raises what model and index do,
+    and RequestRefused if a server refused all of them."""
     if not all(question.answer for question in questions):
         raise UsageError("the questions have no answers: compare what retrievers find of their documents instead")
     agent = solver(config, llm, retriever)
 
-    async def one(pair: tuple[int, int]) -> Scored:
+    refused: list[RequestRefused] = []
+
+    async def one(pair: tuple[int, int]) -> Scored | None:
         index, sample = pair
-        rollout = await attempt(agent, questions[index].question, sample)
+        try:
+            rollout = await attempt(agent, questions[index].question, sample)
+        except RequestRefused as error:
+            refused.append(error)
+            return None
         return await _scored(index, questions[index], rollout, retriever)
 
     pairs = product(range(len(questions)), range(config.loop.rollouts))
-    scored = await each(pairs, one, config.seeds_at_work(), lambda ended: None)
+    rows = await each(pairs, one, config.seeds_at_work(), lambda ended: None)
+    scored = [row for row in rows if row]
+    if refused and not scored:
+        raise refused[0]
     return Measurement(
         model=config.models.of("solver").model,
         solver_digest=config.models.of("solver").capabilities.code_digest,
         k=config.retrieval.k,
         figures=tuple(_figures(questions, scored)),
         scored=tuple(scored),
+        refused=len(refused),
     )
 
 

@@ -16,7 +16,7 @@ from itertools import count
 from typing import NamedTuple, Protocol
 
 from pipeline.config import RunConfig
-from pipeline.config.runtime import MOST_SEEDS, Runtime, Shard
+from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.corpus.seed_passages import explained, quality
 from pipeline.corpus.split import side
 from pipeline.errors import UsageError
@@ -57,7 +57,7 @@ class Planned(NamedTuple):
 
 
 class Order:
-    """All seeds of a run or of its shard, made as they are asked for. Keys in `known` have passed the filter before.
+    """The seeds of a run in order, each built when it is first needed. Keys in `known` have passed the filter before.
 
     The corpus must be `askable`.
     """
@@ -69,7 +69,6 @@ class Order:
         self._corpus, self._known = corpus, known
         self._given = given_questions.of(config)
         self._types = {one.passage.id: one.answer_type for one in self._given}
-        self._shard = config.how.shard or Shard(1, 1)
         self._ordinals = array("Q")
         """By index, how many draws of passages come before that of the seed. A seed holds its passage, so that millions
         of them would fill the memory: only the latest are kept."""
@@ -78,14 +77,13 @@ class Order:
         self._rest = self._generate()
 
     def __getitem__(self, index: int) -> Planned:
-        index = index * self._shard.of + self._shard.number - 1
         while len(self._ordinals) <= index:
             self._ordinals.append(next(self._rest))
         return self._planned(self._ordinals[index])
 
     def dropped(self, before: int) -> Counter[str]:
         """Passages that the filter dropped ahead of the seed of that index, by reason."""
-        return Counter(reason for index, reason in self._drops if index < before * self._shard.of)
+        return Counter(reason for index, reason in self._drops if index < before)
 
     def at(self, order: str) -> Planned:
         """The seed that `Planned.order` names, without those before it."""
@@ -95,14 +93,6 @@ class Order:
     @property
     def _size(self) -> int:
         return len(self._given or self._corpus.passages)
-
-    def holds(self, head: Head) -> bool:
-        """Does a seed of that key stand at that place of the order?"""
-        try:
-            planned = self.at(head.order)
-        except (ValueError, LookupError, OverflowError):
-            return False
-        return (planned.seed.key, planned.order) == (head.key, head.order)
 
     def _generate(self) -> Iterator[int]:
         for ordinal in count():
@@ -158,8 +148,7 @@ def askable(corpus: PassageSource) -> None:
 
 
 def bounds(how: Runtime) -> tuple[int | None, int]:
-    """Pairs wanted, if a number of them is, and the most seeds that may be tried; of a shard its share."""
-    how = how.share()
+    """Return the number of pairs wanted, or None where `seeds` decides, and the most seeds that may be tried."""
     if how.seeds is not None:
         return None, how.seeds
     return how.pairs, how.max_seeds if how.max_seeds is not None else SEEDS_PER_PAIR * how.pairs

@@ -15,7 +15,7 @@ from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
-from pipeline.errors import UsageError, in_words
+from pipeline.errors import ProviderError, UsageError, in_words
 from pipeline.llm import ledger, throughput
 from pipeline.llm.ledger import Spent
 from pipeline.loop import policies
@@ -147,6 +147,8 @@ async def remeasure(
                 with notes.noting(record.seed, "remeasured", name):
                     ledger.enter(ledger.POLICIES)
                     made = await policies.measured(record, policy, context, _rollout)
+                    if made and made.closed_book is None and policies.is_recallable(record):
+                        raise ProviderError("a server refused a try from memory; repeat the command to continue")
                 assert made  # noqa: S101 - `_rollout` gives one or raises
                 dated = made.assessment.model_copy(update={"date": day})
                 kept.append(name, made.model_copy(update={"order": order, "assessment": dated}))

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -11,6 +12,8 @@ from typing import TypeVar, get_args
 
 from pipeline import registry
 from pipeline.config import RunConfig, weights
+from pipeline.config.address import is_server_from_environment
+from pipeline.config.certificates import context_from_environment
 from pipeline.config.models import ModelConfig
 from pipeline.config.providers import built_in
 from pipeline.context import RunContext
@@ -38,6 +41,7 @@ from pipeline.run.attempts import spent
 from pipeline.store.cache import Cache
 from pipeline.types import Lineage
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 CACHE = "cache.sqlite"
 _BEYOND_RULES = {"aggregate": "writes no programs", "compose": "proposes no graphs", "constraints": "writes no clues"}
@@ -107,9 +111,8 @@ def walks(config: RunConfig, corpus: Corpus) -> dict[str, Walks]:
 
 
 def cache_path(config: RunConfig) -> Path:
-    """Where answers that were paid for are kept: one file for all runs of an output folder. A shard has its own, since
-    shards may run on several machines, and SQLite must not be written to from two of them."""
-    return (config.folder() if config.how.shard else config.how.out) / CACHE
+    """Return the file of paid answers, which all runs of an output folder share."""
+    return config.how.out / CACHE
 
 
 def model(
@@ -156,9 +159,13 @@ def check_models(config: RunConfig) -> None:
         if one.provider == "gguf":
             weights.check(one.file, one.model)
             continue
-        for at in one.each():
-            if not at.key() and at.at_openai:
-                raise UsageError(f"{at.base_url} needs an API key: set the environment variable {at.key_name}")
+        context_from_environment()
+        for endpoint in one.each():
+            endpoint.secrets()
+            if line := endpoint.missing_key():
+                raise UsageError(line)
+            if is_server_from_environment(endpoint.base_url):
+                logger.warning("OPENAI_BASE_URL: '%s' is asked at %s", one.model, endpoint.base_url)
         if config.how.budget_money is not None and one.prices is None:
             raise UsageError(f"a money budget needs the prices of '{one.model}': set models.{name}.prices")
 
@@ -188,7 +195,7 @@ def wait(work: Coroutine[None, None, T]) -> T:
 
 def budget(config: RunConfig, before: Spent | None = None) -> Budget:
     """What may be spent; `before` is as for `model`."""
-    how = config.how.share()
+    how = config.how
     limited = (how.budget_tokens, how.budget_money) != (None, None)
     if before is None:
         before = spent(config.folder()).total if limited else Spent()

@@ -210,9 +210,7 @@ def _lost(folder: Path, journal: Journal) -> int:
 
 def again(folder: Path, config: RunConfig) -> None:
     """Write `dataset/` anew after new results were added: the same views, each as it was written."""
-    try:
-        before = manifest_of(folder / "dataset")
-    except UsageError:
+    if (before := _data_set(folder)) is None:
         dataset(folder, config)
         return
     for include, plain in sorted({(how.include, how.plain) for how in before.views.values()}):
@@ -225,8 +223,16 @@ def report(folder: Path, config: RunConfig) -> Path:
     path = folder / "report.html"
     found = RunRecords(folder, config)
     compared = wording_figures(found) if config.questions.compare_wordings else ()
-    atomic_write(path, page(found.seeds(), found.read, config, outside(folder), compared).encode())
+    text = page(found.seeds(), found.read, config, outside(folder), compared, _data_set(folder))
+    atomic_write(path, text.encode())
     return path
+
+
+def _data_set(folder: Path) -> DatasetManifest | None:
+    try:
+        return manifest_of(folder / "dataset")
+    except UsageError:
+        return None
 
 
 def reviewed(folder: Path, config: RunConfig, said: Iterable[review_marks.Mark] = ()) -> None:

@@ -12,7 +12,7 @@ from pipeline.agents import grading
 from pipeline.agents.judge import grade
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
-from pipeline.errors import BudgetExceeded, DeadlineExceeded, FormatError, ProviderError, UsageError
+from pipeline.errors import BudgetExceeded, DeadlineExceeded, FormatError, ProviderError, RequestRefused, UsageError
 from pipeline.llm.deadline import with_timeouts
 from pipeline.llm.ledger import Spent
 from pipeline.run import prepare, publish, tool_modes
@@ -89,7 +89,7 @@ async def each(
 
 
 async def graded(draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext) -> tuple[Rollout, Verdict]:
-    """A rollout within its time, and its verdict. Raises ProviderError where the clock or the judge ends it."""
+    """Make a rollout within its time, and grade it. Raises ProviderError if clock, server or judge end it."""
     try:
         rollout = await with_timeouts(start, context.config.how.rollout_seconds)
         found = await grade(draft, rollout.answer, context, ask=grading.supported(draft, rollout))
@@ -97,4 +97,6 @@ async def graded(draft: Draft, start: Callable[[], Awaitable[Rollout]], context:
         raise ProviderError("a rollout hit its time limit twice; repeat the command to continue") from error
     except FormatError as error:
         raise ProviderError(f"{error}; repeat the command to continue, or choose another judge") from error
+    except RequestRefused as error:
+        raise ProviderError(f"{error}; repeat the command to continue") from error
     return rollout, grading.verdict(draft, rollout, found)

@@ -23,7 +23,7 @@ from pipeline.run.batches import Batches, Submit
 from pipeline.run.plan import askable
 from pipeline.run.resume import unchanged
 from pipeline.store.lock import locked
-from pipeline.store.shard_merge import take_left
+from pipeline.store.worker_answers import take_left
 
 logger = logging.getLogger(__name__)
 
@@ -57,19 +57,6 @@ Engine = Callable[[Runtime], AbstractContextManager[Submit]]
 
 
 @contextmanager
-def locked_corpus(config: RunConfig, folder: Path, watch: RunCallbacks) -> Iterator[Corpus]:
-    """The corpus of a run whose folder is locked from before it is read, so that a second process is refused at once.
-
-    Raises UsageError where its texts are not those that the run in this folder was begun with.
-    """
-    with locked(folder):
-        corpus = read(config, watch)
-        # The run would refuse other texts too, but only once they are indexed.
-        unchanged(folder, config, corpus.fingerprint)
-        yield corpus
-
-
-@contextmanager
 def opened(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Iterator[tuple[Run, RunContext]]:
     """The run, locked, and what its seeds work with; `folder` is that of a run which goes on.
 
@@ -78,7 +65,10 @@ def opened(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Itera
     """
     asked = folder or config.folder()
     with ExitStack() as stack:
-        corpus = stack.enter_context(locked_corpus(config, asked, watch))
+        stack.enter_context(locked(asked))  # before the corpus is read, so that a second process is refused at once
+        corpus = read(config, watch)
+        # The run would refuse a changed corpus too, but only once it is indexed.
+        unchanged(asked, config, corpus.fingerprint)
         watch.stage("opening the index and the links" if config.walks else "opening the index")
         take_left(asked, prepare.cache_path(config))
         modes = None

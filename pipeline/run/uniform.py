@@ -1,7 +1,7 @@
-"""One cause that ends every seed: a server that reads no tool calls, a judge that cannot be read.
+"""One cause that ends every seed: a server that reads no tool calls or refuses requests, a judge that cannot be read.
 
 Seeds in a row that ended without a draft or a verdict wait here before they are journalled. Where so many have the same
-format error more often than any other, the run stops with it in words, and they stay owed: what is wrong is not theirs.
+error more often than any other, the run stops with it in words, and they stay owed: what is wrong is not theirs.
 Any seed that ended otherwise lets those that wait go.
 """
 
@@ -35,12 +35,20 @@ CURES = {
     "valid": f"{_PARSER} and check that this parser keeps lists and objects as JSON",
 }
 """What would cure an error, by words in it; the first that it holds counts."""
+REFUSED = "refused"
+"""The reason of a seed that ended since the server refused a request."""
+REFUSAL_CURES = {
+    r"filter|policy|moderat|flagged": "relax the server's content filter for this model, or name another model",
+    r"reasoning_content": "set models.default.reasoning=keep",
+    r"\btools?\b|\bfunctions?\b": "set models.default.tools to schema or text",
+}
+"""What would cure a refusal, by a pattern of the server's words; the first that matches counts."""
 
 
 def format_error(record: Record, unread: str = "") -> str:
-    """The commonest format error of a seed that ended without a draft or a verdict, without what is of this seed alone;
-    empty where it had none or ended otherwise. `unread` is why there was no verdict."""
-    if record.reason == "no_verdict":
+    """Return the commonest format error of a seed that ended without a draft or a verdict, without its own names and
+    numbers, or the server's refusal; empty if it had none or ended otherwise. `unread` is why it ended early."""
+    if record.reason in ("no_verdict", REFUSED):
         return unread
     if not record.reason.startswith("no_draft:"):
         return ""
@@ -65,7 +73,8 @@ class SameError(Generic[T]):
 
     def __init__(self, most: int, *, proven: bool = False) -> None:
         self._most = most
-        self._waiting: list[tuple[str, T]] = []
+        self._waiting: list[tuple[str, str, T]] = []
+        """What an error counts as, the error and the seed."""
         self._proven, self._stopped = proven or not most, False
 
     @property
@@ -73,13 +82,13 @@ class SameError(Generic[T]):
         """Seeds that may be at work at once as long as none has ended well; then as many as wanted, which is None."""
         return None if self._proven else max(1, self._most - len(self._waiting))
 
-    def ended(self, error: str, seed: T, *, asked: bool = True) -> list[T]:
-        """The seeds that are to be journalled now that this one has ended with that error, or none. Where no model was
-        `asked` it shows nothing."""
+    def ended(self, error: str, seed: T, *, asked: bool = True, refused: bool = False) -> list[T]:
+        """Return the seeds to journal now that this one has ended with that error, or none. Where no model was `asked`
+        it shows nothing. All refusals count as one error, since servers name the request in their words."""
         if not asked:
             return [seed]
         if error and self._most:
-            self._waiting.append((error, seed))
+            self._waiting.append((REFUSED if refused else error, error, seed))
             if self.cause or len(self._waiting) < 2 * self._most:
                 return []
             # So many different errors are the model's own.
@@ -98,22 +107,28 @@ class SameError(Generic[T]):
 
     def _taken(self) -> list[T]:
         waiting, self._waiting = self._waiting, []
-        return [seed for _, seed in waiting]
+        return [seed for *_, seed in waiting]
 
     @property
     def cause(self) -> str:
-        """The error that so many seeds wait with; empty where it is not yet so many."""
-        counts = Counter(error for error, _ in self._waiting).most_common(1)
+        """What the error counts as that so many seeds wait with; empty if there are not yet so many."""
+        counts = Counter(kind for kind, *_ in self._waiting).most_common(1)
         return counts[0][0] if counts and counts[0][1] >= self._most else ""
 
     def stop(self) -> ProviderError:
         """What a run stops with that has a `cause`."""
         self._stopped = True
-        cure = next((cure for words, cure in CURES.items() if words in self.cause), "look at what the model says")
+        error = next(error for kind, error, _ in self._waiting if kind == self.cause)
+        if self.cause == REFUSED:
+            line = f'the server refused requests of {self._most} seeds in a row: "{error}"'
+            cures = (cure for words, cure in REFUSAL_CURES.items() if re.search(words, error, re.IGNORECASE))
+            cure = next(cures, "look into the server's log")
+        else:
+            line = f'{self._most} seeds in a row ended without a question or a verdict for one format error: "{error}"'
+            cure = next((cure for words, cure in CURES.items() if words in error), "look at what the model says")
         return ProviderError(
-            f'{self._most} seeds in a row ended without a question or a verdict for one format error: "{self.cause}" '
-            f"To cure it, {cure}; 'digsite doctor' shows what the server does. These seeds will be run again; to go on "
-            "in spite of it: --set how.same_error_seeds=0",
+            f"{line} To cure it, {cure}; 'digsite doctor' shows what the server does. These seeds will be run again; "
+            "to go on in spite of it: --set how.same_error_seeds=0",
             then="stop",
         )
 

@@ -1,6 +1,6 @@
 """Tables that are read from files by their very names: to polars a path with `*`, `?` or `[` in it is a pattern."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from glob import escape
 from pathlib import Path
 
@@ -12,6 +12,6 @@ def scan_parquet(*paths: Path) -> pl.LazyFrame:
     return pl.scan_parquet(list(paths), glob=False)
 
 
-def scan_json_lines(paths: Sequence[Path], schema: Mapping[str, type[pl.DataType]]) -> pl.LazyFrame:
-    """These fields of all files; what cannot be read is null."""
-    return pl.scan_ndjson([escape(str(path)) for path in paths], schema=dict(schema), ignore_errors=True)
+def scan_json_lines(path: Path, schema: Mapping[str, type[pl.DataType]]) -> pl.LazyFrame:
+    """Return these fields of a file, with null for what cannot be read."""
+    return pl.scan_ndjson(escape(str(path)), schema=dict(schema), ignore_errors=True)

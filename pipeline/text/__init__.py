@@ -98,9 +98,10 @@ _CAPITAL = (
 )
 LATIN = "".join(filter(str.isupper, map(chr, range(0xC0, 0x250))))
 """Capital letters with marks."""
+_STOPS = "。！？｡؟۔।॥።"
 _END = re.compile(
     rf"[.!?][\"'”“’»)\]]*(?=\s+[\"'“‘(\[„«»¿¡]*[A-Z0-9{LATIN}{_CAPITAL}]|\s*$)|\n+"
-    rf"|[。！？｡؟۔।॥።]+[\"'”’)\]」』）】》]*(?=\s*[\"'“‘(\[「『（【《]*[{HAN}]|\s+[^\x00-\x7f]|\s*$)"
+    rf"|(?<![{_STOPS}])[{_STOPS}]++[\"'”’)\]」』）】》]*+(?=\s*[\"'“‘(\[「『（【《]*[{HAN}]|\s+[^\x00-\x7f]|\s*$)"
 )
 _ORDINAL = re.compile(rf"\d{{1,2}}\.\s(?=(?:{_ANY_MONTH})\b)")
 _BEFORE_MARKED = re.compile(rf"(?:\d{{1,2}}|[iouv]|Fa|Univ)\.\s+[{LATIN}]")

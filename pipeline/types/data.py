@@ -8,7 +8,8 @@ from typing import Annotated, Any, Self, TypeVar, cast, dataclass_transform
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-_STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+# A refused setting may hold a secret, which pydantic would repeat in its message.
+_STRICT = ConfigDict(extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
 _Item = TypeVar("_Item")
 _WHERE_THERE_IS_ONE = Field(exclude_if=lambda value: not value)
 IfKnown = Annotated[str, BeforeValidator(lambda value: value or ""), _WHERE_THERE_IS_ONE]

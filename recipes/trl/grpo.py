@@ -15,7 +15,8 @@ spec.loader.exec_module(reward)
 
 trainer = GRPOTrainer(
     model=model,
-    train_dataset=load_dataset(dataset, "rl_trl", split="train"),
+    # Rows of the demo model are not for training.
+    train_dataset=load_dataset(dataset, "rl_trl", split="train").filter(lambda row: row["trainable"]),
     environment_factory=environment.of(dataset),
     reward_funcs=[reward.exact_match],
     args=GRPOConfig(

@@ -113,8 +113,10 @@ def test_the_window_is_that_of_the_named_policy(policy: str, window: tuple[float
 )
 def test_a_question_teaches_who_solves_it_at_times(policy: str, teaches: bool) -> None:
     record = pair(*(measured(name, name) for name in STYLES))
-    assert base.has_gradient(record, (), policy) is teaches
-    assert base.has_gradient(record, ("always_solved",), policy) is (teaches or policy == "all")
+    band = (0.1, 1.0)
+    assert base.is_rewarded(record, GateConfig(policy=policy)) is teaches
+    assert base.is_rewarded(record, GateConfig(policy=policy, solve_rate=band)) is (teaches or policy == "all")
+    assert base.is_rewarded(record, GateConfig(policy=policy, solve_rate=band, off=("solve_rate",))) is teaches
 
 
 def settings(policy: str = "mine", **sft_settings: Any) -> RunConfig:

@@ -27,7 +27,10 @@ CHEAP = (
 def over(url: str) -> list[str]:
     """Options that send all calls to the endpoint at `url`."""
     limits = f"--set models.default.limits.concurrency={CONCURRENCY} --set models.default.limits.timeout_seconds=300"
-    return f"--model openai:embedded --base-url {url} --set models.default.api_key_env=CANARY_KEY {limits}".split()
+    model = f"--model openai:embedded --base-url {url} --set models.default.api_key_env=CANARY_KEY"
+    # What goes into no file of a key goes into none of a header and a query either.
+    more = "--set models.default.headers.x-gateway=${CANARY_KEY} --set models.default.query.code=${CANARY_KEY}"
+    return f"{model} {more} {limits}".split()
 
 
 def start(

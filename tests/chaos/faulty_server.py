@@ -11,6 +11,7 @@ a FAULT it has all of them; FAULTY_PORT is where it listens.
 import asyncio
 import os
 import random
+import ssl
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -61,6 +62,8 @@ class FaultyServer:
         script: Script | None = None,
         faults: Sequence[str] = FAULTS,
         port: int = 0,
+        home: str = "",
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.model = model or DemoModel()
         self.asked: list[dict[str, Any]] = []
@@ -71,12 +74,17 @@ class FaultyServer:
         self.script, self.faults = script, faults
         self.models = Reply(body=orjson.dumps({"data": [{"id": "embedded", "max_model_len": 4096}]}))
         """To `GET /models`, which is not counted among what was `asked`."""
-        self._port = port
+        self.targets: list[str] = []
+        """Path and query of every request."""
+        self._port, self._home, self._tls = port, home, tls
+        """Paths that do not begin with `home` get a 404."""
         self._rate, self._chance = rate, random.Random(seed)
 
     async def __aenter__(self) -> "FaultyServer":
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port, limit=1 << 24)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        self._server = await asyncio.start_server(
+            self._connected, "127.0.0.1", self._port, limit=1 << 24, ssl=self._tls
+        )
+        self.url = f"http{'s' * bool(self._tls)}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -98,6 +106,10 @@ class FaultyServer:
             name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)
         }
         raw = await reader.readexactly(int(headers.get("content-length", 0)))
+        target = lines[0].split()[1]
+        self.targets.append(target)
+        if not target.startswith(self._home):
+            return await _sent(Reply(404, b'{"detail": "Not Found"}'), writer)
         if lines[0].startswith("GET"):
             return await _sent(self.models, writer)
         body = orjson.loads(raw)

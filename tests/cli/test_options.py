@@ -37,7 +37,6 @@ def test_every_flag_has_a_key_of_the_configuration() -> None:
             "answer_types": "date,entity",
             "verify": True,
             "compare_wordings": True,
-            "shard": "2/4",
             "engine": "dask",
         }
         numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait", "workers")

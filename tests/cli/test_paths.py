@@ -7,7 +7,6 @@ import pytest
 
 from pipeline.corpus import resolve
 from pipeline.run.browsing import Runs
-from pipeline.run.locate import shard_folders
 from tests.cli.conftest import SMALL, Digsite
 
 
@@ -80,14 +79,3 @@ def test_no_name_of_a_folder_is_a_pattern(
     assert attempts is not None
     assert attempts.collect().height == 4
     runs.close()
-
-
-def test_a_shard_is_found_in_a_folder_whose_name_is_a_pattern(digsite: Digsite, tmp_path: Path) -> None:
-    made = digsite("generate", "tiny", *SMALL, "--seeds", "4", "--shard", "1/2", "--out", tmp_path / "a[1]", "--json")
-    assert made.code == 0
-    folder = Path(made.json["run"])
-    folder.parent.rename(folder.parent.with_name("tiny [2]"))
-    assert shard_folders("tiny [2]", tmp_path / "a[1]")
-    merged = digsite("merge", "tiny [2]", "--out", tmp_path / "a[1]", "--json")
-    assert merged.code == 3
-    assert f"digsite resume 'tiny [2]/{folder.name.removesuffix('-1-of-2')}' --out" in merged.err

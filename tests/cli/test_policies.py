@@ -50,9 +50,13 @@ def test_a_run_for_a_policy_takes_a_later_checkpoint_and_is_exported_for_either(
     # The run was for it, so what it always solves teaches it nothing.
     assert {row["assessments"][-1]["model"] for row in rows(run, "qa")} == {"embedded"}
     assert not rows(run, "rl_trl")
-    export = ("export", "tiny", *out, "--for", "weak", "--include", "always_solved", "--set", "sft.select=all")
-    assert digsite(*export, "--set", 'sft.source=["policy"]').code == 0
+    export = ("export", "tiny", *out, "--for", "weak", "--set", "sft.select=all", "--set", 'sft.source=["policy"]')
+    told = digsite(*export).err
+    assert "rl_* views: 0 questions: 0 that some rollouts of weak solved and some did not; left out: 4 that" in told
+    assert "rl_trl (needs a question" in told
+    told = digsite(*export, "--set", "gates.solve_rate=[0.1,1]").err
     assert {row["solve_rate"] for row in rows(run, "rl_trl")} == {1.0}
+    assert "rl_* views: 4 questions" in told
     assert {row["agent"] for row in rows(run, "sft")} == {"policy"}
 
 

@@ -2,6 +2,11 @@
 
 import importlib.util
 import re
+import shlex
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack
 from contextvars import copy_context
 from pathlib import Path
 
@@ -13,6 +18,7 @@ from pipeline.errors import UsageError
 from pipeline.flow import engines
 from pipeline.run import LogCallbacks, stages
 from tests.cli.conftest import SMALL
+from tests.docs.blocks import blocks
 from tests.flow.test_display import MAIN, digsite, left_of
 from tests.left import files
 
@@ -32,6 +38,30 @@ def test_an_engine_gives_the_bytes_of_one_process_and_leaves_nothing_running(tmp
     whole = digsite("pipeline.cli", *given, "--out", tmp_path / "whole")
     assert whole.returncode == 0, whole.stderr
     assert files(tmp_path / engine / "tiny/latest/dataset") == files(tmp_path / "whole/tiny/latest/dataset")
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_give_the_bytes_of_one_process_by_two_workers(tmp_path: Path) -> None:
+    """A scheduler and two workers, each a process that the command does not start."""
+    (block,) = (block for block in blocks("docs/howto/machines.md") if "dask scheduler" in block.text)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    *cluster, (_, *arguments) = block._replace(text=block.text.replace("8786", port).replace("wiki", "tiny")).commands
+    assert [words[1] for words in cluster] == ["scheduler", "worker", "worker"]
+    more = (*SMALL, "--seeds", "12", "--json", "--out")
+    with ExitStack() as stack:
+        for number, words in enumerate(cluster):
+            log = stack.enter_context((tmp_path / f"{number}.log").open("w"))
+            command = [str(Path(sys.executable).with_name("dask")), *words[1:]]
+            process = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log, cwd=tmp_path))
+            stack.callback(process.terminate)
+        made = digsite(MAIN, *arguments, *more, tmp_path / "dask")
+        assert made.returncode == 0, f"{shlex.join(arguments)}\n{made.stderr}"
+    for number in (1, 2):
+        assert "digsite-batch" in (tmp_path / f"{number}.log").read_text(), "a worker had no batch"
+    whole = digsite("pipeline.cli", "generate", "tiny", *more, tmp_path / "whole")
+    assert whole.returncode == 0, whole.stderr
+    assert files(tmp_path / "dask/tiny/latest/dataset") == files(tmp_path / "whole/tiny/latest/dataset")
 
 
 def test_an_engine_that_is_not_here_is_one_line_before_anything_is_read(

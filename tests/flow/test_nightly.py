@@ -188,10 +188,8 @@ def test_the_deployments_name_flows_and_settings_that_are_there() -> None:
         assert config.build(file=ROOT / path).how.pairs == 1000
 
 
-@pytest.mark.parametrize(("shard", "tonight"), [(None, 1500), ("1/2", 2000)])
-def test_a_shard_has_its_part_of_every_night(shard: str | None, tonight: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_budget_of_a_night_counts_from_what_earlier_nights_used(monkeypatch: pytest.MonkeyPatch) -> None:
     used = Spent(paid=Usage(calls=1, prompt_tokens=500))
     monkeypatch.setattr(nightly, "spent", lambda folder: Spending(by_stage={"round 0": {"solver": used}}))
-    how = {"budget_tokens": 1000} | ({"shard": shard} if shard else {})
-    asked = nightly.of_night(config.build(values={"how": how}), Path("run"))
-    assert asked.how.budget_tokens == tonight
+    tonight = nightly.of_night(config.build(values={"how": {"budget_tokens": 1000}}), Path("run"))
+    assert tonight.how.budget_tokens == 1500

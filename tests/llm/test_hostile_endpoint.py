@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.errors import ProviderError
+from pipeline.errors import ProviderError, RequestRefused
 from pipeline.llm.base import Completion, Finish
 from pipeline.llm.connection import MOST_BYTES, MOST_ERROR_BYTES
 from pipeline.llm.openai import OpenAIModel
@@ -47,9 +47,11 @@ async def test_a_request_that_alone_is_never_answered_is_given_up(bad: Reply, al
         with pytest.raises(ProviderError, match="3 times in a row") as caught:
             await model.complete(BAD)
         assert caught.value.then == "requeue"
-        assert (await model.complete(BAD)).finish is Finish.CONTENT_FILTER
+        with pytest.raises(RequestRefused, match="fails on one request"):
+            await model.complete(BAD)
         asked = len(server.asked)
-        assert (await model.complete(BAD)).finish is Finish.CONTENT_FILTER
+        with pytest.raises(RequestRefused):
+            await model.complete(BAD)
         assert len([body for body in server.asked[asked:] if "bad" in str(body)]) == 1
 
 
@@ -58,7 +60,8 @@ async def test_a_server_that_breaks_on_a_lone_request_is_believed_when_it_comes_
         model = client(server.url, attempts=3)
         with pytest.raises(ProviderError, match="3 times in a row"):
             await model.complete(BAD)
-        assert (await model.complete(BAD)).finish is Finish.CONTENT_FILTER
+        with pytest.raises(RequestRefused):
+            await model.complete(BAD)
 
 
 async def test_a_request_that_is_only_throttled_is_never_given_up() -> None:
@@ -74,9 +77,11 @@ async def test_one_403_ends_its_own_request_and_no_other(caplog: pytest.LogCaptu
     moderated = Reply(403, orjson.dumps({"error": {"message": f"input was flagged {KEY}", "code": 403}}))
     async with FaultyServer(script=only(moderated)) as server:
         model = client(server.url)
-        finishes = [(await model.complete(request)).finish for request in (BAD, REQUEST, BAD, REQUEST)]
-    assert finishes == [Finish.CONTENT_FILTER, Finish.STOP] * 2
-    assert "answered 403" in caplog.text
+        for _ in range(2):
+            with pytest.raises(RequestRefused, match="input was flagged"):
+                await model.complete(BAD)
+            assert (await model.complete(REQUEST)).finish is Finish.STOP
+    assert "refused a request (403: input was flagged" in caplog.text
     assert KEY not in caplog.text
 
 
@@ -166,6 +171,14 @@ async def test_an_answer_of_a_byte_now_and_then_ends_with_the_time_limit() -> No
             began = time.monotonic()
             await ended(client(url, attempts=1, timeout_seconds=0.3))
             assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("body", [b": " * 60 + b"x", b": \n" * 60_000 + b"x", b" " * 200_000, b":" * 200_000])
+async def test_a_body_of_comments_without_an_event_is_read_in_linear_time(body: bytes) -> None:
+    began = time.monotonic()
+    async with FaultyServer(script=lambda number, _: Reply(200, body)) as server:
+        await ended(client(server.url, attempts=2, timeout_seconds=2))
+    assert time.monotonic() - began < 2
 
 
 async def ended(model: OpenAIModel) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from pipeline.config.models import ModelConfig
+from pipeline.errors import RequestRefused
 from pipeline.llm.base import Finish
 from pipeline.llm.http_errors import Refusal, RefusalAction, refusal_action
 
@@ -138,9 +139,9 @@ def test_what_is_given_up_already_is_not_named_again() -> None:
 
 
 def test_what_was_taken_before_is_not_to_blame_now() -> None:
-    assert answer_of(of(400, "bad seed", answered=True)) is Finish.CONTENT_FILTER
+    assert isinstance(of(400, "bad seed", answered=True).failure, RequestRefused)
 
 
 def test_a_request_that_the_endpoint_will_not_answer_ends_that_request_only() -> None:
-    assert answer_of(of(400, "blocked by the content management policy")) is Finish.CONTENT_FILTER
-    assert answer_of(of(422, "Something we have never heard of", answered=True)) is Finish.CONTENT_FILTER
+    assert isinstance(of(400, "blocked by the content management policy").failure, RequestRefused)
+    assert isinstance(of(422, "Something we have never heard of", answered=True).failure, RequestRefused)

@@ -11,7 +11,7 @@ import pytest
 from pipeline.agents.judge import VERDICT
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config.models import Limits, ModelConfig
-from pipeline.errors import ProviderError, UsageError
+from pipeline.errors import ProviderError, RequestRefused, UsageError
 from pipeline.llm import connection, retry
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.ledger import Counted, counting
@@ -95,8 +95,8 @@ async def test_what_no_waiting_mends_stops_with_one_line_at_once(bad: Reply, nam
         with pytest.raises(ProviderError, match=named) as caught:
             await client(server.url).complete(REQUEST)
     assert caught.value.then == "stop"
-    # What may be this request's own fault is held against the plainest one.
-    assert len(server.asked) == (2 if bad.status in (400, 403) else 1)
+    # What may be this request's own fault is sent again, and then held against the plainest one.
+    assert len(server.asked) == (4 if bad.status in (400, 403) else 1)
     assert "\n" not in str(caught.value)
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
@@ -166,12 +166,36 @@ async def test_a_server_without_tools_is_asked_in_text() -> None:
     assert '"search"' in server.asked[1]["messages"][0]["content"]
 
 
-async def test_a_bad_request_among_good_ones_ends_itself_only() -> None:
-    async with FaultyServer(script=lambda n, body: GOOD if n != 1 else error(400, message="bad tools")) as server:
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        error(400, message="the message at position 5 with role 'assistant' must not be empty"),
+        error(400, message="bad tools"),
+        error(400, message="blocked by the content management policy", code="content_filter"),
+        error(403, message="your input was flagged by moderation"),
+        error(422, detail="no such field"),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_refused_request_is_sent_again_and_is_no_answer(refusal: Reply, times: int) -> None:
+    """One refusal changes nothing; two in a row end the request, and it alone."""
+    async with FaultyServer(script=lambda n, body: refusal if 1 <= n <= times else GOOD) as server:
         model = client(server.url)
-        finishes = [(await model.complete(WITH_TOOLS)).finish for _ in range(3)]
-    assert finishes == [Finish.STOP, Finish.CONTENT_FILTER, Finish.STOP]
-    assert all("tools" in body for body in server.asked)
+        llm = Counted(model)
+        assert (await llm.complete(WITH_TOOLS)).finish is Finish.STOP
+        with counting() as ledger:
+            if times == 1:
+                assert (await llm.complete(WITH_TOOLS)).finish is Finish.STOP
+            else:
+                with pytest.raises(RequestRefused) as caught:
+                    await llm.complete(WITH_TOOLS)
+                assert f"refused a request ({refusal.status}" in str(caught.value)
+                assert "\n" not in str(caught.value)
+        assert (ledger.spending.total.refused, ledger.spending.total.errors) == (times, times)
+        assert server.asked[1] == server.asked[2], "the same request: the turns before it are in the cache"
+        assert (await llm.complete(WITH_TOOLS)).finish is Finish.STOP
+    assert all("tools" in body for body in server.asked if body["messages"][0]["content"] == "Who?")
+    assert not model.pool.members[0].health.down
 
 
 async def test_a_request_that_breaks_the_server_ends_itself_only(caplog: pytest.LogCaptureFixture) -> None:
@@ -184,7 +208,7 @@ async def test_a_request_that_breaks_the_server_ends_itself_only(caplog: pytest.
         given_up = asyncio.create_task(model.complete(bad))
         while not given_up.done():
             assert (await model.complete(REQUEST)).finish is Finish.STOP
-    assert given_up.result().finish is Finish.CONTENT_FILTER
+    assert isinstance(given_up.exception(), RequestRefused)
     assert "list index out of range [THE_KEY]" in caplog.text
 
 

@@ -11,7 +11,7 @@ from pipeline.errors import BudgetExceeded, UsageError, WorkerError
 from pipeline.run import LogCallbacks, RunResult, attempts, prepare, stages, worker
 from pipeline.run.batches import Batches, Submit, divided
 from pipeline.run.worker import Batch, run_seeds
-from pipeline.store.shard_merge import ANSWERS, take_left
+from pipeline.store.worker_answers import ANSWERS, take_left
 from tests import left
 from tests.chaos.command import twice
 from tests.chaos.faulty_server import FaultyServer, digest

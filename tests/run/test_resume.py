@@ -12,7 +12,7 @@ from pipeline import demo, prompts
 from pipeline.config import RunConfig, build
 from pipeline.config.models import Limits, ModelConfig, Prices
 from pipeline.config.roles import Models
-from pipeline.config.runtime import Runtime, Shard
+from pipeline.config.runtime import Runtime
 from pipeline.errors import StoreError, UsageError
 from pipeline.run import Run, read
 from pipeline.run.resume import begin, resumable
@@ -98,7 +98,6 @@ def test_how_may_change(begun: Path, tmp_path: Path) -> None:
         "budget_seconds": 2.5,
         "wait_seconds": 3.5,
         "verify": True,
-        "shard": Shard(1, 2),
         "engine": "dask",
         "address": "tcp://localhost:8786",
         "workers": 3,

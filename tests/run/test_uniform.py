@@ -111,16 +111,6 @@ async def test_it_may_be_told_to_go_on_and_a_short_run_ends_by_itself(tmp_path: 
             assert result.reasons == {"no_draft:format_errors": how["seeds"]}
 
 
-async def test_a_shard_stops_by_itself(tmp_path: Path) -> None:
-    tried, broken = troubled(lambda number: (CHAT,))
-    with (
-        Run(config(tmp_path, seeds=80, shard="2/4"), corpus()) as run,
-        pytest.raises(ProviderError, match="called no tool"),
-    ):
-        await run.execute(broken, RunCallbacks())
-    assert len(tried) == 8
-
-
 async def test_a_judge_that_cannot_be_read_stops_it_too(tmp_path: Path) -> None:
     async def unread(seed: Seed) -> Record:
         ledger.note_unread(str(FormatError("'big' gave no readable 'verdict' in 3 tries")))

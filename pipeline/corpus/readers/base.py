@@ -47,10 +47,10 @@ class ReadBytes:
     def add(self, count: int) -> None:
         """Raises CorpusError beyond the limit, or where the file unpacks to too many times its size."""
         self.total += count
-        if self.total > self._most:
-            raise CorpusError(f"{self.path}: more than {self._most} bytes; raise limits.bytes in its manifest")
         if self._size is not None and self.total > max(_FREE_BYTES, _MAX_RATIO * self._size):
             raise CorpusError(f"{self.path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
+        if self.total > self._most:
+            raise CorpusError(f"{self.path}: more than {self._most} bytes; raise limits.bytes in its manifest")
 
 
 PACKED = ("", ".gz", ".bz2", ".zst", ".xz")
@@ -177,9 +177,11 @@ class Reader(Protocol):
 
 
 def size(value: Any) -> int:
-    """The characters of a text, or of a list of texts."""
+    """Return the characters of a text, or of all texts in a list or an object."""
     if isinstance(value, str):
         return len(value)
+    if isinstance(value, dict):
+        value = list(value.values())
     return sum(map(size, value)) if isinstance(value, list) else 0
 
 

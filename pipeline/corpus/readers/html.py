@@ -8,7 +8,6 @@ line end in it for a block of code, wherever it stands, and may take what follow
 nothing go first.
 """
 
-import codecs
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -23,18 +22,9 @@ SUFFIXES: tuple[str, ...] = (".html", ".htm", ".xhtml")
 _HEAD = 4096
 """Bytes in which a page declares its encoding."""
 _DECLARED = re.compile(
-    rb"""<meta[^>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]*?\bencoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE
+    rb"""<meta[^<>]*?\bcharset\s*+=\s*+["']?\s*+([\w.:-]+)|<\?xml[^<>]*?\bencoding\s*+=\s*+["']([\w.:-]+)""",
+    re.IGNORECASE,
 )
-_OF_TEXT = re.compile(r"windows|cp\d|iso|latin|koi8|mac|gb|hz|big5|euc|shift|sjis|ks_c|tis|us-ascii|ascii")
-"""Python knows other codecs, such as `hex`."""
-_AS_BROWSERS_DO = {
-    **dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"), "windows-1252"),
-    **dict.fromkeys(("gb2312", "gbk", "gb_2312-80"), "gb18030"),
-    **dict.fromkeys(("shift_jis", "shift-jis", "sjis"), "cp932"),
-    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
-    "iso-8859-9": "windows-1254",
-}
-"""The larger encoding that is meant by a smaller one."""
 _MARKUP = 10
 """Characters of a page for each of its text. One of more is left out unparsed, which could take minutes."""
 
@@ -49,19 +39,19 @@ def _encoding(data: bytes) -> str:
     declared = _DECLARED.search(data[:_HEAD])
     if (marked := marked_encoding(data)) or not declared:
         return marked
-    name = (declared[1] or declared[2]).decode("ascii", "replace").lower()
-    name = _AS_BROWSERS_DO.get(name, name)
+    import webencodings
+
+    # It knows by which larger encoding browsers read a smaller one, and no codec that is none of texts.
+    encoding = webencodings.lookup((declared[1] or declared[2]).decode("ascii", "replace"))
+    if encoding is None or encoding.name.startswith("utf"):
+        return ""
     try:
-        if not _OF_TEXT.match(name) or not codecs.lookup(name):
-            return ""
         if not data.isascii():
             data.decode()
             return ""
-    except LookupError:
-        return ""
     except UnicodeDecodeError:
         pass
-    return name
+    return str(encoding.codec_info.name)
 
 
 def _document(source: str) -> tuple[str, str, list[str]]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SUFFIXES: tuple[str, ...] = (".md", ".markdown", ".mdx")
 _TAG = re.compile(r"<!--.*?(?:-->|\Z)|</?[A-Za-z][^<>]*>", re.DOTALL)
 _WRAPPED_HAN = re.compile(rf"(?<=[{HAN}、。，])\n(?=[{HAN}])")
-_WRAPPED = re.compile(r"[ \t\r]*\n\s*")
+_WRAPPED = re.compile(r"(?<![ \t\r])[ \t\r]*+\n\s*+")
 _STOPS = (".", "!", "?", ":", "。", "！", "？")
 
 

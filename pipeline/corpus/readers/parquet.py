@@ -1,17 +1,18 @@
 """Parquet, a batch of rows at a time.
 
-A dictionary or a shared prefix lets a file of kilobytes hold gigabytes of text: all rows may name one text of 20 MB. So
-a batch is as small as the largest values that its columns can hold demand, and what the rows hold is counted as the
-unpacked bytes of any other file are; lists of texts stay packed until they are. Columns that can be no part of a
-document (lists of numbers, structs, bytes that are no text) are not unpacked: an embedding would cost more than its
-text. Their type stands in for their values. Dates become text, since one that Python has no word for would end the
-read.
+A dictionary lets a file of kilobytes hold gigabytes of text: all rows may name one text of 20 MB. So texts stay in
+their dictionaries until their sizes are counted as unpacked bytes, and a large batch is then unpacked in pieces. Arrow
+reads no dictionary of texts that share prefixes, so the largest value that such a column can hold limits its batches.
+
+Columns and fields that can be no part of a document (lists of numbers, bytes that are no text) are not unpacked: an
+embedding would cost more than its text. The type of such a column stands in for its values. Dates become text, since
+one that Python has no word for would end the read.
 """
 
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,34 +22,33 @@ from pipeline.corpus.readers.base import LONGEST, ReadBytes, ReadLimits, Row, si
 from pipeline.errors import CorpusError
 
 SUFFIXES: tuple[str, ...] = (".parquet",)
-_BATCH, _BATCH_BYTES = 1024, 128 << 20
+_BATCH, _BATCH_BYTES = 4096, 128 << 20
 _SAMPLED = 16
 """Rows that show whether bytes are a text."""
+_NUMBERS = {"BOOLEAN", "INT32", "INT64", "FLOAT", "DOUBLE"}
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     number = 0
     try:
         unpacked = ReadBytes(path, limits, packed=True)
-        with path.open("rb") as stream, _opened(path) as file:
+        with _open(path) as file:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
             # The footer is judged before anything is unpacked.
             ReadBytes(path, limits, packed=True).add(sum(group.total_byte_size + _listed(group) for group in groups))
             odd = _odd(file.schema_arrow)
             if groups and (encoded := [name for name, kind in odd.items() if _bytes(kind)]):
-                rows = min(_SAMPLED, _batch_rows(groups[0], stream))
+                rows = min(_SAMPLED, _batch_rows(groups[0]))
                 sample = next(file.iter_batches(rows, row_groups=[0], columns=encoded))
                 for name in filter(partial(_holds_text, sample), encoded):
                     del odd[name]
-            plain = [name for name in file.schema_arrow.names if name not in odd]
+            plain = {name for name in file.schema_arrow.names if name not in odd}
+            columns = [leaf.path for leaf in _leaves(file) if _is_read(leaf, plain)]
             for index, group in enumerate(groups):
-                rows = _batch_rows(group, stream)
-                for batch in file.iter_batches(rows, row_groups=[index], columns=plain):
-                    unpacked.add(sum(map(_listed_characters, batch.columns)))
-                    for values in _converted(_dated(batch)):
+                for batch in file.iter_batches(_batch_rows(group), row_groups=[index], columns=columns):
+                    unpacked.add(_text_bytes(batch))
+                    for values in (values for piece in _pieces(batch) for values in _converted(_dated(piece))):
                         number += 1
-                        lengths = [len(value) for value in values.values() if isinstance(value, str)]
-                        unpacked.add(sum(lengths))
                         longest = max(map(size, values.values()), default=0)
                         error = f"a text longer than {LONGEST >> 20} MiB" if longest > LONGEST else ""
                         yield Row(f"row {number}", str(number), values | odd, error)
@@ -63,34 +63,70 @@ def plain_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
         yield values | odd
 
 
-def _opened(path: Path) -> pq.ParquetFile:
+def _open(path: Path) -> pq.ParquetFile:
     with pq.ParquetFile(path) as file:
-        listed = [field.name for field in file.schema_arrow if _list_depth(field.type)]
-        paths = [file.schema.column(index).path for index in range(len(file.schema))]
-    return pq.ParquetFile(path, read_dictionary=[at for at in paths if at.partition(".")[0] in listed])
+        groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
+        columns = [group.column(index) for group in groups for index in range(group.num_columns)]
+    texts = {column.path_in_schema for column in columns if column.physical_type == "BYTE_ARRAY"}
+    return pq.ParquetFile(path, read_dictionary=[*texts.difference(c.path_in_schema for c in columns if _is_delta(c))])
+
+
+def _is_delta(column: pq.ColumnChunkMetaData) -> bool:
+    return column.physical_type == "BYTE_ARRAY" and any(name.startswith("DELTA") for name in column.encodings)
+
+
+def _leaves(file: pq.ParquetFile) -> list[pq.ColumnSchema]:
+    return [file.schema.column(index) for index in range(len(file.schema))]
+
+
+def _is_read(leaf: pq.ColumnSchema, plain: set[str]) -> bool:
+    if leaf.path in plain:
+        return True
+    kind = leaf.logical_type.type
+    number = leaf.physical_type in _NUMBERS and kind in {"NONE", "INT"} and not leaf.max_repetition_level
+    return leaf.path.partition(".")[0] in plain and (number or kind in {"STRING", "ENUM", "JSON"})
 
 
 def _listed(group: pq.RowGroupMetaData) -> int:
-    """Values that are in lists, of which many can be packed in a byte."""
+    """Return the number of values in lists and structs: many of them can be packed in a byte."""
     columns = [group.column(index) for index in range(group.num_columns)]
     return sum(column.num_values for column in columns if "." in column.path_in_schema)
 
 
-def _listed_characters(column: pa.Array) -> int:
-    """Of a column of lists, the bytes of all texts in them, without unpacking one."""
-    if not _list_depth(column.type):
+def _text_bytes(batch: pa.RecordBatch) -> int:
+    """Return the bytes of all texts of a batch, each as often as a row names it, without unpacking one."""
+    return sum(map(_array_bytes, batch.columns))
+
+
+def _array_bytes(array: pa.Array) -> int:
+    if pa.types.is_struct(array.type):
+        return sum(map(_array_bytes, array.flatten()))
+    if _is_list(array.type):
+        return _array_bytes(array.flatten())
+    if not (_text(array.type) or _bytes(array.type)):
         return 0
-    for _ in range(_list_depth(column.type)):
-        column = column.flatten()
-    if not pa.types.is_dictionary(column.type):
-        return int(pc.sum(pc.binary_length(column)).as_py() or 0)
-    lengths = pc.cast(pc.binary_length(column.dictionary), pa.int64())
-    return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
+    if not pa.types.is_dictionary(array.type):
+        return int(pc.sum(pc.binary_length(array)).as_py() or 0)
+    lengths = pc.cast(pc.binary_length(array.dictionary), pa.int64())
+    return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
+
+
+def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in pieces that stay within `_BATCH_BYTES`, or hold one row."""
+    if batch.num_rows < 2 or _text_bytes(batch) <= _BATCH_BYTES:
+        yield batch
+    else:
+        half = batch.num_rows // 2
+        yield from _pieces(batch.slice(0, half))
+        yield from _pieces(batch.slice(half))
 
 
 def _converted(batch: pa.RecordBatch | pa.Table) -> Iterator[dict[str, Any]]:
     others = {field.name: field.type for field in batch.schema if _bytes(field.type) or _uuid(field.type)}
-    for values in batch.to_pylist():
+    # Python reads a plain column much faster than one with a dictionary.
+    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in batch.schema.types]
+    columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+    for values in batch.from_arrays(columns, batch.schema.names).to_pylist():
         for name, kind in others.items():
             if isinstance(value := values[name], bytes):
                 try:
@@ -127,30 +163,12 @@ def _odd(schema: pa.Schema) -> dict[str, Any]:
     return {field.name: field.type for field in schema if not _plain(field.type)}
 
 
-def _batch_rows(group: pq.RowGroupMetaData, stream: IO[bytes]) -> int:
-    """How many rows may be unpacked together and stay within `_BATCH_BYTES`, if all hold the largest values."""
+def _batch_rows(group: pq.RowGroupMetaData) -> int:
+    """Return how many rows stay within `_BATCH_BYTES`, if all rows of a column without a dictionary have one size."""
     columns = [group.column(index) for index in range(group.num_columns)]
-    largest = [_largest(column, stream) for column in columns if column.physical_type == "BYTE_ARRAY"]
+    largest = [column.total_uncompressed_size for column in columns if _is_delta(column)]
     usual = group.total_byte_size / max(1, group.num_rows)
     return max(1, min(_BATCH, int(_BATCH_BYTES / max(1, usual, *largest))))
-
-
-def _largest(column: pq.ColumnChunkMetaData, stream: IO[bytes]) -> int:
-    """The most bytes of a value that many rows can share; 0 where each row's value is stored for itself."""
-    if "DELTA_BYTE_ARRAY" in column.encodings:  # a prefix of the value before, and a rest
-        return int(column.total_uncompressed_size)
-    if not {"RLE_DICTIONARY", "PLAIN_DICTIONARY"} & set(column.encodings):
-        return 0
-    # The header of the dictionary's page, in Thrift's compact protocol: its kind (2), then its unpacked size.
-    stream.seek(min(column.data_page_offset, column.dictionary_page_offset or column.data_page_offset))
-    head, size = stream.read(8), 0
-    if head[:3] != b"\x15\x04\x15":
-        return int(column.total_uncompressed_size)
-    for place, byte in enumerate(head[3:]):
-        size |= (byte & 0x7F) << 7 * place
-        if byte < 0x80:
-            break
-    return size >> 1
 
 
 def _text(kind: pa.DataType) -> bool:
@@ -166,8 +184,16 @@ def _day(kind: pa.DataType) -> bool:
 def _plain(kind: pa.DataType) -> bool:
     number = pa.types.is_primitive(kind) and not pa.types.is_temporal(kind)
     return bool(
-        _text(kind) or _day(kind) or number or pa.types.is_decimal(kind) or pa.types.is_null(kind) or _uuid(kind)
-    ) or bool(_list_depth(kind))
+        _day(kind) or number or pa.types.is_decimal(kind) or pa.types.is_null(kind) or _uuid(kind) or _has_text(kind)
+    )
+
+
+def _has_text(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        fields = [kind.field(index) for index in range(kind.num_fields)]
+        # Arrow makes no dictionary of two fields of one name.
+        return len({field.name for field in fields}) == len(fields) and any(_has_text(field.type) for field in fields)
+    return _has_text(kind.value_type) if _is_list(kind) else _text(kind)
 
 
 def _uuid(kind: pa.DataType) -> bool:
@@ -175,15 +201,10 @@ def _uuid(kind: pa.DataType) -> bool:
 
 
 def _bytes(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _bytes(kind.value_type)
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
 
 
-def _list_depth(kind: pa.DataType) -> int:
-    """1 of a list of texts, 2 of a list of such lists, 0 of anything else."""
-    for depth in (1, 2):
-        if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-            return 0
-        kind = kind.value_type
-        if _text(kind):
-            return depth
-    return 0
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))

@@ -16,7 +16,10 @@ from pipeline.corpus.walking import shown, walked
 SUFFIXES: tuple[str, ...] = ()
 _NAME = re.compile(rf"wiki_\d+({'|'.join(map(re.escape, filter(None, PACKED)))})?")
 _UNENDED = "no </doc> ends it"
-_OPENING = re.compile(r'<doc id="(?P<id>[^"]*)"(?:[^>]*? url="(?P<url>[^"]*)")?[^>]*? title="(?P<title>.*)"[^"]*>\s*')
+_OPENING = re.compile(
+    r'<doc id="(?P<id>[^"]*+)"(?: (?!url=|title=)\w++="[^"]*+")*+(?: url="(?P<url>[^"]*+)")?'
+    r'(?: (?!title=)\w++="[^"]*+")*+ title="(?P<title>.*)"[^"]*>\s*'
+)
 
 
 def is_extracted(file: Path) -> bool:

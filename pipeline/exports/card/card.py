@@ -23,6 +23,7 @@ from pipeline.analysis.figures import Figures
 from pipeline.config import RunConfig
 from pipeline.exports.card.glossary import TWINS, gloss
 from pipeline.exports.mix.mix_version import Mix
+from pipeline.exports.reward_questions import RewardQuestions
 from pipeline.exports.views import base
 from pipeline.gates.benchmarks import checked as benchmarks
 from pipeline.gates.licence import share_alike
@@ -54,6 +55,9 @@ class Contents(Data):
     rows: dict[str, dict[str, int]]
     included: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """What was asked for beside the accepted questions, and the views that hold it."""
+    rewards: RewardQuestions = RewardQuestions()
+    unwritten: dict[str, str] = Field(default_factory=dict)
+    """Views that were asked for and not written, with the reason."""
     plain: tuple[str, ...] = ()
     """Views with text in place of Arrow's JSON type."""
     missing: int = 0

@@ -59,7 +59,7 @@ def parsed(texts: list[str]) -> tuple[Quota, ...]:
     """`band:hard=0.3` and so on. Raises UsageError for an unknown trait, and where shares of one exceed 1."""
     found: dict[tuple[str, str], Quota] = {}
     for text in texts:
-        match = re.fullmatch(r"\s*(\w+):(.+)=\s*(\d+\.?\d*|\.\d+)\s*", text)
+        match = re.fullmatch(r"\s*(\w+):(.+)=\s*(\d+(?:\.\d*)?|\.\d+)\s*", text)
         if match is None or float(match[3]) > 1:
             raise UsageError(
                 f"--quota takes TRAIT:VALUE=SHARE with a share up to 1, such as band:hard=0.3, not '{text}'"

@@ -20,6 +20,7 @@ from pipeline.analysis.traces import Item, grown, item
 from pipeline.analysis.wording_figures import WordingFigures
 from pipeline.config import RunConfig
 from pipeline.corpus.unreadable_files import in_words
+from pipeline.exports.data_set import DatasetManifest
 from pipeline.exports.report import charts
 from pipeline.exports.report.rendering import FOLDER, templates
 from pipeline.gates.benchmarks.checked import coverage
@@ -67,6 +68,7 @@ def page(
     config: RunConfig,
     outside: Outside = Outside(),  # noqa: B008
     wordings: Sequence[WordingFigures] = (),
+    data_set: DatasetManifest | None = None,
 ) -> str:
     """The whole page. `read` gives the record of a key: of the items that are shown, and of no other."""
     made = figures(seeds, outside, config.gates.policy)
@@ -78,6 +80,7 @@ def page(
         "f": made,
         "run": made.lineage.run[:12] if made.lineage else config.digest()[:12],
         "wordings": wordings,
+        "data_set": data_set,
         "money": money.rows(made.paid, made.accepted),
         "money_heads": money.HEADS,
         "rounds": charts.rounds(seeds),

@@ -21,7 +21,7 @@ from pipeline.types import Message, Record
 
 VERSION = "1.5.0"
 SCHEMA = columns(schema_version=str, id=str, content=chat.MESSAGES, available_custom_tools=[str], details=chat.JSON)
-OPTIONS = ViewOptions()
+OPTIONS = ViewOptions(needs="a solved rollout that [sft] takes")
 
 
 def rows(record: Record, environment: Environment) -> Rows:

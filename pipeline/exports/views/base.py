@@ -8,14 +8,15 @@ import pyarrow as pa
 
 from pipeline import registry
 from pipeline.agents.environment_file import Environment
+from pipeline.config.gates import GateConfig
 from pipeline.exports.trajectories import chat
 from pipeline.reward import standalone
 from pipeline.types import Message, PolicyMeasurement, Record, Status, curriculum
 from pipeline.types.twin_record import twin_of
 
-INCLUDES = ("below_target", "beyond_solver", "always_solved")
-"""What `include` may add: confirmed pairs below their target, those that only a solver of `digsite remeasure` solved,
-and to `rl_*` questions that every rollout solved."""
+INCLUDES = ("below_target", "beyond_solver")
+"""What `include` may add: confirmed pairs below their target, and those that only a solver of `digsite remeasure`
+solved."""
 Rows = Iterator[dict[str, Any]]
 
 PROVENANCE: dict[str, Any] = {
@@ -52,10 +53,12 @@ class ViewOptions(NamedTuple):
     takes_twins: bool = True
     """Is it given questions without an answer?"""
     rewarded: bool = False
-    """Is it for reinforcement learning? Then it is given the records that have a gradient, graded as
+    """Whether it is for reinforcement learning: it takes the questions of `is_rewarded`, graded as
     `gates.strict_calls` says."""
     extra_files: Mapping[str, str] = MappingProxyType({})
     """Texts to write into `code/` of the data set, by file name."""
+    needs: str = "an accepted pair"
+    """What there must be for the view to have a row."""
 
 
 class View(Protocol):
@@ -102,7 +105,12 @@ def task(text: str, environment: Environment) -> str:
     return f"{text.removesuffix('Question: ')}{NO_ANSWER}Question: " if environment.unanswerable else text
 
 
-REWARDED = ViewOptions("ids", rewarded=True, extra_files={"reward.py": standalone("reward.py")})
+REWARDED = ViewOptions(
+    "ids",
+    rewarded=True,
+    extra_files={"reward.py": standalone("reward.py")},
+    needs="a question whose solved rollouts the reward accepts",
+)
 """Of every view for reinforcement learning."""
 
 
@@ -113,18 +121,21 @@ def is_exported(record: Record, include: tuple[str, ...] = ()) -> bool:
     return record.reason in include and bool(record.confirmation_verdicts)
 
 
-def has_gradient(record: Record, include: tuple[str, ...] = (), policy: str = "") -> bool:
-    """Is a question of use to reinforcement learning: solved at times by the policy, or else by the run's own solver?
-    Equal rewards in a group give no gradient."""
-    rate = record.hardness_for(policy)[1] or 0.0
-    return rate > 0 and (rate < 1 or "always_solved" in include)
+def is_rewarded(record: Record, gates: GateConfig) -> bool:
+    """Return whether views for reinforcement learning take the question.
+
+    They take every question that a rollout solved. For a named policy, equal rewards in a group give no gradient, so
+    they leave out what it always solves, unless `gates.solve_rate` was set and let that pass.
+    """
+    rate = record.hardness_for(gates.policy)[1] or 0.0
+    return rate > 0 and (rate < 1 or not gates.policy or gates.has_band)
 
 
-def accepts(view: View, record: Record, include: tuple[str, ...] = (), policy: str = "") -> bool:
-    """Is the record given to the view, of all that are exported?"""
+def accepts(view: View, record: Record, gates: GateConfig) -> bool:
+    """Return whether the view takes an exported record."""
     if twin_of(record) and not view.OPTIONS.takes_twins:
         return False
-    return not view.OPTIONS.rewarded or has_gradient(record, include, policy)
+    return not view.OPTIONS.rewarded or is_rewarded(record, gates)
 
 
 def provenance(

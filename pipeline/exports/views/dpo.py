@@ -14,7 +14,7 @@ from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
 SCHEMA = columns(**PREFERENCE, **PROVENANCE)
-OPTIONS = ViewOptions()
+OPTIONS = ViewOptions(needs="a right and a wrong rollout of one question")
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -17,7 +17,7 @@ from pipeline.types import Record
 
 COUNTS = ("chosen_solved", "chosen_tried", "rejected_solved", "rejected_tried")
 SCHEMA = columns(**PREFERENCE, source=int, failure=str, **dict.fromkeys(COUNTS, int), **PROVENANCE)
-OPTIONS = ViewOptions()
+OPTIONS = ViewOptions(needs="digsite branch --method cso")
 
 
 def rows(record: Record, environment: Environment) -> Rows:

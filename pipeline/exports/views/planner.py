@@ -15,7 +15,7 @@ from pipeline.types import Record
 SCHEMA = columns(
     question=str, answer=str, gold_plan=[str], depends_on=[[int]], sub_answers=[str], passage_ids=[str], **PROVENANCE
 )
-OPTIONS = ViewOptions("ids", env_specific=False, takes_twins=False)
+OPTIONS = ViewOptions("ids", env_specific=False, takes_twins=False, needs="a question of several hops")
 
 
 def rows(record: Record, environment: Environment) -> Rows:

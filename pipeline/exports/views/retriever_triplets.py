@@ -15,7 +15,7 @@ from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(anchor=str, positive=str, negative=str, kind=str, **PROVENANCE)
-OPTIONS = ViewOptions(env_specific=False, takes_twins=False)
+OPTIONS = ViewOptions(env_specific=False, takes_twins=False, needs="a query with a hard negative")
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -14,7 +14,7 @@ from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(**PREFERENCE, distractor=str, step=int, **PROVENANCE)
-OPTIONS = ViewOptions()
+OPTIONS = ViewOptions(needs="distractors, one of which misled a rollout")
 
 
 def rows(record: Record, environment: Environment) -> Rows:

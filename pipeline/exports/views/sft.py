@@ -33,7 +33,9 @@ _OF_ROLLOUT, of_rollout = base.projection(
     efficiency=(float, lambda example: efficiency(example.verdict)),
 )
 SCHEMA = columns(messages=chat.MESSAGES, tools=chat.JSON, loss=[bool], **_OF_ROLLOUT, **base.PROVENANCE)
-OPTIONS = base.ViewOptions(extra_files={"verl_sft.py": standalone("verl_sft.py")})
+OPTIONS = base.ViewOptions(
+    extra_files={"verl_sft.py": standalone("verl_sft.py")}, needs="a solved rollout that [sft] takes"
+)
 
 
 def rows(record: Record, environment: Environment) -> base.Rows:

@@ -21,7 +21,7 @@ from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
 SCHEMA = columns(**COMPLETION, agent=str, label=str, solved=int, tried=int, source=int, **PROVENANCE)
-OPTIONS = ViewOptions()
+OPTIONS = ViewOptions(needs="a solved rollout that [sft] takes")
 
 
 def rows(record: Record, environment: Environment) -> Rows:

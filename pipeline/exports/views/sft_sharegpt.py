@@ -34,7 +34,9 @@ def _entry(split: str) -> dict[str, Any]:
 
 
 _DATASETS = {"digsite": _entry("train"), "digsite_eval": _entry("eval")}
-OPTIONS = ViewOptions(extra_files={"dataset_info.json": orjson.dumps(_DATASETS).decode()})
+OPTIONS = ViewOptions(
+    extra_files={"dataset_info.json": orjson.dumps(_DATASETS).decode()}, needs="a solved rollout that [sft] takes"
+)
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -30,7 +30,7 @@ _COLUMNS, row = projection(
     run=(str, lambda record, distractor: record.lineage.run),
 )
 SCHEMA = columns(**_COLUMNS)
-OPTIONS = ViewOptions(env_specific=False)
+OPTIONS = ViewOptions(env_specific=False, needs="distractors")
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -36,7 +36,7 @@ _DATASETS = ("dataset", "data_source")
 _INSIDE = ("extra_info", "reward_model", "metadata")
 """Objects that copies of benchmarks put some of the fields into."""
 _WIKIPEDIA = "/wiki/"
-_ASKED = re.compile(r".*\bQuestion:(?=\s*\S)", re.DOTALL)
+_ASKED = re.compile(r"\A.*\bQuestion:(?=\s*\S)", re.DOTALL)
 """What a prompt to train on says before its question."""
 _CIPHER = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 _ADJACENT = re.compile(r"""['"]\s+['"]""")

@@ -149,7 +149,7 @@ def _by_last_name(sentence: str, answer: str) -> bool:
         return False
     things = before_things(language_of(sentence))
     alone = rf"(?<![\w-]){re.escape(last)}(?![\w-]|\s+[A-ZÀ-ÖØ-ÞА-Я])"
-    before = re.findall(rf"(?:([\w.’'-]+)\s+)?{alone}", sentence)
+    before = re.findall(rf"(?:(?<![\w.’'-])([\w.’'-]++)\s++)?{alone}", sentence)
     return any(word not in things and (word == word.lower() or folded(word) in OPENING) for word in before)
 
 

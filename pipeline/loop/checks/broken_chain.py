@@ -69,7 +69,7 @@ def _named_by(ending: Sequence[str], name: Sequence[str], hop: Hop, evidence: Ev
     thing, opening = before_things(language), OPENING | common_words(language)
     rest = re.sub(_spaced(name), " | ", text)
     last = rf"(?<![\w-]){_spaced(ending)}(?![\w-])"
-    before = {found[1] for found in re.finditer(rf"([\w.’'-]+)\s+{last}", rest)}
+    before = {found[1] for found in re.finditer(rf"(?<![\w.’'-])([\w.’'-]++)\s++{last}", rest)}
     others = [word for word in before if word in thing or (word[0].isupper() and folded(word) not in opening)]
     named = re.search(rf"{last}(?!\s+[A-ZÀ-ÖØ-ÞА-Я])", told)
     return named is not None and not others and (not evidence or contains(text, " ".join(name)))

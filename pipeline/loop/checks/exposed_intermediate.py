@@ -51,8 +51,10 @@ def _meant_otherwise(question: str, alias: str, hop: Hop) -> bool:
 
 def ordinary(question: str, place: re.Match[str]) -> bool:
     """A capital at the start of a sentence says nothing."""
-    opens = re.search(r"(?:^|[.?!])\W*$", question[: place.start()])
-    return place[0] == place[0].lower() or (opens is not None and {*words(place[0])} <= FILLERS)
+    before = question[: place.start()]
+    marks = re.split(r"\w", before)[-1]  # all that stands between the word before and this place
+    opens = marks == before or any(mark in marks for mark in ".?!")
+    return place[0] == place[0].lower() or (opens and {*words(place[0])} <= FILLERS)
 
 
 def _in_name(question: str, place: re.Match[str], own: set[str]) -> bool:

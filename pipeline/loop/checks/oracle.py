@@ -8,7 +8,7 @@ from pydantic import Field
 from pipeline.agents import cited, readers
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
-from pipeline.errors import FormatError
+from pipeline.errors import FormatError, RequestRefused
 from pipeline.loop.asking import ask_reader, over
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Meaning, Stage
 from pipeline.text.names import contains
@@ -54,7 +54,7 @@ async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
     questions = [hop.sub_question for hop in draft.hops]
     try:
         answers, model, usage = await trace(list(zip(questions, passages, strict=True)), context)
-    except FormatError:
+    except (FormatError, RequestRefused):
         return []  # The draft goes back in any case; only the hint which hop it was is lost.
     misread = tuple(
         place

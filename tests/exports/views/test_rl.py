@@ -5,6 +5,7 @@ import pytest
 
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
+from pipeline.config.gates import GateConfig
 from pipeline.exports.views import base, rl_openrlhf, rl_search_r1, rl_trl, rl_verifiers, rl_verl_tool
 from pipeline.reward import reward
 from tests.answer_types import listed
@@ -94,11 +95,11 @@ def test_verifiers_get_everything_else_as_text():
     assert orjson.loads(made["info"])["golden_answers"][0] == made["answer"]
 
 
-@pytest.mark.parametrize(("right", "taken"), [(0, False), (1, True), (3, True), (4, False)])
-def test_what_is_always_or_never_solved_teaches_nothing(right, taken):
+@pytest.mark.parametrize(("right", "taken"), [(0, False), (1, True), (3, True), (4, True)])
+def test_every_question_that_a_rollout_solved_is_taken(right, taken):
     record = accepted(1)
     verdicts = tuple(v.model_copy(update={"right": i < right}) for i, v in enumerate(record.confirmation_verdicts))
     verdicts = tuple(v.model_copy(update={"supported": True}) for v in verdicts)
     record = record.model_copy(update={"confirmation_verdicts": verdicts})
-    assert base.has_gradient(record) is taken
-    assert base.has_gradient(record, ("always_solved",)) is (right > 0)
+    assert base.is_rewarded(record, GateConfig()) is taken
+    assert base.is_rewarded(record, GateConfig(solve_rate=(0.2, 1))) is taken

@@ -1,0 +1,92 @@
+"""Headers and query parameters that a user adds to every request to a model.
+
+A value may name environment variables, as in `"Bearer ${TOKEN}"`. Settings are written to disk, so a secret must come
+from the environment: a value that looks like one is refused, and its text is never repeated.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from string import Template
+from typing import Annotated, Any
+from urllib.parse import quote, quote_plus
+
+from pydantic import BeforeValidator
+
+from pipeline.errors import UsageError
+
+_SECRET_NAME = re.compile(
+    r"(?<!port)key|token|secret|passw|auth(?!or)|credential|cookie|session|signature|\b(?:sig|code|sas)\b",
+    re.IGNORECASE,
+)
+_SECRET_VALUE = re.compile(
+    r"\b(?:Bearer|Basic) +\S|\b(?:(?:sk|pk|gsk|xai|nvapi)[-_]|(?:hf|ghp)_|AIza|eyJ)\w"
+    r"|(?=[A-Za-z]{0,15}[0-9])[A-Za-z0-9]{16}|[A-Za-z0-9]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-"
+)
+_OWN_HEADERS = {"accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"}
+"""Headers that belong to the HTTP client."""
+
+
+def _check_query(values: Any) -> Any:
+    return _checked(values, "query", str) if isinstance(values, Mapping) else values
+
+
+def _check_headers(values: Any) -> Any:
+    """Return the headers with names in lower case. Raise ValueError for one that cannot be sent."""
+    if not isinstance(values, Mapping):
+        return values
+    for name in values:
+        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", str(name)) or str(name).lower() in _OWN_HEADERS:
+            raise ValueError(f"cannot hold a header '{name}'")
+    return _checked(values, "headers", str.lower)
+
+
+Query = Annotated[dict[str, str], BeforeValidator(_check_query)]
+Headers = Annotated[dict[str, str], BeforeValidator(_check_headers)]
+
+
+def _checked(values: Mapping[Any, Any], table: str, rename: Any) -> dict[str, str]:
+    # TOML reads 2024-10-21 as a date.
+    texts = {rename(str(name)): str(value) for name, value in values.items()}
+    for name, text in texts.items():
+        if not Template(text).is_valid():
+            raise ValueError(f'{table}.{name}: write ${{NAME}} for an environment variable, and $$ for a "$"')
+        if may_be_secret(name, text):
+            raise ValueError(
+                f"{table}.{name} may be a secret: put it into an environment variable and name that, "
+                f"{table}.{name}='${{NAME}}'"
+            )
+    return texts
+
+
+def may_be_secret(name: str, text: str) -> bool:
+    """Return whether what the settings themselves hold of the value may be a secret."""
+    literal = Template(text).substitute(dict.fromkeys(Template(text).get_identifiers(), " ")).strip()
+    # A short word beside a variable is a scheme, such as `Basic ${TOKEN}`.
+    named = literal if literal == text.strip() else re.search(r"\S{8}", literal)
+    has_secret_name = _SECRET_NAME.search(name.replace("_", "-"))
+    return bool((named and has_secret_name) or _SECRET_VALUE.search(literal))
+
+
+def fill_values(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values with their environment variables filled in. Raise UsageError for a variable without a value."""
+    return {name: Template(text).substitute(_variables(text)) for name, text in values.items()}
+
+
+def secrets(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each environment variable with its value, also as it is written in a URL."""
+    for text in values.values():
+        for name, value in _variables(text).items():
+            yield from (
+                (name, spelling) for spelling in dict.fromkeys((value, quote(value, safe=""), quote_plus(value)))
+            )
+
+
+def _variables(text: str) -> dict[str, str]:
+    variables = {name: os.environ.get(name, "").strip() for name in Template(text).get_identifiers()}
+    for name, value in variables.items():
+        if not value:
+            raise UsageError(f"the environment variable {name} is not set, which a header or query of a model needs")
+        if not re.fullmatch(r"[ -~]*", value):
+            raise UsageError(f"the value of {name} cannot be sent: it has odd characters")
+    return variables

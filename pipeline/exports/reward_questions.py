@@ -1,0 +1,60 @@
+"""The questions for reinforcement learning: how many were solved by some, all or none of the rollouts."""
+
+from collections import Counter
+
+from pipeline.config.gates import GateConfig
+from pipeline.exports.trajectories.strict_calls import strict
+from pipeline.types import Data, Record
+
+BAND_COMMAND = "digsite generate CORPUS --for NAME --solve-rate 0.2-0.8"
+
+
+class RewardQuestions(Data):
+    """The exported questions by how many of their rollouts solved them, graded as `rl_*` views grade them."""
+
+    policy: str = ""
+    """The policy whose rollouts count; empty: the run's own solver."""
+    has_band: bool = False
+    """Whether `gates.solve_rate` selects the questions."""
+    some: int = 0
+    every: int = 0
+    none: int = 0
+    unmeasured: int = 0
+
+    def describe(self) -> str:
+        """Say how many questions `rl_*` views take, how many they leave out, and how to make pairs within a band."""
+        whose = f" of {self.policy}" if self.policy else ""
+        groups = [
+            (self.some, f"that some rollouts{whose} solved and some did not", True),
+            (self.every, "that all solved", not self.policy or self.has_band),
+            (self.none, "that none solved", False),
+            (self.unmeasured, "not measured (digsite remeasure)", False),
+        ]
+        taken = [(count, text) for count, text, is_taken in groups if is_taken]
+        left_out = [(count, text) for count, text, is_taken in groups if count and not is_taken]
+        total = sum(count for count, _ in taken)
+        line = f"{total:,} question{'s' if total != 1 else ''}: {_listed(taken)}"
+        if left_out:
+            line += f"; left out: {_listed(left_out)}"
+        return line if self.policy or self.has_band else f"{line}; for a band: {BAND_COMMAND}"
+
+
+def _listed(groups: list[tuple[int, str]]) -> str:
+    return ", ".join(f"{count:,} {text}" for count, text in groups)
+
+
+class RewardCounter:
+    """Grades the records of an export for views of rewards, and counts them."""
+
+    def __init__(self, gates: GateConfig) -> None:
+        self.gates, self._counts = gates, Counter[str]()
+
+    def grade(self, record: Record) -> Record:
+        if self.gates.strict_calls:
+            record = strict(record)
+        rate = record.hardness_for(self.gates.policy)[1]
+        self._counts["unmeasured" if rate is None else {0.0: "none", 1.0: "every"}.get(rate, "some")] += 1
+        return record
+
+    def total(self) -> RewardQuestions:
+        return RewardQuestions(policy=self.gates.policy, has_band=self.gates.has_band, **self._counts)
