@@ -15,6 +15,7 @@ from pipeline.links.offered_walks import related
 from pipeline.loop.graph_review import GraphReview, review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
+from pipeline.loop.strategies import walk
 from pipeline.loop.strategies.base import Proposal
 from pipeline.operations import Outcome, evaluate, operations
 from pipeline.text import dates
@@ -27,10 +28,10 @@ SEARCHES = 24
 PROPOSALS = 3
 """Proposals of one conversation: the first and two repairs."""
 GIVE_UP = '{"steps": []}'
-_OUTLINE = 40
-"""Headings of the seed's document that are shown."""
-_PHRASES, _EACH = 6, 3
-"""Linking phrases that are shown, and documents of each."""
+_OUTLINE = 12
+"""Passages of the seed's document whose first words are shown."""
+_PHRASES, _EACH, _ROOM = 6, 3, 1_500
+"""Linking phrases that are shown, documents of each, and tokens of all."""
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
@@ -152,13 +153,15 @@ async def _outline(seed: Seed, context: RunContext) -> list[str]:
     """Return the first words of the passages of the seed's document."""
     passages = await context.side(seed.side).document(seed.passage.document_id)
     lines = [" ".join(passage.text.split()[:12]) for passage in passages if passage.id != seed.passage.id]
-    return lines[:_OUTLINE]
+    return list(dict.fromkeys(lines))[:_OUTLINE]
 
 
 def _links(seed: Seed, context: RunContext) -> list[dict[str, Any]]:
     walks = context.walks.get(seed.side)
     place = walks.links.corpus.place(seed.passage.id) if walks else None
-    return listed(related(walks, place, _PHRASES, _EACH)) if walks and place is not None else []
+    if walks is None or place is None:
+        return []
+    return walk.fitting(listed(related(walks, place, _PHRASES, _EACH)), _ROOM)
 
 
 async def _seen_passages(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> list[Passage]:
