@@ -4,8 +4,7 @@ Field trouble is nearly always of these kinds: calls that the server does not pa
 reasoning, structured output that it ignores, a context that is too short.
 """
 
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Awaitable
 from typing import Any
 
 import orjson
@@ -14,22 +13,29 @@ from pydantic import Field
 from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, judge_prompt
 from pipeline.agents.parse import parse
 from pipeline.agents.proposals import ProposeArguments
-from pipeline.agents.tool_mode import OPENING, QUESTION, ModeFinding, Try, choose, problem
-from pipeline.agents.tools import PROPOSE, SOLVER_TOOLS, AnswerArguments
-from pipeline.config.models import ModelConfig, ToolMode
+from pipeline.agents.tool_mode import (
+    OPENING,
+    PARSER,
+    QUESTION,
+    Ask,
+    Attempt,
+    ModeFinding,
+    choose,
+    observe,
+    search_and_answer,
+)
+from pipeline.agents.tools import PROPOSE, SOLVER_TOOLS
+from pipeline.config.models import ModelConfig, ReasoningMode, ToolMode
 from pipeline.errors import FormatError, ProviderError, RequestRefused
 from pipeline.llm.base import LLM, Completion, Finish, Request
 from pipeline.llm.endpoint import longer_context, prompt_cut
 from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import AnswerType, Data, Message, ToolCall
 
-_FOUND = "Doc 1 [p0123456789ab] Ostrava Point\nThe lighthouse of Ostrava Point was first lit in 1874 by Ada Brannick."
 _CASE = NearMiss(question=QUESTION, answer="1874", answer_type=AnswerType.NUMBER, response="in 1874")
 _LONG_THOUGHT = " ".join(["The question names a lighthouse, so that I look for its page."] * 20)
 _BOUNDARY = "0123456789abcdef"
-_TURNS = 3
 _CALLS = "tool calls"
-PARSER = "the tool parser of the model's family (vLLM: --enable-auto-tool-choice --tool-call-parser ...)"
 _NESTED = f"""Call `{PROPOSE.name}` once, with exactly this and nothing else:
 - question: In which year was the lighthouse first lit that stands in the town where Ada Brannick was born?
 - answer: 1874, answer_aliases: "in 1874" and "the year 1874", answer_type: number
@@ -45,10 +51,6 @@ _LINE = "Day {}: the lamp was lit at dusk and put out at dawn, {} ships went by,
 _WINDS = ("north", "east", "south", "west")
 Found = tuple[str, str]
 """What was found, and the remedy; none where all is well."""
-Ask = Callable[..., Awaitable[Completion]]
-"""Asks the model that is tried, with these fields of a `Request`."""
-_REFUSED = "look into the server's log: a run would lose each seed that asks for the same"
-_BIG = f"a bigger model, or {PARSER}"
 
 
 class ProbeFinding(Data):
@@ -78,81 +80,85 @@ async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
         thought = thought or bool(completion.message.reasoning)
         return completion
 
+    async def attempt(mode: ToolMode, reasoning: ReasoningMode) -> Attempt:
+        return await search_and_answer(ask, mode, reasoning)
+
     name = _CALLS
     try:
-        mode, tool_calls = await choose(model, partial(_tools, model, ask))
+        mode, tool_calls = await choose(model, attempt)
         said = f"{mode.mode}, since {mode.why}: {tool_calls.detail}"
         found[name] = (said if tool_calls.ok else f"{tool_calls.detail}; {mode.why}", tool_calls.remedy)
-        model = model.model_copy(update={"tools": mode.mode})
+        model = model.model_copy(update={"tools": mode.mode, "reasoning": mode.reasoning})
         for name, tried in (_TRIES if model.capabilities.understands else _TRIES_OF_RULES).items():
-            try:
-                found[name] = await tried(model, ask)
-            except RequestRefused as error:
-                found[name] = (str(error), _REFUSED)
+            found[name] = await _unless_refused(tried(model, ask))
         name = "reasoning"
         found[name] = ("none, or within the answer", "")
         if thought or model.keeps_thoughts:
-            found[name] = await _reasoning(model, ask, "separate from the answer" if thought else "none so far")
-    except (ProviderError, RequestRefused) as error:
+            where = "separate from the answer" if thought else "none so far"
+            found[name] = await _reasoning(model, ask, mode, tool_calls, where)
+    except ProviderError as error:
         found[name] = (str(error), "fix the error above")
     findings = [ProbeFinding(name=name, ok=not mend, detail=said, remedy=mend) for name, (said, mend) in found.items()]
     return [findings[0].model_copy(update={"found": mode}), *findings[1:]]
 
 
-async def _reasoning(model: ModelConfig, ask: Ask, where: str) -> Found:
-    """Whether the server's chat template shows a model its thoughts of earlier turns within a tool loop, if they are
-    sent back: by the prompt tokens of one conversation without and with a long one."""
-    call = ToolCall(id="call00000", name="search", arguments='{"query":"Ostrava Point lighthouse"}')
-    said = Message(role="assistant", reasoning=_LONG_THOUGHT)
-    messages, short = (*OPENING, *_observed(said, call)), model.sampling.model_copy(update={"max_tokens": 16})
-    without, sent = [
-        (await ask(messages=messages, tools=SOLVER_TOOLS, sampling=short, thoughts=thoughts)).usage.prompt_tokens
-        for thoughts in (False, True)
-    ]
-    does = "sent back" if model.keeps_thoughts else "not sent back"
+async def _unless_refused(work: Awaitable[Found]) -> Found:
+    try:
+        return await work
+    except RequestRefused as error:
+        return str(error), "look into the server's log: a run would lose each seed that asks for the same"
+
+
+async def _reasoning(model: ModelConfig, ask: Ask, finding: ModeFinding, attempt: Attempt, where: str) -> Found:
+    """Say whether the server takes the thoughts of earlier turns, and whether its chat template shows them.
+
+    Both are seen in the prompt tokens of one conversation without and with a long thought.
+    """
+    does = f"{where}; {'sent back' if model.keeps_thoughts else 'not sent back'}"
+    if finding.refuses == "strip":
+        return f"{does}, since the server refuses a conversation without it", ""
+    if finding.refuses == "keep":
+        return f"{does}, since the server refuses a conversation with it", ""
+    short = model.sampling.model_copy(update={"max_tokens": 16})
+    messages = _long_thought(attempt)
+    counts = dict[bool, int | None]()
+    for thoughts in (False, True):
+        try:
+            completion = await ask(messages=messages, tools=SOLVER_TOOLS, sampling=short, thoughts=thoughts)
+            counts[thoughts] = completion.usage.prompt_tokens
+        except RequestRefused:
+            counts[thoughts] = None
+    without, sent = counts[False], counts[True]
+    if without is None or sent is None:
+        return _refused_reasoning(model, does, without, sent)
     if without == sent == size(messages, SOLVER_TOOLS):
-        unknown = "whether the chat template shows it is unknown: the server reports no token usage"
-        return f"{where}; {does}; {unknown}", ""
-    shown = sent - without >= len(_LONG_THOUGHT.split())
-    template = "shows what is sent back" if shown else "leaves out what is sent back"
-    detail = f"{where}; {does}; the server's chat template {template} ({without} and {sent} prompt tokens)"
-    if shown and not model.keeps_thoughts:
+        return f"{does}; whether the chat template shows it is unknown: the server reports no token usage", ""
+    is_shown = sent - without >= len(_LONG_THOUGHT.split())
+    template = "shows what is sent back" if is_shown else "leaves out what is sent back"
+    detail = f"{does}; the server's chat template {template} ({without} and {sent} prompt tokens)"
+    if is_shown and not model.keeps_thoughts:
         return f"{detail}: reasoning = 'keep' is possible", ""
     remedy = "set reasoning = 'strip' for the model, or serve it with a template that shows `reasoning_content`"
-    return detail, "" if shown or not model.keeps_thoughts else remedy
+    return detail, "" if is_shown or not model.keeps_thoughts else remedy
 
 
-async def _tools(model: ModelConfig, ask: Ask, mode: ToolMode) -> Try:
-    """Search, read, answer: with a turn that is forced in the end."""
-    messages: tuple[Message, ...] = OPENING
-    called: list[str] = []
-    sent = cached = 0
-    repaired = False
-    for turn in range(_TURNS):
-        choice, thoughts = "answer" if turn == _TURNS - 1 else "auto", model.keeps_thoughts and turn > 0
-        asked = {"tools": SOLVER_TOOLS, "calls": mode, "tool_choice": choice, "thoughts": thoughts}
-        completion = await ask(messages=messages, **asked)
-        if wrong := problem(completion):
-            return Try(ok=False, detail=f"turn {turn + 1}: {wrong}", remedy=f"try {_BIG}")
-        call = completion.message.tool_calls[0].model_copy(update={"id": f"call{turn:05d}"})
-        called.append(call.name)
-        sent, cached = sent + completion.usage.prompt_tokens, cached + completion.usage.cached_tokens
-        repaired = repaired or any(call.repaired for call in completion.message.tool_calls)
-        if call.name == "answer":
-            break
-        messages += _observed(completion.message, call)
-    said = parse(AnswerArguments, call.arguments).answer if call.name == "answer" else ""
-    right = "the right answer" if "1874" in said else "a wrong answer" if said else "no answer"
-    detail = f"{' → '.join(called)}, {right}; {cached} of {sent} prompt tokens were cached"
-    if repaired:
-        detail += "; a strict parser would not read them all: they are read, and marked as repaired"
-    remedy = "" if said else f"it never answered, though the call was forced; try {_BIG}"
-    return Try(ok=bool(said), detail=detail, repaired=repaired, remedy=remedy)
+def _long_thought(attempt: Attempt) -> tuple[Message, ...]:
+    """Return the first call of the attempt, as the server gave it, with a long thought before it, and its result."""
+    call = ToolCall(id="call00000", name="search", arguments='{"query":"Ostrava Point lighthouse"}')
+    messages = attempt.messages[: len(OPENING) + 2]
+    if len(messages) == len(OPENING):
+        messages += observe(Message(role="assistant"), call)
+    thinking = messages[-2].model_copy(update={"reasoning": _LONG_THOUGHT, "server_fields": ""})
+    return (*messages[:-2], thinking, messages[-1])
 
 
-def _observed(message: Message, call: ToolCall) -> tuple[Message, ...]:
-    said = message.model_copy(update={"tool_calls": (call,)})
-    return said, Message(role="tool", content=_FOUND, tool_call_id=call.id, name=call.name)
+def _refused_reasoning(model: ModelConfig, does: str, without: int | None, sent: int | None) -> Found:
+    if without is None and sent is None:
+        return f"{does}; the server refused this conversation with and without it", ""
+    refused: ReasoningMode = "strip" if without is None else "keep"
+    other = "without" if without is None else "with"
+    remedy = f"set reasoning = '{'keep' if refused == 'strip' else 'strip'}' for the model"
+    return f"{does}; the server refused a conversation {other} it", remedy if model.reasoning == refused else ""
 
 
 async def _structured(model: ModelConfig, ask: Ask) -> Found:

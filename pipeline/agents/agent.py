@@ -105,8 +105,8 @@ async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -
         calls=agent.model.calls,
         parallel_calls=agent.limits.calls_per_turn > 1,
         sampling=agent.model.sampling,
-        # Only where there is one: a request that says the same has the same key.
-        thoughts=agent.model.keeps_thoughts and any(message.reasoning for message in state.messages),
+        # Not in the first turn: a request that says the same has the same key. Kimi wants empty ones too.
+        thoughts=agent.model.keeps_thoughts and any(message.role == "assistant" for message in state.messages),
         sample=sample,
     )
     completion = await agent.llm.complete(request)

@@ -37,7 +37,7 @@ def cut(state: AgentState, tools: Sequence[Tool], room: int, *, thoughts: bool =
                 return
             message = state.messages[place]
             if thoughts and message.reasoning and place < last:
-                state.messages[place] = message.model_copy(update={"reasoning": ""})
+                state.messages[place] = message.model_copy(update={"reasoning": "", "server_fields": ""})
                 left -= tokens(message.reasoning)
             left -= _drop(state, message, [i for i, value in worth[place].items() if value <= most_worth])
 

@@ -1,27 +1,35 @@
-"""Which way of calling tools works with a model: the server's own calls, an object of structured output, or words.
+"""Which way of calling tools works with a model, and whether its server wants the reasoning of earlier turns back.
 
-The server's own comes first: it is what models are trained for. A model whose calls its server cannot read is
-constrained to one, if the server can do that; only else is it asked in words.
+Tools are called by the server's own calls, an object of structured output, or words. The server's own come first: they
+are what models are trained for. A model whose calls its server cannot read is constrained to one, if the server can do
+that, and asked in words only if it cannot. Both are settled by one conversation before a run, since a switch in the
+middle would mix two environments.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, SearchArguments
-from pipeline.config.models import ModelConfig, ToolMode
-from pipeline.errors import FormatError, RequestRefused
+from pipeline.config.models import ModelConfig, ReasoningMode, ToolMode
+from pipeline.errors import FormatError, RequestRefused, UsageError
 from pipeline.llm.base import LLM, Completion, Finish, Request
-from pipeline.types import Data, Message
+from pipeline.types import Data, Message, ToolCall
 
 SYSTEM = "You answer questions by searching a small corpus. Call `search` first, then `answer` with a short answer."
 QUESTION = "In which year was the lighthouse of Ostrava Point first lit?"
 OPENING = (Message(role="system", content=SYSTEM), Message(role="user", content=QUESTION))
+PARSER = "the tool parser of the model's family (vLLM: --enable-auto-tool-choice --tool-call-parser ...)"
+BIGGER = f"a bigger model, or {PARSER}"
+_RESULT = "Doc 1 [p0123456789ab] Ostrava Point\nThe lighthouse of Ostrava Point was first lit in 1874 by Ada Brannick."
 _SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArguments, "answer": AnswerArguments}
 _UNREAD = "its calls come in a form that a strict parser does not read"
+_TURNS = 3
+Ask = Callable[..., Awaitable[Completion]]
+"""Asks the model that is tried, with these fields of a `Request`."""
 
 
-class Try(NamedTuple):
+class Attempt(NamedTuple):
     """How a model did in one mode."""
 
     ok: bool
@@ -29,6 +37,9 @@ class Try(NamedTuple):
     repaired: bool = False
     """Had a call to be looked for in the text, or to be mended?"""
     remedy: str = ""
+    refused_turn: int = 0
+    """The turn, from 1, that the server refused; 0 if it refused none."""
+    messages: tuple[Message, ...] = OPENING
 
     @property
     def failure(self) -> str:
@@ -37,49 +48,120 @@ class Try(NamedTuple):
 
 
 class ModeFinding(Data):
-    """The mode that a model gets."""
+    """How a model is asked in a run."""
 
     mode: ToolMode
     why: str
+    reasoning: ReasoningMode
+    refuses: ReasoningMode | None = None
+    """The other value of `reasoning`, if the server refuses it."""
+
+    def holds_for(self, model: ModelConfig) -> bool:
+        """Was it found for this model's settings?"""
+        return model.tools in ("auto", self.mode) and model.reasoning in (self.reasoning, self.refuses)
 
 
-async def choose(model: ModelConfig, converse: Callable[[ToolMode], Awaitable[Try]]) -> tuple[ModeFinding, Try]:
-    """Return the mode, and how the model did in it. Try no more modes than needed: of most models one."""
+async def choose(
+    model: ModelConfig, attempt: Callable[[ToolMode, ReasoningMode], Awaitable[Attempt]]
+) -> tuple[ModeFinding, Attempt]:
+    """Return the mode, and how the model did in it. As few modes are tried as tell: of most models one."""
+    reasoning: ReasoningMode = model.reasoning
+    refuses: ReasoningMode | None = None
 
-    async def tried(mode: ToolMode) -> Try:
-        try:
-            return await converse(mode)
-        except RequestRefused as error:
-            return Try(ok=False, detail=str(error))
+    async def run(mode: ToolMode) -> Attempt:
+        nonlocal reasoning, refuses
+        first = await attempt(mode, reasoning)
+        if first.refused_turn < 2 or refuses:
+            return first
+        # What a second turn holds and a first one does not is the history.
+        other: ReasoningMode = "strip" if reasoning == "keep" else "keep"
+        second = await attempt(mode, other)
+        if second.refused_turn:
+            return first
+        reasoning, refuses = other, reasoning
+        return second
+
+    def finding(mode: ToolMode, why: str) -> ModeFinding:
+        return ModeFinding(mode=mode, why=why, reasoning=reasoning, refuses=refuses)
 
     if model.tools != "auto":
-        return ModeFinding(mode=model.tools, why="as the settings say"), await tried(model.tools)
-    native = await tried("native")
+        only = await run(model.tools)
+        return finding(model.tools, "as the settings say"), only
+    native = await run("native")
     if model.capabilities.calls_tools or (native.ok and not native.repaired):
-        return ModeFinding(mode="native", why="the server gives its calls"), native
+        return finding("native", "the server gives its calls"), native
     lacks = _UNREAD if native.ok else f"by the server's own calls it fails ({native.failure})"
-    schema = await tried("schema")
+    schema = await run("schema")
     if schema.ok:
-        return ModeFinding(mode="schema", why=lacks), schema
+        return finding("schema", lacks), schema
     if native.ok:
-        return ModeFinding(mode="native", why=f"{_UNREAD}, and structured output fails ({schema.failure})"), native
-    text = await tried("text")
+        return finding("native", f"{_UNREAD}, and structured output fails ({schema.failure})"), native
+    text = await run("text")
     if text.ok:
-        return ModeFinding(mode="text", why=f"{lacks}, and by structured output too ({schema.failure})"), text
-    return ModeFinding(mode="native", why="so in no mode that was tried"), native
+        return finding("text", f"{lacks}, and by structured output too ({schema.failure})"), text
+    # A server that refuses its own calls may still take words, whatever the model makes of them.
+    attempts: dict[ToolMode, Attempt] = {"native": native, "schema": schema, "text": text}
+    mode: ToolMode = next((mode for mode, tried in attempts.items() if not tried.refused_turn), "native")
+    return finding(mode, "so in no mode that was tried"), attempts[mode]
 
 
 async def find(model: ModelConfig, llm: LLM) -> ModeFinding:
-    """The mode, by one call in each that is tried. Raises what the model does."""
+    """Return how the model is to be asked. Raises UsageError if its server refuses every way, and what `llm` does."""
 
-    async def tried(mode: ToolMode) -> Try:
-        request = Request(model=model.model, messages=OPENING, tools=SOLVER_TOOLS, calls=mode, sampling=model.sampling)
-        completion = await llm.complete(request)
-        detail = problem(completion)
-        repaired = any(call.repaired for call in completion.message.tool_calls)
-        return Try(ok=not detail, detail=detail, repaired=repaired)
+    async def ask(**fields: Any) -> Completion:
+        return await llm.complete(Request(model=model.model, sampling=model.sampling, **fields))
 
-    return (await choose(model, tried))[0]
+    async def attempt(mode: ToolMode, reasoning: ReasoningMode) -> Attempt:
+        return await search_and_answer(ask, mode, reasoning)
+
+    finding, attempted = await choose(model, attempt)
+    if attempted.refused_turn:
+        raise UsageError(f"{model.model}: {attempted.detail}: {attempted.remedy}")
+    return finding
+
+
+async def search_and_answer(ask: Ask, mode: ToolMode, reasoning: ReasoningMode) -> Attempt:
+    """Let the model search, read and answer, within three turns of which the last one is forced."""
+    messages: tuple[Message, ...] = OPENING
+    called: list[str] = []
+    sent = cached = 0
+    is_repaired = False
+    for turn in range(_TURNS):
+        choice = "answer" if turn == _TURNS - 1 else "auto"
+        fields = {"tools": SOLVER_TOOLS, "calls": mode, "tool_choice": choice}
+        try:
+            completion = await ask(messages=messages, **fields, thoughts=reasoning == "keep" and turn > 0)
+        except RequestRefused as error:
+            remedy = f"set tools to another mode than '{mode}', change what the server names, or name another server"
+            return Attempt(
+                ok=False,
+                detail=f"turn {turn + 1}: {error}",
+                remedy=remedy,
+                refused_turn=turn + 1,
+                messages=messages,
+            )
+        if wrong := problem(completion):
+            return Attempt(ok=False, detail=f"turn {turn + 1}: {wrong}", remedy=f"try {BIGGER}", messages=messages)
+        call = completion.message.tool_calls[0].model_copy(update={"id": f"call{turn:05d}"})
+        called.append(call.name)
+        sent, cached = sent + completion.usage.prompt_tokens, cached + completion.usage.cached_tokens
+        is_repaired = is_repaired or any(call.repaired for call in completion.message.tool_calls)
+        if call.name == "answer":
+            break
+        messages += observe(completion.message, call)
+    answer = parse(AnswerArguments, call.arguments).answer if call.name == "answer" else ""
+    outcome = "the right answer" if "1874" in answer else "a wrong answer" if answer else "no answer"
+    detail = f"{' → '.join(called)}, {outcome}; {cached} of {sent} prompt tokens were cached"
+    if is_repaired:
+        detail += "; a strict parser would not read them all: they are read, and marked as repaired"
+    remedy = "" if answer else f"it never answered, though the call was forced; try {BIGGER}"
+    return Attempt(ok=bool(answer), detail=detail, repaired=is_repaired, remedy=remedy, messages=messages)
+
+
+def observe(message: Message, call: ToolCall) -> tuple[Message, ...]:
+    """Return the model's turn with this call alone, and the result of it."""
+    turn = message.model_copy(update={"tool_calls": (call,)})
+    return turn, Message(role="tool", content=_RESULT, tool_call_id=call.id, name=call.name)
 
 
 def problem(completion: Completion) -> str:

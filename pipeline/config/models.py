@@ -34,6 +34,8 @@ _OPENAI = ".api.openai.com"
 _MILLION = 1_000_000
 ToolMode = Literal["native", "schema", "text"]
 """How a model is asked for calls of tools: see `ModelConfig.tools`."""
+ReasoningMode = Literal["keep", "strip"]
+"""Whether a model is sent its earlier reasoning: see `ModelConfig.reasoning`."""
 
 
 class Limits(Data):
@@ -82,9 +84,9 @@ class ModelConfig(Data):
     model: str = Field(BUILT_IN, min_length=1)
     """The model's name, as its server knows it; `embedded` and `embedded-weak` are the demo model."""
     sampling: Sampling = Sampling()
-    reasoning: Literal["keep", "strip"] = Field("strip", exclude_if=lambda value: value == "strip")
+    reasoning: ReasoningMode = Field("strip", exclude_if=lambda value: value == "strip")
     """Whether the reasoning of earlier turns is sent back to the model within a tool loop (`keep`, as most reasoning
-    models expect) or left out (`strip`)."""
+    models expect) or left out (`strip`). If the server refuses one of them, a run takes the other and says so."""
     tools: Literal["auto", "native", "schema", "text"] = Field("auto", exclude_if=lambda mode: mode == "auto")
     """How the model calls tools. `native`: by the server's own tool calls. `schema`: each turn is one JSON object, a
     tool's name and its arguments, asked for by structured output. `text`: the system prompt says in words how a call is

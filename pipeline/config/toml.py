@@ -12,12 +12,19 @@ from pipeline.errors import UsageError, reason
 
 _DEEPEST = 64
 """Levels of a tree of settings; the real one has four."""
+_MOST_BYTES = 1 << 20
+_DEEP_KEY = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_DEEPEST}}}""")
+"""A dotted key of more levels. The parser takes quadratic time to read it."""
 
 
 def read(file: Path) -> dict[str, Any]:
     """What a TOML file holds. Raises UsageError, one line, where it cannot be read."""
     try:
-        tree = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        with file.open("rb") as stream:
+            data = stream.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise UsageError(f"cannot read {file}: settings may have {_MOST_BYTES >> 20} MiB")
+        tree = parse(data.decode("utf-8-sig"))
         check(tree)
     except RecursionError as error:
         raise UsageError(f"cannot read {file}: it is nested too deeply") from error
@@ -26,6 +33,13 @@ def read(file: Path) -> dict[str, Any]:
     except ValueError as error:  # no UTF-8, no TOML, a number of thousands of digits, a NUL in the path
         raise UsageError(f"cannot read {file} as TOML: {error}") from error
     return tree
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Parse TOML in linear time. Raises ValueError where it is none or nested too deeply, and RecursionError."""
+    if _DEEP_KEY.search(text):
+        raise ValueError("nested too deeply")
+    return tomllib.loads(text)
 
 
 def check(value: Any, key: str = "") -> None:
@@ -63,7 +77,7 @@ def setting(text: str) -> dict[str, Any]:
     if not equals or not re.fullmatch(r"[\w-]+(\.[\w-]+)*", name.strip()):
         raise UsageError(f"--set takes name=value, such as loop.rounds=1, not '{text}'")
     try:
-        value: Any = tomllib.loads(f"value = {raw}")["value"]
+        value: Any = parse(f"value = {raw}")["value"]
     except RecursionError as error:
         raise UsageError(f"--set {name}: nested too deeply") from error
     except ValueError:  # tomllib's own error is one; so is that of a number of thousands of digits

@@ -4,8 +4,9 @@ Of YAML neither tags nor aliases are followed: they can cost hours, or end the r
 """
 
 import re
-import tomllib
 from typing import Any
+
+from pipeline.config import toml
 
 _YAML = re.compile(r"\A---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\A\+\+\+[ \t]*\n(.{0,65536}?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -15,7 +16,7 @@ _NULLS = ("", "~", "null", "Null", "NULL")
 
 def taken(source: str) -> tuple[str, str]:
     """The title that the front matter of a page names, or nothing, and the page without its front matter."""
-    for pattern, parsed in ((_YAML, yaml), (_TOML, tomllib.loads)):
+    for pattern, parsed in ((_YAML, yaml), (_TOML, toml.parse)):
         if front := pattern.match(source):
             try:
                 values: Any = parsed(front[1])

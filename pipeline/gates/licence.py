@@ -11,7 +11,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.types import Draft, Record
 
 _TERM = re.compile(r"[A-Za-z0-9.+-]+")
-_OR, _AND = re.compile(r"\s+OR\s+"), re.compile(r"\s+AND\s+")
+_OR, _AND = re.compile(r"(?<!\s)\s+OR\s+"), re.compile(r"(?<!\s)\s+AND\s+")
 _COPYLEFT = re.compile(r"^(CC-BY-NC-SA|CC-BY-SA|GFDL|[AL]?GPL|ODbL)(?![A-Z0-9])", re.IGNORECASE)
 
 

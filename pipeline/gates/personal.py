@@ -27,11 +27,15 @@ _MARKS = {
 }
 """What such a text must hold: observations are long, and to look for a word costs a hundredth of a pattern."""
 _ANYWHERE = {
-    "an e-mail address": _B + rf"[^\W{SINGLE}](?:[.+-]|[^\W{SINGLE}])"
-    r"{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63})*\.[a-z]{2,18}" + _E,
-    "a key": _B + r"(?:sk-[\w-]{20,}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|hf_[A-Za-z0-9]{30,}"
-    r"|xox[abprs]-[\w-]{10,}|AIza[\w-]{35}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,})",
-    "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?",
+    "an e-mail address": re.compile(
+        _B + rf"[^\W{SINGLE}](?:[.+-]|[^\W{SINGLE}])"
+        r"{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63})*\.[a-z]{2,18}" + _E
+    ),
+    "a key": re.compile(
+        _B + r"(?:sk-[\w-]{20,}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|hf_[A-Za-z0-9]{30,}"
+        r"|xox[abprs]-[\w-]{10,}|AIza[\w-]{35}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,})"
+    ),
+    "a private key": re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?"),
 }
 _NOBODY = re.compile(
     r"\A(?:abuse|admin|contact|hostmaster|info|list|listmaster|noc|postmaster|root|sales|security|support|webmaster)@"
@@ -41,11 +45,13 @@ _NOBODY = re.compile(
 """Addresses of a role (RFC 2142), a mailing list or a bug tracker."""
 _ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
 _IN_SHORT_TEXTS = {
-    "a phone number": _B + r"(?<![.,])"
-    r"(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?(?:\d{2,4}[ .-]?){2,4}\d{2,4}"
-    r"|\(\d{3}\) ?\d{3}-\d{4}|\d{3}-\d{3}-\d{4})" + _E,
-    "an account number": _B + r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?" + _E,
-    "a social security number": _B + r"\d{3}-\d{2}-\d{4}" + _E,
+    "a phone number": re.compile(
+        _B + r"(?<![.,])"
+        r"(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?(?:\d{2,4}[ .-]?){2,4}\d{2,4}"
+        r"|\(\d{3}\) ?\d{3}-\d{4}|\d{3}-\d{3}-\d{4})" + _E
+    ),
+    "an account number": re.compile(_B + r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?" + _E),
+    "a social security number": re.compile(_B + r"\d{3}-\d{2}-\d{4}" + _E),
 }
 _CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){13,19}(?![\d-])")
 
@@ -69,7 +75,7 @@ def public(record: Record) -> Record:
 def masked(text: str) -> str:
     """The text with the kind of each address and key in its place."""
     for kind in _found(text, _ANYWHERE):
-        text = re.sub(_ANYWHERE[kind], partial(_instead, kind), text)
+        text = _ANYWHERE[kind].sub(partial(_instead, kind), text)
     return text
 
 
@@ -85,12 +91,12 @@ def _masked(value: Any) -> Any:
     return [_masked(part) for part in value] if isinstance(value, list) else value
 
 
-def _found(text: str, patterns: dict[str, str]) -> Iterator[str]:
+def _found(text: str, patterns: dict[str, re.Pattern[str]]) -> Iterator[str]:
     return (
         kind
         for kind, pattern in patterns.items()
         if any(mark in text for mark in _MARKS.get(kind, [""]))
-        and any(not _NOBODY.search(found[0]) for found in re.finditer(pattern, text))
+        and any(not _NOBODY.search(found[0]) for found in pattern.finditer(text))
     )
 
 

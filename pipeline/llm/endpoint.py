@@ -5,7 +5,6 @@ No completion and no error that leaves this file holds the key, whatever a serve
 
 import asyncio
 import logging
-import re
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,6 +15,8 @@ from pipeline.errors import RequestRefused
 from pipeline.llm import connection, repetition, reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.chat_body import Dialect, body
+from pipeline.llm.concessions import BY_NAME
+from pipeline.llm.error_body import ErrorBody, parse_error
 from pipeline.llm.http_errors import Refusal, refusal_action
 from pipeline.llm.ledger import note_failed_try
 from pipeline.llm.limiter import Limiter
@@ -25,8 +26,6 @@ from pipeline.types import Message
 
 logger = logging.getLogger(__name__)
 _PROBE_SECONDS = 60.0
-_STREAM = re.compile(rb"\s*+(?::[^\n]*+\n\s*+)*+(?:data|event|id|retry):")
-"""The start of a body of server-sent events, after any comments. Possessive, so that it takes linear time."""
 LONG_PROMPT = 2000
 """Tokens of a prompt from which on what a server reports of it can be compared with an estimate."""
 _PLAIN = (Message(role="user", content="Say yes."),)
@@ -124,36 +123,43 @@ class Endpoint:
         return whole.model_copy(update={"usage": paid})
 
     async def _once(self, request: Request) -> Completion:
-        """Send one request, again without a parameter that the server refuses, and once again if it is refused itself.
+        """Send one request, again with each concession that the server wants, and once again if it is refused itself.
 
-        The second time it is the same request: what came before it in a conversation is cached, and if the server
-        takes it now, the bytes are those of a run without the refusal.
+        A concession that does not help is taken back. The second time it is the same request: what came before it in a
+        conversation is cached, and if the server takes it now, the bytes are those of a run without the refusal.
         """
-        sent_again = False
+        without, tried = self._without, Dialect()
+        is_second = False
         while True:
-            without = self._without
             tree = body(request, self._seed, without)
-            answer = await self._post(tree)
-            if not answer.is_success:
-                action = refusal_action(self._refusal(answer), without, self._accepted)
-                if action.refused:
-                    note_failed_try(refused=True)
-                if action.refused and not sent_again:
-                    sent_again = True
-                    continue
-                if action.failure:
-                    raise action.failure
-                if action.lacks:
-                    self._without |= {action.lacks}
-                    self.warn(f"{self.config.base_url} refuses '{action.lacks}', which is left out from now on")
-                    continue
+            answer = self._read(await self._post(tree), request)
+            if isinstance(answer, Completion):
+                self._concede(without)
+                # With tools a server has read their schemas too.
+                self._accepted |= {*tree, *(("strict", "additionalProperties") if "tools" in tree else ())} - without
+                return answer
+
+            def changes(name: str, sent: dict[str, Any] = tree, made: Dialect = without) -> bool:
+                return body(request, self._seed, made | {name}) != sent
+
+            action = refusal_action(answer, without | tried, self._accepted, changes)
+            if action.refused:
+                note_failed_try(refused=True)
+            if action.refused and not is_second:
+                without, is_second = self._without, True
+                continue
+            if action.failure:
+                raise action.failure
+            if not action.lacks:
                 self.warn(action.line)
                 return reply.empty(action.finish)
-            if len(answer.content) > connection.MOST_BYTES:
-                return reply.empty(Finish.LENGTH)
-            completion = self._read(answer.content, request)
-            self._accepted |= {*tree, *(("strict",) if "tools" in tree else ())}
-            return completion
+            without, tried = without | {action.lacks}, tried | {action.lacks}
+
+    def _concede(self, without: Dialect) -> None:
+        """Make the concessions that have helped for all requests from now on."""
+        for name in sorted(without - self._without):
+            self.warn(f"{self.config.base_url} {BY_NAME[name].description}")
+        self._without |= without
 
     async def _post(self, tree: dict[str, Any]) -> httpx2.Response:
         seconds = self.config.limits.timeout_seconds
@@ -165,20 +171,30 @@ class Endpoint:
         except ConnectionError as error:
             raise CallFailure(f"the connection broke ({error})") from None
 
-    def _read(self, raw: bytes, request: Request) -> Completion:
-        """The completion in an answer. Missing token counts are estimated: without any no budget would end."""
+    def _read(self, answer: httpx2.Response, request: Request) -> Completion | Refusal:
+        """Return the completion in an answer, or the refusal that it is, whatever its status.
+
+        Missing token counts are estimated: without any no budget would end. Raises CallFailure.
+        """
+        raw = answer.content
+        if not answer.is_success:
+            error = parse_error(raw)
+            if error.generation is None:
+                return self._refusal(answer, answer.status_code, error)
+            raw = reply.unread_call(error.generation)
+        if len(raw) > connection.MOST_BYTES:
+            return reply.empty(Finish.LENGTH)
         try:
             completion = reply.completion(raw, request.tools, request.output, request.calls)
+        except reply.ErrorAnswer as wrapped:
+            return self._refusal(answer, wrapped.body.status or 500, wrapped.body)
         except CallFailure as failure:
-            if _STREAM.match(raw):
-                line = f"{self.config.base_url} answered with server-sent events, though no stream was asked for: turn"
-                raise CallFailure(f"{line} streaming off in the server, or in the proxy before it", "fatal") from None
             raise CallFailure(self._clean(str(failure)), failure.kind) from None
         if not completion.usage.prompt_tokens:
             self.warn(f"{self.config.base_url} reports no token usage; it is estimated from the texts")
             prompt = size(request.messages, request.tools)
-            answer = size([completion.message]) + tokens(completion.message.reasoning)
-            usage = completion.usage.model_copy(update={"prompt_tokens": prompt, "completion_tokens": answer})
+            written = size([completion.message]) + tokens(completion.message.reasoning)
+            usage = completion.usage.model_copy(update={"prompt_tokens": prompt, "completion_tokens": written})
             completion = completion.model_copy(update={"usage": usage})
         self._see_whether_cut(request, completion.usage.prompt_tokens)
         for name, secret in self.config.secrets():
@@ -198,14 +214,14 @@ class Endpoint:
             )
             self.warn(f"{line}; give it a context of {context:,} ({longer_context(context)})", "cut prompt")
 
-    def _refusal(self, answer: httpx2.Response) -> Refusal:
-        message, code = reply.error_message(answer.content)
+    def _refusal(self, answer: httpx2.Response, status: int, error: ErrorBody) -> Refusal:
         return Refusal(
-            status=answer.status_code,
-            message=self._clean(message),
-            code=self._clean(code),
+            status=status,
+            message=self._clean(error.message),
+            code=self._clean(error.code),
             after=retry_after(answer.headers.get("retry-after")),
             config=self.config,
+            param=self._clean(error.param),
         )
 
     def _clean(self, text: str) -> str:

@@ -5,12 +5,14 @@ parameter in words only.
 """
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from pipeline.config.models import OPENAI_KEY, ModelConfig
 from pipeline.errors import RequestRefused
 from pipeline.llm.base import Finish
 from pipeline.llm.chat_body import Dialect
+from pipeline.llm.concessions import find_concession
 from pipeline.llm.retry import CallFailure, FailureKind
 
 _OVERFLOW = re.compile(
@@ -25,20 +27,8 @@ _EMPTY = re.compile(r"insufficient_quota|credit balance", re.IGNORECASE)
 _NO_ENDPOINT = re.compile(r"no endpoints found that support", re.IGNORECASE)
 """OpenRouter's 404 for a model that exists, but that nobody serves with a parameter of the request."""
 _FILTER = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
-REFUSABLE = {
-    "parallel_tool_calls": r"parallel_tool_calls",
-    "max_completion_tokens": r"max_completion_tokens|max_tokens",
-    "response_format": r"response_format|json_schema|structured output",
-    "temperature": r"\btemperature\b",
-    "top_p": r"\btop_p\b",
-    "top_k": r"\btop_k\b",
-    "min_p": r"\bmin_p\b",
-    "seed": r"\bseed\b",
-    "strict": r"\bstrict\b",
-    "tool_choice": r"tool_choice",
-    "tools": r"tool-call-parser|enable-auto-tool-choice|support (?:tools|tool use|function calling)|\btools\b",
-}
-"""Parameters that a server may refuse, and the words by which it does; `tool_choice` comes before `tools`."""
+_TEMPLATE = re.compile(r"jinja|chat.?template|TemplateError|roles must alternate|raise_exception", re.IGNORECASE)
+"""Of a 500 these say that the chat template refuses the conversation (llama.cpp, TGI)."""
 _BUSY = (408, 409, 425, 429)
 _KINDS: dict[int, FailureKind] = {429: "throttled", 500: "inside"}
 
@@ -52,10 +42,12 @@ class Refusal(NamedTuple):
     after: float | None
     config: ModelConfig
     """Of the endpoint."""
+    param: str = ""
+    """The path of the field that is named as wrong."""
 
 
 class RefusalAction(NamedTuple):
-    """A failed try, a parameter to leave out from now on, or else an answer of that `finish` and a warning."""
+    """A failed try, a concession that may help, or else an answer of that `finish` and a warning."""
 
     failure: CallFailure | RequestRefused | None = None
     lacks: str = ""
@@ -68,9 +60,21 @@ class RefusalAction(NamedTuple):
         return isinstance(self.failure, RequestRefused) or (self.failure is not None and self.failure.kind == "refused")
 
 
-def refusal_action(refusal: Refusal, without: Dialect, accepted: Dialect = frozenset()) -> RefusalAction:
-    """`without` are the parameters that are left out already. `accepted` are those of requests that the endpoint did
-    answer: it does not refuse them as such, so that the fault is the request's own."""
+def refusal_action(
+    refusal: Refusal,
+    without: Dialect,
+    accepted: Dialect = frozenset(),
+    changes: Callable[[str], bool] = lambda name: True,
+) -> RefusalAction:
+    """Decide what to do about a refusal.
+
+    Args:
+        refusal: What the endpoint answered.
+        without: The concessions that are made already.
+        accepted: The parameters of requests that the endpoint did answer: it does not refuse them as such, so that the
+            fault is the request's own.
+        changes: Whether a concession would change the request at all.
+    """
     status, config, text = refusal.status, refusal.config, f"{refusal.code} {refusal.message}"
     at = config.base_url
     refused = RequestRefused(f"{at} refused a request ({status}{refusal.message and f': {refusal.message}'})")
@@ -81,15 +85,18 @@ def refusal_action(refusal: Refusal, without: Dialect, accepted: Dialect = froze
     if status not in _BUSY and _OVERFLOW.search(text):
         line = f"a conversation exceeds the context of {config.model} ({refusal.message})"
         return RefusalAction(line=line)
-    if status in _BUSY or status >= 500:
+    if status in _BUSY or (status >= 500 and not (status == 500 and _TEMPLATE.search(text))):
         line = f"{at} answered {status}" + (f" ({refusal.message})" if refusal.message else "")
         return RefusalAction(CallFailure(line, _KINDS.get(status, "passing"), after=refusal.after))
     if _FILTER.search(text):
         return RefusalAction(refused)
-    for name, words in REFUSABLE.items():
+
+    def may_help(name: str) -> bool:
         # An endpoint may accept `auto` and refuse the name of a tool.
-        if name not in without and (name not in accepted or name == "tool_choice") and re.search(words, text):
-            return RefusalAction(lacks=name)
+        return (name not in accepted or name == "tool_choice") and changes(name)
+
+    if name := find_concession(refusal.param, text, without, may_help):
+        return RefusalAction(lacks=name)
     if accepted:
         return RefusalAction(refused)
     line = f"{at} refuses every request ({status}: {refusal.message})"

@@ -13,10 +13,10 @@ import orjson
 
 from pipeline.config.models import ModelConfig
 from pipeline.errors import ProviderError
-from pipeline.llm import reply
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.connection import Connections
 from pipeline.llm.deadline import pause_clock
+from pipeline.llm.error_body import parse_error
 from pipeline.llm.http_errors import Refusal, refusal_action
 
 logger = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ async def _unavailable(connections: Connections, config: ModelConfig) -> str:
         return f"cannot be reached ({error})"
     status = answer.status_code
     # Not every gateway lists its models, and a key may be for calls alone.
-    refused = status == 401 and "scope" not in reply.error_message(answer.content)[0]
+    refused = status == 401 and "scope" not in parse_error(answer.content).message
     if refused or 300 <= status < 400:
         refusal = Refusal(status, message="", code="", after=None, config=config)
         raise ProviderError(str(refusal_action(refusal, frozenset()).failure), then="stop")

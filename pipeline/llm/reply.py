@@ -5,7 +5,6 @@ No field is trusted to exist or to have its type: what can be read is read, and 
 """
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,13 +13,15 @@ import orjson
 from pipeline.config.models import ToolMode
 from pipeline.llm import text_tools, written_calls
 from pipeline.llm.base import Completion, Finish, Schema, Tool
+from pipeline.llm.error_body import ErrorBody, describe_error, load_json
+from pipeline.llm.event_stream import is_stream, join_stream
 from pipeline.llm.retry import CallFailure
 from pipeline.llm.schemas import scrubbed
+from pipeline.llm.server_fields import call_fields, is_thought, message_fields
 from pipeline.llm.written_calls import Offered
 from pipeline.text.redact import disguised
 from pipeline.types import Message, ToolCall, Usage
 
-_TAGS = re.compile(r"<[^<>]{0,200}>")
 _FINISHES = {
     "stop": Finish.STOP,
     "tool_calls": Finish.TOOL_CALLS,
@@ -30,19 +31,22 @@ _FINISHES = {
     "content_filter": Finish.CONTENT_FILTER,
 }
 _BROKEN = ("abort", "error", "cancelled")
+_MALFORMED = ("malformed_function_call", "unexpected_tool_call")
+"""In a finish reason of Gemini, which then gives no message: the model's call could not be read."""
 KEY_MARK = "[api key]"
 LEAST_KEY = 8
 """Shorter keys are no secrets but words, such as `EMPTY`, which occur in ordinary answers."""
+_OF_CALL = ("id", "name", "arguments", "server_fields")
 _LONGEST_NAME = 200
 """The longest name of a tool or id of a call; OpenAI's own limit is 64."""
 
 
-def load(raw: bytes) -> Any:
-    """JSON in which raw control characters and lone surrogates are allowed. Raises ValueError."""
-    try:
-        return json.loads(raw.decode(errors="replace"), strict=False)
-    except RecursionError as error:
-        raise ValueError("nested too deep") from error
+class ErrorAnswer(Exception):
+    """An answer with a good status whose body is an error."""
+
+    def __init__(self, body: ErrorBody) -> None:
+        super().__init__(body.message)
+        self.body = body
 
 
 def completion(
@@ -50,19 +54,21 @@ def completion(
 ) -> Completion:
     """The answer to a request that offered these tools in that mode, or asked for an object of that schema.
 
-    Raises CallFailure, in the server's own words, where the body holds no answer.
+    Raises ErrorAnswer if the body is an error that means a status, and CallFailure, in the server's own words, if it
+    holds no answer for another reason.
     """
-    try:
-        tree = load(raw)
-    except ValueError as error:
-        raise CallFailure("the answer is no JSON, or was cut off") from error
+    tree = _load(raw)
     choices = _get(tree, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    answer = _get(choice, "message")
-    reason = _get(choice, "finish_reason")
+    answer, reason = _get(choice, "message"), _get(choice, "finish_reason")
+    if not isinstance(answer, dict) and isinstance(reason, str) and any(word in reason.lower() for word in _MALFORMED):
+        answer = {}
     if not isinstance(answer, dict) or reason in _BROKEN:
-        why = _error_text(tree) or _error_text({"error": _get(choice, "error")})
-        raise CallFailure("the answer holds no message" + (f" ({why})" if why else ""), "inside")
+        error = _get(choice, "error")
+        body = describe_error({"error": error} if error else tree)
+        if body.status:
+            raise ErrorAnswer(body)
+        raise CallFailure("the answer holds no message" + (f" ({body.message})" if body.message else ""), "inside")
     usage = _usage(_get(tree, "usage"))
     message = _message(answer, Offered(tools), calls)
     if output and message.content:
@@ -79,20 +85,9 @@ def empty(finish: Finish) -> Completion:
     return Completion(message=Message(role="assistant"), finish=finish, usage=Usage(calls=finish is not Finish.CONTEXT))
 
 
-def error_message(raw: bytes) -> tuple[str, str]:
-    """The message of an error answer, and its codes and types in one text.
-
-    `error` may be an object or a text, or the whole may be `detail` or a page of HTML. OpenAI's codes are texts, vLLM's
-    and llama.cpp's are numbers.
-    """
-    try:
-        tree = load(raw)
-    except ValueError:
-        tree = None
-    inner = _get(tree, "error")
-    codes = [_get(inner if isinstance(inner, dict) else tree, key) for key in ("code", "type", "param")]
-    message = _error_text(tree) or _TAGS.sub(" ", raw.decode(errors="replace"))
-    return message, " ".join(_shown(code) for code in codes if code is not None)
+def unread_call(generation: str) -> bytes:
+    """Return the body of an answer with this text, which a server gave in an error since it could not read it."""
+    return orjson.dumps({"choices": [{"message": {"content": generation}, "finish_reason": "stop"}]})
 
 
 def keyless(completion: Completion, key: str) -> Completion:
@@ -103,8 +98,8 @@ def keyless(completion: Completion, key: str) -> Completion:
     if len(key) < LEAST_KEY:
         return completion
     message = completion.message
-    texts = [message.content, message.reasoning]
-    texts += [text for call in message.tool_calls for text in (call.id, call.name, call.arguments)]
+    texts = [message.content, message.reasoning, message.server_fields]
+    texts += [getattr(call, name) for call in message.tool_calls for name in _OF_CALL]
     if any(disguised(text.replace(key, ""), key) for text in texts):
         return Completion(message=Message(role="assistant"), finish=Finish.CONTENT_FILTER, usage=completion.usage)
     if not any(key in text for text in texts):
@@ -113,28 +108,20 @@ def keyless(completion: Completion, key: str) -> Completion:
     def marked(part: Message | ToolCall, *fields: str) -> Any:
         return part.model_copy(update={name: getattr(part, name).replace(key, KEY_MARK) for name in fields})
 
-    calls = tuple(marked(call, "id", "name", "arguments") for call in message.tool_calls)
-    kept = marked(message, "content", "reasoning").model_copy(update={"tool_calls": calls})
+    calls = tuple(marked(call, *_OF_CALL) for call in message.tool_calls)
+    kept = marked(message, "content", "reasoning", "server_fields").model_copy(update={"tool_calls": calls})
     return completion.model_copy(update={"message": kept})
 
 
-def _error_text(tree: Any) -> str:
-    """The text of an error in an answer; empty where it has none."""
-    if isinstance(tree, str):
-        return _TAGS.sub(" ", tree)
-    inner = _get(tree, "error")
-    text = _get(inner if isinstance(inner, dict) else tree, "message") or inner or _get(tree, "detail")
-    return _shown(text) if text else ""
-
-
-def _shown(value: Any) -> str:
-    """A text as it is, all else as JSON; empty where that is nested too deep."""
-    if isinstance(value, str):
-        return value
+def _load(raw: bytes) -> Any:
+    if is_stream(raw):
+        if (joined := join_stream(raw)) is None:
+            raise CallFailure("the stream of the answer was cut off")
+        return joined
     try:
-        return orjson.dumps(value).decode()
-    except orjson.JSONEncodeError:
-        return ""
+        return load_json(raw)
+    except ValueError as error:
+        raise CallFailure("the answer is no JSON, or was cut off") from error
 
 
 def _get(tree: Any, key: str) -> Any:
@@ -143,7 +130,7 @@ def _get(tree: Any, key: str) -> Any:
 
 def _message(answer: dict[str, Any], offered: Offered, mode: ToolMode) -> Message:
     content = _text(answer.get("content"))
-    reasoning = _text(answer.get("reasoning")) or _text(answer.get("reasoning_content"))
+    reasoning = _text(answer.get("reasoning")) or _text(answer.get("reasoning_content")) or _thought(answer)
     if not reasoning:
         reasoning, content = _thoughts(content)
     listed = answer.get("tool_calls")
@@ -162,7 +149,13 @@ def _message(answer: dict[str, Any], offered: Offered, mode: ToolMode) -> Messag
     calls = tuple(
         call.model_copy(update={"id": call.id[:_LONGEST_NAME], "name": call.name[:_LONGEST_NAME]}) for call in calls
     )
-    return Message(role="assistant", content=content, reasoning=reasoning, tool_calls=calls)
+    return Message(
+        role="assistant",
+        content=content,
+        reasoning=reasoning,
+        tool_calls=calls,
+        server_fields=message_fields(answer),
+    )
 
 
 def _thoughts(content: str) -> tuple[str, str]:
@@ -175,10 +168,18 @@ def _thoughts(content: str) -> tuple[str, str]:
 
 
 def _text(value: Any) -> str:
-    """A text, or a list of parts, of which the texts count."""
+    """Return a text, or the texts of a list of parts, without the parts that are thoughts."""
     if isinstance(value, list):
-        value = "".join(text for part in value if isinstance(text := _get(part, "text"), str))
+        parts = (part for part in value if isinstance(part, dict) and not is_thought(part))
+        value = "".join(text for part in parts if isinstance(text := part.get("text"), str))
     return scrubbed(value) if isinstance(value, str) else ""
+
+
+def _thought(answer: dict[str, Any]) -> str:
+    """Return the thoughts among the parts of a content: Mistral's are lists of texts, Anthropic's are texts."""
+    parts = answer["content"] if isinstance(answer.get("content"), list) else []
+    thoughts = [part for part in parts if isinstance(part, dict) and is_thought(part)]
+    return "\n".join(filter(None, (_text(part.get("thinking")) or _text(part.get("text")) for part in thoughts)))
 
 
 def _call(item: Any) -> ToolCall | None:
@@ -189,7 +190,13 @@ def _call(item: Any) -> ToolCall | None:
     given = _get(function, "arguments")
     arguments = _arguments(given)
     mended = isinstance(given, str) and given != arguments
-    return ToolCall(id=_text(_get(item, "id")), name=_text(name), arguments=arguments, repaired=mended)
+    return ToolCall(
+        id=_text(_get(item, "id")),
+        name=_text(name),
+        arguments=arguments,
+        repaired=mended,
+        server_fields=call_fields(item),
+    )
 
 
 def _arguments(value: Any) -> str:

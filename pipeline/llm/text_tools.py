@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from pipeline.llm.base import Request, Schema, Tool
+from pipeline.llm.conversation_shape import join_users
 from pipeline.llm.schemas import inlined, read_json, skeleton, written
 from pipeline.llm.written_calls import Offered
 from pipeline.types import Message, ToolCall
@@ -96,7 +97,8 @@ def as_text(messages: Sequence[Message], tools: Iterable[Tool], choice: str, *, 
     listed = "\n".join(orjson.dumps(schema).decode() for schema in schemas)
     form = _SCHEMA if objects else _TEXT
     guide = form.format(tools=listed, examples="\n".join(map(example, tools)))
-    plain = [_plain(message, objects=objects) for message in messages]
+    # The results of one turn are one message of the user.
+    plain = join_users(_plain(message, objects=objects) for message in messages)
     if plain and plain[0].role == "system":
         plain[0] = plain[0].model_copy(update={"content": f"{plain[0].content}\n\n{guide}"})
     else:
@@ -114,7 +116,7 @@ def _plain(message: Message, *, objects: bool) -> Message:
         return message
     calls = [_object(call) if objects else f"<tool_call>{_object(call)}</tool_call>" for call in message.tool_calls]
     content = "\n".join(filter(None, [message.content, *calls]))
-    return Message(role="assistant", content=content, reasoning=message.reasoning)
+    return message.model_copy(update={"content": content, "tool_calls": ()})
 
 
 def _object(call: ToolCall) -> str:

@@ -88,7 +88,7 @@ class Offered:
         if name == call.name and read is given:
             return call
         arguments = call.arguments if read is given else written(read)
-        return ToolCall(id=call.id, name=name, arguments=arguments, repaired=True)
+        return call.model_copy(update={"name": name, "arguments": arguments, "repaired": True})
 
     def decoded(self, name: str, arguments: Any) -> Any:
         """The arguments of that tool, with structures in place of their JSON texts."""

@@ -62,7 +62,8 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
             for finding in asyncio.run(_asked(one, config)):
                 found.append(finding.model_copy(update={"name": f"{where}: {finding.name}"}))
                 # Of several addresses the one that can do least says how all are asked.
-                if finding.ok and finding.found and (name not in modes or modes[name].mode == "native"):
+                known = modes.get(name)
+                if finding.ok and finding.found and (known is None or (known.mode == "native" and not known.refuses)):
                     modes[name] = finding.found
     if modes := {name: mode for name, mode in modes.items() if hasty[name].tools == "auto"}:
         tool_modes.keep(config.how.out, modes)

@@ -1,7 +1,8 @@
-"""How the models of a run are asked for calls of tools, where `tools = auto` leaves it open.
+"""How the models of a run are asked for calls of tools, and whether they are sent their earlier reasoning.
 
-`digsite doctor` keeps what it finds in the output folder. A run without that asks each model once, and the answer is in
-the cache; the mode becomes part of the run's configuration where it is another than the server's own calls.
+`digsite doctor` keeps what it finds in the output folder. A run without that has one short conversation with each
+model, whose answers are in the cache. What is found becomes part of the run's configuration where it is another than
+the server's own calls and the setting of `reasoning`, and it stays for the whole run.
 """
 
 import logging
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 
 from pipeline.agents.tool_mode import ModeFinding, find
 from pipeline.config import RunConfig
-from pipeline.config.models import ModelConfig, ToolMode
+from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.corpus import progress_log
 from pipeline.llm.base import LLM
@@ -32,10 +33,10 @@ CALLERS = ("generator", "refiner", "curator", "solver", "teacher")
 
 
 def resolved(config: RunConfig, roles: Sequence[str] = CALLERS, known: Models | None = None) -> RunConfig:
-    """The same with a mode for each model that plays one of the roles or is to be trained, where `auto` leaves it open
-    and it is not the server's own calls; those of `known` have been asked before. Raises ProviderError, UsageError.
+    """Return the configuration with what is found of each model that plays one of the roles or is to be trained.
 
-    A run that was begun says itself how its models are asked.
+    Models of `known` have been asked before. A run that was begun says itself how its models are asked. Raises
+    ProviderError, and UsageError if a server refuses every way.
     """
     return found(config, roles, known)[0]
 
@@ -48,17 +49,17 @@ def found(
         return config, None
     before = {one.model for one in known.all()} if known else set()
     playing = [*map(config.models.of, roles), *config.models.policies.values()]
-    open_ones = {one.model: one for one in playing if one.tools == "auto" and not one.capabilities.calls_tools}
-    unknown = {name: one for name, one in open_ones.items() if name not in before}
-    findings = {name: finding for name, finding in _kept(config.how.out).items() if name in unknown}
+    unknown = {one.model: one for one in playing if not one.built_in and one.model not in before}
+    kept = _kept(config.how.out)
+    findings = {name: kept[name] for name, one in unknown.items() if name in kept and kept[name].holds_for(one)}
     taken = None
     if left := [one for name, one in unknown.items() if name not in findings]:
         asked, taken = prepare.wait(_asked(config, left))
-        for name, finding in asked.items():
-            _say(name, finding.mode, finding.why)
+        for one in left:
+            _say(one.model, one.tools, asked[one.model])
         findings |= asked
-    modes = {name: finding.mode for name, finding in findings.items() if finding.mode != "native"}
-    return config.model_copy(update={"models": _with(config.models, modes)}) if modes else config, taken
+    models = _with(config.models, findings)
+    return (config if models == config.models else config.model_copy(update={"models": models})), taken
 
 
 async def _asked(config: RunConfig, models: Sequence[ModelConfig]) -> tuple[dict[str, ModeFinding], Ledger]:
@@ -96,24 +97,31 @@ def note(folder: Path, ledger: Ledger) -> None:
 
 
 @cache
-def _say(name: str, mode: ToolMode, why: str) -> None:
-    """Once in a process. What is usual is no warning."""
-    line = f"{name}: tools = {mode}, since {why}"
-    if mode == "native":
-        logging.getLogger(progress_log.NAME).info("%s", line)
-    else:
-        logger.warning("%s", line)
+def _say(name: str, setting: str, finding: ModeFinding) -> None:
+    """Log a finding once in a process. What is usual is no warning."""
+    if setting == "auto":
+        level = logging.INFO if finding.mode == "native" else logging.WARNING
+        log = logging.getLogger(progress_log.NAME) if finding.mode == "native" else logger
+        log.log(level, "%s: tools = %s, since %s", name, finding.mode, finding.why)
+    if finding.refuses:
+        line = "%s: reasoning = %s, since the server refuses a conversation in which it is '%s'"
+        logger.warning(line, name, finding.reasoning, finding.refuses)
 
 
-def _with(models: Models, modes: Mapping[str, ToolMode]) -> Models:
-    def changed(one: ModelConfig) -> ModelConfig:
-        mode = modes.get(one.model) if one.tools == "auto" else None
-        return one.model_copy(update={"tools": mode}) if mode else one
+def _with(models: Models, findings: Mapping[str, ModeFinding]) -> Models:
+    def change(model: ModelConfig) -> ModelConfig:
+        finding = findings.get(model.model)
+        if finding is None:
+            return model
+        changes: dict[str, str] = {}
+        if model.tools == "auto" and finding.mode != "native":
+            changes["tools"] = finding.mode
+        if model.reasoning == finding.refuses:
+            changes["reasoning"] = finding.reasoning
+        return model.model_copy(update=changes) if changes else model
 
-    roles = {
-        name: changed(one) for name in Models.model_fields if isinstance(one := getattr(models, name), ModelConfig)
-    }
-    policies = {name: changed(one) for name, one in models.policies.items()}
+    roles = {name: change(one) for name in Models.model_fields if isinstance(one := getattr(models, name), ModelConfig)}
+    policies = {name: change(one) for name, one in models.policies.items()}
     return models.model_copy(update={**roles, "policies": policies})
 
 

@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import HTTPException
 
 MOST_BYTES = 16 << 20
 """The largest body of one request."""
 MOST_TOGETHER = 4 * MOST_BYTES
+MOST_DISCARDED = 8 * MOST_BYTES
+"""Bytes that are read of a refused body. A client that is still sending sees no answer but a reset connection."""
 SECONDS = 30.0
 """The time within which a body must arrive."""
 
@@ -31,15 +33,16 @@ class Bodies:
             self._bytes -= len(raw)
 
     async def _read(self, stream: AsyncIterator[bytes], raw: bytearray) -> None:
-        clock = asyncio.timeout(SECONDS)
+        clock, size = asyncio.timeout(SECONDS), 0
         try:
             async with clock:
                 self._arriving[clock] = raw
                 async for chunk in stream:
+                    size += len(chunk)
+                    if size > MOST_BYTES:
+                        break
                     raw += chunk
                     self._bytes += len(chunk)
-                    if len(raw) > MOST_BYTES:
-                        raise HTTPException(413, f"a request may have {MOST_BYTES >> 20} MiB")
                     self._make_room(clock)
             if clock not in self._arriving:  # its room was taken with its last chunk
                 raise TimeoutError
@@ -48,6 +51,11 @@ class Bodies:
             raise HTTPException(408, line) from None
         finally:
             self._arriving.pop(clock, None)
+        if size > MOST_BYTES:
+            self._bytes -= len(raw)
+            raw.clear()
+            await discard(stream)
+            raise HTTPException(413, f"a request may have {MOST_BYTES >> 20} MiB")
 
     def _make_room(self, ours: asyncio.Timeout) -> None:
         while self._bytes > MOST_TOGETHER:
@@ -58,3 +66,14 @@ class Bodies:
             self._bytes -= len(raw)
             raw.clear()
             oldest.reschedule(asyncio.get_running_loop().time())
+
+
+async def discard(stream: AsyncIterator[bytes]) -> None:
+    """Read the body of a refused request, within bounds of bytes and time."""
+    size = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(SECONDS):
+            async for chunk in stream:
+                size += len(chunk)
+                if size > MOST_DISCARDED:
+                    return

@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.errors import DigsiteError, UsageError, first_line
 from pipeline.serve import connections
-from pipeline.serve.bodies import Bodies
+from pipeline.serve.bodies import Bodies, discard
 from pipeline.text.redact import clean
 from pipeline.types import Data
 
@@ -155,7 +155,11 @@ class Guard:
     async def _answer(self, request: Request) -> list[Message]:
         """The messages of the answer, which are sent when the body has left memory: a client may read them slowly."""
         try:
-            self._admit(request)
+            try:
+                self._admit(request)
+            except HTTPException:
+                await discard(request.stream())
+                raise
             async with self._bodies.arrived(request.stream()) as raw:
                 return await _messages(self._app, _as_json(request.scope), _replay(raw, request.receive))
         except HTTPException as error:

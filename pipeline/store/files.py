@@ -23,7 +23,7 @@ import orjson
 
 from pipeline.errors import StoreError, UsageError
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _TOO_MANY = {errno.EMFILE, errno.ENFILE}
 
 
@@ -35,6 +35,9 @@ def clear_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in _FULL:
             raise StoreError(f"disk full while writing {path}; free some space and repeat the command") from error
+        if error.errno == errno.EFBIG:
+            line = f"{path} would be too large for this process; raise the limit (ulimit -f) and repeat the command"
+            raise StoreError(line) from error
         if error.errno in _TOO_MANY:
             line = f"too many files are open to write {path}; raise the limit (ulimit -n) and repeat the command"
             raise StoreError(line) from error

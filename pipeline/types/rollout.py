@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from pipeline.reward.abstention import NOT_FOUND
-from pipeline.types.data import Slotted, slotted
+from pipeline.types.data import IfKnown, Slotted, slotted
 
 
 @slotted
@@ -19,6 +19,9 @@ class ToolCall(Slotted):
     repaired: Annotated[bool, BeforeValidator(bool)] = Field(False, exclude_if=lambda repaired: not repaired)
     """Whether a strict parser would not have read the call: it stood in the text or the reasoning in another form than
     Hermes', or its name or arguments were mended. Left out of JSON where it is false, null in a table."""
+    server_fields: IfKnown = ""
+    """A JSON object: the id that the server gave the call, and every field of it that we do not know. They go back to
+    the server with the call, since some refuse a history without them, and into no view."""
 
 
 @slotted
@@ -29,6 +32,9 @@ class Message(Slotted):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     name: str = ""
+    server_fields: IfKnown = ""
+    """A JSON object: the fields of an answer that we do not know, such as `reasoning_details`. They go back to the
+    server where reasoning does, and into no view."""
 
 
 @slotted

@@ -18,6 +18,9 @@ DEEP = "[" * 5000 + "]" * 5000
         ("seed = " + "9" * 5000, "cannot read .*: Exceeds the limit"),
         (f"seed = {DEEP}", "cannot read .*: it is nested too deeply"),
         (".".join("a" * 3000) + " = 1", "nested too deeply"),
+        (".".join("a" * 100_000) + " = 1", "nested too deeply"),
+        ("[" + " . ".join(['"a"'] * 100_000) + "]", "nested too deeply"),
+        ("a = 1 #" + "#" * (1 << 20), "cannot read .*: settings may have 1 MiB"),
         ('[how]\nout = "a\\u0000b"', "how.out: must not contain NUL"),
         ('[gates]\nagainst = ["a", "b\\u0000"]', "gates.against.1: must not contain NUL"),
     ],
@@ -63,3 +66,8 @@ def test_a_table_that_is_set_takes_the_place_of_what_was_there() -> None:
         "strategy": {"sage": 0.5},
     }
     assert build(sets=[*quotas, "gates.quotas={}"]).gates.quotas == {}
+
+
+def test_a_file_without_an_end_is_one_line() -> None:
+    with pytest.raises(UsageError, match="/dev/zero: settings may have 1 MiB"):
+        toml.read(Path("/dev/zero"))

@@ -9,10 +9,11 @@ from pipeline.agents.judge import VERDICT
 from pipeline.agents.readers import CitedOutput
 from pipeline.agents.structured import schema
 from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
+from pipeline.config.models import ToolMode
 from pipeline.config.sampling import Sampling
 from pipeline.llm.base import Request
 from pipeline.llm.chat_body import body, strictly, wire_seed
-from pipeline.llm.http_errors import REFUSABLE
+from pipeline.llm.concessions import BY_NAME
 from pipeline.llm.schemas import inlined
 from pipeline.types import Message, ToolCall
 
@@ -35,7 +36,7 @@ def test_the_whole_of_a_request() -> None:
     function = {"name": "search", "arguments": '{"query":"a"}'}
     assert tree["messages"][2] == {
         "role": "assistant",
-        "content": "",
+        "content": None,
         "tool_calls": [{"id": "call00000", "type": "function", "function": function}],
     }
     assert "hm" not in str(tree)
@@ -46,7 +47,7 @@ def test_thoughts_go_back_under_both_names_where_they_are_asked_for() -> None:
     tree = body(REQUEST.model_copy(update={"thoughts": True}), 0)
     assert (tree["messages"][2]["reasoning_content"], tree["messages"][2]["reasoning"]) == ("hm", "hm")
     assert not any("reasoning" in str(message) for message in (*tree["messages"][:2], tree["messages"][3]))
-    as_text = body(REQUEST.model_copy(update={"thoughts": True}), 0, frozenset({"tools"}))
+    as_text = body(REQUEST.model_copy(update={"thoughts": True, "calls": "text"}), 0)
     assert as_text["messages"][2]["reasoning_content"] == "hm"
 
 
@@ -76,13 +77,16 @@ def test_tools_are_strict_and_close_every_object_but_one_that_takes_any() -> Non
         closed(tool["function"]["parameters"])
 
 
-@pytest.mark.parametrize("without", [frozenset[str](), frozenset({"tools"}), frozenset({"response_format"})])
-def test_no_schema_that_is_sent_refers_to_a_part_of_itself(without: frozenset[str]) -> None:
+@pytest.mark.parametrize(
+    ("calls", "without"), [("native", ()), ("text", ()), ("native", ("response_format",)), ("native", ("strict",))]
+)
+def test_no_schema_that_is_sent_refers_to_a_part_of_itself(calls: ToolMode, without: tuple[str, ...]) -> None:
     """Some servers drop `$defs`, and the model is left to guess what a hop is."""
     cited = schema("cited", CitedOutput)
     assert "$ref" in str(GENERATOR_TOOLS[-1].parameters)
     assert "$ref" in str(cited.body)
-    sent = str(body(REQUEST.model_copy(update={"tools": GENERATOR_TOOLS, "output": cited}), 0, without))
+    request = REQUEST.model_copy(update={"tools": GENERATOR_TOOLS, "output": cited, "calls": calls})
+    sent = str(body(request, 0, frozenset(without)))
     assert "$ref" not in sent
     assert "$defs" not in sent
     assert sent.count("sub_question") >= 2
@@ -146,28 +150,29 @@ def test_where_structured_output_is_refused_the_schema_is_told() -> None:
     assert '"correct"' in tree["messages"][1]["content"]
 
 
-@pytest.mark.parametrize("name", REFUSABLE)
-def test_what_is_refused_is_given_up(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name, concession in BY_NAME.items() if not concession.line])
+def test_what_is_refused_is_left_out(name: str) -> None:
     sampling = Sampling(top_k=20, min_p=0.1)
-    request = REQUEST.model_copy(update={"output": VERDICT, "parallel_calls": False, "sampling": sampling})
-    assert name in (*body(request, 0), "strict")
-    tree = body(request, 0, frozenset({name}))
-    assert name not in tree
-    assert f'"{name}"' not in orjson.dumps(tree.get("tools", [])).decode()
+    values = {"output": VERDICT, "parallel_calls": False, "sampling": sampling, "thoughts": True}
+    request = REQUEST.model_copy(update=values)
+    other = frozenset({"no_stream"} if name == "stream_options" else ())
+    assert f'"{name}"' in orjson.dumps(body(request, 0, other)).decode()
+    tree = body(request, 0, other | {name})
+    assert f'"{name}"' not in orjson.dumps(tree).decode()
     assert ("max_tokens" in tree) == (name == "max_completion_tokens")
 
 
 def test_tools_as_text_keep_the_prefix() -> None:
-    without = frozenset({"tools"})
-    first = body(REQUEST.model_copy(update={"messages": ASKED}), 0, without)
-    later = body(REQUEST, 0, without)
+    request = REQUEST.model_copy(update={"calls": "text"})
+    first = body(request.model_copy(update={"messages": ASKED}), 0)
+    later = body(request, 0)
     assert "tools" not in later
     assert "tool_choice" not in later
     assert later["messages"][: len(first["messages"])] == first["messages"]
     assert "<tool_call>" in later["messages"][0]["content"]
     assert later["messages"][2]["content"] == '<tool_call>{"name": "search", "arguments": {"query":"a"}}</tool_call>'
     assert later["messages"][3] == {"role": "user", "content": "<tool_response>\nDoc 1\n</tool_response>"}
-    forced = body(REQUEST.model_copy(update={"tool_choice": "answer"}), 0, without)
+    forced = body(request.model_copy(update={"tool_choice": "answer"}), 0)
     assert forced["messages"][-1]["content"].endswith("Now call `answer`.")
 
 

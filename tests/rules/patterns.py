@@ -139,7 +139,7 @@ def _compiled(call: ast.Call, names: dict[str, Any], assigned: Mapping[str, ast.
 def _known(node: ast.expr, names: Mapping[str, Any]) -> bool:
     try:
         eval(ast.unparse(node), dict(names))
-    except (NameError, KeyError):
+    except (NameError, KeyError, AttributeError):
         return False
     return True
 
@@ -149,6 +149,9 @@ class _Filled(ast.NodeTransformer):
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return node if _known(node, self._names) else ast.Constant(STAND_IN)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return node if _known(node, self._names) else ast.Constant(STAND_IN)

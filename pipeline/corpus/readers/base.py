@@ -125,6 +125,11 @@ def _opened(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
+class TooMuchMarkup(Exception):
+    """A document whose marks would take its parser minutes. The limit counts marks and not seconds, so that what is
+    read does not depend on the machine."""
+
+
 class Row(NamedTuple):
     place: str
     """Where it stands, for messages: `line 17` or a file name."""
@@ -162,7 +167,10 @@ def document_row(
         return Row(path.name, path.name, {}, f"cannot be read: {error}")
     except UnicodeDecodeError as error:
         return Row(path.name, path.name, {}, f"not a readable UTF-8 text: {error}; save it as UTF-8")
-    title, text, links = ("", source, []) if longest is not None and len(source) > longest else parsed(source)
+    try:
+        title, text, links = ("", source, []) if longest is not None and len(source) > longest else parsed(source)
+    except TooMuchMarkup as error:
+        return Row(path.name, path.name, {}, str(error))
     values = {"id": path.name, "title": title or path.stem.replace("_", " "), "text": text}
     return Row(path.name, path.name, values | ({"links": links} if links else {}))
 

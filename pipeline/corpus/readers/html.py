@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.corpus.readers import markdown
-from pipeline.corpus.readers.base import ReadLimits, Row, document_row, marked_encoding
+from pipeline.corpus.readers.base import ReadLimits, Row, TooMuchMarkup, document_row, marked_encoding
 from pipeline.errors import CorpusError
 
 SUFFIXES: tuple[str, ...] = (".html", ".htm", ".xhtml")
@@ -25,6 +25,12 @@ _DECLARED = re.compile(
     rb"""<meta[^<>]*?\bcharset\s*+=\s*+["']?\s*+([\w.:-]+)|<\?xml[^<>]*?\bencoding\s*+=\s*+["']([\w.:-]+)""",
     re.IGNORECASE,
 )
+_ATTRIBUTE = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"?|'[^']*+'?|[^\s>]*+))?+"""
+_TAG = re.compile(f"<[A-Za-z][^\\s/>]*+((?:{_ATTRIBUTE})*+)")
+_ONE_ATTRIBUTE = re.compile(_ATTRIBUTE)
+_MOST_WORK = 50_000
+"""Tags of a page that is parsed, which takes seconds. The parser compares each attribute of a tag with all others, so
+that a tag counts once more for every 100 attributes, squared."""
 _MARKUP = 10
 """Characters of a page for each of its text. One of more is left out unparsed, which could take minutes."""
 
@@ -57,6 +63,8 @@ def _encoding(data: bytes) -> str:
 def _document(source: str) -> tuple[str, str, list[str]]:
     import trafilatura
 
+    if _work(source) > _MOST_WORK:
+        raise TooMuchMarkup(f"more than {_MOST_WORK} tags, or too many attributes in one; split the page")
     page = trafilatura.load_html(source)
     links = list[str]()
     if page is not None:
@@ -67,6 +75,10 @@ def _document(source: str) -> tuple[str, str, list[str]]:
     heading, text, _ = markdown.parsed(found or "")
     data = trafilatura.extract_metadata(source)
     return data.title or heading, text, links
+
+
+def _work(source: str) -> float:
+    return sum(1 + (len(_ONE_ATTRIBUTE.findall(tag[1])) / 100) ** 2 for tag in _TAG.finditer(source))
 
 
 def _unwrap(page: Any) -> None:

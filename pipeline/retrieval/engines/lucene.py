@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import resource
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
@@ -31,7 +31,7 @@ K1, B = 0.9, 0.4
 _DESCRIPTORS = 256
 """That the JVM and an index that is written have open, at most."""
 _BATCH = 4000
-_AT_ONCE = 1024
+_AT_ONCE = 256
 """The most searches in one call of Lucene: a whole training batch would delay all others, and the end of a server."""
 _THREADS = 2
 _READER = "io.anserini.index.IndexReaderUtils"
@@ -63,14 +63,17 @@ class LuceneRetriever(Passages):
         home = index.ensure(corpus, self.analyser, out, lambda path: _build(corpus, path, self.analyser))
         self._searcher: Any = jvm.call(_open, home, len(corpus.passages), self.analyser)
         self._reader: Any = jvm.call(lambda: jvm.java(_READER).getReader(jvm.java_path(home)))
-        self._waiting: list[_Search] = []
+        self._waiting = deque[list[_Search]]()
+        """The searches of each request that are not done yet."""
         self._lock = Lock()
         self._statistics: tuple[int, np.float32] | None = None
         self._frequency: dict[str, int] = {}
         self._counted = lru_cache(TEXTS_REMEMBERED)(self._count)
 
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        return list(await asyncio.gather(*[asyncio.wrap_future(self._ask(query, k)) for query in queries]))
+        searches = [_Search(query_text(query), k, Future()) for query in queries]
+        self._enqueue(searches)
+        return list(await asyncio.gather(*[asyncio.wrap_future(search.answer) for search in searches]))
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         return await jvm.acall(self._score, query_text(query), texts)
@@ -79,21 +82,32 @@ class LuceneRetriever(Passages):
         """For each word: does any passage hold all of its parts?"""
         return await jvm.acall(self._held, words)
 
-    def _ask(self, query: str, k: int) -> "Future[list[Hit]]":
-        """Queue a search. All that are queued when the JVM's thread is free run together."""
-        search = _Search(query_text(query), k, Future())
+    def _enqueue(self, searches: list[_Search]) -> None:
+        """Queue a request. All that are queued when the JVM's thread is free run together."""
+        if not searches:
+            return
         with self._lock:
-            self._waiting.append(search)
+            self._waiting.append(searches)
             if len(self._waiting) == 1:
                 jvm.submit(self._drain)
-        return search.answer
 
     def _drain(self) -> None:
         with self._lock:
-            batch, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
+            batch = self._next_batch()
             if self._waiting:
                 jvm.submit(self._drain)
         self._settle([search for search in batch if search.answer.set_running_or_notify_cancel()])
+
+    def _next_batch(self) -> list[_Search]:
+        """Take as many searches of each request as of the others, so that a large one keeps no small one waiting."""
+        batch: list[_Search] = []
+        share = max(1, _AT_ONCE // len(self._waiting))
+        for _ in range(min(_AT_ONCE, len(self._waiting))):
+            request = self._waiting.popleft()
+            batch += request[:share]
+            if len(request) > share:
+                self._waiting.append(request[share:])
+        return batch
 
     def _settle(self, batch: list[_Search]) -> None:
         try:
