@@ -12,6 +12,7 @@ FOLDERS = {
     "checks": "pipeline.loop.checks",
     "distractors": "pipeline.distractors.kinds",
     "gates": "pipeline.gates",
+    "operations": "pipeline.operations",
     "readers": "pipeline.corpus.readers",
     "retrievers": "pipeline.retrieval.engines",
     "strategies": "pipeline.loop.strategies",

@@ -58,6 +58,10 @@ class Toolbox:
     """What the checks say of a draft, given as the last tool takes it, and nothing where they hold nothing against it;
     raises FormatError on bad arguments."""
 
+    numbered: bool = False
+    """Whether passages are shown with numbered sentences, for an agent that cites them by number."""
+    give_up: str = ""
+    """Arguments of the last tool with which an agent ends after its last check failed, instead of going on."""
     links: LinksOf | None = None
     """What shares the phrases of a passage, for who begins with a walk: of each phrase so many passages."""
 
@@ -73,13 +77,16 @@ class Observation(NamedTuple):
     passages: tuple[Passage, ...]
     whole: frozenset[str]
     note: str = ""
+    numbered: bool = False
 
     def text(self, visible: Collection[str]) -> str:
         """The tool message. Passages whose text does not stand there are named: those that are `visible` elsewhere, and
         the others as cut."""
         ids = {passage.shown_id for passage in self.passages}
         named, cut = ids.intersection(visible) - self.whole, ids - self.whole - {*visible}
-        return "\n\n".join(filter(None, (render(self.passages, named=named, cut=cut), self.note)))
+        return "\n\n".join(
+            filter(None, (render(self.passages, named=named, cut=cut, numbered=self.numbered), self.note))
+        )
 
 
 @dataclass
@@ -113,14 +120,15 @@ class AgentState:
 
 async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int) -> tuple[str, bool]:
     """The observation of one tool call, and whether the call was well formed. `place` counts from 0 within a turn."""
-    last = box.tools[-1].name
+    last, names = box.tools[-1].name, {tool.name for tool in box.tools}
     try:
         if place >= box.limits.calls_per_turn:
             raise FormatError(f"At most {box.limits.calls_per_turn} calls a turn.")
-        if call.name not in {tool.name for tool in box.tools}:
+        if call.name not in names:
             raise FormatError(f"There is no tool '{call.name[:40]}'.")
         if call.name == last:
-            box.accept(call.arguments, state)
+            if box.accept(call.arguments, state) is not None and box.check and CHECK not in names:
+                return await _checked(box, state, call.arguments), True
             state.final = call.arguments
             return "", True
         if call.name == CHECK and box.check:
@@ -152,6 +160,9 @@ async def _checked(box: Toolbox, state: AgentState, arguments: str) -> str:
     state.checks += 1
     if not found:
         state.final = draft
+        return ""
+    if state.checks == box.checks and box.give_up:
+        state.final = box.give_up
         return ""
     return f"{found}\nChecks left: {box.checks - state.checks}."
 
@@ -214,7 +225,7 @@ def _rendered(
     if box.author is None:
         return "\n\n".join(filter(None, (render(passages), note)))
     whole = frozenset(passage.shown_id for passage in passages if passage.shown_id not in named)
-    state.observed[call_id] = Observation(tuple(passages), whole, note)
+    state.observed[call_id] = Observation(tuple(passages), whole, note, box.numbered)
     return state.observed[call_id].text(named)
 
 

@@ -64,9 +64,19 @@ def closing(draft: Draft) -> set[int]:
     return {one.hop for one in draft.program.values} if draft.program else {*clues(draft)[:-1]}
 
 
+def before(draft: Draft, number: int) -> set[int]:
+    """Return the hops that lead to a hop."""
+    if draft.graph is None:
+        return {*range(start(draft, number), number)}
+    ancestors = {step.id for step in draft.graph.ancestors(draft.graph.found[number])}
+    return {place for place, step in enumerate(draft.graph.found) if step.id in ancestors}
+
+
 def start(draft: Draft, number: int) -> int:
     """The first hop of the chain that a hop belongs to: 0, but for several chains: what they find decides the answer,
     or each is a clue."""
+    if draft.graph is not None:
+        return min(before(draft, number), default=number)
     closed = closing(draft)
     while number and not (number - 1 in closed if closed else draft.decided and not _led(draft, number)):
         number -= 1
@@ -75,12 +85,17 @@ def start(draft: Draft, number: int) -> int:
 
 def ends(draft: Draft) -> tuple[int, ...]:
     """The last hop of each chain."""
+    if draft.graph is not None:
+        decisive = {step.id for step in draft.graph.decisive}
+        return tuple(place for place, step in enumerate(draft.graph.found) if step.id in decisive)
     last = len(draft.hops) - 1
     return tuple(number for number in range(last + 1) if number == last or start(draft, number + 1) == number + 1)
 
 
 def subject(draft: Draft, number: int) -> str:
     """What a hop is about: the answer of the hop before, or what its own title names."""
+    if draft.graph is not None:
+        return untagged(draft.graph.subject(draft.graph.found[number]))
     return untagged(draft.hops[number].title) if start(draft, number) == number else draft.hops[number - 1].answer
 
 

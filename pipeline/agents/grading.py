@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from pipeline.agents.cited import clues, ends, start, subject
+from pipeline.agents.cited import before, clues, ends, start, subject
 from pipeline.agents.judge import Grade
 from pipeline.agents.tools import undated
 from pipeline.text import MONTHS, folded, normalise
@@ -74,9 +74,9 @@ def supported(draft: Draft, rollout: Rollout) -> bool:
     """
     if draft.listed:
         return found(draft, rollout)[-1] is not None
-    if draft.decided:
+    if draft.decided and draft.graph is None:
         return None not in found(draft, rollout)
-    if clues(draft):
+    if draft.graph is not None or clues(draft):
         at = found(draft, rollout)
         return all(at[number] is not None for number in ends(draft))
     last = draft.hops[-1]
@@ -128,8 +128,8 @@ def skipped(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> t
         step += not call.repeat
         named |= _naming(draft, call.argument) if call.tool != "open" else set()
         reached = [number for number, at in enumerate(found_at) if at == step]
-        before = {hop for number in reached for hop in range(start(draft, number), number)}
-        gone |= {number for number in before if found_at[number] is None} - named
+        leading = {hop for number in reached for hop in before(draft, number)}
+        gone |= {number for number in leading if found_at[number] is None} - named
         named |= _naming(draft, text)
     return tuple(sorted(gone))
 
@@ -170,6 +170,9 @@ def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> b
 
 def _about(draft: Draft, number: int) -> tuple[str, ...]:
     """The `subject` of a hop, in all its spellings."""
+    if draft.graph is not None:
+        needed = draft.graph.needed_by(draft.graph.found[number])
+        return needed[0].spellings if needed else (subject(draft, number),)
     return (subject(draft, number),) if start(draft, number) == number else draft.hops[number - 1].spellings
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import orjson
 from pydantic import Field
 
+from pipeline.agents.graph_proposals import GraphArguments
 from pipeline.agents.parse import schema_of
 from pipeline.agents.proposals import (
     AnyComposeArguments,
@@ -102,6 +103,7 @@ GROUND = _tool("ground", "Give the evidence of every hop of the question as it s
 REWRITE = _tool("rewrite", "Replace the wording by one with the same answer, with its evidence.", RewriteArguments)
 EXPLORE = _tool("explore", "Take the next action of this path, and say what for.", ExploreArguments)
 COMPOSE = _tool("compose", "Give the question with its answer and the evidence of every hop.", ComposeArguments)
+PROPOSE_GRAPH = _tool("propose", "Propose the evidence graph. The answer names everything to mend.", GraphArguments)
 CHECK = "check"
 
 
@@ -128,6 +130,7 @@ def drafted(arguments: str) -> str:
 SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
 GENERATOR_TOOLS = (SEARCH, OPEN, _check(PROPOSE.name), PROPOSE)
 REFINER_TOOLS = (SEARCH, OPEN, _check(REVISE.name), REVISE)
+GRAPH_TOOLS = (SEARCH, OPEN, PROPOSE_GRAPH)
 WALK_TOOLS, WALK_REFINER_TOOLS = (LINKS, *GENERATOR_TOOLS), (LINKS, *REFINER_TOOLS)
 GROUND_TOOLS, REWRITE_TOOLS = (SEARCH, OPEN, GROUND), (SEARCH, OPEN, _check(REWRITE.name), REWRITE)
 COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE.name), COMPOSE)
@@ -157,19 +160,30 @@ def shown(passage: Passage) -> dict[str, str]:
     return {name: value for name, value in about.items() if value or name == "title"} | {"text": laid_out(passage.text)}
 
 
-def render(passages: Iterable[Passage], *, named: Container[str] = (), cut: Container[str] = ()) -> str:
+def number_sentences(text: str) -> str:
+    """Return a text with the number of each sentence before it, from 1."""
+    return "\n".join(
+        f"[{number}] {' '.join(text[start:end].split())}" for number, (start, end) in enumerate(sentences(text), 1)
+    )
+
+
+def render(
+    passages: Iterable[Passage], *, named: Container[str] = (), cut: Container[str] = (), numbered: bool = False
+) -> str:
     """The observation of a search or open: the only text form in which an agent, or a trained model, sees passages.
 
     An empty line stands between passages and in none of them, so that no text can pretend to be a head. Of those whose
-    shown ids are in `named` the head stands alone; those in `cut` come last, in one line.
+    shown ids are in `named` the head stands alone; those in `cut` come last, in one line. `numbered` puts a number
+    before each sentence.
     """
     blocks, gone = [], []
+    layout = number_sentences if numbered else laid_out
     for rank, passage in enumerate(passages, 1):
         head = f"[{passage.shown_id}] {passage.heading}"
         if passage.shown_id in cut:
             gone.append(head)
         else:
-            text = "" if passage.shown_id in named else f"\n{laid_out(passage.text)}"
+            text = "" if passage.shown_id in named else f"\n{layout(passage.text)}"
             blocks.append(f"Doc {rank} {head}{text}")
     if gone:
         blocks.append(f"Cut to save room; open an id to read it again: {'; '.join(gone)}")

@@ -140,8 +140,9 @@ class PairOptions(ModelOptions, ProvenanceOptions):
         str | None,
         Option(
             metavar="NAME[:WEIGHT,…]",
-            help="walk: along links of the corpus; constraints: a thing behind clues; aggregate: computed over linked "
-            "documents; mask: gaps in a passage that others fill; sage: by searching; ragshaper: from a tree.  [sage]",
+            help="compose: an evidence graph that a writer words; walk: along links of the corpus; constraints: a "
+            "thing behind clues; aggregate: computed over linked documents; mask: gaps in a passage that others fill; "
+            "sage: by searching; ragshaper: from a tree.  [sage]",
         ),
     ] = None
     preset: Annotated[

@@ -80,7 +80,8 @@ class RunConfig(Data):
     links: LinksConfig = LinksConfig()
     models: Models = Models()
     strategy: StrategyMix = "sage"
-    """How a draft is made: `sage` searches from a passage, `walk` begins with walks over the links of the corpus,
+    """How a draft is made: `compose` plans an evidence graph that a writer words, `sage` searches from a passage,
+    `walk` begins with walks over the links of the corpus,
     `constraints` hides a thing behind clues that its links give, `aggregate` computes the answer over documents that
     one link joins, `mask` asks for what is masked in a passage and stated elsewhere, `ragshaper` grows an information
     tree. Several with weights, such as `walk:2,aggregate:1`, are drawn seed by seed."""

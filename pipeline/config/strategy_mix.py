@@ -7,7 +7,7 @@ from pydantic import AfterValidator
 
 from pipeline.types import sha256
 
-LINKED = ("aggregate", "constraints", "mask", "walk")
+LINKED = ("aggregate", "compose", "constraints", "mask", "walk")
 """Strategies that begin with the links of the corpus and have prompts of their own."""
 RULED = ("aggregate", "constraints", "mask")
 """Those that follow a wording of their own, `NAME/_write`."""

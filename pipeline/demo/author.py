@@ -46,6 +46,8 @@ class Task(NamedTuple):
 def propose(request: Request) -> Message:
     """The generator's next turn, from walks where the prompt gives any."""
     inputs = _inputs(request)
+    if "operations" in inputs:  # it has no rules for evidence graphs
+        return _called(request, ("propose", {"steps": []}))
     given = [*_walked(inputs), shown(inputs["passage"])]
     own = inputs["passage"]["id"] if "walks" in inputs else ""
     return _turn(request, inputs, Task(given, [inputs["target_steps"]], own))

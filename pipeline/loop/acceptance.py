@@ -36,7 +36,7 @@ def outcome(
     if min(steps) < target:
         return Status.REJECTED, "below_target"
     draft = last.draft if draft_rollouts.skips_count(context) else None
-    if draft and (skipped := assess.skipping(draft, confirmed, target)):
+    if draft and draft.graph is None and (skipped := assess.skipping(draft, confirmed, target)):
         return Status.REJECTED, skipped.cause.value
     return Status.ACCEPTED, ""
 

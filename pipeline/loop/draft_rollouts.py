@@ -48,7 +48,7 @@ def solver_feedback(
 ) -> Feedback | None:
     """Why the solver's rollouts send the draft back."""
     linked, target = linked_by_reader(read.probes), solve_rates.least_steps(seed, context.config)
-    skips = skips_count(context)
+    skips = skips_count(context) and draft.graph is None
     return assess.feedback(draft, own, target=target, skips=skips, refuted=refuted, linked=linked)
 
 

@@ -93,7 +93,8 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     if draft is None:
         return made_round(draft=None, checked=proposal.checked, feedback=NOTHING_ASKED)
     context = context.hiding(draft)
-    read = await examine(draft, solve_rates.least_steps(seed, context.config), context)
+    target = solve_rates.least_steps(seed, context.config)
+    read = await examine(draft, target, context, findings=proposal.findings)
     made = await draft_rollouts.rollouts(draft, read, index, seed, context)
     other = await alternatives(draft, [*made.own, *made.policy], made.feedback, context)
     feedback = made.feedback

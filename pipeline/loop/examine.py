@@ -17,18 +17,25 @@ from pipeline.loop.retrievers import by, too_easy
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Draft, Finding
 
+GRAPH_CHECKS = frozenset({"oracle", "closed_book"})
+"""Checks by a reader that a composed draft goes through; its graph was reviewed before it was worded."""
 
-async def examine(draft: Draft, target: int, context: RunContext, *, author: bool = False) -> CheckResult:
+
+async def examine(
+    draft: Draft, target: int, context: RunContext, *, author: bool = False, findings: Sequence[Finding] = ()
+) -> CheckResult:
     """The free checks, then those that a reader makes. A draft that was examined before for this seed is not examined
     again.
 
     An `author` who asks is told all at once what can be mended at once, and all that is found without a call. A reader
     that says nothing readable is then left out, and asked again in the round.
     """
+    if findings:
+        return CheckResult(findings=tuple(findings))
     if said := context.memory.audits.get(draft):
         return CheckResult(findings=said[0], probes=said[1], again=True)
     result = CheckResult()
-    if context.config.loop.audit:
+    if context.config.loop.audit and draft.graph is None:
         own, k, run = context.retriever, context.config.retrieval.k, context.config.checks_run()
         naming = [(n, one.ask) for n, one in known().items() if one.stage is Stage.NAMED and one.ask and n in run]
         # What a reader may yet say to be linked passes as such, until nothing else is wrong.
@@ -106,6 +113,8 @@ async def readings(
         failed = any(finding.fatal for finding in (*found, *result.findings))
         ask = check.at_once if failed else check.ask
         if ask is None or check.stage is not Stage.READ or name not in context.config.checks_run():
+            continue
+        if draft.graph is not None and name not in GRAPH_CHECKS:
             continue
         if check.wording and not context.worded:
             continue

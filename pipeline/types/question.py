@@ -8,6 +8,7 @@ from pydantic import Field
 from pipeline.types.corpus import Passage
 from pipeline.types.data import Data, Slotted, slotted
 from pipeline.types.distractor import Kind
+from pipeline.types.graph import FoundStep, Graph
 from pipeline.types.program import Program
 
 
@@ -70,6 +71,19 @@ class Hop(Slotted):
         return (self.answer, *self.answer_aliases)
 
 
+def to_hop(step: FoundStep) -> Hop:
+    """Return a found step as a hop of the evidence chain."""
+    return Hop(
+        sub_question=step.sub_question,
+        answer=step.answer,
+        answer_aliases=step.answer_aliases,
+        passage_id=step.citation.passage_id,
+        title=step.citation.title,
+        quote=step.citation.quote,
+        passage_sha256=step.citation.passage_sha256,
+    )
+
+
 @slotted
 class AnswerItem(Slotted):
     """One thing of a list. The last hop's quote names it, or else its own quote of another passage does."""
@@ -116,13 +130,16 @@ class Draft(Data):
     negative_aspect: tuple[NegativeAspect, ...] = ()
     program: Program | None = None
     """Aggregates only: it computes the answer from the answers of hops."""
+    graph: Graph | None = None
+    """The evidence as a graph, if the draft was composed; `hops` are its found steps, in its order."""
     hidden: tuple[str, ...] = ()
     """Passages that no search for it finds: those of the document that it was made from, and of its versions."""
 
     @property
     def decided(self) -> bool:
         """Does the answer follow from what several chains of hops find, instead of being what the last hop finds?"""
-        return self.answer_type.decided or self.ordered or self.program is not None
+        is_computed = self.graph is not None and self.graph.is_computed
+        return self.answer_type.decided or self.ordered or self.program is not None or is_computed
 
     @property
     def ordered(self) -> bool:
@@ -131,7 +148,7 @@ class Draft(Data):
     @property
     def listed(self) -> bool:
         """Does the last hop give several things?"""
-        return bool(self.answer_items) and not self.ordered
+        return bool(self.answer_items) and not self.ordered and self.graph is None
 
     @property
     def joined(self) -> bool:

@@ -16,13 +16,10 @@ from pipeline.loop.episode import run_seed
 from pipeline.loop.policies import FIRST
 from pipeline.run.missing_stages import complete
 from pipeline.store.amendments import Completions
-from pipeline.types import Message, Record, Status
+from pipeline.types import Status
 from tests.loop import test_policies as policies
 from tests.loop import test_unanswerable as twins
-from tests.loop import test_wordings as wordings
 from tests.loop.test_episode import CHECKS, LINEAGE, QUESTION, SHELF, Cast, proposal, seeded
-from tests.loop.test_harden import context as rewriting
-from tests.loop.test_harden import run as rewritten_run
 from tests.run import test_missing_stages as stages
 from tests.scripted import ScriptedLLM
 
@@ -131,21 +128,6 @@ def test_a_refused_policy_is_missing_and_neither_wrong_nor_ignorant(refuses: Cal
     for found, wanted in zip(record.measurements, whole.measurements, strict=True):
         assert {*found.verdicts} <= {*wanted.verdicts}
         assert found.closed_book in (None, wanted.closed_book)
-
-
-def test_a_refused_paraphrase_is_missing(tmp_path: Path) -> None:
-    record: Record = rewritten_run(Refused(), wordings.ASKED)
-    assert (record.status, record.wordings, record.missing) == (Status.ACCEPTED, (), ("wordings",))
-    again = rewriting(wordings.Rewriter(), wordings.ASKED)
-    assert asyncio.run(complete([record], again, tmp_path, lambda ended: None)).missing == {}
-    assert len(Completions(tmp_path).joined(record).wordings) == 3
-
-
-class Refused(wordings.Rewriter):
-    def __call__(self, request: Request) -> Message:
-        if role(request) == "paraphrase":
-            raise RequestRefused(WORDS)
-        return super().__call__(request)
 
 
 def test_a_hint_that_is_refused_leaves_the_finding_as_it_is() -> None:

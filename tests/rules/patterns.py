@@ -150,7 +150,7 @@ class _Filled(ast.NodeTransformer):
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Attribute) and not _known(node.func, self._names):
             return ast.Constant(STAND_IN)
         return self.generic_visit(node)

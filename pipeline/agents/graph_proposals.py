@@ -1,0 +1,111 @@
+"""What the generator hands in: the steps of an evidence graph, and no wording of the question."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from pipeline.agents.parse import parse
+from pipeline.agents.proposals import Aliases
+from pipeline.errors import FormatError
+from pipeline.text import sentences
+from pipeline.types import Data, Passage
+from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph
+
+
+class ProposedStep(Data):
+    """One step: found in a passage if it cites one, else computed by an operation."""
+
+    id: str = Field(description="A short name that is unique in the graph, such as founder_a.")
+    sub_question: str = Field(description="What this step asks. Refer to the answer of another step by its id in {}.")
+    answer: str = Field("", description="The answer as the passage has it, as short as it can be. Empty if computed.")
+    answer_aliases: Aliases = Field((), max_length=8, description="Other names of exactly this answer.")
+    needs: tuple[str, ...] = Field((), max_length=12, description="Ids of the earlier steps whose answers it uses.")
+    passage_id: str = Field("", description="Found steps: the id of the passage that states the answer.")
+    sentences: tuple[int, ...] = Field((), max_length=6, description="Found steps: numbers of the sentences to cite.")
+    population: str = Field("", description="Of a value: which group it describes, such as births in Japan.")
+    time: str = Field("", description="Of a value: which time it describes, such as 2019 or a year.")
+    is_exact: bool = Field(
+        False, description="Of a value: true if it is defined (a limit, a price), not measured or rounded."
+    )
+    operation: str = Field("", description="Computed steps: the name of the operation.")
+    which: Literal["", "most", "least", "earliest", "latest"] = ""
+    condition: Literal["", "is", "is not", "before", "after", "under", "over"] = ""
+    bound: str = Field("", description="What the condition compares with.")
+    unit: str = Field("", description="Computed numbers: the unit of the answer.")
+    rounding: Literal["", "up", "down"] = ""
+
+
+class GraphArguments(Data):
+    steps: tuple[ProposedStep, ...] = Field(
+        max_length=24,
+        description="In an order in which each step follows those that it needs; the last one gives the answer. "
+        "Empty to give up.",
+    )
+
+
+def to_graph(arguments: str, passages: Mapping[str, Passage]) -> Graph | None:
+    """Return the proposed graph, or None if the generator gives up.
+
+    Args:
+        arguments: the arguments of the call, as the model gave them.
+        passages: the passages that it was shown, by their shown ids.
+
+    Raises:
+        FormatError: the steps do not form a graph; the message names all faults of form at once.
+    """
+    proposed = parse(GraphArguments, arguments).steps
+    if not proposed:
+        return None
+    steps, faults = list[FoundStep | ComputedStep](), list[str]()
+    for step in proposed:
+        try:
+            steps.append(_computed(step) if step.operation else _found(step, passages))
+        except FormatError as error:
+            faults.append(f"step '{step.id[:24]}': {error}")
+        except ValidationError as error:
+            first = error.errors()[0]
+            faults.append(f"step '{step.id[:24]}': {'.'.join(map(str, first['loc']))}: {first['msg']}")
+    if faults:
+        raise FormatError(" ".join(faults))
+    try:
+        return Graph(steps=tuple(steps))
+    except ValidationError as error:
+        raise FormatError(f"{error.errors()[0]['msg'].removeprefix('Value error, ')}.") from error
+
+
+def _computed(step: ProposedStep) -> ComputedStep:
+    if step.passage_id:
+        raise FormatError("a step either cites a passage or has an operation, not both.")
+    shared = step.model_dump(include=set(ComputedStep.model_fields))
+    return ComputedStep.model_validate(shared)
+
+
+def _found(step: ProposedStep, passages: Mapping[str, Passage]) -> FoundStep:
+    if step.passage_id not in passages:
+        raise FormatError(f"no passage '{step.passage_id[:40]}' was shown; cite an id from the results.")
+    if not step.answer.strip():
+        raise FormatError("a found step needs an answer.")
+    passage = passages[step.passage_id]
+    shared = step.model_dump(include=set(FoundStep.model_fields) - {"citation"})
+    return FoundStep.model_validate(shared | {"citation": cite(passage, step.sentences)})
+
+
+def cite(passage: Passage, numbers: tuple[int, ...]) -> Citation:
+    """Return the citation of sentences of a passage, which are numbered from 1 as they were shown.
+
+    Raises FormatError if a number is out of range.
+    """
+    spans = sentences(passage.text)
+    chosen = sorted({*numbers})
+    if not chosen or not 1 <= chosen[0] <= chosen[-1] <= len(spans):
+        raise FormatError(f"`sentences` of passage {passage.shown_id} must be numbers from 1 to {len(spans)}.")
+    first, last = spans[chosen[0] - 1], spans[chosen[-1] - 1]
+    return Citation(
+        passage_id=passage.id,
+        title=passage.title,
+        sentences=tuple(number - 1 for number in chosen),
+        # One verbatim slice, so that it can be found in the passage again.
+        quote=passage.text[first.start : last.end],
+        passage_sha256=passage.sha256,
+    )

@@ -1,0 +1,136 @@
+"""What an evidence graph computes. One operation is one file; agents, checks, exports and reward metadata ask it."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import cast
+
+from pipeline import registry
+from pipeline.operations.base import Operand, Operation, OperationError, Outcome
+from pipeline.reward.equality import equal
+from pipeline.types.graph import ComputedStep, FoundStep, Graph
+from pipeline.values.interval import DATE, Interval, read_interval
+
+_OPPOSITE = {"yes": "no", "no": "yes"}
+_TEN_YEARS = Fraction(3653)
+
+
+def operation(name: str) -> Operation:
+    """Return the operation of that name. Raises UsageError for an unknown one."""
+    return cast(Operation, registry.load("operations", name).OPERATION)
+
+
+def operations() -> dict[str, Operation]:
+    """Return all operations by name."""
+    return {name: operation(name) for name in registry.names("operations")}
+
+
+def evaluate(graph: Graph, changed: Mapping[str, Interval | str] | None = None) -> dict[str, Outcome]:
+    """Compute every computed step from the answers of the found steps.
+
+    Args:
+        graph: the evidence.
+        changed: other values for found steps, by id: an interval, or another text.
+
+    Returns:
+        What each computed step gives, by id.
+
+    Raises:
+        OperationError: the evidence does not settle a step; the message names it.
+    """
+    outcomes: dict[str, Outcome] = {}
+    for step in graph.steps:
+        if isinstance(step, ComputedStep):
+            operands = [_operand(graph, need, outcomes, changed or {}) for need in step.needs]
+            try:
+                outcomes[step.id] = operation(step.operation).compute(step, operands)
+            except OperationError as error:
+                raise OperationError(f"step '{step.id}': {error}") from None
+    return outcomes
+
+
+def _operand(
+    graph: Graph, step_id: str, outcomes: Mapping[str, Outcome], changed: Mapping[str, Interval | str]
+) -> Operand:
+    def answer(step_id: str) -> str:
+        value = outcomes[step_id].answer if step_id in outcomes else changed.get(step_id)
+        return value if isinstance(value, str) else graph.by_id[step_id].answer
+
+    step, value = graph.by_id[step_id], changed.get(step_id)
+    interval = outcomes[step_id].interval if step_id in outcomes else value if isinstance(value, Interval) else None
+    if interval is None:
+        interval = read_interval(answer(step_id), is_exact=isinstance(step, FoundStep) and step.is_exact)
+    subject = answer(step.needs[0]) if step.needs else graph.subject(step)
+    return Operand(step_id, answer(step_id), subject, interval)
+
+
+def idle_steps(graph: Graph) -> tuple[str, ...]:
+    """Return the ids of the found steps of which no plausible other value could change the answer.
+
+    Plausible are half and twice an amount, a date ten years away, a value on the other side of those that it is
+    compared with, another name, and the opposite of yes and no. A branch that lost a comparison is not idle: with
+    another value it would have won.
+    """
+    return tuple(step.id for step in graph.found if not _can_change_answer(graph, step))
+
+
+def _can_change_answer(graph: Graph, step: FoundStep) -> bool:
+    if step is graph.last:
+        return True
+    before = evaluate(graph)
+    for value in _plausible_values(graph, step):
+        try:
+            after = evaluate(graph, {step.id: value})
+        except OperationError:  # with that value the answer would be open
+            return True
+        changed = {step_id for step_id in before if before[step_id].answer != after[step_id].answer} | {step.id}
+        if graph.last.id in changed:
+            return True
+        # A found step that starts from another thing has another answer, whatever it is.
+        if any(changed.intersection(later.needs) and _can_change_answer(graph, later) for later in graph.found):
+            return True
+    return False
+
+
+def _plausible_values(graph: Graph, step: FoundStep) -> list[Interval | str]:
+    value = read_interval(step.answer)
+    if value is None or not value.is_bounded:
+        return [_OPPOSITE.get(step.answer.strip().casefold(), f"another answer of {step.id}")]
+    low, high = value.corners
+    if value.kind == DATE:
+        values = [(low - _TEN_YEARS, high - _TEN_YEARS), (low + _TEN_YEARS, high + _TEN_YEARS)]
+    else:
+        values = [(low / 2, high / 2), (low * 2, high * 2)]
+    for user in graph.users_of(step):
+        if isinstance(user, ComputedStep):
+            others = [_operand(graph, need, evaluate(graph), {}) for need in user.needs if need != step.id]
+            thresholds = operation(user.operation).thresholds(user, others)
+            values += _beyond([limit for limit in thresholds if limit.is_bounded and limit.kind == value.kind])
+    return [Interval(least, most, value.kind) for least, most in values]
+
+
+def _beyond(thresholds: Sequence[Interval]) -> list[tuple[Fraction, Fraction]]:
+    """Return a value below all thresholds and one above."""
+    corners = [corner for threshold in thresholds for corner in threshold.corners]
+    if not corners:
+        return []
+    margin = _TEN_YEARS if thresholds[0].kind == DATE else max(map(abs, corners)) / 2
+    return [(min(corners) - margin,) * 2, (max(corners) + margin,) * 2]
+
+
+def repeated_answers(graph: Graph) -> tuple[str, ...]:
+    """Return the ids of earlier steps that give the final answer too, so that a solver who stops there is right.
+
+    The winner of a comparison and the items of a filter are named by earlier steps by their nature.
+    """
+    names_a_step = isinstance(graph.last, ComputedStep) and graph.last.operation in (
+        "extreme",
+        "filter",
+        "intersect",
+        "list",
+    )
+    if names_a_step:
+        return ()
+    return tuple(step.id for step in graph.steps[:-1] if equal(step.answer, [*graph.last.spellings]))
+
+
+__all__ = ["Operand", "Operation", "OperationError", "Outcome", "evaluate", "idle_steps", "operation", "operations"]

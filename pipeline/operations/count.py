@@ -1,0 +1,35 @@
+"""How many of the named things meet a condition."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from pipeline.operations.base import Operand, Operation, OperationError, Outcome, bounds, select_passing
+from pipeline.types.graph import ComputedStep
+from pipeline.types.question import AnswerType
+from pipeline.values.interval import Interval
+
+
+class Count(Operation):
+    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
+    is_offered: ClassVar[bool] = False
+    description: ClassVar[str] = (
+        "count: how many of the things that the question names meet a condition. It needs what filter needs. Small "
+        "counts are easy to guess: prefer filter. Example: three drafts, a to c = is the type that it asks for taken "
+        "(yes, yes, no); count(a, b, c), condition = is, bound = yes -> 2."
+    )
+
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+        if len(operands) < 3:
+            raise OperationError("a count needs at least three things")
+        number = len(select_passing(step, operands))
+        return Outcome(str(number), AnswerType.NUMBER, Interval(Fraction(number), Fraction(number), ""))
+
+    def chance(self, operands: Sequence[Operand]) -> float:
+        return 1 / (len(operands) + 1)
+
+    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[Interval]:
+        return bounds(step)
+
+
+OPERATION = Count()

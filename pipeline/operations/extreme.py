@@ -1,0 +1,46 @@
+"""The thing with the greatest, least, earliest or latest value, or that value itself."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pipeline.operations.base import Operand, Operation, OperationError, Outcome, comparable_intervals
+from pipeline.types.graph import ComputedStep
+from pipeline.types.question import AnswerType
+from pipeline.values.interval import DATE, Interval
+
+
+class Extreme(Operation):
+    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.COMPARISON})
+    description: ClassVar[str] = (
+        "extreme: which of two or more things has the most or least of an amount, or the earliest or latest date. It "
+        "needs one step for each thing that gives the value, with the same unit, population and time; `which` is most, "
+        "least, earliest or latest. Values whose ranges overlap cannot be compared. Example: a = height of the tower "
+        "that X built (91 m), b = height of the tower that Y built (84 m); extreme(a, b), which = most -> the tower "
+        "that X built."
+    )
+
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+        if not step.which:
+            raise OperationError("`which` must be most, least, earliest or latest")
+        values = comparable_intervals(operands)
+        is_dated = values[0].kind == DATE
+        if is_dated is not (step.which in ("earliest", "latest")):
+            raise OperationError(f"`which` = {step.which} does not fit values such as '{operands[0].answer}'")
+        is_least = step.which in ("least", "earliest")
+        for operand, value in zip(operands, values, strict=True):
+            others = [other for other in values if other is not value]
+            if all(value.lies_below(other) if is_least else other.lies_below(value) for other in others):
+                return Outcome(operand.subject, AnswerType.COMPARISON)
+        raise OperationError(
+            "the ranges of the values overlap, so that no thing is certain to be the "
+            f"{step.which}: {'; '.join(operand.answer for operand in operands)}"
+        )
+
+    def chance(self, operands: Sequence[Operand]) -> float:
+        return 1 / len(operands)
+
+    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[Interval]:
+        return [other.interval for other in others if other.interval is not None]
+
+
+OPERATION = Extreme()

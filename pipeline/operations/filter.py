@@ -1,0 +1,41 @@
+"""Those of several named things whose value meets a condition."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pipeline.operations.base import Operand, Operation, OperationError, Outcome, bounds, select_passing
+from pipeline.types.graph import ComputedStep
+from pipeline.types.question import AnswerType
+from pipeline.values.interval import Interval
+
+
+class Filter(Operation):
+    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.LIST, AnswerType.ENTITY})
+    description: ClassVar[str] = (
+        "filter: which of three or more things meet a condition. It needs one step for each thing, whose answer is the "
+        "value that is tested; `condition` is one of is, is not, before, after, under, over, and `bound` is what it "
+        "compares with. Some must pass and some must fail. A 'no' needs a sentence that says so. Example: a to d = "
+        "does this disorder raise the risk of skin cancer (yes, no, no, yes); filter(a, b, c, d), condition = is, "
+        "bound = no -> the second and the third disorder."
+    )
+
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+        if len(operands) < 3:
+            raise OperationError("a filter needs at least three things to choose from")
+        kept = select_passing(step, operands)
+        if not kept or len(kept) == len(operands):
+            raise OperationError(
+                f"{'all' if kept else 'none'} of the things meet the condition, so that it asks nothing"
+            )
+        items = tuple(operand.subject for operand in kept)
+        answer_type = AnswerType.LIST if len(items) > 1 else AnswerType.ENTITY
+        return Outcome("; ".join(items), answer_type, items=items if len(items) > 1 else ())
+
+    def chance(self, operands: Sequence[Operand]) -> float:
+        return 1 / float(2 ** len(operands) - 2)
+
+    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[Interval]:
+        return bounds(step)
+
+
+OPERATION = Filter()

@@ -1,0 +1,29 @@
+"""Several answers together, each from a step of its own."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pipeline.operations.base import Operand, Operation, OperationError, Outcome
+from pipeline.reward.equality import equal
+from pipeline.types.graph import ComputedStep
+from pipeline.types.question import AnswerType
+
+
+class ListAll(Operation):
+    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.LIST})
+    description: ClassVar[str] = (
+        "list: several answers, all of them asked for. It needs two or more steps with different answers, and the "
+        "question must name what each answer belongs to: no search proves a list complete. Example: a = birthplace of "
+        "the novel's author (Lisbon), b = birthplace of its translator (Ghent); list(a, b) -> Lisbon; Ghent."
+    )
+
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+        items: list[str] = []
+        for operand in operands:
+            if any(equal(operand.answer, [item]) for item in items):
+                raise OperationError(f"'{operand.answer}' would stand in the list twice")
+            items.append(operand.answer)
+        return Outcome("; ".join(items), AnswerType.LIST, items=tuple(items))
+
+
+OPERATION = ListAll()

@@ -1,0 +1,29 @@
+"""The product of amounts, such as a number of things and what each of them takes."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+from typing import ClassVar
+
+from pipeline.operations.base import Operand, Operation, OperationError, Outcome, compute_at_corners
+from pipeline.types.graph import ComputedStep
+from pipeline.types.question import AnswerType
+from pipeline.values.interval import DATE
+
+
+class Product(Operation):
+    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
+    is_offered: ClassVar[bool] = False
+    description: ClassVar[str] = (
+        "product: a number of things times what each of them takes. It needs two or more steps; `unit` is the unit of "
+        "the answer. Example: a = largest contract (65,536 bytes), b = price of a byte (1,900 gas); product(a, b), "
+        "unit = gas -> 124,518,400 gas."
+    )
+
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+        if any(operand.interval is not None and operand.interval.kind == DATE for operand in operands):
+            raise OperationError("dates have no product")
+        return compute_at_corners(step, operands, step.unit, lambda values: prod(values, start=Fraction(1)))
+
+
+OPERATION = Product()

@@ -1,0 +1,36 @@
+"""How many times as much one amount is as another, or what share of it."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pipeline.operations.base import (
+    Operand,
+    Operation,
+    OperationError,
+    Outcome,
+    comparable_intervals,
+    compute_at_corners,
+)
+from pipeline.types.graph import ComputedStep
+from pipeline.types.question import AnswerType
+from pipeline.values.interval import DATE, SHARE
+
+
+class Ratio(Operation):
+    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
+    description: ClassVar[str] = (
+        "ratio: how many times as much the first amount is as the second, or with `unit` = % what share of it. It "
+        "needs two steps with the same unit, population and time. The answer is rounded as far as both values are "
+        "exact, and the question will say how. Example: a = share of new cases from the leading cause (44 %), b = "
+        "share from the most common inherited cause (2.2 %); ratio(a, b) -> about 20."
+    )
+
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+        if len(operands) != 2:
+            raise OperationError(f"a ratio needs two steps, not {len(operands)}")
+        if comparable_intervals(operands)[0].kind == DATE:
+            raise OperationError("dates have no ratio")
+        return compute_at_corners(step, operands, SHARE if step.unit else "", lambda pair: pair[0] / pair[1])
+
+
+OPERATION = Ratio()

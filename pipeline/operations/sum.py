@@ -1,0 +1,36 @@
+"""The sum of amounts."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from pipeline.operations.base import (
+    Operand,
+    Operation,
+    OperationError,
+    Outcome,
+    comparable_intervals,
+    compute_at_corners,
+)
+from pipeline.types.graph import ComputedStep
+from pipeline.types.question import AnswerType
+from pipeline.values.interval import DATE
+
+
+class Sum(Operation):
+    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
+    is_offered: ClassVar[bool] = False
+    description: ClassVar[str] = (
+        "sum: the total of amounts that the question names one by one. It needs two or more steps with the same unit, "
+        "population and time. Example: a = seats of the first hall (1,200), b = seats of the second (850); "
+        "sum(a, b), unit = seats -> 2,050 seats."
+    )
+
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+        kind = comparable_intervals(operands)[0].kind
+        if kind == DATE:
+            raise OperationError("dates have no sum")
+        return compute_at_corners(step, operands, kind, lambda values: sum(values, Fraction()))
+
+
+OPERATION = Sum()

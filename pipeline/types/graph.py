@@ -1,0 +1,195 @@
+"""The evidence graph of a question: steps that passages state, and steps that are computed from others.
+
+The last step gives the final answer. A chain, a set of clues, a comparison of two chains and a filter over a set are
+shapes of this one structure (`DESIGN.md`, "The evidence graph").
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from pipeline.types.data import Data
+
+MOST_STEPS = 24
+
+
+class GraphStep(Data):
+    """One step. Ids are short names that the generator chooses, unique within the graph."""
+
+    id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,24}$")
+    sub_question: str
+    answer: str
+    answer_aliases: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    """Ids of the earlier steps whose answers this step uses."""
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        return (self.answer, *self.answer_aliases)
+
+
+class Citation(Data):
+    """Sentences of one passage, and the text that they hold."""
+
+    passage_id: str
+    title: str
+    sentences: tuple[int, ...]
+    """Indices of the cited sentences in the passage, in ascending order, from 0."""
+    quote: str
+    passage_sha256: str
+
+
+class FoundStep(GraphStep):
+    """A step whose answer a passage states."""
+
+    citation: Citation
+    population: str = ""
+    """Of a value: the group that it describes, such as "births in the United States"."""
+    time: str = ""
+    """Of a value: the time that it describes, such as "2019" or "a year"."""
+    is_exact: bool = False
+    """Of a value: the passage defines the number (a limit, a price, a count) and did not measure or round it."""
+
+
+class ComputedStep(GraphStep):
+    """A step whose answer follows from the answers that it needs (see `pipeline.operations`)."""
+
+    operation: str
+    needs: tuple[str, ...] = Field(min_length=2)
+    which: Literal["", "most", "least", "earliest", "latest"] = ""
+    """Of `extreme`: the end of the scale."""
+    condition: Literal["", "is", "is not", "before", "after", "under", "over"] = ""
+    """Of `filter`, `count` and `yes_no`: what a value must meet."""
+    bound: str = ""
+    """What `condition` compares a value with."""
+    unit: str = ""
+    """Of a number: the unit of the answer; `years` or `days` between two dates, `%` of a ratio."""
+    rounding: Literal["", "up", "down"] = ""
+    """Of a number: always round up or down to a whole number. Empty: round to the digits that the evidence supports."""
+
+
+class Graph(Data):
+    """Steps in an order in which each follows those that it needs.
+
+    Raises ValueError if ids repeat, if a step needs a later or unknown one, or if a step does not lead to the last.
+    """
+
+    steps: tuple[FoundStep | ComputedStep, ...] = Field(min_length=1, max_length=MOST_STEPS)
+
+    @model_validator(mode="after")
+    def _is_connected(self) -> "Graph":
+        seen: set[str] = set()
+        for step in self.steps:
+            if step.id in seen:
+                raise ValueError(f"two steps have the id '{step.id}'")
+            if unknown := [need for need in step.needs if need not in seen]:
+                raise ValueError(f"step '{step.id}' needs '{unknown[0]}', which is no earlier step")
+            seen.add(step.id)
+        if unused := seen - {self.last.id} - {step.id for step in self.ancestors(self.last)}:
+            raise ValueError(f"nothing leads from step '{min(unused)}' to the last step")
+        return self
+
+    @cached_property
+    def by_id(self) -> dict[str, FoundStep | ComputedStep]:
+        return {step.id: step for step in self.steps}
+
+    @property
+    def last(self) -> FoundStep | ComputedStep:
+        return self.steps[-1]
+
+    @property
+    def answer(self) -> str:
+        return self.last.answer
+
+    @property
+    def found(self) -> tuple[FoundStep, ...]:
+        return tuple(step for step in self.steps if isinstance(step, FoundStep))
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the answer follows from several steps, instead of being what a passage states."""
+        return isinstance(self.last, ComputedStep)
+
+    @property
+    def decisive(self) -> tuple[FoundStep, ...]:
+        """The found steps from which the answer is read or computed, without those that only lead to them."""
+        pending, ids = [self.last], set[str]()
+        while pending:
+            step = pending.pop()
+            if isinstance(step, ComputedStep):
+                pending += self.needed_by(step)
+            else:
+                ids.add(step.id)
+        return tuple(step for step in self.found if step.id in ids)
+
+    @property
+    def roots(self) -> tuple[FoundStep | ComputedStep, ...]:
+        """The steps that need no other: a solver can begin with any of them."""
+        return tuple(step for step in self.steps if not step.needs)
+
+    def needed_by(self, step: GraphStep) -> tuple[FoundStep | ComputedStep, ...]:
+        """Return the steps whose answers a step uses, in the order in which it names them."""
+        return tuple(self.by_id[need] for need in step.needs)
+
+    def users_of(self, step: GraphStep) -> tuple[FoundStep | ComputedStep, ...]:
+        """Return the steps that use the answer of a step."""
+        return tuple(later for later in self.steps if step.id in later.needs)
+
+    def ancestors(self, step: GraphStep) -> tuple[FoundStep | ComputedStep, ...]:
+        """Return all steps that a step rests on, directly or not, in graph order."""
+        ids: set[str] = set()
+        pending = [*step.needs]
+        while pending:
+            if (need := pending.pop()) not in ids:
+                ids.add(need)
+                pending += self.by_id[need].needs
+        return tuple(earlier for earlier in self.steps if earlier.id in ids)
+
+    def subject(self, step: GraphStep) -> str:
+        """Return what a step is about: the answer that it starts from, or the title of its document."""
+        if step.needs:
+            return self.by_id[step.needs[0]].answer
+        return step.citation.title if isinstance(step, FoundStep) else step.answer
+
+    @cached_property
+    def _levels(self) -> dict[str, tuple[int, int]]:
+        """The longest path to each step, counted in steps and in found steps."""
+        levels: dict[str, tuple[int, int]] = {}
+        for step in self.steps:
+            before = [levels[need] for need in step.needs]
+            depth, rounds = (max((pair[n] for pair in before), default=0) for n in (0, 1))
+            levels[step.id] = depth + 1, rounds + isinstance(step, FoundStep)
+        return levels
+
+    @property
+    def depth(self) -> int:
+        """The number of steps on the longest path to the answer."""
+        return self._levels[self.last.id][0]
+
+    @property
+    def rounds(self) -> int:
+        """The number of searches that cannot run in parallel."""
+        return self._levels[self.last.id][1]
+
+    @property
+    def branches(self) -> tuple[tuple[FoundStep, ...], ...]:
+        """The found steps behind each operand of the last computed step; one branch if nothing is computed."""
+        joins = [step for step in self.steps if isinstance(step, ComputedStep)]
+        ends = self.needed_by(joins[-1]) if joins else (self.last,)
+        return tuple(_found_among((*self.ancestors(end), end)) for end in ends)
+
+    def with_answers(self, answers: dict[str, str]) -> "Graph":
+        """Return a copy in which the named steps have other answers."""
+        steps = [step.model_copy(update={"answer": answers.get(step.id, step.answer)}) for step in self.steps]
+        return Graph(steps=tuple(steps))
+
+
+def _found_among(steps: Iterable[GraphStep]) -> tuple[FoundStep, ...]:
+    return tuple(step for step in steps if isinstance(step, FoundStep))
+
+
+def documents(steps: Sequence[FoundStep]) -> list[str]:
+    """Return the ids of the documents that the steps cite, each once, in order."""
+    return list(dict.fromkeys(step.citation.passage_id.rpartition("#")[0] for step in steps))

@@ -1,0 +1,192 @@
+"""A generator proposes an evidence graph, a writer words it, and the loop tries it like any other draft."""
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline import config, prompts
+from pipeline.context import RunContext
+from pipeline.llm.base import Request
+from pipeline.loop.episode import run_seed
+from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status
+from tests.loop.test_episode import LINEAGE, call
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
+
+BAY = passage("bay", "Lantern Bay", "Lantern Bay is a silent drama. It was directed by Ada Holm.")
+PIER = passage("pier", "Copper Pier", "Copper Pier is a comedy. It was directed by Ivo Brandt.")
+HOLM = passage("holm", "Ada Holm", "Ada Holm was a painter. Ada Holm was born in 1871.")
+BRANDT = passage("brandt", "Ivo Brandt", "Ivo Brandt was a sailor. Ivo Brandt was born in 1902.")
+SHELF = Shelf(BAY, PIER, HOLM, BRANDT)
+QUERIES = ("Lantern Bay drama", "Copper Pier comedy", "Ada Holm painter", "Ivo Brandt sailor")
+GOOD = "Lantern Bay and Copper Pier had different directors. Who of the two was born first?"
+
+
+def found(step_id: str, answer: str, source: Any, *needs: str, sentence: int = 2, **fields: Any) -> dict[str, Any]:
+    question = f"What is {step_id} of {{{needs[0]}}}?" if needs else f"Who directed {source.title}?"
+    step = {"id": step_id, "sub_question": question, "answer": answer, "needs": needs}
+    return step | {"passage_id": source.shown_id, "sentences": [sentence]} | fields
+
+
+def graph(**changes: Any) -> list[dict[str, Any]]:
+    steps = [
+        found("bay", "Ada Holm", BAY),
+        found("pier", "Ivo Brandt", PIER),
+        found("holm_year", "1871", HOLM, "bay"),
+        found("brandt_year", "1902", BRANDT, "pier"),
+        {"id": "first", "sub_question": "Who was born first?", "needs": ["holm_year", "brandt_year"],
+         "operation": "extreme", "which": "earliest"},
+    ]  # fmt: skip
+    return [step | changes.get(step["id"], {}) for step in steps]
+
+
+class Cast:
+    """Plays all roles; `proposals` are handed in one after the other."""
+
+    def __init__(
+        self, *proposals: list[dict[str, Any]], wordings: list[list[str]] | None = None, grade: int = 4
+    ) -> None:
+        self.proposals, self.grade = list(proposals or [graph()]), grade
+        self.wordings = wordings or [[GOOD]]
+        self.faults: list[list[dict[str, str]]] = []
+        self.solver_queries = list(QUERIES)
+        self.written: list[dict[str, Any]] = []
+
+    def __call__(self, request: Request) -> Message:
+        turns = sum(message.role == "assistant" for message in request.messages)
+        role = request.output.name if request.output else request.tools[-1].name
+        inputs = prompts.unfence(request.messages[1].content) or {}
+        if role == "answer":
+            return self._solve(turns)
+        if role == "propose":
+            if turns < len(QUERIES):
+                return call("search", query=QUERIES[turns])
+            return call("propose", steps=self.proposals.pop(0))
+        if role == "wordings":
+            self.written.append(inputs)
+            return self._say(wordings=self.wordings.pop(0))
+        if role == "choose":
+            return self._say(reason="clumsy", grades=[self.grade] * len(inputs["wordings"]), best=1)
+        return (
+            self._say(reason="", faults=self.faults.pop(0) if self.faults else [])
+            if role == "steps"
+            else self._say(answer="", correct=False)
+        )
+
+    def _solve(self, turn: int) -> Message:
+        if turn < len(self.solver_queries):
+            return call("search", query=self.solver_queries[turn])
+        return call("answer", answer="Ada Holm")
+
+    def _say(self, **fields: Any) -> Message:
+        return Message(role="assistant", content=orjson.dumps(fields).decode())
+
+
+def run(cast: Cast, *sets: str, target: int = 3) -> tuple[Record, list[Request]]:
+    usual = "retrieval.k=1", "loop.rollouts=1", "loop.screen=1", "loop.control_share=0", "checks.run=[]"
+    models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
+    settings = config.build(
+        values={"strategy": "compose", "models": models}, sets=[*usual, "checks.naturalness=3", *sets]
+    )
+    llm = ScriptedLLM(cast)
+    seed = Seed(key="ab" * 32, passage=BAY, draw=0, side="train", answer_type=AnswerType.ENTITY, target_steps=target)
+    context = RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
+    return asyncio.run(run_seed(seed, context)), llm.requests
+
+
+def last_message(requests: list[Request], role: str) -> str:
+    """Return the last tool result that an agent whose last tool has this name was sent."""
+    sent = [request for request in requests if request.tools and request.tools[-1].name == role]
+    return sent[-1].messages[-1].content
+
+
+def test_graph_is_worded_and_accepted() -> None:
+    record, _ = run(cast := Cast())
+    assert (record.status, record.reason) == (Status.ACCEPTED, "")
+    draft = record.draft
+    assert draft is not None
+    assert draft.graph is not None
+    assert (draft.question, draft.answer, draft.answer_type) == (GOOD, "Ada Holm", AnswerType.COMPARISON)
+    assert [hop.quote for hop in draft.hops][2] == "Ada Holm was born in 1871."
+    assert record.difficulty == 4
+    assert cast.written[0]["answer_form"] == "one of the things that the question names or describes"
+
+
+def test_writer_sees_no_hidden_answer() -> None:
+    run(cast := Cast())
+    told = orjson.dumps(cast.written[0]).decode()
+    assert "Lantern Bay" in told
+    assert not any(name in told for name in ("Ada Holm", "Ivo Brandt", "1871", "1902"))
+    assert cast.written[0]["steps"][2] == {
+        "id": "holm_year",
+        "asks": "What is holm_year of [bay]?",
+        "about": "[bay]",
+        "sentence": "[bay] was born in [holm_year].",
+    }
+
+
+def test_all_faults_of_a_graph_are_told_at_once() -> None:
+    bad = graph(brandt_year={"answer": "1871"}, pier={"passage_id": BAY.shown_id})
+    cast = Cast(bad, graph())
+    cast.faults = [[{"step": "holm_year", "fault": "unstated", "reason": "it says where, not when"}]]
+    _, requests = run(cast)
+    told = last_message(requests, "propose")
+    assert "step 'first': the ranges of the values overlap" in told
+    assert "steps 'bay' and 'pier' rest on one document, 'Lantern Bay'" in told
+    assert "step 'holm_year' ('Ada Holm') is unstated: it says where, not when; cite the sentence" in told
+    assert told.endswith("Checks left: 2.")
+
+
+def test_conversation_ends_after_the_last_proposal() -> None:
+    bad = graph(brandt_year={"answer": "1871"})
+    record, requests = run(Cast(bad, bad, bad))
+    assert (record.status, record.reason) == (Status.REJECTED, "no_draft")
+    assert sum(bool(request.tools) for request in requests) == len(QUERIES) + 3
+
+
+def test_graph_below_its_target_is_sent_back() -> None:
+    _, requests = run(Cast(graph(), []), target=5)
+    assert "the graph has 4 steps that must be searched for, and 5 are asked for" in last_message(requests, "propose")
+
+
+def test_deciding_passages_that_one_search_returns_are_sent_back() -> None:
+    _, requests = run(Cast(graph(), []), "retrieval.k=4")
+    assert "returns the deciding passages" in last_message(requests, "propose")
+
+
+def test_unknown_sentence_and_passage_are_errors_of_form() -> None:
+    bad = graph(bay={"sentences": [9]}, pier={"passage_id": "p0"})
+    _, requests = run(Cast(bad, []))
+    told = last_message(requests, "propose")
+    assert "step 'bay': `sentences` of passage" in told
+    assert "step 'pier': no passage 'p0' was shown" in told
+
+
+@pytest.mark.parametrize(
+    ("wording", "fault"),
+    [("Was Ada Holm born before the director of Copper Pier?", "it names 'Ada Holm'"), ("", "it is empty")],
+)
+def test_wording_that_gives_an_answer_away_is_dropped(wording: str, fault: str) -> None:
+    record, _ = run(cast := Cast(wordings=[[wording], [GOOD]]))
+    assert record.status is Status.ACCEPTED
+    assert cast.written[1]["earlier"][0]["fault"].startswith(fault)
+
+
+def test_low_grade_rejects_the_seed_as_unnatural() -> None:
+    record, requests = run(cast := Cast(wordings=[[GOOD], [GOOD]], grade=2))
+    assert (record.status, record.reason) == (Status.REJECTED, "unnatural")
+    assert cast.written[1]["earlier"] == [{"wording": GOOD, "fault": "clumsy"}]
+    assert not any(request.tools and request.tools[-1].name == "answer" for request in requests)
+
+
+def test_question_that_is_too_easy_continues_the_conversation() -> None:
+    cast = Cast(graph(), [])
+    cast.solver_queries = ["painter", "sailor"]
+    record, requests = run(cast)
+    assert (record.status, record.reason) == (Status.REJECTED, Cause.SUPERFICIAL.value)
+    generator = [request for request in requests if request.tools and request.tools[-1].name == "propose"]
+    first, last = generator[len(QUERIES)], generator[-1]
+    assert last.messages[: len(first.messages)] == first.messages
+    assert "A search agent answered 'Ada Holm' (right) after the searches" in last.messages[-1].content

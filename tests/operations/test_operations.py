@@ -1,0 +1,205 @@
+import pytest
+
+from pipeline.operations import OperationError, evaluate, idle_steps, operations, repeated_answers
+from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph, documents
+
+
+def found(step_id: str, answer: str, *needs: str, title: str = "", is_exact: bool = False) -> FoundStep:
+    title = title or f"Article {step_id}"
+    citation = Citation(passage_id=f"{title}#0", title=title, sentences=(0,), quote=answer, passage_sha256="0" * 64)
+    question = f"What is {step_id}?"
+    return FoundStep(
+        id=step_id, sub_question=question, answer=answer, needs=needs, citation=citation, is_exact=is_exact
+    )
+
+
+def computed(step_id: str, operation: str, *needs: str, answer: str = "", **settings: str) -> ComputedStep:
+    values = {"id": step_id, "sub_question": f"{operation}?", "answer": answer, "needs": needs, "operation": operation}
+    return ComputedStep.model_validate(values | settings)
+
+
+def compute(*steps: FoundStep | ComputedStep) -> str:
+    graph = Graph(steps=steps)
+    return evaluate(graph)[graph.last.id].answer
+
+
+def contract_limit() -> Graph:
+    """The six-step question of the prototype: a cap in percent, rounded up to a whole number."""
+    return Graph(
+        steps=(
+            found("draft", "state gas"),
+            found("size", "65,536 bytes", "draft", is_exact=True),
+            found("price", "1,538 gas", "draft", is_exact=True),
+            found("limit", "60,000,000 gas", is_exact=True),
+            computed("cost", "product", "size", "price", unit="gas"),
+            computed("cap", "ratio", "cost", "limit", unit="%", rounding="up"),
+        )
+    )
+
+
+def oldest_founder(years: tuple[str, str, str] = ("1871", "1880", "1902")) -> Graph:
+    """The founder of the oldest of three clubs."""
+    clubs = [found(f"club{n}", f"Club {n}") for n in range(3)]
+    dates = [found(f"year{n}", year, f"club{n}") for n, year in enumerate(years)]
+    oldest = computed("oldest", "extreme", "year0", "year1", "year2", which="earliest", answer="Club 0")
+    return Graph(steps=(*clubs, *dates, oldest, found("founder", "Ada Marsh", "oldest")))
+
+
+def test_chain_that_feeds_arithmetic_with_branches_gives_168_percent():
+    graph = contract_limit()
+    assert evaluate(graph)["cap"].answer == "168 %"
+    assert evaluate(graph)["cap"].rounding == "up to a whole number"
+    assert idle_steps(graph) == ()
+
+
+def test_step_may_follow_a_computed_step():
+    graph = oldest_founder()
+    assert evaluate(graph)["oldest"].answer == "Club 0"
+    assert (graph.depth, graph.rounds) == (4, 3)
+    assert graph.answer == "Ada Marsh"
+    assert [len(branch) for branch in graph.branches] == [2, 2, 2]
+
+
+def test_losing_branch_is_not_idle():
+    assert idle_steps(oldest_founder()) == ()
+
+
+def test_step_that_cannot_change_the_answer_is_idle():
+    graph = Graph(
+        steps=(
+            found("a", "100 kg", is_exact=True),
+            found("b", "60 kg", is_exact=True),
+            found("tiny", "1 g", is_exact=True),
+            computed("total", "sum", "a", "b", "tiny", unit="kg", rounding="down"),
+        )
+    )
+    assert evaluate(graph)["total"].answer == "160 kg"
+    assert idle_steps(graph) == ("tiny",)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "answer"),
+    [("44 %", "2.2 %", "20"), ("185,000 cases", "36,000 cases", "5")],
+)
+def test_ratio_keeps_the_digits_on_which_all_corners_agree(first, second, answer):
+    steps = found("a", first), found("b", second), computed("c", "ratio", "a", "b")
+    assert compute(*steps) == answer
+
+
+def test_ratio_tells_its_rounding_and_its_interval():
+    graph = Graph(steps=(found("a", "44 %"), found("b", "2.2 %"), computed("c", "ratio", "a", "b")))
+    outcome = evaluate(graph)["c"]
+    assert outcome.rounding == "the nearest 10"
+    assert outcome.interval is not None
+    low, high = outcome.interval.corners
+    assert 19.3 < low < 19.4
+    assert 20.6 < high < 20.7
+
+
+def test_answer_that_changes_between_corners_is_refused():
+    with pytest.raises(OperationError, match=r"step 'c'.*no digit"):
+        compute(found("a", "9 km"), found("b", "3 km"), computed("c", "ratio", "a", "b"))
+
+
+def test_extreme_refuses_ranges_that_overlap():
+    steps = found("a", "1 in 15,000 to 40,000"), found("b", "1 in 36,000")
+    with pytest.raises(OperationError, match="overlap"):
+        compute(*steps, computed("c", "extreme", "a", "b", which="most"))
+
+
+def test_extreme_takes_ranges_that_do_not_overlap():
+    steps = found("a", "1 in 15,000 to 30,000"), found("b", "1 in 36,000")
+    assert compute(*steps, computed("c", "extreme", "a", "b", which="most")) == "Article a"
+
+
+def test_open_value_can_win_but_cannot_be_divided():
+    steps = found("a", "at least 300 km"), found("b", "91 km")
+    assert compute(*steps, computed("c", "extreme", "a", "b", which="most")) == "Article a"
+    with pytest.raises(OperationError, match="two limits"):
+        compute(*steps, computed("c", "ratio", "a", "b"))
+
+
+def test_values_of_different_kinds_are_not_compared():
+    with pytest.raises(OperationError, match="different kinds"):
+        compute(found("a", "91 m"), found("b", "84 kg"), computed("c", "extreme", "a", "b", which="most"))
+
+
+def test_filter_gives_the_things_that_pass():
+    steps = [found(name, answer) for name, answer in zip("abcd", ("yes", "no", "no", "yes"), strict=True)]
+    graph = Graph(steps=(*steps, computed("e", "filter", *"abcd", condition="is", bound="no")))
+    assert evaluate(graph)["e"].items == ("Article b", "Article c")
+    assert idle_steps(graph) == ()
+
+
+def test_filter_that_keeps_all_asks_nothing():
+    steps = [found(name, "1900") for name in "abc"]
+    with pytest.raises(OperationError, match="all of the things"):
+        compute(*steps, computed("e", "filter", *"abc", condition="after", bound="1850"))
+
+
+def test_filter_refuses_a_value_on_both_sides_of_the_bound():
+    steps = found("a", "1850"), found("b", "1700"), found("c", "1900")
+    with pytest.raises(OperationError, match="either side"):
+        compute(*steps, computed("e", "filter", *"abc", condition="after", bound="March 1850"))
+
+
+def test_intersect_needs_one_thing():
+    assert compute(found("a", "0x0C"), found("b", "0x0C"), computed("c", "intersect", "a", "b")) == "0x0C"
+    with pytest.raises(OperationError, match="different things"):
+        compute(found("a", "0x0C"), found("b", "0x0D"), computed("c", "intersect", "a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "unit", "answer"),
+    [
+        ("1894", "1826", "years", "68 years"),
+        ("3 March 1894", "4 March 1826", "years", "67 years"),
+        ("3 March 1894", "1 March 1894", "days", "2 days"),
+        ("91 m", "84 m", "m", "7 m"),
+    ],
+)
+def test_difference_of_dates_and_amounts(first, second, unit, answer):
+    steps = found("a", first, is_exact=True), found("b", second, is_exact=True)
+    assert compute(*steps, computed("c", "difference", "a", "b", unit=unit)) == answer
+
+
+def test_difference_of_a_year_and_a_day_is_refused():
+    with pytest.raises(OperationError, match="whole dates"):
+        compute(found("a", "1894"), found("b", "4 March 1826"), computed("c", "difference", "a", "b", unit="years"))
+
+
+def test_operations_on_request():
+    assert {name for name, each in operations().items() if not each.is_offered} == {"count", "product", "sum", "yes_no"}
+    steps = [found(name, answer) for name, answer in zip("abc", ("yes", "yes", "no"), strict=True)]
+    assert compute(*steps, computed("e", "count", *"abc", condition="is", bound="yes")) == "2"
+    assert compute(*steps[:2], computed("e", "yes_no", *"ab")) == "yes"
+
+
+def test_list_refuses_an_item_twice():
+    assert compute(found("a", "Lisbon"), found("b", "Ghent"), computed("c", "list", "a", "b")) == "Lisbon; Ghent"
+    with pytest.raises(OperationError, match="twice"):
+        compute(found("a", "Lisbon"), found("b", "lisbon"), computed("c", "list", "a", "b"))
+
+
+def test_answer_of_an_earlier_step_is_told():
+    steps = found("a", "9"), found("b", "3"), computed("c", "ratio", "a", "b", answer="3")
+    assert repeated_answers(Graph(steps=steps)) == ("b",)
+    assert repeated_answers(oldest_founder()) == ()
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ((found("a", "x"), found("a", "y", "a")), "two steps have the id"),
+        ((found("a", "x", "b"), found("b", "y")), "no earlier step"),
+        ((found("a", "x"), found("b", "y")), "nothing leads from step 'a'"),
+    ],
+)
+def test_graph_that_does_not_hang_together_is_refused(steps, message):
+    with pytest.raises(ValueError, match=message):
+        Graph(steps=steps)
+
+
+def test_documents_are_told_once_and_in_order():
+    steps = found("a", "x", title="B"), found("b", "y", "a", title="A"), found("c", "z", "b", title="B")
+    assert documents(steps) == ["B", "A"]

@@ -1,0 +1,80 @@
+from datetime import date
+from fractions import Fraction
+
+import pytest
+
+from pipeline.values.interval import DATE, SHARE, Interval, read_interval
+
+
+def day(*parts: int) -> Fraction:
+    return Fraction(date(*parts).toordinal())
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "kind"),
+    [
+        ("44 %", Fraction(435, 1000), Fraction(445, 1000), SHARE),
+        ("2.2 percent", Fraction(215, 10_000), Fraction(225, 10_000), SHARE),
+        ("1 in 36,000", Fraction(1, 36_500), Fraction(1, 35_500), SHARE),
+        ("1 in 15,000 to 40,000", Fraction(1, 40_000), Fraction(1, 15_000), SHARE),
+        ("1 in 15,000 to 1 in 40,000", Fraction(1, 40_000), Fraction(1, 15_000), SHARE),
+        ("2 per 100,000", Fraction(15, 1_000_000), Fraction(25, 1_000_000), SHARE),
+        ("between 10 and 20 km", Fraction(10_000), Fraction(20_000), "length"),
+        ("300 km", Fraction(295_000), Fraction(305_000), "length"),
+        ("about 300 km", Fraction(250_000), Fraction(350_000), "length"),
+        ("3.5 million people", Fraction(3_450_000), Fraction(3_550_000), "people"),
+        ("12 members", Fraction(12), Fraction(12), "members"),
+        ("65,536 bytes", Fraction(65_536), Fraction(65_536), "bytes"),
+        ("three", Fraction(3), Fraction(3), ""),
+        ("-5 °C", Fraction(-11, 2), Fraction(-9, 2), "celsius"),
+        ("1875", day(1875, 1, 1), day(1876, 1, 1), DATE),
+        ("March 1875", day(1875, 3, 1), day(1875, 4, 1), DATE),
+        ("31 December 1875", day(1875, 12, 31), day(1876, 1, 1), DATE),
+        ("1914–1918", day(1914, 1, 1), day(1919, 1, 1), DATE),
+        ("the 1960s", day(1960, 1, 1), day(1970, 1, 1), DATE),
+    ],
+)
+def test_text_becomes_the_interval_that_it_allows(text, low, high, kind):
+    assert read_interval(text) == Interval(low, high, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("at least 300 km", Fraction(300_000), None),
+        ("more than 5", Fraction(5), None),
+        ("up to 40 %", None, Fraction(2, 5)),
+        ("after 1875", day(1876, 1, 1), None),
+        ("since 1875", day(1875, 1, 1), None),
+        ("at least 1875", None, day(1876, 1, 1)),
+        ("before March 1875", None, day(1875, 3, 1)),
+    ],
+)
+def test_bound_leaves_the_interval_open(text, low, high):
+    interval = read_interval(text)
+    assert interval is not None
+    assert (interval.low, interval.high) == (low, high)
+
+
+@pytest.mark.parametrize("text", ["Paris", "0x0C", "5½ miles", "", "1 km and 2 years later " * 9, "3 in 2", "F-16"])
+def test_text_without_one_value_has_no_interval(text):
+    assert read_interval(text) is None
+
+
+def test_exact_number_is_not_widened():
+    assert read_interval("60,000,000 gas", is_exact=True) == Interval(Fraction(60_000_000), Fraction(60_000_000), "gas")
+    assert read_interval("60,000,000 gas") == Interval(Fraction(59_500_000), Fraction(60_500_000), "gas")
+
+
+def test_dates_that_touch_are_in_order_and_equal_dates_are_not():
+    first, second = read_interval("1875"), read_interval("1876")
+    assert first is not None
+    assert second is not None
+    assert first.lies_below(second)
+    assert not second.lies_below(first)
+    assert not first.lies_below(first)
+
+
+def test_amounts_that_touch_or_overlap_are_not_in_order():
+    assert not Interval(Fraction(1), Fraction(2), "").lies_below(Interval(Fraction(2), Fraction(3), ""))
+    assert not Interval(Fraction(1), None, "").lies_below(Interval(Fraction(5), Fraction(6), ""))
