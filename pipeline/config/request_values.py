@@ -6,7 +6,7 @@ from the environment: a value that looks like one is refused, and its text is ne
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from string import Template
 from typing import Annotated, Any
 from urllib.parse import quote, quote_plus
@@ -47,9 +47,9 @@ Query = Annotated[dict[str, str], BeforeValidator(_check_query)]
 Headers = Annotated[dict[str, str], BeforeValidator(_check_headers)]
 
 
-def _checked(values: Mapping[Any, Any], table: str, rename: Any) -> dict[str, str]:
+def _checked(values: Mapping[Any, Any], table: str, normalise: Callable[[str], str]) -> dict[str, str]:
     # TOML reads 2024-10-21 as a date.
-    texts = {rename(str(name)): str(value) for name, value in values.items()}
+    texts = {normalise(str(name)): str(value) for name, value in values.items()}
     for name, text in texts.items():
         setting = f"{table}.{show_name(name)}"
         if not Template(text).is_valid():

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from pipeline.errors import UsageError
 from pipeline.text import words
 from pipeline.types import Passage
 
@@ -114,6 +115,9 @@ def _identifier() -> Any:
     # The model takes a second to load.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    try:
+        identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    except OSError as error:  # the model is unpacked into a temporary file
+        raise UsageError(f"the language cannot be detected ({error}); name it with --language CODE") from error
     identifier.set_languages([*_COMMON, *_OTHERS])
     return identifier

@@ -35,6 +35,7 @@ def prompt(words: Any, body: dict[str, Any]) -> tuple[str, str]:
     called, the call is begun."""
     messages = [dict(message) for message in body["messages"]]
     for message in messages:
+        message["content"] = message.get("content") or ""
         message["tool_calls"] = [
             call | {"function": call["function"] | {"arguments": json.loads(call["function"]["arguments"])}}
             for call in message.get("tool_calls") or []

@@ -173,7 +173,6 @@ def test_environment_solver_and_views_agree(pages: bool, found: bool) -> None:
 
 def test_off_nothing_is_digested_and_on_it_is_another_run_and_another_policy() -> None:
     plain = config.build()
-    assert "environment" not in plain.digested()
     assert environment(plain).tools == SOLVER_TOOLS
     assert config.build(sets=["environment.find=false"]).digest() == plain.digest()
     policy = 'models.policies.p={provider="openai",model="m"}'

@@ -14,7 +14,7 @@ from pipeline.agents.structured import schema
 from pipeline.agents.tools import EXPLORE, GENERATOR_TOOLS, SOLVER_TOOLS
 from pipeline.llm import reply
 from pipeline.llm.base import Schema, Tool
-from pipeline.types import Message, ToolCall
+from pipeline.types import Message
 
 
 def read(
@@ -190,7 +190,7 @@ def test_arguments_that_are_as_they_should_be_stay_the_same_bytes() -> None:
     for arguments in ('{"query":  "[1, 2]"}', '{"query": "{\\"a\\": 1}"}', '{"query": "a', "7", '"x"', '"{\\"q"'):
         function = {"name": "search", "arguments": arguments}
         (call,) = read(None, tool_calls=[{"id": "x", "function": function}]).tool_calls
-        assert call == ToolCall(id="x", name="search", arguments=arguments)
+        assert call.arguments == arguments
 
 
 @pytest.mark.parametrize(

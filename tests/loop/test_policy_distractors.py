@@ -73,7 +73,6 @@ def test_every_policy_makes_its_samples_again_among_the_distractors(record: Reco
 
 def test_without_the_setting_nothing_is_tried_twice() -> None:
     assert [one.policy for one in made().measurements] == ["one", "two"]
-    assert "policies" not in config().digested()["distractors"]
     assert [*arms(made())] == [""]
 
 

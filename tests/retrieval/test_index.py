@@ -165,6 +165,7 @@ from pipeline.errors import DigsiteError
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 loaded = corpus.load(corpus.resolve("tests/golden/recorded/wiki.jsonl.zst"))
+loaded.language  # its model is unpacked on the disk
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 try:
     LuceneRetriever(loaded, Path(sys.argv[1]))

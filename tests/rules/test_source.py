@@ -18,7 +18,6 @@ SAYINGS = {
     ),
 }
 BASES = "pipeline/types/data.py"
-LINES = 300
 
 
 def other_files() -> list[Source]:
@@ -61,14 +60,6 @@ def test_a_planted_saying_is_found(saying: str, text: str) -> None:
 )
 def test_what_is_fine_is_not_found(text: str) -> None:
     assert not any(pattern.search(text) for pattern in SAYINGS.values())
-
-
-def test_a_file_has_300_lines_at_most() -> None:
-    sizes = {
-        source.path: len(source.text.splitlines())
-        for source in tree("pipeline", "flows", "serving", "tests", "bench", "docs")
-    }
-    assert {path: lines for path, lines in sizes.items() if lines > LINES} == {}
 
 
 def test_no_import_is_excepted_from_the_layers() -> None:
