@@ -1,6 +1,7 @@
 """Seeds that workers run: the bytes of one process, whatever becomes of a batch, and within the same limits."""
 
 import asyncio
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,9 @@ def failing(times: int, error: Exception, submit: Submit = here) -> Submit:
 
 async def made(asked: RunConfig, submit: Submit | None = here) -> RunResult:
     """The run by batches; without `submit` in this process."""
-    with stages.opened(asked, None, LogCallbacks()) as (run, context):
+    with ExitStack() as stack:
+        # A test's server answers in this loop, so that the probe before the run waits in another thread.
+        run, context = await asyncio.to_thread(stack.enter_context, stages.opened(asked, None, LogCallbacks()))
         run.pauses = (0.0,) * 3
         if submit is None:
             await stages.run_seeds(run, context, LogCallbacks())

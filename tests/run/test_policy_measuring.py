@@ -25,7 +25,7 @@ from pipeline.run.plan import judged
 from pipeline.run.policy_measuring import Budgets, Remeasuring, file_name, pool, recast, remeasure
 from pipeline.store.amendments import Remeasurements, joined
 from pipeline.store.journal import Journal
-from pipeline.types import Message, PolicyMeasurement, Record, Status, Usage
+from pipeline.types import Message, Record, Status, Usage
 from pipeline.types.twin_record import as_record
 from tests.loop import test_unanswerable as twins
 from tests.loop.test_episode import CHECKS, LINEAGE, SHELF, Cast, run
@@ -263,10 +263,3 @@ def test_budgets_are_those_of_the_command() -> None:
     run = build(sets=["how.budget_tokens=5"])
     assert recast(run, "mine", STRONG).how.budget_tokens is None
     assert recast(run, "mine", STRONG, Budgets(money=2.5)).how.budget_money == 2.5
-
-
-def test_what_earlier_versions_kept_is_read() -> None:
-    old = {"solver": "m", "retriever": "bm25", "k": 5, "rollouts": 4, "solve_rate": 0.5, "least_steps": 2}
-    found = PolicyMeasurement.model_validate({"key": "k", "assessment": old, "rollouts": [], "verdicts": []})
-    assert (found.policy, found.order, found.assessment.model, found.assessment.known) == ("", 0, "m", None)
-    assert ACCEPTED.model_copy(update={"measurements": (found,)}).assessed() == ACCEPTED.assessments[0]
