@@ -147,15 +147,25 @@ async def _ask_reader(graph: Graph, context: RunContext) -> tuple[list[StepFault
     steps = [_describe_step(graph, step) for step in graph.steps]
     messages = context.prompt("oracle/steps", steps=steps)
     output, model, usage = await readers.read(messages, "steps", StepsOutput, context)
-    faults = [fault for fault in output.faults if fault.step in graph.by_id]
+    faults = [fault for fault in output.faults if _can_be_at_fault(graph, fault)]
     answers = tuple(f"{fault.step}: {fault.fault}: {fault.reason}" for fault in faults) or ("no fault",)
     return faults, Probe(check=CHECK_NAME, model=model, answers=answers, right=int(not faults), usage=usage)
 
 
+def _can_be_at_fault(graph: Graph, fault: StepFault) -> bool:
+    """Return whether a fault is one that its step can have: what is computed is stated nowhere."""
+    step = graph.by_id.get(fault.step)
+    return step is not None and (isinstance(step, ComputedStep) is (fault.fault == "incomparable"))
+
+
 def _describe_step(graph: Graph, step: FoundStep | ComputedStep) -> dict[str, object]:
-    told: dict[str, object] = {"id": step.id, "question": substitute_answers(graph, step), "answer": step.answer}
+    told: dict[str, object] = {"id": step.id, "question": substitute_answers(graph, step)}
     if isinstance(step, FoundStep):
-        values = {"title": step.citation.title, "sentences": " ".join(step.citation.quote.split())}
+        values = {
+            "answer": step.answer,
+            "title": step.citation.title,
+            "sentences": " ".join(step.citation.quote.split()),
+        }
         values |= {"population": step.population, "time": step.time}
     else:
         values = {"operation": step.operation, "compares": " ".join(step.needs)}

@@ -53,7 +53,9 @@ def _operand(
 ) -> Operand:
     def answer(step_id: str) -> str:
         value = outcomes[step_id].answer if step_id in outcomes else changed.get(step_id)
-        return value if isinstance(value, str) else graph.by_id[step_id].answer
+        if isinstance(value, Interval):  # no text says it
+            return f"another value of {step_id}"
+        return value or graph.by_id[step_id].answer
 
     step, value = graph.by_id[step_id], changed.get(step_id)
     interval = outcomes[step_id].interval if step_id in outcomes else value if isinstance(value, Interval) else None

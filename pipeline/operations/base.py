@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 from pipeline.reward.equality import equal
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
-from pipeline.values.interval import Interval, read_interval
+from pipeline.values.interval import SHARE, Interval, read_interval
 
 MOST_DIGITS = 4
 """Significant digits of a computed number, if the evidence supports so many."""
@@ -155,6 +155,8 @@ def unit_size(unit: str, kind: str) -> Fraction:
     """Return the size of a unit in the base unit of a kind. Raises OperationError if it is a unit of another kind."""
     if unit == kind:
         return Fraction(1)
+    if kind == SHARE and unit in ("percentage points", "percentage point"):
+        return Fraction(1, 100)
     one = read_interval(f"1 {unit}", is_exact=True) if unit else None
     if one is None or one.kind != kind:
         raise OperationError(f"`unit` must be a unit of {kind or 'bare numbers, which is empty'}, not '{unit}'")
@@ -172,17 +174,14 @@ def round_alike(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
     exponent = floor(log10(largest)) if largest else 0
     for digits in range(MOST_DIGITS, 0, -1):
         unit = Fraction(10) ** (exponent - digits + 1)
-        number = _round_half_up(low / unit)
-        if number and number == _round_half_up(high / unit):
+        number = floor(low / unit + Fraction(1, 2))
+        # The upper limit itself rounds up, and every value below it rounds down.
+        if number and number == ceil(high / unit - Fraction(1, 2)):
             return number * unit, unit
     raise OperationError(
         f"the evidence allows all values from {float(low):.4g} to {float(high):.4g}, so that no digit of the answer is "
-        "certain; cite more exact values"
+        "certain; take values that lie farther apart, or are more exact"
     )
-
-
-def _round_half_up(number: Fraction) -> int:
-    return floor(abs(number) + Fraction(1, 2)) * (1 if number >= 0 else -1)
 
 
 def write_decimal(number: Fraction) -> str:

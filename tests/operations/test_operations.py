@@ -203,3 +203,20 @@ def test_graph_that_does_not_hang_together_is_refused(steps, message):
 def test_documents_are_told_once_and_in_order():
     steps = found("a", "x", title="B"), found("b", "y", "a", title="A"), found("c", "z", "b", title="B")
     assert documents(steps) == ["B", "A"]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        computed("c", "difference", "a", "b", unit="years"),
+        computed("c", "list", "a", "b"),
+        computed("c", "extreme", "a", "b", which="earliest"),
+    ],
+)
+def test_no_operand_of_two_years_is_idle(last: ComputedStep) -> None:
+    assert idle_steps(Graph(steps=(found("a", "1975"), found("b", "2011"), last))) == ()
+
+
+def test_difference_of_shares_is_told_in_percentage_points() -> None:
+    steps = found("a", "75.2 %"), found("b", "48.8 %")
+    assert compute(*steps, computed("c", "difference", "a", "b", unit="percentage points")) == "26 percentage points"

@@ -3,7 +3,6 @@ which a writer words afterwards. Links are a help and no condition, so that ever
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
@@ -11,7 +10,7 @@ from pipeline.agents.graph_proposals import to_graph
 from pipeline.agents.tools import GRAPH_TOOLS, listed, number_sentences, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.links.offered_walks import related
+from pipeline.links.offered_walks import Related, related
 from pipeline.loop.graph_review import GraphReview, review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
@@ -37,19 +36,21 @@ _PHRASES, _EACH, _ROOM = 6, 3, 1_500
 async def propose(seed: Seed, context: RunContext) -> Proposal:
     target = aim(seed, context.config, ())
     composer = _build_generator(seed, context, target)
+    links = _links(seed, context)
     messages = context.prompt(
         "generator/compose",
         passage=shown(seed.passage) | {"text": number_sentences(seed.passage.text)},
         outline=await _outline(seed, context),
-        links=_links(seed, context),
+        links=walk.fitting(listed(links), _ROOM),
         operations=[each.description for each in operations().values() if each.is_offered],
         target_steps=target,
         search_budget=composer.limits.searches,
         check_budget=PROPOSALS,
         calls_per_turn=composer.limits.calls_per_turn,
     )
-    given = {seed.passage.shown_id: seed.passage}
-    return await _compose(composer, messages, AgentState(passages=given, given=frozenset(given)), seed, context)
+    own = {seed.passage.shown_id: seed.passage}
+    shown_links = {passage.shown_id: passage for link in links for passage in link.passages}
+    return await _compose(composer, messages, AgentState(shown_links | own, given=frozenset(own)), seed, context)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
@@ -156,12 +157,12 @@ async def _outline(seed: Seed, context: RunContext) -> list[str]:
     return list(dict.fromkeys(lines))[:_OUTLINE]
 
 
-def _links(seed: Seed, context: RunContext) -> list[dict[str, Any]]:
+def _links(seed: Seed, context: RunContext) -> list[Related]:
     walks = context.walks.get(seed.side)
     place = walks.links.corpus.place(seed.passage.id) if walks else None
     if walks is None or place is None:
         return []
-    return walk.fitting(listed(related(walks, place, _PHRASES, _EACH)), _ROOM)
+    return related(walks, place, _PHRASES, _EACH)
 
 
 async def _seen_passages(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> list[Passage]:
