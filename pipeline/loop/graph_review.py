@@ -20,7 +20,7 @@ from pipeline.text.names import contains
 from pipeline.types import Data, Passage, Probe
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
-CHECK_NAME = "graph"
+CHECK_NAME, STEPS = "graph", "steps"
 _PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_-]{1,24}\}")
 
 
@@ -146,7 +146,7 @@ async def _search_problems(graph: Graph, context: RunContext) -> list[str]:
 async def _ask_reader(graph: Graph, context: RunContext) -> tuple[list[StepFault], Probe]:
     steps = [_describe_step(graph, step) for step in graph.steps]
     messages = context.prompt("oracle/steps", steps=steps)
-    output, model, usage = await readers.read(messages, "steps", StepsOutput, context)
+    output, model, usage = await readers.read(messages, STEPS, StepsOutput, context)
     faults = [fault for fault in output.faults if _can_be_at_fault(graph, fault)]
     answers = tuple(f"{fault.step}: {fault.fault}: {fault.reason}" for fault in faults) or ("no fault",)
     return faults, Probe(check=CHECK_NAME, model=model, answers=answers, right=int(not faults), usage=usage)

@@ -20,6 +20,7 @@ from pipeline.text import untagged
 from pipeline.types import AnswerType, Cause, Data, Finding, Probe
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
+WORDINGS, CHOOSE = "wordings", "choose"
 ATTEMPTS = 2
 """Calls of the writer; the second one sees what the reader said of the first."""
 MOST_WORDINGS = 4
@@ -127,7 +128,7 @@ async def _ask_writer(
         hidden=[f"[{step.id}]" for step in graph.steps],
         earlier=list(earlier),
     )
-    output, usage = await structured(context.llm, model, messages, "wordings", WordingsOutput, sample=attempt)
+    output, usage = await structured(context.llm, model, messages, WORDINGS, WordingsOutput, sample=attempt)
     wordings = [" ".join(wording.split()) for wording in output.wordings][:MOST_WORDINGS]
     probe = Probe(check="wording", model=model.model, answers=tuple(wordings), right=len(wordings), usage=usage)
     return list(dict.fromkeys(wordings)), probe
@@ -135,7 +136,7 @@ async def _ask_writer(
 
 async def _ask_reader(wordings: Sequence[str], context: RunContext) -> tuple[ChoiceOutput, Probe]:
     messages = context.prompt("naturalness/choose", wordings=list(wordings))
-    output, model, usage = await readers.read(messages, "choose", ChoiceOutput, context)
+    output, model, usage = await readers.read(messages, CHOOSE, ChoiceOutput, context)
     grades = output.grades[: len(wordings)]
     answers = tuple(map(str, sorted(grades, reverse=True)[:1]))
     enough = sum(grade >= context.config.checks.naturalness for grade in grades)

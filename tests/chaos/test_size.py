@@ -145,7 +145,7 @@ def test_hostile_lines(tmp_path: Path, figures: Figures, characters: int) -> Non
         "nested id": {"id": {"id": ["a"]}, "text": "One."},
         "list as id": {"id": ["a", "b"], "text": "Two."},
         "id used twice": {"id": "7", "text": "Three."},
-        "nested text": {"id": "x", "text": {"text": "Four."}},
+        "nested text": {"id": "x", "text": {"body": "Four."}},
         "deep": "[" * characters,
     }
     large = {"id": "large", "title": "No blanks", "text": "x" * characters}

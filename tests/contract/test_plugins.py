@@ -20,6 +20,7 @@ DROPPED = {
     "checks": "one_document",
     "distractors": "doppelganger",
     "gates": "solve_rate",
+    "operations": "extreme",
     "readers": "jsonl",
     "retrievers": "bm25",
     "strategies": "sage",

@@ -12,7 +12,7 @@ from pipeline import prompts
 from pipeline.agents import judge, readers, tools
 from pipeline.distractors import checks
 from pipeline.distractors.kinds import altered, base, hard_negative
-from pipeline.loop import unanswerable
+from pipeline.loop import graph_review, question_writing, unanswerable
 from tests.hostile import HOSTILE
 from tests.rules.source import Source, called, tree
 
@@ -25,6 +25,8 @@ OUTPUTS = {
     readers.READ,
     base.WRITE,
     readers.CHECK,
+    graph_review.STEPS,
+    question_writing.WORDINGS,
     readers.ABSENT,
     unanswerable.CHANGE,
     checks.DETECT,

@@ -21,8 +21,8 @@ _SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
 _ADDED = (*_SEEKER, "process", "trainable")
 """Columns that a record does not have."""
 WHOLE = pa.int64()
-_LEFT_OUT = ("server_fields",)
-"""Fields that are meant for the model's server alone."""
+_LEFT_OUT = ("server_fields", "graph")
+"""What is meant for the model's server alone, and the evidence graph, of which `hops` hold the found steps."""
 
 
 def _without(kind: pa.DataType, names: Container[str]) -> pa.DataType:
@@ -47,7 +47,14 @@ def rows(record: Record, environment: Environment) -> Rows:
     went = [process(*one).model_dump(mode="json") for one in measured(record)]
     added = {"process": went, "trainable": record.lineage.trainable}
     sought = seeker(record.last.probes if record.last else ())
-    yield record.model_dump(mode="json", exclude={"wordings"}) | sought | added
+    yield _strip(record.model_dump(mode="json")) | sought | added
+
+
+def _strip(tree: Any) -> Any:
+    """Return a JSON tree without the fields that are left out, at any depth."""
+    if isinstance(tree, dict):
+        return {name: _strip(value) for name, value in tree.items() if name not in _LEFT_OUT}
+    return [_strip(value) for value in tree] if isinstance(tree, list) else tree
 
 
 def record(row: dict[str, Any]) -> Record:

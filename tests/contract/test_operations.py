@@ -1,0 +1,32 @@
+"""What holds for every operation, also one that is dropped into the folder."""
+
+import pytest
+
+from pipeline import registry
+from pipeline.operations import Operand, operation
+from pipeline.types import AnswerType
+from pipeline.values.interval import read_interval
+
+
+@pytest.fixture(params=registry.names("operations"))
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_it_says_what_it_computes_with_an_example(name: str) -> None:
+    description = operation(name).description
+    assert description.startswith(f"{name.removeprefix('zz_planted') or 'extreme'}: ")
+    assert "Example: " in description
+    assert "->" in description
+
+
+def test_its_answers_have_a_type_that_questions_may_have(name: str) -> None:
+    assert operation(name).answer_types
+    assert operation(name).answer_types <= set(AnswerType) - {AnswerType.UNANSWERABLE, AnswerType.ORDERED}
+
+
+def test_the_chance_of_a_guess_is_a_probability(name: str) -> None:
+    operands = [
+        Operand(step, f"{year}", f"thing {step}", read_interval(f"{year}")) for step, year in (("a", 1871), ("b", 1902))
+    ]
+    assert 0 <= operation(name).chance(operands) < 1
