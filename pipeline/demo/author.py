@@ -176,8 +176,10 @@ def shown(passage: dict[str, Any]) -> Seen:
 
 
 def _called(request: Request, *calls: tuple[str, dict[str, Any]]) -> Message:
+    # As an agent numbers them, so that records are the same over the wire.
+    first = sum(len(message.tool_calls) for message in request.messages)
     made = [
-        ToolCall(id=f"call-{len(request.messages)}-{place}", name=name, arguments=orjson.dumps(arguments).decode())
-        for place, (name, arguments) in enumerate(calls)
+        ToolCall(id=f"call{number:05d}", name=name, arguments=orjson.dumps(arguments).decode())
+        for number, (name, arguments) in enumerate(calls, first)
     ]
     return Message(role="assistant", tool_calls=tuple(made))

@@ -156,7 +156,7 @@ def _read(inputs: dict[str, Any]) -> str:
 
 
 def _call(name: str, number: int, **arguments: str) -> Message:
-    call = ToolCall(id=f"call_{number}", name=name, arguments=json.dumps(arguments, ensure_ascii=False))
+    call = ToolCall(id=f"call{number:05d}", name=name, arguments=json.dumps(arguments, ensure_ascii=False))
     return Message(role="assistant", tool_calls=(call,))
 
 

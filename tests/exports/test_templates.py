@@ -84,6 +84,7 @@ class Rendering:
 
     def _message(self, message: dict[str, Any]) -> dict[str, Any]:
         made = {key: value for key, value in message.items() if key not in ("reasoning", "tool_calls")}
+        made["content"] = made.get("content") or ""
         if self._family.name == "gptoss" and "reasoning_content" in made:
             made["thinking"] = made.pop("reasoning_content")
             # Both in one turn are refused.
