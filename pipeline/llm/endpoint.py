@@ -87,7 +87,9 @@ class Endpoint:
         raise refused
 
     async def _alive(self) -> bool:
-        return await self._plain_request() is None
+        """Return whether the server answers at all, be it by refusing the plainest request."""
+        failure = await self._plain_request()
+        return failure is None or failure.kind == "refused"
 
     async def _plain_request(self) -> CallFailure | None:
         """Why the endpoint does not answer even the plainest request; None if it does."""

@@ -70,7 +70,8 @@ def test_orders_in_documents_have_no_effect(tmp_path: Path, figures: Figures, do
     audit, out = tmp_path / "audit", tmp_path / "out"
     with serving(tmp_path / "notes", "obey") as endpoint:
         texts = corpus(tmp_path / "poisoned.jsonl", documents, urlsplit(endpoint.url).port or 0)
-        command = [*SETTINGS, *over(endpoint.url), "--seeds", str(seeds)]
+        # Named, since to detect it unpacks a model into a temporary file.
+        command = [*SETTINGS, *over(endpoint.url), "--seeds", str(seeds), "--language", "en"]
         process = start(
             out, *command, through=("tests.chaos.wrapped", "audit", str(audit)), corpus=str(tmp_path / "poisoned.jsonl")
         )

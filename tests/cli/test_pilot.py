@@ -54,8 +54,8 @@ def test_a_pilot_over_a_server_counts_what_the_server_bills(digsite: Digsite, tm
         tokens = [spent[f"{kind}_tokens"] for kind in ("uncached_prompt", "prefix_cached_prompt", "completion")]
         paid = (2 * tokens[0] + 0.5 * tokens[1] + 6 * tokens[2]) / 1e6
         assert spent["money"] == pytest.approx(paid)
-        # The call that finds out how the model calls tools is paid once, whatever the number of pairs.
-        assert amounts["money"]["value"] == pytest.approx(paid * 40 / first["accepted"], rel=0.02)
+        # The calls that find out how the model calls tools are paid once, whatever the number of pairs.
+        assert amounts["money"]["value"] == pytest.approx(paid * 40 / first["accepted"], rel=0.05)
 
         # Another run of the same questions is answered by Digsite's cache: nothing is billed, and what a fresh run
         # would be billed is forecast all the same.
