@@ -45,7 +45,8 @@ def start(
     return subprocess.Popen(
         [sys.executable, "-m", *through, "generate", corpus, "--out", str(out), *arguments],
         cwd=ROOT,
-        env={**environment, "CANARY_KEY": KEY, "CHAOS_TAG": str(out)},
+        # The model that guesses languages is unpacked into a temporary file.
+        env={**environment, "CANARY_KEY": KEY, "CHAOS_TAG": str(out), "TMPDIR": str(out.parent)},
         stdout=pipe,
         stderr=pipe,
         text=True,

@@ -70,8 +70,7 @@ def test_orders_in_documents_have_no_effect(tmp_path: Path, figures: Figures, do
     audit, out = tmp_path / "audit", tmp_path / "out"
     with serving(tmp_path / "notes", "obey") as endpoint:
         texts = corpus(tmp_path / "poisoned.jsonl", documents, urlsplit(endpoint.url).port or 0)
-        # Named, since to detect it unpacks a model into a temporary file.
-        command = [*SETTINGS, *over(endpoint.url), "--seeds", str(seeds), "--language", "en"]
+        command = [*SETTINGS, *over(endpoint.url), "--seeds", str(seeds)]
         process = start(
             out, *command, through=("tests.chaos.wrapped", "audit", str(audit)), corpus=str(tmp_path / "poisoned.jsonl")
         )
