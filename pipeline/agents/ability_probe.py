@@ -18,8 +18,8 @@ from pipeline.agents.tool_mode import (
     PARSER,
     QUESTION,
     Ask,
-    Attempt,
     ModeFinding,
+    ProbeAttempt,
     choose,
     observe,
     search_and_answer,
@@ -80,7 +80,7 @@ async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
         thought = thought or bool(completion.message.reasoning)
         return completion
 
-    async def attempt(mode: ToolMode, reasoning: ReasoningMode) -> Attempt:
+    async def attempt(mode: ToolMode, reasoning: ReasoningMode) -> ProbeAttempt:
         return await search_and_answer(ask, mode, reasoning)
 
     name = _CALLS
@@ -109,7 +109,7 @@ async def _unless_refused(work: Awaitable[Found]) -> Found:
         return str(error), "look into the server's log: a run would lose each seed that asks for the same"
 
 
-async def _reasoning(model: ModelConfig, ask: Ask, finding: ModeFinding, attempt: Attempt, where: str) -> Found:
+async def _reasoning(model: ModelConfig, ask: Ask, finding: ModeFinding, attempt: ProbeAttempt, where: str) -> Found:
     """Say whether the server takes the thoughts of earlier turns, and whether its chat template shows them.
 
     Both are seen in the prompt tokens of one conversation without and with a long thought.
@@ -142,7 +142,7 @@ async def _reasoning(model: ModelConfig, ask: Ask, finding: ModeFinding, attempt
     return detail, "" if is_shown or not model.keeps_thoughts else remedy
 
 
-def _long_thought(attempt: Attempt) -> tuple[Message, ...]:
+def _long_thought(attempt: ProbeAttempt) -> tuple[Message, ...]:
     """Return the first call of the attempt, as the server gave it, with a long thought before it, and its result."""
     call = ToolCall(id="call00000", name="search", arguments='{"query":"Ostrava Point lighthouse"}')
     messages = attempt.messages[: len(OPENING) + 2]

@@ -29,7 +29,7 @@ Ask = Callable[..., Awaitable[Completion]]
 """Asks the model that is tried, with these fields of a `Request`."""
 
 
-class Attempt(NamedTuple):
+class ProbeAttempt(NamedTuple):
     """How a model did in one mode."""
 
     ok: bool
@@ -62,13 +62,13 @@ class ModeFinding(Data):
 
 
 async def choose(
-    model: ModelConfig, attempt: Callable[[ToolMode, ReasoningMode], Awaitable[Attempt]]
-) -> tuple[ModeFinding, Attempt]:
+    model: ModelConfig, attempt: Callable[[ToolMode, ReasoningMode], Awaitable[ProbeAttempt]]
+) -> tuple[ModeFinding, ProbeAttempt]:
     """Return the mode, and how the model did in it. As few modes are tried as tell: of most models one."""
     reasoning: ReasoningMode = model.reasoning
     refuses: ReasoningMode | None = None
 
-    async def run(mode: ToolMode) -> Attempt:
+    async def run(mode: ToolMode) -> ProbeAttempt:
         nonlocal reasoning, refuses
         first = await attempt(mode, reasoning)
         if first.refused_turn < 2 or refuses:
@@ -100,7 +100,7 @@ async def choose(
     if text.ok:
         return finding("text", f"{lacks}, and by structured output too ({schema.failure})"), text
     # A server that refuses its own calls may still take words, whatever the model makes of them.
-    attempts: dict[ToolMode, Attempt] = {"native": native, "schema": schema, "text": text}
+    attempts: dict[ToolMode, ProbeAttempt] = {"native": native, "schema": schema, "text": text}
     mode: ToolMode = next((mode for mode, tried in attempts.items() if not tried.refused_turn), "native")
     return finding(mode, "so in no mode that was tried"), attempts[mode]
 
@@ -111,7 +111,7 @@ async def find(model: ModelConfig, llm: LLM) -> ModeFinding:
     async def ask(**fields: Any) -> Completion:
         return await llm.complete(Request(model=model.model, sampling=model.sampling, **fields))
 
-    async def attempt(mode: ToolMode, reasoning: ReasoningMode) -> Attempt:
+    async def attempt(mode: ToolMode, reasoning: ReasoningMode) -> ProbeAttempt:
         return await search_and_answer(ask, mode, reasoning)
 
     finding, attempted = await choose(model, attempt)
@@ -120,7 +120,7 @@ async def find(model: ModelConfig, llm: LLM) -> ModeFinding:
     return finding
 
 
-async def search_and_answer(ask: Ask, mode: ToolMode, reasoning: ReasoningMode) -> Attempt:
+async def search_and_answer(ask: Ask, mode: ToolMode, reasoning: ReasoningMode) -> ProbeAttempt:
     """Let the model search, read and answer, within three turns of which the last one is forced."""
     messages: tuple[Message, ...] = OPENING
     called: list[str] = []
@@ -133,7 +133,7 @@ async def search_and_answer(ask: Ask, mode: ToolMode, reasoning: ReasoningMode) 
             completion = await ask(messages=messages, **fields, thoughts=reasoning == "keep" and turn > 0)
         except RequestRefused as error:
             remedy = f"set tools to another mode than '{mode}', change what the server names, or name another server"
-            return Attempt(
+            return ProbeAttempt(
                 ok=False,
                 detail=f"turn {turn + 1}: {error}",
                 remedy=remedy,
@@ -141,7 +141,7 @@ async def search_and_answer(ask: Ask, mode: ToolMode, reasoning: ReasoningMode) 
                 messages=messages,
             )
         if wrong := problem(completion):
-            return Attempt(ok=False, detail=f"turn {turn + 1}: {wrong}", remedy=f"try {BIGGER}", messages=messages)
+            return ProbeAttempt(ok=False, detail=f"turn {turn + 1}: {wrong}", remedy=f"try {BIGGER}", messages=messages)
         call = completion.message.tool_calls[0].model_copy(update={"id": f"call{turn:05d}"})
         called.append(call.name)
         sent, cached = sent + completion.usage.prompt_tokens, cached + completion.usage.cached_tokens
@@ -155,7 +155,7 @@ async def search_and_answer(ask: Ask, mode: ToolMode, reasoning: ReasoningMode) 
     if is_repaired:
         detail += "; a strict parser would not read them all: they are read, and marked as repaired"
     remedy = "" if answer else f"it never answered, though the call was forced; try {BIGGER}"
-    return Attempt(ok=bool(answer), detail=detail, repaired=is_repaired, remedy=remedy, messages=messages)
+    return ProbeAttempt(ok=bool(answer), detail=detail, repaired=is_repaired, remedy=remedy, messages=messages)
 
 
 def observe(message: Message, call: ToolCall) -> tuple[Message, ...]:

@@ -15,7 +15,7 @@ from pipeline.agents.naming import mentions, whole
 from pipeline.agents.structured import structured
 from pipeline.context import RunContext
 from pipeline.loop.graph_review import substitute_answers
-from pipeline.operations import Outcome
+from pipeline.operations import Computation
 from pipeline.text import untagged
 from pipeline.types import AnswerType, Cause, Data, Finding, Probe
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
@@ -47,7 +47,7 @@ class WrittenQuestion(NamedTuple):
     probes: tuple[Probe, ...]
 
 
-async def write_question(graph: Graph, outcome: Outcome | None, context: RunContext) -> WrittenQuestion:
+async def write_question(graph: Graph, outcome: Computation | None, context: RunContext) -> WrittenQuestion:
     """Word a graph.
 
     Args:
@@ -118,7 +118,7 @@ async def _find_shortcut(wording: str, graph: Graph, context: RunContext) -> str
 
 
 async def _ask_writer(
-    graph: Graph, outcome: Outcome | None, earlier: Sequence[dict[str, str]], context: RunContext, attempt: int
+    graph: Graph, outcome: Computation | None, earlier: Sequence[dict[str, str]], context: RunContext, attempt: int
 ) -> tuple[list[str], Probe]:
     model = context.config.models.of("writer")
     messages = context.prompt(
@@ -144,7 +144,7 @@ async def _ask_reader(wordings: Sequence[str], context: RunContext) -> tuple[Cho
     return output, probe
 
 
-def describe_answer(graph: Graph, outcome: Outcome | None) -> str:
+def describe_answer(graph: Graph, outcome: Computation | None) -> str:
     """Return what kind of answer the question asks for, without the answer."""
     if outcome is None:
         return "one name, date or number, as short as it can be"

@@ -5,10 +5,10 @@ from fractions import Fraction
 from typing import cast
 
 from pipeline import registry
-from pipeline.operations.base import Operand, Operation, OperationError, Outcome
+from pipeline.operations.base import Computation, Operand, Operation, OperationError
 from pipeline.reward.equality import equal
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
-from pipeline.values.interval import DATE, Interval, read_interval
+from pipeline.values.interval import DATE, ValueInterval, read_interval
 
 _OPPOSITE = {"yes": "no", "no": "yes"}
 _TEN_YEARS = Fraction(3653)
@@ -24,7 +24,7 @@ def operations() -> dict[str, Operation]:
     return {name: operation(name) for name in registry.names("operations")}
 
 
-def evaluate(graph: Graph, changed: Mapping[str, Interval | str] | None = None) -> dict[str, Outcome]:
+def evaluate(graph: Graph, changed: Mapping[str, ValueInterval | str] | None = None) -> dict[str, Computation]:
     """Compute every computed step from the answers of the found steps.
 
     Args:
@@ -37,7 +37,7 @@ def evaluate(graph: Graph, changed: Mapping[str, Interval | str] | None = None) 
     Raises:
         OperationError: the evidence does not settle a step; the message names it.
     """
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, Computation] = {}
     for step in graph.steps:
         if isinstance(step, ComputedStep):
             operands = [_operand(graph, need, outcomes, changed or {}) for need in step.needs]
@@ -49,16 +49,18 @@ def evaluate(graph: Graph, changed: Mapping[str, Interval | str] | None = None) 
 
 
 def _operand(
-    graph: Graph, step_id: str, outcomes: Mapping[str, Outcome], changed: Mapping[str, Interval | str]
+    graph: Graph, step_id: str, outcomes: Mapping[str, Computation], changed: Mapping[str, ValueInterval | str]
 ) -> Operand:
     def answer(step_id: str) -> str:
         value = outcomes[step_id].answer if step_id in outcomes else changed.get(step_id)
-        if isinstance(value, Interval):  # no text says it
+        if isinstance(value, ValueInterval):  # no text says it
             return f"another value of {step_id}"
         return value or graph.by_id[step_id].answer
 
     step, value = graph.by_id[step_id], changed.get(step_id)
-    interval = outcomes[step_id].interval if step_id in outcomes else value if isinstance(value, Interval) else None
+    interval = (
+        outcomes[step_id].interval if step_id in outcomes else value if isinstance(value, ValueInterval) else None
+    )
     if interval is None:
         interval = read_interval(answer(step_id), is_exact=isinstance(step, FoundStep) and step.is_exact)
     subject = answer(step.needs[0]) if step.needs else graph.subject(step)
@@ -93,7 +95,7 @@ def _can_change_answer(graph: Graph, step: FoundStep) -> bool:
     return False
 
 
-def _plausible_values(graph: Graph, step: FoundStep) -> list[Interval | str]:
+def _plausible_values(graph: Graph, step: FoundStep) -> list[ValueInterval | str]:
     value = read_interval(step.answer)
     if value is None or not value.is_bounded:
         return [_OPPOSITE.get(step.answer.strip().casefold(), f"another answer of {step.id}")]
@@ -107,10 +109,10 @@ def _plausible_values(graph: Graph, step: FoundStep) -> list[Interval | str]:
             others = [_operand(graph, need, evaluate(graph), {}) for need in user.needs if need != step.id]
             thresholds = operation(user.operation).thresholds(user, others)
             values += _beyond([limit for limit in thresholds if limit.is_bounded and limit.kind == value.kind])
-    return [Interval(least, most, value.kind) for least, most in values]
+    return [ValueInterval(least, most, value.kind) for least, most in values]
 
 
-def _beyond(thresholds: Sequence[Interval]) -> list[tuple[Fraction, Fraction]]:
+def _beyond(thresholds: Sequence[ValueInterval]) -> list[tuple[Fraction, Fraction]]:
     """Return a value below all thresholds and one above."""
     corners = [corner for threshold in thresholds for corner in threshold.corners]
     if not corners:
@@ -135,4 +137,4 @@ def repeated_answers(graph: Graph) -> tuple[str, ...]:
     return tuple(step.id for step in graph.steps[:-1] if equal(step.answer, [*graph.last.spellings]))
 
 
-__all__ = ["Operand", "Operation", "OperationError", "Outcome", "evaluate", "idle_steps", "operation", "operations"]
+__all__ = ["Computation", "Operand", "Operation", "OperationError", "evaluate", "idle_steps", "operation", "operations"]

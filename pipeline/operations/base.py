@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 from pipeline.reward.equality import equal
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
-from pipeline.values.interval import SHARE, Interval, read_interval
+from pipeline.values.interval import SHARE, ValueInterval, read_interval
 
 MOST_DIGITS = 4
 """Significant digits of a computed number, if the evidence supports so many."""
@@ -28,16 +28,16 @@ class Operand(NamedTuple):
     answer: str
     subject: str
     """The thing that the answer is about, such as the country whose area it is."""
-    interval: Interval | None
+    interval: ValueInterval | None
     """None if the answer is no date and no amount."""
 
 
-class Outcome(NamedTuple):
+class Computation(NamedTuple):
     """What an operation computes."""
 
     answer: str
     answer_type: AnswerType
-    interval: Interval | None = None
+    interval: ValueInterval | None = None
     """Of a number: all values that the evidence allows, so that the reward can accept each of them."""
     items: tuple[str, ...] = ()
     """Of a list: its items."""
@@ -55,14 +55,14 @@ class Operation(ABC):
     """What the generator reads: what it computes, what it needs, and one worked example."""
 
     @abstractmethod
-    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         """Return the answer. Raises OperationError if the evidence does not settle it."""
 
     def chance(self, operands: Sequence[Operand]) -> float:
         """Return how often a blind guess is right, given the things that the question names."""
         return 0.0
 
-    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[Interval]:
+    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[ValueInterval]:
         """Return the values beside which an operand would have to lie on the other side to change the answer."""
         return []
 
@@ -71,7 +71,7 @@ class OperationError(ValueError):
     """The evidence does not settle an answer. The message is one sentence that the generator can act on."""
 
 
-def comparable_intervals(operands: Sequence[Operand]) -> list[Interval]:
+def comparable_intervals(operands: Sequence[Operand]) -> list[ValueInterval]:
     """Return the operands' intervals. Raises OperationError if one has none, or if they are of different kinds."""
     values = []
     for operand in operands:
@@ -90,7 +90,7 @@ def select_passing(step: ComputedStep, operands: Sequence[Operand]) -> list[Oper
     return [operand for operand in operands if _passes(step, operand)]
 
 
-def bounds(step: ComputedStep) -> list[Interval]:
+def bounds(step: ComputedStep) -> list[ValueInterval]:
     """Return the interval of the step's bound, if it has one."""
     bound = read_interval(step.bound)
     return [bound] if bound else []
@@ -111,7 +111,7 @@ def _passes(step: ComputedStep, operand: Operand) -> bool:
 
 def compute_at_corners(
     step: ComputedStep, operands: Sequence[Operand], kind: str, compute: Callable[[Sequence[Fraction]], Fraction]
-) -> Outcome:
+) -> Computation:
     """Compute a number at every corner of the operands' intervals, and round it as far as all corners agree.
 
     Args:
@@ -147,8 +147,8 @@ def compute_at_corners(
         number, unit = round_alike(low, high)
         if number != low or number != high:
             rounding = f"the nearest {write_decimal(unit)}"
-    interval = Interval(low * size, high * size, kind)
-    return Outcome(f"{write_decimal(number)} {step.unit}".strip(), AnswerType.NUMBER, interval, rounding=rounding)
+    interval = ValueInterval(low * size, high * size, kind)
+    return Computation(f"{write_decimal(number)} {step.unit}".strip(), AnswerType.NUMBER, interval, rounding=rounding)
 
 
 def unit_size(unit: str, kind: str) -> Fraction:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from pipeline.operations.base import Operand, Operation, OperationError, Outcome, bounds, select_passing
+from pipeline.operations.base import Computation, Operand, Operation, OperationError, bounds, select_passing
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
-from pipeline.values.interval import Interval
+from pipeline.values.interval import ValueInterval
 
 
-class Count(Operation):
+class CountPassing(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
     is_offered: ClassVar[bool] = False
     description: ClassVar[str] = (
@@ -19,17 +19,17 @@ class Count(Operation):
         "(yes, yes, no); count(a, b, c), condition = is, bound = yes -> 2."
     )
 
-    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         if len(operands) < 3:
             raise OperationError("a count needs at least three things")
         number = len(select_passing(step, operands))
-        return Outcome(str(number), AnswerType.NUMBER, Interval(Fraction(number), Fraction(number), ""))
+        return Computation(str(number), AnswerType.NUMBER, ValueInterval(Fraction(number), Fraction(number), ""))
 
     def chance(self, operands: Sequence[Operand]) -> float:
         return 1 / (len(operands) + 1)
 
-    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[Interval]:
+    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[ValueInterval]:
         return bounds(step)
 
 
-OPERATION = Count()
+OPERATION = CountPassing()

@@ -6,17 +6,17 @@ from fractions import Fraction
 from typing import ClassVar
 
 from pipeline.operations.base import (
+    Computation,
     Operand,
     Operation,
     OperationError,
-    Outcome,
     comparable_intervals,
     compute_at_corners,
 )
 from pipeline.text import Date
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
-from pipeline.values.interval import DATE, Interval, read_date
+from pipeline.values.interval import DATE, ValueInterval, read_date
 
 
 class Difference(Operation):
@@ -27,7 +27,7 @@ class Difference(Operation):
         "bridge was opened (1894), b = year its designer was born (1826); difference(a, b), unit = years -> 68 years."
     )
 
-    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         if len(operands) != 2:
             raise OperationError(f"a difference needs two steps, not {len(operands)}")
         values = comparable_intervals(operands)
@@ -39,7 +39,7 @@ class Difference(Operation):
         return outcome
 
 
-def _between_dates(step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+def _between_dates(step: ComputedStep, operands: Sequence[Operand]) -> Computation:
     pair = [read_date(operand.answer) for operand in operands]
     first, second = sorted(day for day in pair if day is not None) if None not in pair else (None, None)
     if first is None or second is None:
@@ -49,7 +49,9 @@ def _between_dates(step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
     if step.unit not in ("years", "days"):
         raise OperationError("`unit` must be years or days for two dates")
     number = _years(first, second) if step.unit == "years" else _days(first, second)
-    return Outcome(f"{number} {step.unit}", AnswerType.NUMBER, Interval(Fraction(number), Fraction(number), step.unit))
+    return Computation(
+        f"{number} {step.unit}", AnswerType.NUMBER, ValueInterval(Fraction(number), Fraction(number), step.unit)
+    )
 
 
 def _years(first: Date, second: Date) -> int:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pipeline.operations.base import Operand, Operation, OperationError, Outcome, comparable_intervals
+from pipeline.operations.base import Computation, Operand, Operation, OperationError, comparable_intervals
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
-from pipeline.values.interval import DATE, Interval
+from pipeline.values.interval import DATE, ValueInterval
 
 
 class Extreme(Operation):
@@ -19,7 +19,7 @@ class Extreme(Operation):
         "that X built."
     )
 
-    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         if not step.which:
             raise OperationError("`which` must be most, least, earliest or latest")
         values = comparable_intervals(operands)
@@ -30,7 +30,7 @@ class Extreme(Operation):
         for operand, value in zip(operands, values, strict=True):
             others = [other for other in values if other is not value]
             if all(value.lies_below(other) if is_least else other.lies_below(value) for other in others):
-                return Outcome(operand.subject, AnswerType.COMPARISON)
+                return Computation(operand.subject, AnswerType.COMPARISON)
         raise OperationError(
             "the ranges of the values overlap, so that no thing is certain to be the "
             f"{step.which}: {'; '.join(operand.answer for operand in operands)}"
@@ -39,7 +39,7 @@ class Extreme(Operation):
     def chance(self, operands: Sequence[Operand]) -> float:
         return 1 / len(operands)
 
-    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[Interval]:
+    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[ValueInterval]:
         return [other.interval for other in others if other.interval is not None]
 
 

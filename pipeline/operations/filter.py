@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pipeline.operations.base import Operand, Operation, OperationError, Outcome, bounds, select_passing
+from pipeline.operations.base import Computation, Operand, Operation, OperationError, bounds, select_passing
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
-from pipeline.values.interval import Interval
+from pipeline.values.interval import ValueInterval
 
 
 class Filter(Operation):
@@ -19,7 +19,7 @@ class Filter(Operation):
         "bound = no -> the second and the third disorder."
     )
 
-    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         if len(operands) < 3:
             raise OperationError("a filter needs at least three things to choose from")
         kept = select_passing(step, operands)
@@ -29,12 +29,12 @@ class Filter(Operation):
             )
         items = tuple(operand.subject for operand in kept)
         answer_type = AnswerType.LIST if len(items) > 1 else AnswerType.ENTITY
-        return Outcome("; ".join(items), answer_type, items=items if len(items) > 1 else ())
+        return Computation("; ".join(items), answer_type, items=items if len(items) > 1 else ())
 
     def chance(self, operands: Sequence[Operand]) -> float:
         return 1 / float(2 ** len(operands) - 2)
 
-    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[Interval]:
+    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[ValueInterval]:
         return bounds(step)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pipeline.operations.base import Operand, Operation, OperationError, Outcome
+from pipeline.operations.base import Computation, Operand, Operation, OperationError
 from pipeline.reward.equality import equal
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
@@ -17,7 +17,7 @@ class Intersect(Operation):
         "Wharf), b = a film that was shot in Y (The Wharf); intersect(a, b) -> The Wharf."
     )
 
-    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         first = operands[0]
         for operand in operands[1:]:
             if not equal(operand.answer, [first.answer]):
@@ -26,9 +26,9 @@ class Intersect(Operation):
                     f"'{operand.answer}'"
                 )
         if first.interval is None:
-            return Outcome(first.answer, AnswerType.ENTITY)
+            return Computation(first.answer, AnswerType.ENTITY)
         is_date = first.interval.kind == "date"
-        return Outcome(first.answer, AnswerType.DATE if is_date else AnswerType.NUMBER, first.interval)
+        return Computation(first.answer, AnswerType.DATE if is_date else AnswerType.NUMBER, first.interval)
 
 
 OPERATION = Intersect()

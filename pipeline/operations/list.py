@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pipeline.operations.base import Operand, Operation, OperationError, Outcome
+from pipeline.operations.base import Computation, Operand, Operation, OperationError
 from pipeline.reward.equality import equal
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
@@ -17,13 +17,13 @@ class ListAll(Operation):
         "the novel's author (Lisbon), b = birthplace of its translator (Ghent); list(a, b) -> Lisbon; Ghent."
     )
 
-    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         items: list[str] = []
         for operand in operands:
             if any(equal(operand.answer, [item]) for item in items):
                 raise OperationError(f"'{operand.answer}' would stand in the list twice")
             items.append(operand.answer)
-        return Outcome("; ".join(items), AnswerType.LIST, items=tuple(items))
+        return Computation("; ".join(items), AnswerType.LIST, items=tuple(items))
 
 
 OPERATION = ListAll()

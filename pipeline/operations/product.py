@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import prod
 from typing import ClassVar
 
-from pipeline.operations.base import Operand, Operation, OperationError, Outcome, compute_at_corners
+from pipeline.operations.base import Computation, Operand, Operation, OperationError, compute_at_corners
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
 from pipeline.values.interval import DATE
@@ -20,7 +20,7 @@ class Product(Operation):
         "unit = gas -> 124,518,400 gas."
     )
 
-    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         if any(operand.interval is not None and operand.interval.kind == DATE for operand in operands):
             raise OperationError("dates have no product")
         return compute_at_corners(step, operands, step.unit, lambda values: prod(values, start=Fraction(1)))

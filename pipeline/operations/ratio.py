@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from pipeline.operations.base import (
+    Computation,
     Operand,
     Operation,
     OperationError,
-    Outcome,
     comparable_intervals,
     compute_at_corners,
 )
@@ -25,7 +25,7 @@ class Ratio(Operation):
         "share from the most common inherited cause (2.2 %); ratio(a, b) -> about 20."
     )
 
-    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         if len(operands) != 2:
             raise OperationError(f"a ratio needs two steps, not {len(operands)}")
         if comparable_intervals(operands)[0].kind == DATE:

@@ -5,10 +5,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from pipeline.operations.base import (
+    Computation,
     Operand,
     Operation,
     OperationError,
-    Outcome,
     comparable_intervals,
     compute_at_corners,
 )
@@ -26,7 +26,7 @@ class Sum(Operation):
         "sum(a, b), unit = seats -> 2,050 seats."
     )
 
-    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         kind = comparable_intervals(operands)[0].kind
         if kind == DATE:
             raise OperationError("dates have no sum")

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pipeline.operations.base import Operand, Operation, OperationError, Outcome, bounds, select_passing
+from pipeline.operations.base import Computation, Operand, Operation, OperationError, bounds, select_passing
 from pipeline.reward.equality import equal
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
-from pipeline.values.interval import Interval
+from pipeline.values.interval import ValueInterval
 
 
 class YesNo(Operation):
@@ -19,19 +19,19 @@ class YesNo(Operation):
         "no."
     )
 
-    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Outcome:
+    def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         if step.condition:
             is_true = len(select_passing(step, operands)) == len(operands)
         elif len(operands) == 2:
             is_true = equal(operands[0].answer, [operands[1].answer])
         else:
             raise OperationError("without a `condition`, yes_no compares two steps")
-        return Outcome("yes" if is_true else "no", AnswerType.BOOLEAN)
+        return Computation("yes" if is_true else "no", AnswerType.BOOLEAN)
 
     def chance(self, operands: Sequence[Operand]) -> float:
         return 0.5
 
-    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[Interval]:
+    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[ValueInterval]:
         return bounds(step)
 
 

@@ -40,7 +40,7 @@ _AMOUNT = re.compile(
 _DECADE = re.compile(r"(?:the )?(?P<first_year>[12]\d\d0)s")
 
 
-class Interval(NamedTuple):
+class ValueInterval(NamedTuple):
     """All values from `low` to `high`, in the base unit of their kind; None where there is no limit.
 
     Dates count in days from the beginning of the first day to the end of the last one.
@@ -62,7 +62,7 @@ class Interval(NamedTuple):
             raise ValueError("the interval is open")
         return self.low, self.high
 
-    def lies_below(self, other: "Interval") -> bool:
+    def lies_below(self, other: "ValueInterval") -> bool:
         """Return whether every value of this interval is less than every value of the other."""
         if self.high is None or other.low is None:
             return False
@@ -71,7 +71,7 @@ class Interval(NamedTuple):
         return touches or self.high < other.low
 
 
-def read_interval(text: str, *, is_exact: bool = False) -> Interval | None:
+def read_interval(text: str, *, is_exact: bool = False) -> ValueInterval | None:
     """Return the values that a text allows, or None if it states no single date or amount.
 
     Args:
@@ -108,7 +108,7 @@ def read_date(text: str) -> Date | None:
     return whole[0] if whole else None
 
 
-def _read_dates(plain: str) -> Interval | None:
+def _read_dates(plain: str) -> ValueInterval | None:
     if decade := _DECADE.fullmatch(plain):
         first = int(decade["first_year"])
         return _span_dates(Date(first, 0, 0, Span(0, 0)), Date(first + 9, 0, 0, Span(0, 0)))
@@ -122,7 +122,7 @@ def _read_dates(plain: str) -> Interval | None:
     return _span_dates(*stated) if re.fullmatch(_TO, between) else None
 
 
-def _span_dates(first: Date, last: Date) -> Interval | None:
+def _span_dates(first: Date, last: Date) -> ValueInterval | None:
     try:
         begin = date(first.year, first.month or 1, first.day or 1).toordinal()
         if last.day:
@@ -132,10 +132,10 @@ def _span_dates(first: Date, last: Date) -> Interval | None:
             end = date(year, month, 1).toordinal()
     except ValueError:
         return None
-    return Interval(Fraction(begin), Fraction(end), DATE) if begin < end else None
+    return ValueInterval(Fraction(begin), Fraction(end), DATE) if begin < end else None
 
 
-def _read_odds(plain: str, digits: int) -> Interval | None:
+def _read_odds(plain: str, digits: int) -> ValueInterval | None:
     """Read "1 in 36,000", "2 per 100,000" or "1 in 15,000 to 40,000" as a share."""
     match = _ODDS.fullmatch(plain)
     if match is None:
@@ -143,10 +143,10 @@ def _read_odds(plain: str, digits: int) -> Interval | None:
     # One side is the unit of the rate and exact: the 1 of "1 in 36,000", the 100,000 of "2 per 100,000".
     whole = _read_range(match["whole"], match["other_whole"], 0 if match["per"] else digits)
     part = _round_limits(match["part"], 0 if match["part"] == "1" else digits)
-    return Interval(part[0] / whole[1], part[1] / whole[0], SHARE) if 0 < part[1] <= whole[0] else None
+    return ValueInterval(part[0] / whole[1], part[1] / whole[0], SHARE) if 0 < part[1] <= whole[0] else None
 
 
-def _read_amount(plain: str, digits: int) -> Interval | None:
+def _read_amount(plain: str, digits: int) -> ValueInterval | None:
     match = _AMOUNT.fullmatch(plain)
     if match is None:
         return None
@@ -155,7 +155,7 @@ def _read_amount(plain: str, digits: int) -> Interval | None:
     # A count that ends in no zero is exact, and so is a small one.
     is_sharp = is_counted and digits != 1 and number.isdecimal() and (number[-1] != "0" or int(number) < _ROUND_COUNT)
     low, high = _read_range(match["number"], match["other_number"], 0 if is_sharp else digits)
-    return Interval(low * size, high * size, kind)
+    return ValueInterval(low * size, high * size, kind)
 
 
 def _read_range(number: str, other: str | None, digits: int) -> tuple[Fraction, Fraction]:

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import pytest
 
-from pipeline.values.interval import DATE, SHARE, Interval, read_interval
+from pipeline.values.interval import DATE, SHARE, ValueInterval, read_interval
 
 
 def day(*parts: int) -> Fraction:
@@ -35,7 +35,7 @@ def day(*parts: int) -> Fraction:
     ],
 )
 def test_text_becomes_the_interval_that_it_allows(text, low, high, kind):
-    assert read_interval(text) == Interval(low, high, kind)
+    assert read_interval(text) == ValueInterval(low, high, kind)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,10 @@ def test_text_without_one_value_has_no_interval(text):
 
 
 def test_exact_number_is_not_widened():
-    assert read_interval("60,000,000 gas", is_exact=True) == Interval(Fraction(60_000_000), Fraction(60_000_000), "gas")
-    assert read_interval("60,000,000 gas") == Interval(Fraction(59_500_000), Fraction(60_500_000), "gas")
+    assert read_interval("60,000,000 gas", is_exact=True) == ValueInterval(
+        Fraction(60_000_000), Fraction(60_000_000), "gas"
+    )
+    assert read_interval("60,000,000 gas") == ValueInterval(Fraction(59_500_000), Fraction(60_500_000), "gas")
 
 
 def test_dates_that_touch_are_in_order_and_equal_dates_are_not():
@@ -76,5 +78,5 @@ def test_dates_that_touch_are_in_order_and_equal_dates_are_not():
 
 
 def test_amounts_that_touch_or_overlap_are_not_in_order():
-    assert not Interval(Fraction(1), Fraction(2), "").lies_below(Interval(Fraction(2), Fraction(3), ""))
-    assert not Interval(Fraction(1), None, "").lies_below(Interval(Fraction(5), Fraction(6), ""))
+    assert not ValueInterval(Fraction(1), Fraction(2), "").lies_below(ValueInterval(Fraction(2), Fraction(3), ""))
+    assert not ValueInterval(Fraction(1), None, "").lies_below(ValueInterval(Fraction(5), Fraction(6), ""))

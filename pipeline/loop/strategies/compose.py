@@ -16,7 +16,7 @@ from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import walk
 from pipeline.loop.strategies.base import Proposal
-from pipeline.operations import Outcome, evaluate, operations
+from pipeline.operations import Computation, evaluate, operations
 from pipeline.text import dates
 from pipeline.types import AnswerItem, AnswerType, Draft, Label, Message, Passage, Round, Seed, Stop, Trajectory
 from pipeline.types.graph import Graph
@@ -125,7 +125,7 @@ async def _compose(
     )
 
 
-def to_draft(graph: Graph, outcome: Outcome | None, question: str) -> Draft:
+def to_draft(graph: Graph, outcome: Computation | None, question: str) -> Draft:
     """Return the draft of a worded graph, whose hops are its found steps."""
     answer_type = outcome.answer_type if outcome else _stated_type(graph.answer)
     items = outcome.items if outcome else ()

@@ -107,8 +107,9 @@ def test_a_draft_goes_back_for_what_any_of_them_finds_and_each_pair_says_who_fou
     ]
     alone, _ = run(replace(context, others={}))
     assert len(alone.rounds) == 1
-    searches = [search for past in alone.rounds for each in (*past.findings, *past.probes) for search in each.searches]
-    assert {search.retriever for search in searches} <= {""}
+    findings = [search.retriever for past in alone.rounds for finding in past.findings for search in finding.searches]
+    probes = [search.retriever for past in alone.rounds for probe in past.probes for search in probe.searches]
+    assert {*findings, *probes} <= {""}
     assert alone.one_search == ()
 
 
