@@ -58,9 +58,9 @@ def _operand(
         return value or graph.by_id[step_id].answer
 
     step, value = graph.by_id[step_id], changed.get(step_id)
-    interval = (
-        outcomes[step_id].interval if step_id in outcomes else value if isinstance(value, ValueInterval) else None
-    )
+    interval = value if isinstance(value, ValueInterval) else None
+    if step_id in outcomes:
+        interval = outcomes[step_id].interval
     if interval is None:
         interval = read_interval(answer(step_id), is_exact=isinstance(step, FoundStep) and step.is_exact)
     subject = answer(step.needs[0]) if step.needs else graph.subject(step)
