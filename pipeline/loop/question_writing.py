@@ -72,9 +72,10 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
             continue
         choice, probe = await _ask_reader(sound, context)
         probes.append(probe)
-        grades = choice.grades[: len(sound)]
-        grade = max(grades, default=0)
-        best = sound[grades.index(grade)] if grades else sound[0]
+        grades = dict(zip(range(1, len(sound) + 1), choice.grades, strict=False))
+        # Of wordings with the same grade, the reader's own choice.
+        number = max(grades, key=lambda number: (grades[number], number == choice.best), default=1)
+        best, grade = sound[number - 1], grades.get(number, 0)
         if choice.changes_with_time:
             detail = "a reader says that the answer changes with time, and the question names no date"
             return WrittenQuestion(best, (_finding("undated", Cause.UNDATED, detail),), tuple(probes))

@@ -122,17 +122,8 @@ def _beyond(thresholds: Sequence[ValueInterval]) -> list[tuple[Fraction, Fractio
 
 
 def repeated_answers(graph: Graph) -> tuple[str, ...]:
-    """Return the ids of earlier steps that give the final answer too, so that a solver who stops there is right.
-
-    The winner of a comparison and the items of a filter are named by earlier steps by their nature.
-    """
-    names_a_step = isinstance(graph.last, ComputedStep) and graph.last.operation in (
-        "extreme",
-        "filter",
-        "intersect",
-        "list",
-    )
-    if names_a_step:
+    """Return the ids of earlier steps that give the final answer too, so that a solver who stops there is right."""
+    if isinstance(graph.last, ComputedStep) and operation(graph.last.operation).names_operands:
         return ()
     return tuple(step.id for step in graph.steps[:-1] if equal(step.answer, [*graph.last.spellings]))
 

@@ -51,6 +51,8 @@ class Operation(ABC):
     answer_types: ClassVar[frozenset[AnswerType]]
     is_offered: ClassVar[bool] = True
     """Whether generators are offered it by default. The others are offered where a run asks for them."""
+    names_operands: ClassVar[bool] = False
+    """Whether the answer is by its nature something that earlier steps name, such as the winner of a comparison."""
     description: ClassVar[str]
     """What the generator reads: what it computes, what it needs, and one worked example."""
 

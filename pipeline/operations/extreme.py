@@ -11,6 +11,7 @@ from pipeline.values.interval import DATE, ValueInterval
 
 class Extreme(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.COMPARISON})
+    names_operands: ClassVar[bool] = True
     description: ClassVar[str] = (
         "extreme: which of two or more things has the most or least of an amount, or the earliest or latest date. It "
         "needs one step for each thing that gives the value, with the same unit, population and time; `which` is most, "

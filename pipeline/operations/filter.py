@@ -11,6 +11,7 @@ from pipeline.values.interval import ValueInterval
 
 class Filter(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.LIST, AnswerType.ENTITY})
+    names_operands: ClassVar[bool] = True
     description: ClassVar[str] = (
         "filter: which of three or more things meet a condition. It needs one step for each thing, whose answer is the "
         "value that is tested; `condition` is one of is, is not, before, after, under, over, and `bound` is what it "

@@ -11,6 +11,7 @@ from pipeline.types.question import AnswerType
 
 class Intersect(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.ENTITY, AnswerType.NUMBER, AnswerType.DATE})
+    names_operands: ClassVar[bool] = True
     description: ClassVar[str] = (
         "intersect: the one thing that fits every clue. It needs two or more steps whose answer is that same thing, "
         "each from a document of its own, and no clue may fit it alone. Example: a = a film that X directed (The "

@@ -11,6 +11,7 @@ from pipeline.types.question import AnswerType
 
 class ListAll(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.LIST})
+    names_operands: ClassVar[bool] = True
     description: ClassVar[str] = (
         "list: several answers, all of them asked for. It needs two or more steps with different answers, and the "
         "question must name what each answer belongs to: no search proves a list complete. Example: a = birthplace of "

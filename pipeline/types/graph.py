@@ -4,7 +4,7 @@ The last step gives the final answer. A chain, a set of clues, a comparison of t
 shapes of this one structure (`DESIGN.md`, "The evidence graph").
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Literal
 
@@ -188,8 +188,3 @@ class Graph(Data):
 
 def _found_among(steps: Iterable[GraphStep]) -> tuple[FoundStep, ...]:
     return tuple(step for step in steps if isinstance(step, FoundStep))
-
-
-def documents(steps: Sequence[FoundStep]) -> list[str]:
-    """Return the ids of the documents that the steps cite, each once, in order."""
-    return list(dict.fromkeys(step.citation.passage_id.rpartition("#")[0] for step in steps))

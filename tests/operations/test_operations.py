@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.operations import OperationError, evaluate, idle_steps, operations, repeated_answers
-from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph, documents
+from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph
 
 
 def found(step_id: str, answer: str, *needs: str, title: str = "", is_exact: bool = False) -> FoundStep:
@@ -198,11 +198,6 @@ def test_answer_of_an_earlier_step_is_told():
 def test_graph_that_does_not_hang_together_is_refused(steps, message):
     with pytest.raises(ValueError, match=message):
         Graph(steps=steps)
-
-
-def test_documents_are_told_once_and_in_order():
-    steps = found("a", "x", title="B"), found("b", "y", "a", title="A"), found("c", "z", "b", title="B")
-    assert documents(steps) == ["B", "A"]
 
 
 @pytest.mark.parametrize(

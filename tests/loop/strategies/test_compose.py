@@ -51,6 +51,7 @@ class Cast:
         self.proposals, self.grade = list(proposals or [graph()]), grade
         self.wordings = wordings or [[GOOD]]
         self.faults: list[list[dict[str, str]]] = []
+        self.best = 1
         self.solver_queries = list(QUERIES)
         self.written: list[dict[str, Any]] = []
 
@@ -68,7 +69,7 @@ class Cast:
             self.written.append(inputs)
             return self._say(wordings=self.wordings.pop(0))
         if role == "choose":
-            return self._say(reason="clumsy", grades=[self.grade] * len(inputs["wordings"]), best=1)
+            return self._say(reason="clumsy", grades=[self.grade] * len(inputs["wordings"]), best=self.best)
         return (
             self._say(reason="", faults=self.faults.pop(0) if self.faults else [])
             if role == "steps"
@@ -172,6 +173,14 @@ def test_wording_that_gives_an_answer_away_is_dropped(wording: str, fault: str) 
     record, _ = run(cast := Cast(wordings=[[wording], [GOOD]]))
     assert record.status is Status.ACCEPTED
     assert cast.written[1]["earlier"][0]["fault"].startswith(fault)
+
+
+def test_reader_chooses_among_wordings_of_one_grade() -> None:
+    cast = Cast(wordings=[["Which of the directors of Lantern Bay and Copper Pier is older?", GOOD]])
+    cast.best = 2
+    record, _ = run(cast)
+    assert record.draft is not None
+    assert record.draft.question == GOOD
 
 
 def test_low_grade_rejects_the_seed_as_unnatural() -> None:
