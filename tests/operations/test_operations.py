@@ -263,5 +263,5 @@ def test_every_open_step_is_named_but_none_that_rests_on_it() -> None:
     steps = found("a", "1871"), found("b", "1871"), found("c", "x")
     tie = computed("tie", "extreme", "a", "b", which="earliest")
     bad = computed("bad", "ratio", "a", "c")
-    graph = Graph(steps=(*steps, tie, bad, computed("z", "list", "tie", "bad")))
+    graph = Graph(steps=(*steps, tie, bad, computed("z", "ratio", "tie", "bad")))
     assert [*unsettled_steps(graph)] == ["tie", "bad"]
