@@ -119,8 +119,11 @@ def _hidden(chain: Chain) -> bool:
 
 def is_led_back(chain: Chain) -> bool:
     """Return whether a passage names what the hops before its own are about: then a search for that may find it."""
-    names = _names(chain)
-    return any(contains(text, name) for place, text in enumerate(_told(chain)) for name in names[:place])
+    names, title = _names(chain), untagged(chain[0].passage.title)
+    texts = _told(chain)
+    return any(contains(text, name) for place, text in enumerate(texts) for name in names[:place]) or any(
+        contains(text, title) for text in texts[1:]
+    )
 
 
 def _names(chain: Chain) -> list[str]:

@@ -3,20 +3,22 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pipeline.demo.question_wording import Phrase, RelationOf, read_phrase, read_question
-from pipeline.demo.relations import COMPARED, TABLE, Relation
+from pipeline.demo.relations import COMPARED, TABLE
 from pipeline.operations import Operand, OperationError, operation
 from pipeline.types.graph import ComputedStep
 from pipeline.values.interval import read_interval
 
 _EACH = "each of these"
-_FILTERED = re.compile(r"(.+) (before|after) (\d{4})")
-_BETWEEN = "How many years lie between the {} and the {}?"
+_EACH_ASKED = re.compile(r"([^:]*each of these[^:]*): (.+)\?")
+_COMPARED = re.compile(r"Which of (.+)\?")
+_LIMIT = r" (before|after) (\d{4})"
+_APART = " how many years apart?"
 # Titles in quotation marks may hold commas and "and".
-_SEPARATOR = re.compile(r'(?:, (?:and |or )?| and | or )(?=(?:[^"]*"[^"]*")*[^"]*$)')
-_CONSIDER = re.compile(r"Consider (.+)\. ([A-Z].+ that .+)")
+_SEPARATOR = re.compile(r'(?:, | and )(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_CONSIDER = re.compile(r"Consider (.+)\. ([A-Z].* that .+)")
 
 
 class Comparison(NamedTuple):
@@ -35,16 +37,17 @@ class Comparison(NamedTuple):
         return {name: value for name, value in fields.items() if value}
 
     def question(self) -> str:
-        if self.operation == "difference":
-            return _BETWEEN.format(*(COMPARED[part.relation.name].event.format(part.of.words()) for part in self.parts))
         relation, when = self.parts[0].relation, self.parts[0].when
-        things = _enumerate([part.of.words() for part in self.parts], "or" if self.which else "and")
+        phrases = [part.of.words() for part in self.parts]
+        things = f"{', '.join(phrases[:-1])} and {phrases[-1]}"
         if self.operation == "list":
             return f"{relation.ask.format(_EACH).removesuffix('?')}: {things}?".replace("@", when)
         compared = COMPARED[relation.name]
-        verb = compared.passing if self.condition else compared.ends[self.which]
-        limit = f" {self.condition} {self.bound}" if self.condition else ""
-        return f"Which of these {verb.replace('@', when)}{limit}: {things}?"
+        if self.operation == "difference":
+            return f"{things[:1].upper()}{things[1:]} {compared.passing}{_APART}"
+        if self.condition:
+            return f"Which of {things} {compared.passing} {self.condition} {self.bound}?"
+        return f"Which of {things} {compared.ends[self.which]}?".replace("@", when)
 
     def answer(self, values: Sequence[tuple[str, str]]) -> str:
         """Return the answer, or nothing if the values do not settle it.
@@ -74,9 +77,14 @@ def read(question: str) -> Asked | None:
     told = question.strip()
     if consider := _CONSIDER.fullmatch(told):
         return read(_join_sentences(consider[1], consider[2]))
-    if (direct := read_question(told)) and _EACH not in told:
-        return direct
-    return _read_difference(told) or _read_enumeration(told)
+    if listed := _EACH_ASKED.fullmatch(told):
+        asked = read_question(f"{listed[1]}?")
+        return _compare("list", asked.relation.name, listed[2], asked.when) if asked else None
+    if told.endswith(_APART):
+        return _read_apart(told.removesuffix(_APART))
+    if which := _COMPARED.fullmatch(told):
+        return _read_compared(which[1])
+    return read_question(told)
 
 
 def tell_in_order(asked: Asked) -> Iterator[str]:
@@ -94,56 +102,25 @@ def _join_sentences(thing: str, question: str) -> str:
     return question.replace(f"that {phrase.relation.kind}", thing, 1) if isinstance(phrase, RelationOf) else ""
 
 
-def _enumerate(things: Sequence[str], last: str) -> str:
-    return f"{', '.join(things[:-1])} {last} {things[-1]}"
-
-
-def _read_difference(question: str) -> Comparison | None:
-    start, middle, end = _BETWEEN.split("{}")
-    if not question.startswith(start) or not question.endswith(end):
-        return None
-    told = question.removeprefix(start).removesuffix(end)
-    for place in [match.start() for match in re.finditer(re.escape(middle), told)]:
-        events = [_read_event(told[:place]), _read_event(told[place + len(middle) :])]
-        parts = tuple(event for event in events if event)
-        if len(parts) == 2:
-            return Comparison("difference", parts, unit="years")
+def _read_apart(told: str) -> Comparison | None:
+    for name, compared in COMPARED.items():
+        if compared.passing and told.endswith(f" {compared.passing}"):
+            things = told.removesuffix(f" {compared.passing}")
+            return _compare("difference", name, re.sub("^The ", "the ", things), unit="years")
     return None
 
 
-def _read_event(told: str) -> RelationOf | None:
-    for relation in TABLE:
-        compared = COMPARED.get(relation.name)
-        prefix = compared.event.removesuffix("{}") if compared else ""
-        if prefix and told.startswith(prefix):
-            return RelationOf(relation, read_phrase(told.removeprefix(prefix)))
+def _read_compared(told: str) -> Comparison | None:
+    for name, compared in COMPARED.items():
+        if compared.passing and (limit := re.fullmatch(rf"(.+) {compared.passing}{_LIMIT}", told)):
+            return _compare("filter", name, limit[1], condition=limit[2], bound=limit[3])
+        for which, verb in compared.ends.items():
+            if end := re.fullmatch("(.+) " + verb.replace("@", r"(\d{4})"), told):
+                return _compare("extreme", name, end[1], *end.groups()[1:], which=which)
     return None
 
 
-def _read_enumeration(question: str) -> Comparison | None:
-    head, colon, told = question.removesuffix("?").partition(": ")
-    things = [read_phrase(thing) for thing in _SEPARATOR.split(told)]
-    if not colon or len(things) < 2:
-        return None
-    each = read_question(f"{head}?")
-    if each and _EACH in head:
-        return Comparison("list", tuple(each._replace(of=thing) for thing in things))
-    verb = head.removeprefix("Which of these ")
-    filtered = _FILTERED.fullmatch(verb)
-    for relation in TABLE if verb != head else ():
-        if settings := _read_verb(relation, verb, filtered):
-            when = settings.pop("when", "")
-            return Comparison(parts=tuple(RelationOf(relation, thing, when) for thing in things), **settings)
-    return None
-
-
-def _read_verb(relation: Relation, verb: str, filtered: re.Match[str] | None) -> dict[str, Any]:
-    compared = COMPARED.get(relation.name)
-    if compared is None:
-        return {}
-    if filtered and compared.passing == filtered[1]:
-        return {"operation": "filter", "condition": filtered[2], "bound": filtered[3]}
-    for which, template in compared.ends.items():
-        if match := re.fullmatch(re.escape(template).replace("@", r"(\d{4})"), verb):
-            return {"operation": "extreme", "which": which, "when": match[1] if match.groups() else ""}
-    return {}
+def _compare(operation: str, name: str, things: str, when: str = "", **settings: str) -> Comparison | None:
+    relation = next(relation for relation in TABLE if relation.name == name)
+    parts = tuple(RelationOf(relation, read_phrase(thing), when) for thing in _SEPARATOR.split(things))
+    return Comparison(operation, parts, **settings) if len(parts) > 1 else None

@@ -21,6 +21,8 @@ _LONGEST_BRANCH = 2
 _MOST_LEADERS = 40
 """Branches to which others are sought."""
 _DECADE = 10
+_LITTLE = ("0 ", "1 ")
+"""How a difference begins that nobody would ask for."""
 
 
 class GraphPlan:
@@ -29,7 +31,8 @@ class GraphPlan:
     def __init__(self, own: Seen, target: int, paths: Paths) -> None:
         self._own, self._target, self._paths = own, target, paths
         shapes = [shape for shape in (CHAIN, *_BRANCHES) if shape != "difference" or target <= 2 * _LONGEST_BRANCH]
-        self.shapes = sorted(shapes, key=self._draw)
+        first, *others = sorted(shapes, key=self._draw)
+        self.shapes = list(dict.fromkeys((first, CHAIN, *others)))
 
     def graphs(self, shapes: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Give what `propose` takes, for each graph of these shapes whose question can be read again."""
@@ -45,10 +48,9 @@ class GraphPlan:
         """Plan searches for a shape: what the seed's passage leads to, and things like those that are compared."""
         if shape == CHAIN:
             return plan_leads(self._paths, self._target, self._own.id)
-        chains = [chain for branches in self._group(shape).values() for chain in branches]
-        peers = plan_peers(sorted(chains, key=self._order))
+        chains = sorted((chain for branches in self._group(shape).values() for chain in branches), key=self._order)
         leads = plan_leads(self._paths, _LONGEST_BRANCH, self._own.id)
-        return filter(None, chain_up.from_iterable(zip_longest(leads, peers)))
+        return filter(None, chain_up.from_iterable(zip_longest(leads, plan_peers(chains))))
 
     def _draw(self, text: str) -> str:
         return sha256(f"{self._own.id} {text}")
@@ -78,8 +80,10 @@ class GraphPlan:
         for branches in self._group(shape).values():
             ordered = sorted(branches, key=self._order)
             for leader in ordered[:_MOST_LEADERS]:
-                if joined := self._add_branches(leader, ordered, {2: hidden, 1: count - hidden}):
-                    yield sorted(joined, key=lambda chain: self._draw(meaning(chain).of.words()))
+                trade = _name_trade(leader)
+                alike = [chain for chain in ordered if shape == "list" or _name_trade(chain) == trade]
+                if joined := self._add_branches(leader, alike, {2: hidden, 1: count - hidden}):
+                    yield sorted(joined, key=lambda chain: (len(chain), self._draw(_subject(chain))))
 
     def _add_branches(self, leader: Chain, others: Sequence[Chain], wanted: dict[int, int]) -> list[Chain]:
         joined = list[Chain]()
@@ -103,7 +107,8 @@ class GraphPlan:
         values = [chain[-1].exit.value for chain in branches]
         answer = comparison.answer([(value, _subject(chain)) for chain, value in zip(branches, values, strict=True)])
         hidden = [hop.exit.value for chain in branches for hop in chain]
-        if not answer or read(question) != comparison or any(contains(question, value) for value in hidden):
+        is_certain = bool(answer) and not answer.startswith(_LITTLE)
+        if not is_certain or read(question) != comparison or any(contains(question, value) for value in hidden):
             return None
         chains = [build_steps(chain, chr(ord("a") + number)) for number, chain in enumerate(branches)]
         last = {"id": "answer", "sub_question": question, "needs": [steps[-1]["id"] for steps in chains]}
@@ -129,18 +134,22 @@ class GraphPlan:
 
 def _name_group(shape: str, chain: Chain) -> str:
     """Return what a branch has in common with those that it can be compared with; empty if it fits no such shape."""
-    hop, relation = chain[-1], chain[-1].exit.relation
+    hop, relation, subject = chain[-1], chain[-1].exit.relation, _subject(chain)
     compared = COMPARED.get(relation.name)
-    if shape == "list":
-        return relation.name if relation.type == "entity" else ""
-    if compared is None:
-        return ""
-    if shape == "difference":
-        return "years" if compared.event else ""
+    fits = {
+        "list": relation.type == "entity",
+        "difference": bool(compared and compared.passing),
+        "filter": bool(compared and compared.passing),
+        "extreme": bool(compared),
+    }
     # The thing that is compared is what the last step starts from, by its plain name.
-    is_named = _subject(chain) == untagged(_subject(chain)) if len(chain) == 1 else hop.entry is None
-    is_settled = is_named and (shape == "extreme" or compared.passing)
-    return f"{relation.name} {hop.exit.when} {kind_of(hop.passage.text).name}" if is_settled else ""
+    is_named = subject == untagged(subject) if len(chain) == 1 else hop.entry is None
+    return f"{relation.name} {hop.exit.when} {kind_of(hop.passage.text).name}" if fits[shape] and is_named else ""
+
+
+def _name_trade(chain: Chain) -> str:
+    """Return the last word of what a thing is: "singer" of "American jazz singer"."""
+    return "".join(kind_of(chain[-1].passage.text).group.lower().split()[-1:])
 
 
 def _subject(chain: Chain) -> str:

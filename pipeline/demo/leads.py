@@ -42,7 +42,10 @@ def plan_leads(paths: Paths, length: int, own: str) -> Iterator[PlannedSearch]:
 
 
 def plan_peers(chains: Sequence[Chain]) -> Iterator[PlannedSearch]:
-    """Search for things of the same kind, of which the same is told."""
-    for chain in chains:
+    """Search for things like those of the first chain, then for what leads to each of them."""
+    for chain in chains[:1]:
         group, relation = kind_of(chain[-1].passage.text).group, chain[-1].exit.relation
         yield PlannedSearch(f"{group} {relation.query}", f"Find more of the kind of {chain[-1].passage.title}.")
+    for chain in chains:
+        if len(chain) == 1:
+            yield PlannedSearch(chain[0].passage.title, f"Find what leads to {chain[0].passage.title}.")

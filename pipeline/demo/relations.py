@@ -66,9 +66,7 @@ class ComparedRelation(NamedTuple):
     ends: dict[str, str]
     """What is said of the thing at each end of the scale, by the name that an operation gives that end."""
     passing: str = ""
-    """What is said of things that lie before or after a year."""
-    event: str = ""
-    """What happened to `{}` in the year."""
+    """What is said of several things, before a year that all of them have or one that parts them; empty for amounts."""
 
 
 def _pattern(said: str) -> re.Pattern[str]:
