@@ -3,6 +3,9 @@ which a writer words afterwards. Links are a help and no condition, so that ever
 """
 
 from collections.abc import Sequence
+from typing import Any
+
+import orjson
 
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
@@ -10,11 +13,11 @@ from pipeline.agents.graph_proposals import to_graph
 from pipeline.agents.tools import GRAPH_TOOLS, listed, number_sentences, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.links.offered_walks import Related, related
+from pipeline.links.related import Related
+from pipeline.llm.token_estimate import tokens
 from pipeline.loop.graph_review import review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
-from pipeline.loop.strategies import walk
 from pipeline.loop.strategies.base import Proposal
 from pipeline.operations import Computation, evaluate, operations
 from pipeline.text import dates
@@ -41,7 +44,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         "generator/compose",
         passage=shown(seed.passage) | {"text": number_sentences(seed.passage.text)},
         outline=await _outline(seed, context),
-        links=walk.fitting(listed(links), _ROOM),
+        links=_fit(listed(links), _ROOM),
         operations=[each.description for each in operations().values() if each.is_offered],
         target_steps=target,
         search_budget=composer.limits.searches,
@@ -154,11 +157,15 @@ async def _outline(seed: Seed, context: RunContext) -> list[str]:
 
 
 def _links(seed: Seed, context: RunContext) -> list[Related]:
-    walks = context.walks.get(seed.side)
-    place = walks.links.corpus.place(seed.passage.id) if walks else None
-    if walks is None or place is None:
-        return []
-    return related(walks, place, _PHRASES, _EACH)
+    links = context.links.get(seed.side)
+    return links.related(seed.passage, _PHRASES, _EACH) if links else []
+
+
+def _fit(links: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
+    """Return the first link, and as many more as so many tokens hold."""
+    while len(links) > 1 and tokens(orjson.dumps(links).decode()) > room:
+        links = links[:-1]
+    return links
 
 
 async def _seen_passages(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> list[Passage]:
