@@ -63,6 +63,6 @@ def test_the_rows_hold_the_tree_s_amounts() -> None:
     tree = money.tree(SPENDING, 4)
     solver, pair = tree["roles"]["solver"], tree["per_pair"]
     assert solver.keys() == pair.keys() == tree["total"].keys() == tree["stages"]["round 0"].keys()
-    assert solver["uncached_prompt_tokens"] + solver["prefix_cached_prompt_tokens"] == 500
+    assert solver["computed_prompt_tokens"] + solver["cached_prompt_tokens"] == 500
     assert (solver["calls"], solver["calls_from_digsite_cache"]) == (5, 2), "what nobody billed is no call"
     assert pair["thinking_tokens"] <= pair["completion_tokens"] == 25
