@@ -113,3 +113,8 @@ def test_an_author_is_told_its_budget_and_no_other_number_of_searches(name: str)
     system = prompts.load(name).render("0" * 16, **dict.fromkeys(prompts.load(name).inputs, ""))[0].content
     assert "search_budget" in system
     assert not re.search(r"\b(\d+|five|ten|dozen|fifteen|twenty|forty)\b[^.,;:]{0,20}\bsearch", system)
+
+
+def test_writer_of_questions_is_told_the_language_of_the_corpus() -> None:
+    nothing = {"steps": [], "answer_form": "", "hidden": [], "like": [], "earlier": []}
+    assert "the language with the code `de`" in in_language("de", "writer/question", **nothing)[0].content
