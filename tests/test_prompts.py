@@ -82,7 +82,17 @@ def test_over_english_and_unknown_texts_no_prompt_says_a_word_more() -> None:
 def test_every_prompt_that_is_written_by_is_one_that_there_is() -> None:
     told = [name for name in prompts.names() if prompts.in_language((BARE,), name, "de") != (BARE,)]
     kinds = {name.partition("/")[0] for name in told}
-    assert kinds == {"generator", "refiner", "composer", "curator", "end", "twin", "distractor", "hard_passage"}
+    assert kinds == {
+        "generator",
+        "refiner",
+        "composer",
+        "curator",
+        "end",
+        "twin",
+        "writer",
+        "distractor",
+        "hard_passage",
+    }
     assert {"twin/absent", "end/commit"}.isdisjoint(told)
 
 
