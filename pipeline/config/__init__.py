@@ -144,6 +144,8 @@ class RunConfig(Data):
             raise ValueError(f"no policy '{self.policy}', as --for names it; known: {known}")
         if self.solve_rate is None and not self.steps_required:
             raise ValueError("steps_required = false needs a solve_rate, such as 0.2-0.8: nothing else is a target")
+        if self.questions.like and "compose" not in self.strategies:
+            raise ValueError("questions.like is for the writer of the strategy compose: add --strategy compose")
         if self.band:
             self.band.check(MOST_TRIES)
         return self

@@ -2,7 +2,7 @@
 which a writer words afterwards. Links are a help and no condition, so that every seed is begun.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -10,7 +10,7 @@ import orjson
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.graph_proposals import to_graph
-from pipeline.agents.tools import GRAPH_TOOLS, listed, number_sentences, shown
+from pipeline.agents.tools import GRAPH_TOOLS, number_sentences, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.related import Related
@@ -20,7 +20,7 @@ from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies.base import Proposal
 from pipeline.operations import Computation, evaluate, operations
-from pipeline.text import dates
+from pipeline.text import dates, numbers, sentences
 from pipeline.types import AnswerItem, AnswerType, Cause, Draft, Label, Message, Passage, Round, Seed, Stop, Trajectory
 from pipeline.types.graph import Graph
 from pipeline.types.question import to_hop
@@ -44,7 +44,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         "generator/compose",
         passage=shown(seed.passage) | {"text": number_sentences(seed.passage.text)},
         outline=await _outline(seed, context),
-        links=_fit(listed(links), _ROOM),
+        links=_fit(describe_links(links), _ROOM),
         operations=[each.description for each in operations().values() if each.is_offered],
         target_steps=target,
         search_budget=composer.limits.searches,
@@ -166,6 +166,23 @@ def _fit(links: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
     while len(links) > 1 and tokens(orjson.dumps(links).decode()) > room:
         links = links[:-1]
     return links
+
+
+def describe_links(links: Iterable[Related]) -> list[dict[str, Any]]:
+    """Return for each linking phrase a passage of each document that holds it, and what this says of the phrase.
+
+    A sentence with a number or a date can be a value that is compared; one without can lead to the next thing.
+    """
+    described = []
+    for link in links:
+        documents: dict[str, dict[str, Any]] = {}
+        for passage, sentence in zip(link.passages, link.sentences, strict=True):
+            # Where only the title holds the phrase, its page is about the phrase: it shows how the page begins.
+            text = " ".join((sentence or passage.text[slice(*sentences(passage.text)[0])]).split())
+            about = {"id": passage.shown_id, "title": passage.title, "sentence": text}
+            documents.setdefault(passage.document_id, about | {"states_value": bool(dates(text) or numbers(text))})
+        described.append({"phrase": link.phrase, "documents": link.documents, "passages": [*documents.values()]})
+    return described
 
 
 async def _seen_passages(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> list[Passage]:
