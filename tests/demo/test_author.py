@@ -6,21 +6,28 @@ from typing import Any
 import orjson
 import pytest
 
+from pipeline.agents.graph_proposals import to_graph
 from pipeline.agents.proposals import ComposeArguments, ProposeArguments
 from pipeline.agents.tools import (
     COMPOSER_TOOLS,
     EXPLORE,
     GENERATOR_TOOLS,
+    GRAPH_TOOLS,
+    PROPOSE_GRAPH,
     REFINER_TOOLS,
     ExploreArguments,
+    number_sentences,
     render,
     shown,
 )
 from pipeline.demo.author import compose, explore, propose, revise
+from pipeline.demo.comparisons import Comparison, read
 from pipeline.llm.base import Request, Tool
+from pipeline.operations import evaluate
 from pipeline.prompts import fence
 from pipeline.text import contains, words
-from pipeline.types import Message, Passage
+from pipeline.types import Message, Passage, ToolCall
+from pipeline.types.graph import Graph
 
 TEXTS = {
     "Harbour Lights": "Harbour Lights is a 2004 Canadian drama film directed by Mira Tollund. Critics liked it.",
@@ -28,6 +35,8 @@ TEXTS = {
     "Ostrava Bay": "Ostrava Bay is a town in the east. It is in Merrick County. It was founded in 1823.",
     "Merrick County": "Merrick County is a county. It was named after Josiah Merrick. It was established in 1790.",
     "Josiah Merrick": "Josiah Merrick (12 March 1741 - 9 July 1802) was a British army officer.",
+    "Anna Reed": "Anna Reed (born 9 June 1975) is a Canadian film director. She lives in Velia.",
+    "Paul Stone": "Paul Stone (born 1 March 1938) is a Canadian film director. He has three sons.",
     "Green Fields": "Green Fields is a 1999 Canadian comedy film written by Anton Weiss.",
     "The Long Road": "The Long Road is a 1987 film directed by Anton Weiss. It was produced by Greta Lund.",
     "The Weather": "The weather of the coast is mild, with rain in most months and little snow on the hills.",
@@ -76,7 +85,9 @@ def conversed(agent: Any, request: Request) -> tuple[dict[str, Any], list[str]]:
             Message(
                 role="tool",
                 tool_call_id=call.id,
-                content=render(search(orjson.loads(call.arguments)["query"]), named=()),
+                content=render(
+                    search(orjson.loads(call.arguments)["query"]), numbered=request.tools[-1] == PROPOSE_GRAPH
+                ),
             )
             for call in message.tool_calls
         ]
@@ -96,6 +107,20 @@ def sound(made: dict[str, Any], steps: int) -> ProposeArguments:
         assert before is None or contains(f"{passage.title} {hop.quote}", before.answer)
         assert not contains(draft.question, hop.answer)
     return draft
+
+
+def plan(title: str, **inputs: Any) -> Request:
+    passage = shown(PASSAGES[title]) | {"text": number_sentences(PASSAGES[title].text)}
+    return asked(GRAPH_TOOLS, passage=passage, operations=[], **inputs)
+
+
+def check_graph(arguments: dict[str, Any], steps: int) -> Graph:
+    """Return a proposed graph whose steps cite their answers and whose computed answer its operation settles."""
+    graph = to_graph(orjson.dumps(arguments).decode(), BY_ID)
+    assert graph is not None
+    assert len(graph.found) >= steps
+    assert all(contains(step.citation.quote, step.answer) for step in graph.found)
+    return graph.with_answers({step_id: outcome.answer for step_id, outcome in evaluate(graph).items()})
 
 
 def walk(*titles: str) -> dict[str, Any]:
@@ -167,3 +192,35 @@ def test_a_path_is_explored_by_what_it_names_and_composed_of_what_it_holds() -> 
     made, _ = conversed(compose, request)
     sound({name: value for name, value in made.items() if name != "negative_aspect"}, 3)
     assert ComposeArguments.model_validate(made).negative_aspect
+
+
+@pytest.mark.parametrize("title", ["Harbour Lights", "Mira Tollund", "Anna Reed"])
+@pytest.mark.parametrize("steps", [2, 3])
+def test_a_graph_is_planned_from_what_the_searches_returned(title: str, steps: int) -> None:
+    arguments, queries = conversed(propose, plan(title, target_steps=steps))
+    assert queries
+    check_graph(arguments, steps)
+
+
+def test_a_comparison_rests_on_one_thing_that_the_question_does_not_name() -> None:
+    arguments, _ = conversed(propose, plan("Anna Reed", target_steps=4))
+    graph = check_graph(arguments, 4)
+    comparison = read(graph.last.sub_question)
+    assert isinstance(comparison, Comparison)
+    assert {step.answer for step in graph.found if step.needs == ()} > {"Mira Tollund"}
+    assert not contains(graph.last.sub_question, "Mira Tollund")
+
+
+def test_after_a_refusal_another_relation_is_asked_for() -> None:
+    request, asked = plan("Harbour Lights", target_steps=2), []
+    while (arguments := conversed(propose, request)[0])["steps"]:
+        asked.append(arguments["steps"][-1]["sub_question"])
+        call = ToolCall(id="call0", name="propose", arguments=orjson.dumps(arguments).decode())
+        refusal = Message(role="tool", tool_call_id=call.id, content="The graph cannot be used yet:\n- mend it")
+        turns = (Message(role="assistant", tool_calls=(call,)), refusal)
+        request = request.model_copy(update={"messages": (*request.messages, *turns)})
+    assert len({*asked}) == len(asked) > 1
+
+
+def test_without_a_graph_it_gives_up() -> None:
+    assert conversed(propose, plan("The Weather"))[0] == {"steps": []}
