@@ -41,12 +41,12 @@ async def examine(
         # What a reader may yet say to be linked passes as such, until nothing else is wrong.
         linked = frozenset(range(len(draft.hops))) if naming else frozenset[int]()
         case = Case(draft, await gather(draft, own), own, k, target, linked)
-        made = await free_findings(case, context.others, worded=context.worded, every=author)
+        made = await free_findings(case, context.others, worded=True, every=author)
         if naming and not any(finding.fatal for finding in made):
             for name, ask in naming:
                 result += await _read(name, ask, draft, target, context, author=author)
             case = case._replace(linked=linked_by_reader(result.probes))
-            made = (*await _looked(Stage.SOUND, case, worded=context.worded), *made)
+            made = (*await _looked(Stage.SOUND, case, worded=True), *made)
         result += CheckResult(findings=made)
     result += await readings(draft, target, result.findings, context, author=author)
     if not result.unread:
@@ -115,8 +115,6 @@ async def readings(
         if ask is None or check.stage is not Stage.READ or name not in context.config.checks_run():
             continue
         if draft.graph is not None and name not in GRAPH_CHECKS:
-            continue
-        if check.wording and not context.worded:
             continue
         if failed and not more:
             break

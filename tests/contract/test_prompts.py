@@ -32,7 +32,7 @@ OUTPUTS = {
     checks.DETECT,
     hard_negative.CHOOSE,
     altered.ALTER,
-    *("trace", "skip", "commit", "complete", "fit", "grade"),
+    *("trace", "skip", "commit", "complete", "grade"),
 }
 BOUNDARY = "0123456789abcdef"
 ANY = " ".join(HOSTILE)

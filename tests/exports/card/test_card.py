@@ -110,7 +110,7 @@ def test_it_says_how_many_drafts_had_a_shortcut():
 @pytest.mark.parametrize(
     ("strategies", "told"),
     [
-        (("walk", "sage"), "Splits are by document: no document gives questions to both."),
+        (("compose", "sage"), "Splits are by document: no document gives questions to both."),
         (("harden",), "Splits are by question: one document may give evidence to both."),
         (("sage", "harden"), "and those of the questions that somebody brought by question: one document may give"),
     ],

@@ -14,7 +14,7 @@ from pipeline.llm.base import LLM, Request
 from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.checks.base import CheckResult, Stage, known
 from pipeline.loop.examine import readings
-from pipeline.types import AnswerItem, AnswerType, Cause, Draft, Finding, Message, Program, ProgramValue
+from pipeline.types import AnswerType, Cause, Draft, Finding, Message, Program, ProgramValue
 from pipeline.types.model_probe import PriorKnowledge, known_to
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
@@ -31,7 +31,10 @@ DRAFT = Draft(question=QUESTION, answer="1641", answer_type=AnswerType.DATE, ans
 
 def context(llm: LLM, run: tuple[str, ...] = ALL, **values: object) -> RunContext:
     return RunContext(
-        build(values={"checks": {"run": run, "tries": 3, "oracle_tries": 3}, **values}), llm, SHELF, LINEAGE
+        build(values={"checks": {"run": run, "tries": 3, "oracle_tries": 3, "naturalness": 4}, **values}),
+        llm,
+        SHELF,
+        LINEAGE,
     )
 
 
@@ -113,19 +116,6 @@ async def test_what_its_own_evidence_does_not_answer_is_broken_after_all_tries_a
     assert [(p.check, p.right, p.hops) for p in answer.probes] == [("oracle", 0, ()), ("trace", 2, (1,))]
     answer = await read(lambda titles, sample: sample == 1, run=("oracle",))
     assert (told(answer), answer.probes[0].answers) == ([], ("1650", "1641"))
-
-
-async def test_a_reader_of_a_text_with_gaps_is_told_how_to_fill_them() -> None:
-    """In the form in which the text itself asks for it."""
-    items = tuple(AnswerItem(answer=hop.answer) for hop in HOPS[:2])
-    text = f"{prompts.note('mask/_write')} The drama was made by [1], who came from [2]."
-    masked = {"question": text, "answer": "Ada Holm; Vessby", "answer_type": AnswerType.ORDERED, "answer_items": items}
-    model = ScriptedLLM(lambda request: '{"answer": "Ada Holm; Vessby"}')
-    draft = DRAFT.model_copy(update={**masked, "hops": HOPS[:2], "family": "mask"})
-    answer = await readings(draft, 2, (), context(model, ("oracle",)))
-    assert (answer.findings, answer.probes[0].right) == ((), 1)
-    form = "in the order of the numbers, with semicolons between"
-    assert all(form in message.content for message in model.requests[0].messages)
 
 
 async def test_a_trace_that_cannot_be_read_costs_the_hint_and_not_the_seed() -> None:
