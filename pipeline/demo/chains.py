@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
-from pipeline.demo.passage_facts import Fact, Seen, description, facts, key
+from pipeline.demo.passage_facts import Fact, Seen, description, facts, key, sentence_numbers
 from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf, read_question
 from pipeline.demo.relations import kind_of
 from pipeline.text import contains, untagged
@@ -163,40 +163,24 @@ def meaning(chain: Chain) -> RelationOf:
 
 
 def draft(chain: Chain) -> dict[str, Any]:
-    """What `propose` takes."""
-    last = chain[-1].exit
+    """Return what `propose` takes."""
     inner: Named = start(chain)
-    hops = []
-    for hop in chain:
+    steps: list[dict[str, Any]] = []
+    for place, hop in enumerate(chain):
         fact = hop.exit
-        hops.append(
+        quotes = [hop.entry.quote, fact.quote] if hop.entry else [fact.quote]
+        steps.append(
             {
+                "id": f"step{place}",
                 "sub_question": RelationOf(fact.relation, hop.about(inner), fact.when).question(),
                 "answer": fact.value,
+                "needs": [f"step{place - 1}"] if place else [],
                 "passage_id": hop.passage.id,
-                "quote": _quote(hop),
-                "relation": fact.relation.query,
-                "answer_kind": fact.relation.kind,
+                "sentences": sentence_numbers(hop.passage, quotes),
             }
         )
-        inner = Named(fact.named)
-    return {
-        "question": capital(meaning(chain).question()),
-        "answer": last.value,
-        "answer_aliases": [],
-        "answer_type": last.relation.type,
-        "answer_precision": "year" if last.relation.type == "date" else "",
-        "hops": hops,
-    }
-
-
-def _quote(hop: ChainHop) -> str:
-    """The sentence that states the answer, with those between it and the one that describes what it is about."""
-    if not hop.entry or hop.entry.quote == hop.exit.quote:
-        return hop.exit.quote
-    text = hop.passage.text
-    places = [(text.find(fact.quote), text.find(fact.quote) + len(fact.quote)) for fact in (hop.entry, hop.exit)]
-    return text[min(places)[0] : max(end for _, end in places)]
+        inner = Named(f"{{step{place}}}")
+    return {"question": capital(meaning(chain).question()), "steps": steps}
 
 
 def capital(text: str) -> str:

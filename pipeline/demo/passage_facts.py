@@ -46,7 +46,22 @@ class Fact(NamedTuple):
 
 def seen(observation: str) -> list[Seen]:
     """The passages of one observation, in order: the inverse of `agents.tools.render`."""
-    return [Seen(*found.groups()) for block in observation.split("\n\n") if (found := _PASSAGE.fullmatch(block))]
+    blocks = map(_PASSAGE.fullmatch, observation.split("\n\n"))
+    return [Seen(block[1], block[2], remove_numbers(block[3])) for block in blocks if block]
+
+
+def remove_numbers(text: str) -> str:
+    """Return a text with a line for each sentence, without the numbers before them; any other text as it is."""
+    lines = text.split("\n")
+    if not all(line.startswith(f"[{number}] ") for number, line in enumerate(lines, 1)):
+        return text
+    return "\n".join(line.partition("] ")[2] for line in lines)
+
+
+def sentence_numbers(passage: Seen, quotes: Iterable[str]) -> list[int]:
+    """Return the numbers of the sentences that hold these quotes, in a passage that was shown with numbers."""
+    starts = [passage.text.find(quote) for quote in quotes]
+    return sorted({passage.text.count("\n", 0, start) + 1 for start in starts})
 
 
 @lru_cache(maxsize=65536)
