@@ -1,7 +1,8 @@
 """What an episode works with: configuration, model, index and where its records come from."""
 
+from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,11 +29,22 @@ class SeedMemory:
 
     readings: dict[Hashable, object] = field(default_factory=dict)
     """What was graded or answered from memory, by the model, the words that it was asked and the number of the try."""
+    step_verdicts: dict[str, object] = field(default_factory=dict)
+    """What a reader said of the steps of evidence graphs, by all that it was shown of a step."""
+    faulty_passages: Counter[str] = field(default_factory=Counter)
+    """In how many proposed graphs a passage was at fault that decides the answer."""
     brought: str = ""
     """The question as somebody brought it; empty where an author asks."""
 
     def copy(self) -> "SeedMemory":
-        return SeedMemory(dict(self.audits), dict(self.queries), dict(self.readings), self.brought)
+        return replace(
+            self,
+            audits=dict(self.audits),
+            queries=dict(self.queries),
+            readings=dict(self.readings),
+            step_verdicts=dict(self.step_verdicts),
+            faulty_passages=self.faulty_passages.copy(),
+        )
 
 
 @dataclass(frozen=True)

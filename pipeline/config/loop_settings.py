@@ -70,6 +70,6 @@ class ChecksConfig(Data):
     seeker_tries: int = Field(3, ge=0, le=32)
     """Most tries of the shortcut seeker: the reader searches once less than the target asks for, in any way, and a try
     that answers sends the draft back. 0: none. Beyond a target of 7, one more has half of the target's searches."""
-    naturalness: int = Field(4, ge=1, le=5)
+    naturalness: int = Field(3, ge=1, le=5)
     """Least grade of the wording, from 1 to 5; a draft that passed all else and is graded lower in two of three
     readings is sent back."""

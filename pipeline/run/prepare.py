@@ -44,7 +44,7 @@ from pipeline.types import Lineage
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 CACHE = "cache.sqlite"
-_BEYOND_RULES = {"aggregate": "writes no programs", "compose": "proposes no graphs", "constraints": "writes no clues"}
+_BEYOND_RULES = {"aggregate": "writes no programs", "constraints": "writes no clues"}
 """What a model that works by rules does not do, by the strategy that takes it."""
 
 

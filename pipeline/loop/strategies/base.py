@@ -72,13 +72,14 @@ def build_draft(graph: Graph, question: str, **fields: Any) -> Draft:
     graph = graph.with_answers({step_id: outcome.answer for step_id, outcome in outcomes.items()})
     outcome = outcomes.get(graph.last.id)
     answer_type = fields.pop("answer_type", outcome.answer_type if outcome else _stated_type(graph.answer))
+    items = zip(outcome.items, outcome.item_aliases, strict=True) if outcome else ()
     date = dates(graph.answer)[:1] if answer_type is AnswerType.DATE else []
     values = {
         "question": question,
         "answer": graph.answer,
-        "answer_aliases": graph.last.answer_aliases,
+        "answer_aliases": tuple(dict.fromkeys((*graph.last.answer_aliases, *(outcome.aliases if outcome else ())))),
         "answer_type": answer_type,
-        "answer_items": tuple(AnswerItem(answer=item) for item in outcome.items) if outcome else (),
+        "answer_items": tuple(AnswerItem(answer=item, aliases=aliases) for item, aliases in items),
         "answer_precision": date[0].precision if date else "",
         "hops": tuple(to_hop(graph, step) for step in graph.found),
         "family": "graph",

@@ -15,13 +15,13 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.related import Related
 from pipeline.llm.token_estimate import tokens
-from pipeline.loop.graph_review import GraphReview, review_graph
+from pipeline.loop.graph_review import review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies.base import Proposal, build_draft
 from pipeline.loop.strategies.sage import offered
 from pipeline.operations import evaluate
-from pipeline.types import Label, Message, Passage, Round, Seed, Stop, Trajectory
+from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Trajectory
 from pipeline.types.graph import Graph
 
 SEARCHES = 24
@@ -63,7 +63,7 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
         return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.ANSWERED), draft=None)
     target = aim(seed, context.config, rounds)
     composer = _build_generator(seed, context, target)
-    told = Message(role="user", content=f"{_describe_rollouts(last)}\nPropose a graph that mends this, or no steps.")
+    told = Message(role="user", content=describe_rollouts(last, target))
     passages = {passage.shown_id: passage for passage in await _seen_passages(seed, context, rounds)}
     messages = _close_last_turn(last.agent.messages)
     return await _compose(composer, (*messages, told), AgentState(passages=passages), seed, context)
@@ -79,12 +79,13 @@ def _build_generator(seed: Seed, context: RunContext, target: int) -> Agent:
         graph = to_graph(arguments, state.passages)
         if graph is None:
             raise FormatError("There are no steps to check.")
-        review = await _review(graph, target, state, context)
+        passages = {passage.id: passage for passage in state.passages.values()}
+        review = await review_graph(graph, target, passages, context)
         state.probes += review.probes
         if not review.problems:
             return ""
         lines = "\n".join(f"- {problem}" for problem in review.problems)
-        return f"The graph cannot be used yet:\n{lines}"
+        return f"The graph cannot be used yet. This is all that is wrong with it:\n{lines}"
 
     return Agent(
         llm=context.llm,
@@ -99,11 +100,6 @@ def _build_generator(seed: Seed, context: RunContext, target: int) -> Agent:
         give_up=GIVE_UP,
         numbered=True,
     )
-
-
-async def _review(graph: Graph, target: int, state: AgentState, context: RunContext) -> GraphReview:
-    passages = {passage.id: passage for passage in state.passages.values()}
-    return await review_graph(graph, target, passages, context)
 
 
 async def _compose(
@@ -164,12 +160,41 @@ def _close_last_turn(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return (*messages, *closing)
 
 
-def _describe_rollouts(last: Round) -> str:
-    """Say what search agents did with the question, for the generator."""
-    assert last.draft is not None and last.feedback is not None  # noqa: S101, PT018 - checked by the caller
-    lines = [f"The question was: {last.draft.question}", f"It was sent back: {last.feedback.message}"]
-    for rollout, verdict in zip(last.rollouts, last.verdicts, strict=True):
-        queries = "; ".join(f"'{call.argument}'" for call in rollout.trajectory.calls if call.tool == "search")
-        state = "right" if verdict.correct else "wrong or unsupported"
-        lines.append(f"A search agent answered '{rollout.answer}' ({state}) after the searches {queries}.")
+_MENDS = {
+    Cause.PRIOR_KNOWLEDGE: "Take less known things.",
+    Cause.RETRIEVAL_MISS: "Take facts whose passages a search for the words of their sub-questions returns.",
+    Cause.SOLVER_ERROR: "Take facts that can be read in one way only.",
+    Cause.AMBIGUOUS: "Take facts that can be read in one way only.",
+    Cause.ABOVE_BAND: "Add a step that depends on the others.",
+    Cause.BELOW_BAND: "Leave out a step.",
+}
+
+
+def describe_rollouts(last: Round, target: int) -> str:
+    """Say by the ids of the steps what search agents did with the question, and what to change in the graph.
+
+    Nothing is said of the wording: it is the writer's.
+    """
+    draft, feedback = last.draft, last.feedback
+    if draft is None or draft.graph is None or feedback is None:
+        raise ValueError("a round without a composed draft has nothing to tell")
+    is_easy = feedback.label is Label.TOO_EASY
+    verdict = "too easy: it needs fewer searches than are asked for" if is_easy else "not solved"
+    lines = [f"A writer worded the graph: {draft.question}", f"The question is {verdict} ({target} are asked for)."]
+    for rollout, graded in zip(last.rollouts, last.verdicts, strict=True):
+        state = "right" if graded.correct else "wrong or unsupported"
+        searches = "; ".join(
+            f"'{call.argument}' returned {_cited_steps(draft.graph, call.passage_ids)}"
+            for call in rollout.trajectory.calls
+            if call.tool == "search"
+        )
+        lines.append(f"A search agent answered '{rollout.answer}' ({state}). Its searches: {searches or 'none'}.")
+    mend = "Put a step before the facts that came up together, or ask for facts that many things have."
+    lines.append(_MENDS.get(feedback.cause, mend if is_easy else _MENDS[Cause.SOLVER_ERROR]))
+    lines.append("Keep what is sound. Propose a graph that mends this, or no steps.")
     return "\n".join(lines)
+
+
+def _cited_steps(graph: Graph, passage_ids: Sequence[str]) -> str:
+    ids = [f"'{step.id}'" for step in graph.found if step.citation.passage_id in passage_ids]
+    return f"the passages of {', '.join(ids)}" if ids else "no cited passage"
