@@ -38,9 +38,8 @@ class GraphPlan:
         """Give what `propose` takes, for each graph of these shapes whose question can be read again."""
         for shape in shapes:
             if shape == CHAIN:
-                chains = sorted(self._chains(self._target), key=self._order)
-                told_apart = (chain for chain in chains if is_told_apart(chain, self._paths.passages))
-                yield from ({"steps": build_steps(chain)} for chain in told_apart)
+                asked = self._paths.asked(self._target, frozenset([self._own.id]))
+                yield from ({"steps": build_steps(chain)} for chain in asked if not is_led_back(chain))
             else:
                 yield from filter(None, (self._build(shape, branches) for branches in self._join(shape)))
 
