@@ -79,7 +79,7 @@ class RunConfig(Data):
     retrieval: RetrievalConfig = RetrievalConfig()
     links: LinksConfig = LinksConfig()
     models: Models = Models()
-    strategy: StrategyMix = "sage"
+    strategy: StrategyMix = "compose"
     """How a draft is made: `compose` plans an evidence graph that a writer words, `sage` searches from a passage,
     `ragshaper` grows an information tree. Several with weights, such as `compose:2,sage:1`, are drawn seed by seed."""
     seed: int = Field(0, ge=0)
