@@ -80,6 +80,8 @@ class Stop(StrEnum):
     """It made the same calls again and again."""
     CONTEXT = "context"
     """The conversation no longer fitted the model's context."""
+    NO_PROPOSAL = "no_proposal"
+    """The generator had used as many tokens as a pair is worth, and had proposed nothing."""
     UNGROUNDED = "ungrounded"
     """It found no evidence in the corpus for a question that somebody brought."""
 
