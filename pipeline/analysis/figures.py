@@ -34,7 +34,7 @@ ASKED = {
         "policy": "policies",
         "judge": "verdict",
         "reader": "seeker read trace weigh skip commit grade detect absent choose",
-        "writer": "write change alter",
+        "writer": "write change alter wordings",
     }.items()
     for asked in names.split()
 }
