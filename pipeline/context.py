@@ -23,17 +23,13 @@ class SeedMemory:
     what has not changed, and an author could never be done."""
 
     audits: dict[Draft, tuple[tuple[Finding, ...], tuple[Probe, ...]]] = field(default_factory=dict)
-    queries: dict[Hashable, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
-    """The searches that a reader wrote for the end of a question, by the last hop and what leads to it; with the
-    question that the reader saw."""
-
     readings: dict[Hashable, object] = field(default_factory=dict)
     """What was graded or answered from memory, by the model, the words that it was asked and the number of the try."""
     brought: str = ""
     """The question as somebody brought it; empty where an author asks."""
 
     def copy(self) -> "SeedMemory":
-        return SeedMemory(dict(self.audits), dict(self.queries), dict(self.readings), self.brought)
+        return SeedMemory(dict(self.audits), dict(self.readings), self.brought)
 
 
 @dataclass(frozen=True)

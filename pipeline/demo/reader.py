@@ -9,14 +9,6 @@ from pipeline.llm.base import Request
 from pipeline.types import Message
 
 
-def grade(request: Request) -> Message:
-    """A `grade`: long questions and stacked clauses read badly; of anything else it has no idea."""
-    words = _inputs(request)["question"].lower().split()
-    clauses = sum(word in ("that", "which", "who", "whose", "whom", "of") for word in words)
-    reason = f"{len(words)} words, {clauses} clauses"
-    return said({"reason": reason, "grade": max(1, 5 - clauses // 3 - len(words) // 30)})
-
-
 def detect(request: Request) -> Message:
     """A `detect`: it knows nothing of style, and names the first passage."""
     return said({"reason": "the first one", "passage_id": _inputs(request)["passages"][0]["id"]})
@@ -34,11 +26,6 @@ def choose(request: Request) -> Message:
 def alter(request: Request) -> Message:
     """An `alter`: it cannot, and takes no passage."""
     return said({"passage_id": "", "span": "", "replacement": "", "claim": "", "mark": ""})
-
-
-def skip(request: Request) -> Message:
-    """A `skip`: the words of each part as they stand."""
-    return said({"reason": "", "queries": _inputs(request)["parts"]})
 
 
 def _inputs(request: Request) -> dict[str, Any]:

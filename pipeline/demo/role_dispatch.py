@@ -18,15 +18,11 @@ ROLES: dict[str, Callable[[Request], Message]] = {
     "answer": chain_solver.solve,
     "verdict": judge,
     "read": chain_solver.read,
-    "trace": chain_solver.trace,
     "write": write,
     "weigh": chain_solver.weigh,
-    "grade": reader.grade,
     "detect": reader.detect,
     "choose": reader.choose,
     "alter": reader.alter,
-    "skip": reader.skip,
-    "commit": chain_solver.commit,
 }
 
 

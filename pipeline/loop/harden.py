@@ -19,8 +19,8 @@ from pipeline.agents.proposals import GroundArguments, RewriteArguments
 from pipeline.agents.tools import GROUND_TOOLS, LINKS, REWRITE_TOOLS, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.loop.checks.another_answer import FILLERS
 from pipeline.loop.dates_and_numbers import counted, dated
+from pipeline.loop.rival_answer import FILLERS
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import sage, walk
 from pipeline.loop.strategies.base import Proposal, to_draft

@@ -64,13 +64,13 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
         probes.append(probe)
         sound = []
         for wording in wordings:
-            if fault := _find_leak(wording, graph) or await _find_shortcut(wording, graph, context):
+            if fault := find_leak(wording, graph) or await find_shortcut(wording, graph, context):
                 earlier.append({"wording": wording, "fault": fault})
             else:
                 sound.append(wording)
         if not sound:
             continue
-        choice, probe = await _ask_reader(sound, context)
+        choice, probe = await grade_wordings(sound, context)
         probes.append(probe)
         grades = dict(zip(range(1, len(sound) + 1), choice.grades, strict=False))
         # Of wordings with the same grade, the reader's own choice.
@@ -87,7 +87,7 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
 
 
 def _finding(check: str, cause: Cause, detail: str) -> Finding:
-    return Finding(check=check, cause=cause, fatal=True, detail=" ".join(detail.split()).rstrip("."))
+    return Finding(check=check, cause=cause, detail=" ".join(detail.split()).rstrip("."))
 
 
 def hidden_names(graph: Graph) -> list[str]:
@@ -98,7 +98,7 @@ def hidden_names(graph: Graph) -> list[str]:
     return [name for name in dict.fromkeys(items) if name and name.casefold() not in named | {"yes", "no"}]
 
 
-def _find_leak(wording: str, graph: Graph) -> str:
+def find_leak(wording: str, graph: Graph) -> str:
     """Return what is wrong with a wording that gives an answer away, or that asks nothing."""
     if not wording.strip():
         return "it is empty"
@@ -106,16 +106,18 @@ def _find_leak(wording: str, graph: Graph) -> str:
     return f"it names '{leaks[0]}', which is to be found" if leaks else ""
 
 
-async def _find_shortcut(wording: str, graph: Graph, context: RunContext) -> str:
-    """Return what is wrong with a wording that leaves fewer searches than the range asks for after one search."""
-    hits = await context.retriever.search(wording, context.config.retrieval.k)
-    ids = {hit.passage.id for hit in hits}
-    found = [step.id for step in graph.found if step.citation.passage_id in ids]
-    left = len(graph.found) - len(found)
-    decisive = all(step.id in found for step in graph.decisive)
-    if 1 + left >= context.config.steps[0] and not (decisive and context.config.steps[0] > 1):
-        return ""
-    return f"one search with it returns the passages of {len(found)} of {len(graph.found)} steps: describe less"
+async def find_shortcut(wording: str, graph: Graph, context: RunContext) -> str:
+    """Return what is wrong with a wording if one search of any retriever leaves fewer than the range asks for."""
+    for name, retriever in {"": context.retriever, **context.others}.items():
+        hits = await retriever.search(wording, context.config.retrieval.k)
+        ids = {hit.passage.id for hit in hits}
+        found = [step.id for step in graph.found if step.citation.passage_id in ids]
+        left = len(graph.found) - len(found)
+        decisive = all(step.id in found for step in graph.decisive)
+        if 1 + left < context.config.steps[0] or (decisive and context.config.steps[0] > 1):
+            search = f"one search with it over {name}" if name else "one search with it"
+            return f"{search} returns the passages of {len(found)} of {len(graph.found)} steps: describe less"
+    return ""
 
 
 async def _ask_writer(
@@ -135,7 +137,7 @@ async def _ask_writer(
     return list(dict.fromkeys(wordings)), probe
 
 
-async def _ask_reader(wordings: Sequence[str], context: RunContext) -> tuple[ChoiceOutput, Probe]:
+async def grade_wordings(wordings: Sequence[str], context: RunContext) -> tuple[ChoiceOutput, Probe]:
     messages = context.prompt("naturalness/choose", wordings=list(wordings))
     output, model, usage = await readers.read(messages, CHOOSE, ChoiceOutput, context)
     grades = output.grades[: len(wordings)]

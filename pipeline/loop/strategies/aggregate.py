@@ -16,7 +16,7 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.offered_walks import Related, related
 from pipeline.llm.base import Tool
-from pipeline.loop.checks.recomputed import program_fault
+from pipeline.loop.recomputed import program_fault
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import sage, walk
 from pipeline.loop.strategies.base import Proposal

@@ -12,9 +12,10 @@ from pipeline.agents.parse import parse
 from pipeline.agents.proposals import ProposeArguments, ProposedHop, ProposedItem
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
+from pipeline.loop.checks.base import CheckResult
 from pipeline.reward.answers import side
 from pipeline.text.names import normalise
-from pipeline.types import AnswerItem, AnswerType, Data, Draft, Finding, Probe, Round, Seed, Trajectory, Tree
+from pipeline.types import AnswerItem, AnswerType, Data, Draft, Probe, Round, Seed, Trajectory, Tree
 
 FEWEST, MOST = 2, 10
 """Items of a list."""
@@ -28,8 +29,8 @@ class Proposal(Data):
     tree: Tree | None = None
     checked: tuple[Probe, ...] = ()
     """What readers said of the drafts that the agent had checked."""
-    findings: tuple[Finding, ...] = ()
-    """What is wrong with the wording of a composed draft."""
+    review: CheckResult | None = None
+    """What the reviews of graph and wording gave while the draft was composed; None if they are still to be made."""
 
 
 class Strategy(Protocol):

@@ -11,6 +11,7 @@ from pipeline.agents.tools import GRAPH_TOOLS, listed, number_sentences, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.offered_walks import Related, related
+from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.graph_review import GraphReview, review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
@@ -120,8 +121,8 @@ async def _compose(
     return Proposal(
         trajectory=trajectory,
         draft=to_draft(graph, outcome, written.question) if written.question else None,
-        checked=(*probes, *written.probes),
-        findings=written.findings,
+        checked=probes,
+        review=CheckResult(findings=written.findings, probes=written.probes),
     )
 
 
