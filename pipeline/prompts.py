@@ -21,9 +21,7 @@ from pipeline.store.shipped_folders import folder
 from pipeline.types import Message, sha256
 
 ROOT = folder("prompts")
-_AUTHORS = ("generator/aggregate", "generator/constraints", "generator/propose", "generator/walk")
-_REFINERS = ("refiner/harden", "refiner/revise", "refiner/walk")
-IN_BAND = {name: f"{name}_in_band" for name in (*_AUTHORS, *_REFINERS)}
+IN_BAND = {name: f"{name}_in_band" for name in ("generator/propose", "refiner/harden", "refiner/revise")}
 """What an author is told in place of a prompt where a solve rate is a target."""
 HARDENING = ("generator/ground", "refiner/harden", IN_BAND["refiner/harden"])
 """What the authors are told of a question that somebody brings."""

@@ -23,6 +23,7 @@ class ProposedStep(Data):
     needs: tuple[str, ...] = Field((), max_length=12, description="Ids of the earlier steps whose answers it uses.")
     passage_id: str = Field("", description="Found steps: the id of the passage that states the answer.")
     sentences: tuple[int, ...] = Field((), max_length=6, description="Found steps: numbers of the sentences to cite.")
+    about: str = Field("", description="First steps: the name of the thing, if the title of its document is none.")
     population: str = Field("", description="Of a value: which group it describes, such as births in Japan.")
     time: str = Field("", description="Of a value: which time it describes, such as 2019 or a year.")
     is_exact: bool = Field(

@@ -2,8 +2,8 @@
 
 The solver is offered `search`, `open`, `answer`, and `find` where the settings say so, the teacher all but `open`; the
 generator `search`, `open`, `check`, `propose`; the refiner `revise` and the composer `compose`, with the same tools
-before it as far as the settings let them search and check; who begins with a walk `links` too; the curator `explore`,
-once for each action. The name of the last tool is the agent's role.
+before it as far as the settings let them search and check; who words a given question anew `links` too;
+the curator `explore`, once for each action. The name of the last tool is the agent's role.
 """
 
 import re
@@ -30,7 +30,7 @@ from pipeline.text.scripts import laid_out
 from pipeline.types import AnswerType, Data, Passage, Trajectory
 
 if TYPE_CHECKING:
-    from pipeline.links.offered_walks import Related
+    from pipeline.links.related import Related
 
 OPENED = 12
 """Passages that one `open` shows: about 1,200 words."""
@@ -131,7 +131,6 @@ SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
 GENERATOR_TOOLS = (SEARCH, OPEN, _check(PROPOSE.name), PROPOSE)
 REFINER_TOOLS = (SEARCH, OPEN, _check(REVISE.name), REVISE)
 GRAPH_TOOLS = (SEARCH, OPEN, PROPOSE_GRAPH)
-WALK_TOOLS, WALK_REFINER_TOOLS = (LINKS, *GENERATOR_TOOLS), (LINKS, *REFINER_TOOLS)
 GROUND_TOOLS, REWRITE_TOOLS = (SEARCH, OPEN, GROUND), (SEARCH, OPEN, _check(REWRITE.name), REWRITE)
 COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE.name), COMPOSE)
 _ANY: dict[str, type[Data]] = {

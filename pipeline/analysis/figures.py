@@ -14,7 +14,7 @@ from pipeline.analysis.policy_figures import PolicyFigures, for_policy, policies
 from pipeline.analysis.seed_rows import COUNTS, STAGES
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.store.review_marks import Mark
-from pipeline.types import ROLES, Data, Lineage, Share, Stop, Usage
+from pipeline.types import ROLES, Data, Lineage, Share, Usage
 
 ACCEPTED = pl.col("status") == "accepted"
 FRESH = (pl.col("confirmation_rollouts") > 0) & (pl.col("reason") != "beyond_solver")
@@ -150,11 +150,6 @@ class Figures(Data):
     def lineage(self) -> Lineage | None:
         """That of the first run."""
         return self.lineages[0] if self.lineages else None
-
-    @property
-    def passed_over(self) -> int:
-        """Seeds without a walk, for which no model was asked."""
-        return sum(reason.count for reason in self.reasons if reason.name == Stop.NO_WALK)
 
     @property
     def refused_requests(self) -> int:

@@ -16,8 +16,7 @@ class Runtime(Data):
     seeds: int | None = Field(None, ge=1)
     """Run exactly so many seeds, however many pairs they give."""
     max_seeds: int | None = Field(None, ge=1)
-    """Most seeds to try; left out, ten for each pair wanted. Those without a walk, which cost no call, are not counted,
-    up to nine for each that is."""
+    """Most seeds to try; left out, ten for each pair wanted."""
     concurrency: int | None = Field(None, ge=1, le=MOST_SEEDS)
     """Seeds in progress at once; left out, enough to keep all endpoints busy."""
     out: Path = Path("outputs")

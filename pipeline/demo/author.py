@@ -4,7 +4,6 @@ Each turn reads all messages again: it proposes the first chain that was not tri
 searches for what the passages name.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -12,22 +11,20 @@ from typing import Any, NamedTuple
 import orjson
 
 from pipeline import prompts
-from pipeline.demo.chains import Paths, draft, start
-from pipeline.demo.passage_facts import Seen, facts, seen
+from pipeline.demo.chains import Paths, draft
+from pipeline.demo.graphs import GraphPlan
+from pipeline.demo.leads import PlannedSearch, drop_tried, plan_leads
+from pipeline.demo.passage_facts import Seen, build_passage, facts, seen
 from pipeline.llm.base import Request
-from pipeline.text import trimmed, untagged, words
+from pipeline.text import trimmed, untagged
 from pipeline.types import Message, ToolCall
 
 _SEARCHES, _AT_ONCE = 12, 4
 """Searches of one author for each hop, and of one turn."""
+_PATIENCE = 8
+"""Searches for the shape of graph that a seed draws, before any other one is taken."""
 _DEEP = 4
 """The chain that a composer is given material for, in hops: a curator knows no target."""
-_NAME = re.compile(r"[A-ZÀ-Þ][\w'’.-]{1,60}+(?: (?:(?:of|the|de|van|von) )*+[A-ZÀ-Þ][\w'’.-]{0,60}\w)+")
-
-
-class PlannedSearch(NamedTuple):
-    text: str
-    intent: str
 
 
 class Task(NamedTuple):
@@ -46,11 +43,33 @@ class Task(NamedTuple):
 def propose(request: Request) -> Message:
     """The generator's next turn, from walks where the prompt gives any."""
     inputs = _inputs(request)
-    if "operations" in inputs:  # it has no rules for evidence graphs
-        return _called(request, ("propose", {"steps": []}))
+    if "operations" in inputs:
+        return _plan_graph(request, inputs)
     given = [*_walked(inputs), shown(inputs["passage"])]
     own = inputs["passage"]["id"] if "walks" in inputs else ""
     return _turn(request, inputs, Task(given, [inputs["target_steps"]], own))
+
+
+def _plan_graph(request: Request, inputs: dict[str, Any]) -> Message:
+    """Propose the first graph that was not proposed yet, or search for what one could be made of."""
+    own = shown(inputs["passage"])
+    calls = [call for message in request.messages for call in message.tool_calls]
+    asked = [orjson.loads(call.arguments)["query"] for call in calls if call.name == "search"]
+    proposed = [orjson.loads(call.arguments) for call in calls if call.name == "propose"]
+    results = [passage for message in request.messages if message.role == "tool" for passage in seen(message.content)]
+    paths = Paths(list({passage.id: passage for passage in [own, *results]}.values()))
+    plan = GraphPlan(own, inputs["target_steps"], paths)
+    # A rarer shape gets some searches before a chain may take its place.
+    shapes = plan.shapes[:1] if len(asked) < _PATIENCE else plan.shapes
+    for graph in plan.graphs(shapes):
+        if graph not in proposed:
+            return _called(request, ("propose", graph))
+    left = min(inputs["search_budget"], _SEARCHES * inputs["target_steps"]) - len(asked)
+    if left > 0 and request.tool_choice != "propose":
+        at_once = min(left, _AT_ONCE, inputs["calls_per_turn"])
+        if searches := list(islice(drop_tried(plan.searches(shapes[0]), asked), at_once)):
+            return _called(request, *(("search", {"query": search.text}) for search in searches))
+    return _called(request, ("propose", {"steps": []}))
 
 
 def revise(request: Request) -> Message:
@@ -120,26 +139,7 @@ def _drafts(paths: Paths, task: Task, types: Sequence[str]) -> Iterator[dict[str
 
 def _queries(paths: Paths, asked: Sequence[str], length: int, own: str = "") -> Iterator[PlannedSearch]:
     """What to search for: what the longest chains lead to, or begin with; then what the first passages name."""
-    tried = {" ".join(words(query)) for query in asked}
-    for query in _leads(paths, length, own):
-        said = " ".join(words(query.text))
-        if said and said not in tried:
-            tried.add(said)
-            yield query
-
-
-def _leads(paths: Paths, length: int, own: str) -> Iterator[PlannedSearch]:
-    for hops in range(length - 1, 0, -1):
-        useful = [chain for chain in paths.of(hops) if not own or any(hop.passage.id == own for hop in chain)]
-        for chain in useful:
-            fact, first = chain[-1].exit, start(chain).name
-            if fact.relation.to:
-                yield PlannedSearch(f"{fact.value} {fact.relation.query}", f"{first} leads to {fact.value}.")
-        for chain in useful:
-            yield PlannedSearch(start(chain).name, f"Find what leads to {start(chain).name}.")
-    for passage in [one for one in paths.passages if one.id == own] or paths.passages[:4]:
-        for name in (untagged(passage.title), *_NAME.findall(passage.text)):
-            yield PlannedSearch(name, f"Find what is told of {name}.")
+    return drop_tried(plan_leads(paths, length, own), asked)
 
 
 def _negatives(found: dict[str, Any], passages: Sequence[Seen]) -> list[dict[str, str]]:
@@ -171,8 +171,9 @@ def _inputs(request: Request) -> dict[str, Any]:
 
 
 def shown(passage: dict[str, Any]) -> Seen:
-    """A passage of the inputs, as a search would have shown it."""
-    return Seen(passage["id"], " ".join(passage["title"].split()), trimmed(passage["text"]))
+    """Return a passage of the inputs, as a search would have shown it."""
+    title, text = " ".join(passage["title"].split()), passage["text"]
+    return build_passage(passage["id"], title, text if text.startswith("[1] ") else trimmed(text))
 
 
 def _called(request: Request, *calls: tuple[str, dict[str, Any]]) -> Message:

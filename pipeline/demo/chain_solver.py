@@ -12,8 +12,9 @@ import orjson
 
 from pipeline import prompts
 from pipeline.demo.author import shown
+from pipeline.demo.comparisons import read
 from pipeline.demo.passage_facts import Fact, Seen, description, facts, key, seen
-from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf, read_question
+from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf
 from pipeline.demo.relations import Relation, kind_of
 from pipeline.llm.base import Request
 from pipeline.text import words
@@ -35,11 +36,14 @@ class _Mind:
 
     def answer(self, question: str) -> str:
         """Raises _Unasked with the query that is needed."""
-        asked = read_question(question)
+        asked = read(question)
         if asked is None:
             self._search(question)
             return ""
-        return self._value(asked)
+        if isinstance(asked, RelationOf):
+            return self._value(asked)
+        values = [(self._value(part), self._value(part.of).removeprefix("the ")) for part in asked.parts]
+        return asked.answer(values) if all(value for value, _ in values) else ""
 
     def _value(self, phrase: Phrase) -> str:
         if isinstance(phrase, Named):
@@ -115,7 +119,7 @@ def solve(request: Request) -> Message:
         return _call("search", number, query=str(wanted))
 
 
-def read(request: Request) -> Message:
+def read_evidence(request: Request) -> Message:
     """A `read` on the fenced inputs of the last message; an empty answer where the passages give none."""
     answer = _read(prompts.unfence(request.messages[-1].content) or {})
     return said({"reason": "read in the passages" if answer else "not in the passages", "answer": answer})

@@ -77,10 +77,10 @@ class Paths:
             # The relation that is asked for is drawn first, so that none is asked for most of the time.
             last = chain[-1].exit.relation
             chance = sha256(f"{seed} {last.name}") + sha256("|".join([seed, *(hop.exit.quote for hop in chain)]))
-            return _back(chain), -used, types.index(last.type), chance
+            return is_led_back(chain), -used, types.index(last.type), chance
 
         found = [chain for chain in self.of(length) if chain[-1].exit.relation.type in types]
-        found = [chain for chain in found if _told_apart(chain, self.passages)]
+        found = [chain for chain in found if is_told_apart(chain, self.passages)]
         return sorted(found, key=order)
 
 
@@ -117,10 +117,13 @@ def _hidden(chain: Chain) -> bool:
     return not any(contains(text, name) for place, text in enumerate(told) for name in names[place + 2 :])
 
 
-def _back(chain: Chain) -> bool:
-    """Does a passage name what the hops before its own are about? Then a search for that may find it."""
-    names = _names(chain)
-    return any(contains(text, name) for place, text in enumerate(_told(chain)) for name in names[:place])
+def is_led_back(chain: Chain) -> bool:
+    """Return whether a passage names what the hops before its own are about: then a search for that may find it."""
+    names, title = _names(chain), untagged(chain[0].passage.title)
+    texts = _told(chain)
+    return any(contains(text, name) for place, text in enumerate(texts) for name in names[:place]) or any(
+        contains(text, title) for text in texts[1:]
+    )
 
 
 def _names(chain: Chain) -> list[str]:
@@ -138,8 +141,8 @@ def _dated_by(hop: ChainHop) -> tuple[str, ...]:
     return ("released", *dated)
 
 
-def _told_apart(chain: Chain, passages: Sequence[Seen]) -> bool:
-    """Is the question read again as it is meant, and does each description fit one thing alone among what was seen?"""
+def is_told_apart(chain: Chain, passages: Sequence[Seen]) -> bool:
+    """Return whether the question is read again as it is meant, and each description fits one thing that was seen."""
     asked, first = meaning(chain), chain[0]
     if not first.entry and first.passage.title != start(chain).name.removeprefix("the ") and not start(chain).word:
         return False
@@ -160,6 +163,27 @@ def meaning(chain: Chain) -> RelationOf:
     for hop in chain:
         phrase = RelationOf(hop.exit.relation, hop.about(phrase))
     return cast(RelationOf, phrase)._replace(when=chain[-1].exit.when)
+
+
+def build_steps(chain: Chain, name: str = "s") -> list[dict[str, Any]]:
+    """Return the found steps of a chain, as `propose` takes them; their ids begin with `name`."""
+    steps: list[dict[str, Any]] = []
+    inner = start(chain)
+    for number, hop in enumerate(chain, 1):
+        fact, step_id = hop.exit, f"{name}{number}"
+        steps.append(
+            {
+                "id": step_id,
+                "sub_question": capital(RelationOf(fact.relation, hop.about(inner), fact.when).question()),
+                "answer": fact.value,
+                "needs": [step["id"] for step in steps[-1:]],
+                "passage_id": hop.passage.id,
+                "sentences": sorted({fact.sentence, hop.entry.sentence if hop.entry else fact.sentence}),
+                "time": fact.when,
+            }
+        )
+        inner = Named(f"{'the ' if fact.named.startswith('the ') else ''}{{{step_id}}}")
+    return steps
 
 
 def draft(chain: Chain) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The demo model as a reader of questions and styles, of which it has hardly an idea."""
 
+import re
 from typing import Any
 
 from pipeline import prompts
@@ -8,6 +9,16 @@ from pipeline.demo.writer_values import rival
 from pipeline.llm.base import Request
 from pipeline.types import Message
 
+_CLAUSES = frozenset(("that", "which", "who", "whose", "whom", "of"))
+
+
+def _grade(question: str) -> tuple[int, str]:
+    """Grade a wording by its words and its most stacked part: sentences and things of a list are read one by one."""
+    count = len(question.split())
+    parts = [part.lower().split() for part in re.split(r"[.:,] ", question)]
+    clauses = max(sum(word in _CLAUSES for word in part) for part in parts)
+    return max(1, 5 - clauses // 3 - count // 30), f"{count} words, {clauses} clauses in one part"
+
 
 def detect(request: Request) -> Message:
     """A `detect`: it knows nothing of style, and names the first passage."""
@@ -15,8 +26,19 @@ def detect(request: Request) -> Message:
 
 
 def choose(request: Request) -> Message:
-    """A `choose`: the first passage with another date or number than the answer; of names, one that its title names."""
+    """Answer a `choose`: of wordings, or of passages that may mislead."""
     inputs = _inputs(request)
+    return _choose_wording(inputs["wordings"]) if "wordings" in inputs else _choose_passage(inputs)
+
+
+def _choose_wording(wordings: list[str]) -> Message:
+    graded = [_grade(wording) for wording in wordings]
+    best = max(range(len(graded)), key=lambda index: graded[index][0])
+    return said({"reason": graded[best][1], "grades": [grade for grade, _ in graded], "best": best + 1})
+
+
+def _choose_passage(inputs: dict[str, Any]) -> Message:
+    """Take the first passage with another date or number than the answer; of names, one that its title names."""
     for passage in inputs["passages"]:
         if claim := rival(inputs["answer"], passage["title"], passage["text"]):
             return said({"reason": "", "passage_id": passage["id"], "claim": claim})

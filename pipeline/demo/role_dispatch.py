@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import lru_cache
 
-from pipeline.demo import author, chain_solver, reader
+from pipeline.demo import author, chain_solver, graph_wording, reader
 from pipeline.demo.verdicts import judge
 from pipeline.demo.writer import write
 from pipeline.llm.base import Completion, Finish, Request
@@ -17,8 +17,9 @@ ROLES: dict[str, Callable[[Request], Message]] = {
     "revise": author.revise,
     "answer": chain_solver.solve,
     "verdict": judge,
-    "read": chain_solver.read,
+    "read": chain_solver.read_evidence,
     "write": write,
+    "wordings": graph_wording.word,
     "weigh": chain_solver.weigh,
     "detect": reader.detect,
     "choose": reader.choose,

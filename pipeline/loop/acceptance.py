@@ -41,4 +41,4 @@ def outcome(
 def no_draft(stop: Stop) -> str:
     """The reason of a seed whose author ended so without a draft: by its own choice, by what, or before it began."""
     own = {Stop.ANSWERED: "", Stop.SEARCH_BUDGET: "", Stop.FORMAT_ERRORS: ":format_errors"}
-    return stop.value if stop in (Stop.NO_WALK, Stop.UNGROUNDED) else f"no_draft{own.get(stop, ':limits')}"
+    return stop.value if stop is Stop.UNGROUNDED else f"no_draft{own.get(stop, ':limits')}"

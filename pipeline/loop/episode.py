@@ -48,9 +48,9 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
             ledger.enter(f"round {len(rounds)}")
             proposal, context = await _in_time(lambda to, own: strategy.revise(to, own, rounds), seed, context)
         if feedback is None and proposal.draft and context.config.loop.confirm:
-            measured = await solve_rates.confirm(proposal.draft, context.hiding(proposal.draft))
+            measured = await solve_rates.confirm(proposal.draft, context)
             if not solve_rates.missed(measured, context.config):
-                confirmed = await draft_rollouts.confirm(proposal.draft, context.hiding(proposal.draft))
+                confirmed = await draft_rollouts.confirm(proposal.draft, context)
                 rounds[-1] = await contested(rounds[-1], proposal.draft, [*confirmed, *measured], context)
         status, reason = outcome(rounds, confirmed, measured, seed, context)
     except DeadlineExceeded:
@@ -82,8 +82,7 @@ def _begun(seed: Seed, context: RunContext) -> tuple[Strategy, RunContext]:
     strategy = cast(Strategy, harden if context.config.hardens else load("strategies", name))
     lineage = context.lineage.model_copy(update={"strategy": name})
     brought = context.given[seed.passage.id].question if context.config.hardens else ""
-    worded = getattr(strategy, "WORDED", True)
-    return strategy, replace(context, memory=SeedMemory(brought=brought), lineage=lineage, worded=worded)
+    return strategy, replace(context, memory=SeedMemory(brought=brought), lineage=lineage)
 
 
 async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext) -> Round:
@@ -92,7 +91,6 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     made_round = partial(Round, index=index, agent=proposal.trajectory, tree=proposal.tree)
     if draft is None:
         return made_round(draft=None, checked=proposal.checked, feedback=NOTHING_ASKED)
-    context = context.hiding(draft)
     target = solve_rates.least_steps(seed, context.config)
     read = await examine(draft, target, context, review=proposal.review)
     made = await draft_rollouts.rollouts(draft, read, index, seed, context)
@@ -117,7 +115,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
 
 async def contested(last: Round, draft: Draft, confirmed: list[GradedRollout], context: RunContext) -> Round:
     """The candidate's round with what was found about another answer on which the fresh rollouts agree."""
-    other = await alternatives(draft, confirmed, None, context.hiding(draft))
+    other = await alternatives(draft, confirmed, None, context)
     more = {"probes": (*last.probes, *other.probes), "findings": (*last.findings, *other.findings)}
     return last.model_copy(update=more)
 
@@ -140,7 +138,6 @@ async def enrich(record: Record, context: RunContext) -> Record:
             return before
 
     draft, key = record.draft, record.key
-    context = context.hiding(draft)
     written = evaluate_distractors(draft, context, record.distractor_eval)
     distractor_eval = await unless_refused("distractors", written, record.distractor_eval)
     teacher = await teacher_rollouts(draft, distractor_eval, key, context, record.teacher_rollouts)

@@ -22,7 +22,7 @@ from pipeline.errors import FormatError
 from pipeline.loop.dates_and_numbers import counted, dated
 from pipeline.loop.rival_answer import FILLERS
 from pipeline.loop.solve_rates import aim
-from pipeline.loop.strategies import sage, walk
+from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.reward.equality import equal
 from pipeline.text import sentences, terms, untagged
@@ -70,9 +70,9 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     given, back = context.given[seed.passage.id], rounds[-1].feedback
     easier = ":reversed" if back and (back.label is Label.UNSOLVED or back.cause is Cause.AMBIGUOUS) else ""
     read = partial(_rewritten, given, rounds[-1].draft, easier)
-    walks, searches = context.walks.get(seed.side), context.config.generator.searches
-    linked = bool(walks and len(walks.links))
-    tools, links = ((LINKS, *REWRITE_TOOLS), walk.links_from(seed, context)) if linked else (REWRITE_TOOLS, None)
+    found, searches = context.links.get(seed.side), context.config.generator.searches
+    links = (lambda passage, each: found.related(passage, each=each)) if found else None
+    tools = (LINKS, *REWRITE_TOOLS) if links else REWRITE_TOOLS
     author = sage.agent(seed, context, tools, searches, sage.another(rounds), read=read, links=links)
     drafts, seen, state = await sage.revision(seed, context, rounds, author)
     messages = context.prompt(

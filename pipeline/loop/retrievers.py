@@ -11,7 +11,6 @@ async def with_one_search(record: Record, context: RunContext) -> Record:
     draft, k = record.draft, context.config.retrieval.k
     if record.status is not Status.ACCEPTED or draft is None or not context.others:
         return record
-    context = context.hiding(draft)
     named = {context.config.retrieval.identity: context.retriever, **context.others}
     found = tuple([await _one_search(draft, name, retriever, k) for name, retriever in named.items()])
     return record.model_copy(update={"one_search": found})

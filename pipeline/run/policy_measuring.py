@@ -158,7 +158,7 @@ async def remeasure(
 
 
 async def _rollout(draft: Draft, sample: int, context: RunContext, model: ModelConfig) -> tuple[Rollout, Verdict]:
-    agent = solver(context.config, context.llm, context.hiding(draft).retriever, model)
+    agent = solver(context.config, context.llm, context.retriever, model)
     return await graded(draft, partial(attempted, agent, draft.question, sample), context)
 
 

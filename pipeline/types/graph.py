@@ -45,6 +45,8 @@ class FoundStep(GraphStep):
     """A step whose answer a passage states."""
 
     citation: Citation
+    about: str = ""
+    """Of a first step: the name of the thing that it is about, where the title of its document is no name of it."""
     population: str = ""
     """Of a value: the group that it describes, such as "births in the United States"."""
     time: str = ""
@@ -148,10 +150,10 @@ class Graph(Data):
         return tuple(earlier for earlier in self.steps if earlier.id in ids)
 
     def subject(self, step: GraphStep) -> str:
-        """Return what a step is about: the answer that it starts from, or the title of its document."""
+        """Return what a step is about: the answer that it starts from, its own word, or the title of its document."""
         if step.needs:
             return self.by_id[step.needs[0]].answer
-        return step.citation.title if isinstance(step, FoundStep) else step.answer
+        return step.about or step.citation.title if isinstance(step, FoundStep) else step.answer
 
     @cached_property
     def _levels(self) -> dict[str, tuple[int, int]]:

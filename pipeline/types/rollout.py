@@ -72,8 +72,6 @@ class Stop(StrEnum):
     """It made the same calls again and again."""
     CONTEXT = "context"
     """The conversation no longer fitted the model's context."""
-    NO_WALK = "no_walk"
-    """It never began: the corpus links its passage to nothing that a question could end in."""
     UNGROUNDED = "ungrounded"
     """It found no evidence in the corpus for a question that somebody brought."""
 

@@ -117,13 +117,3 @@ def test_only_answer_types_that_may_be_asked_for_are_listed(given: str | list[st
     listed = r"'entitty'; did you mean 'entity'\? known: entity, date, number, list, boolean, comparison$"
     with pytest.raises(UsageError, match=listed):
         config.build(values={"answer_types": given})
-
-
-def test_nobody_asks_for_the_answers_of_masked_texts() -> None:
-    with pytest.raises(UsageError, match="--strategy mask"):
-        config.build(values={"answer_types": ["ordered"]})
-    masked, mixed = (config.build(values={"strategy": name}) for name in ("mask", "walk:2,mask:1"))
-    assert masked.walks
-    assert "mask/_write" in masked.digested()["prompts"]
-    assert {"mask/_write", "generator/walk"} <= mixed.digested()["prompts"].keys()
-    assert "mask/_write" not in config.build(values={"strategy": "walk"}).digested()["prompts"]

@@ -13,7 +13,6 @@ import pytest
 
 from pipeline import registry
 from pipeline.config import RunConfig
-from pipeline.config.links_settings import LinksConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
@@ -27,17 +26,16 @@ from tests.rules.test_demo_eyes import lineage, seeds
 from tests.scripted import ScriptedLLM
 
 SEEDS = 4
-UNASKED = ("compose", "mask")
-"""Strategies that the demo model proposes nothing for: it has no rules for evidence graphs, and nothing is linked in so
-small a corpus. Their drafts are tested in tests/loop/strategies."""
+UNASKED = ("compose",)
+"""Strategies that the demo model proposes nothing for. Their drafts are tested in tests/loop/strategies."""
 TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="solved in 1 step", hops=(0,))
 
 
 @pytest.fixture(scope="module")
 def context(tiny: Corpus) -> RunContext:
-    # So small a corpus has no walks: all its seeds go the way of those without one.
-    settings = RunConfig(links=LinksConfig(unlinked=1))
-    return RunContext(settings, DemoModel(), Bm25Retriever(tiny), lineage(tiny), walks=prepare.walks(settings, tiny))
+    settings = RunConfig()
+    links = prepare.links_of_sides(settings, tiny)
+    return RunContext(settings, DemoModel(), Bm25Retriever(tiny), lineage(tiny), links=links)
 
 
 @pytest.fixture(params=registry.names("strategies"))
@@ -94,7 +92,7 @@ def test_a_model_that_never_says_it_well_is_no_crash(strategy, context: RunConte
         ScriptedLLM(lambda request: Message(role="assistant", content="Hm.")),
         context.retriever,
         context.lineage,
-        walks=context.walks,
+        links=context.links,
     )
     proposal = asyncio.run(strategy.propose(next(iter(seeds(tiny))), babble))
     assert proposal.draft is None

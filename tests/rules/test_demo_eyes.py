@@ -19,7 +19,6 @@ from pipeline import config, registry
 from pipeline.agents.judge import grade
 from pipeline.agents.readers import check_alternative, oracle
 from pipeline.config import RunConfig
-from pipeline.config.links_settings import LinksConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.seed_passages import quality
@@ -98,11 +97,11 @@ async def play(corpus: Corpus, model: Recorder) -> None:
     """Episodes until every role was asked often enough; the judge is asked about near misses too."""
     sites = [
         RunContext(
-            RunConfig(strategy=strategy, links=LinksConfig(unlinked=1)),
+            RunConfig(strategy=strategy),
             model,
             Bm25Retriever(corpus),
             lineage(corpus),
-            walks=prepare.walks(RunConfig(), corpus),
+            links=prepare.links_of_sides(RunConfig(), corpus),
         )
         for strategy in registry.names("strategies")
     ]

@@ -34,7 +34,7 @@ class Proposal(Data):
 
 
 class Strategy(Protocol):
-    """A module. Where its `WORDED` is false nobody words its questions, and no check judges how they are worded."""
+    """A module with these functions."""
 
     async def propose(self, seed: Seed, context: RunContext) -> Proposal:
         """Round 0: a draft from the seed passage, by searching."""

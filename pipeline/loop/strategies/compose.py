@@ -3,6 +3,9 @@ which a writer words afterwards. Links are a help and no condition, so that ever
 """
 
 from collections.abc import Sequence
+from typing import Any
+
+import orjson
 
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
@@ -10,16 +13,16 @@ from pipeline.agents.graph_proposals import to_graph
 from pipeline.agents.tools import GRAPH_TOOLS, listed, number_sentences, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.links.offered_walks import Related, related
+from pipeline.links.related import Related
+from pipeline.llm.token_estimate import tokens
 from pipeline.loop.checks.base import CheckResult
-from pipeline.loop.graph_review import GraphReview, review_graph
+from pipeline.loop.graph_review import review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
-from pipeline.loop.strategies import walk
 from pipeline.loop.strategies.base import Proposal
 from pipeline.operations import Computation, evaluate, operations
 from pipeline.text import dates
-from pipeline.types import AnswerItem, AnswerType, Draft, Label, Message, Passage, Round, Seed, Stop, Trajectory
+from pipeline.types import AnswerItem, AnswerType, Cause, Draft, Label, Message, Passage, Round, Seed, Stop, Trajectory
 from pipeline.types.graph import Graph
 from pipeline.types.question import to_hop
 from pipeline.values.interval import read_interval
@@ -42,7 +45,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         "generator/compose",
         passage=shown(seed.passage) | {"text": number_sentences(seed.passage.text)},
         outline=await _outline(seed, context),
-        links=walk.fitting(listed(links), _ROOM),
+        links=_fit(listed(links), _ROOM),
         operations=[each.description for each in operations().values() if each.is_offered],
         target_steps=target,
         search_budget=composer.limits.searches,
@@ -63,7 +66,7 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
         return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.ANSWERED), draft=None)
     target = aim(seed, context.config, rounds)
     composer = _build_generator(seed, context, target)
-    told = Message(role="user", content=f"{_describe_rollouts(last)}\nPropose a graph that mends this, or no steps.")
+    told = Message(role="user", content=describe_rollouts(last, target))
     passages = {passage.shown_id: passage for passage in await _seen_passages(seed, context, rounds)}
     messages = _close_last_turn(last.agent.messages)
     return await _compose(composer, (*messages, told), AgentState(passages=passages), seed, context)
@@ -79,12 +82,13 @@ def _build_generator(seed: Seed, context: RunContext, target: int) -> Agent:
         graph = to_graph(arguments, state.passages)
         if graph is None:
             raise FormatError("There are no steps to check.")
-        review = await _review(graph, target, state, context)
+        passages = {passage.id: passage for passage in state.passages.values()}
+        review = await review_graph(graph, target, passages, context)
         state.probes += review.probes
         if not review.problems:
             return ""
         lines = "\n".join(f"- {problem}" for problem in review.problems)
-        return f"The graph cannot be used yet:\n{lines}"
+        return f"The graph cannot be used yet. This is all that is wrong with it:\n{lines}"
 
     return Agent(
         llm=context.llm,
@@ -99,11 +103,6 @@ def _build_generator(seed: Seed, context: RunContext, target: int) -> Agent:
         give_up=GIVE_UP,
         numbered=True,
     )
-
-
-async def _review(graph: Graph, target: int, state: AgentState, context: RunContext) -> GraphReview:
-    passages = {passage.id: passage for passage in state.passages.values()}
-    return await review_graph(graph, target, passages, context)
 
 
 async def _compose(
@@ -129,14 +128,14 @@ async def _compose(
 def to_draft(graph: Graph, outcome: Computation | None, question: str) -> Draft:
     """Return the draft of a worded graph, whose hops are its found steps."""
     answer_type = outcome.answer_type if outcome else _stated_type(graph.answer)
-    items = outcome.items if outcome else ()
+    items = zip(outcome.items, outcome.item_aliases, strict=True) if outcome else ()
     day = dates(graph.answer) if answer_type is AnswerType.DATE else []
     return Draft(
         question=question,
         answer=graph.answer,
-        answer_aliases=graph.last.answer_aliases,
+        answer_aliases=tuple(dict.fromkeys((*graph.last.answer_aliases, *(outcome.aliases if outcome else ())))),
         answer_type=answer_type,
-        answer_items=tuple(AnswerItem(answer=item) for item in items),
+        answer_items=tuple(AnswerItem(answer=item, aliases=aliases) for item, aliases in items),
         answer_precision=day[0].precision if day else "",
         hops=tuple(map(to_hop, graph.found)),
         family="graph",
@@ -159,11 +158,15 @@ async def _outline(seed: Seed, context: RunContext) -> list[str]:
 
 
 def _links(seed: Seed, context: RunContext) -> list[Related]:
-    walks = context.walks.get(seed.side)
-    place = walks.links.corpus.place(seed.passage.id) if walks else None
-    if walks is None or place is None:
-        return []
-    return related(walks, place, _PHRASES, _EACH)
+    links = context.links.get(seed.side)
+    return links.related(seed.passage, _PHRASES, _EACH) if links else []
+
+
+def _fit(links: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
+    """Return the first link, and as many more as so many tokens hold."""
+    while len(links) > 1 and tokens(orjson.dumps(links).decode()) > room:
+        links = links[:-1]
+    return links
 
 
 async def _seen_passages(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> list[Passage]:
@@ -185,12 +188,41 @@ def _close_last_turn(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return (*messages, *closing)
 
 
-def _describe_rollouts(last: Round) -> str:
-    """Say what search agents did with the question, for the generator."""
-    assert last.draft is not None and last.feedback is not None  # noqa: S101, PT018 - checked by the caller
-    lines = [f"The question was: {last.draft.question}", f"It was sent back: {last.feedback.message}"]
-    for rollout, verdict in zip(last.rollouts, last.verdicts, strict=True):
-        queries = "; ".join(f"'{call.argument}'" for call in rollout.trajectory.calls if call.tool == "search")
-        state = "right" if verdict.correct else "wrong or unsupported"
-        lines.append(f"A search agent answered '{rollout.answer}' ({state}) after the searches {queries}.")
+_MENDS = {
+    Cause.PRIOR_KNOWLEDGE: "Take less known things.",
+    Cause.RETRIEVAL_MISS: "Take facts whose passages a search for the words of their sub-questions returns.",
+    Cause.SOLVER_ERROR: "Take facts that can be read in one way only.",
+    Cause.AMBIGUOUS: "Take facts that can be read in one way only.",
+    Cause.ABOVE_BAND: "Add a step that depends on the others.",
+    Cause.BELOW_BAND: "Leave out a step.",
+}
+
+
+def describe_rollouts(last: Round, target: int) -> str:
+    """Say by the ids of the steps what search agents did with the question, and what to change in the graph.
+
+    Nothing is said of the wording: it is the writer's.
+    """
+    draft, feedback = last.draft, last.feedback
+    if draft is None or draft.graph is None or feedback is None:
+        raise ValueError("a round without a composed draft has nothing to tell")
+    is_easy = feedback.label is Label.TOO_EASY
+    verdict = "too easy: it needs fewer searches than are asked for" if is_easy else "not solved"
+    lines = [f"A writer worded the graph: {draft.question}", f"The question is {verdict} ({target} are asked for)."]
+    for rollout, graded in zip(last.rollouts, last.verdicts, strict=True):
+        state = "right" if graded.correct else "wrong or unsupported"
+        searches = "; ".join(
+            f"'{call.argument}' returned {_cited_steps(draft.graph, call.passage_ids)}"
+            for call in rollout.trajectory.calls
+            if call.tool == "search"
+        )
+        lines.append(f"A search agent answered '{rollout.answer}' ({state}). Its searches: {searches or 'none'}.")
+    mend = "Put a step before the facts that came up together, or ask for facts that many things have."
+    lines.append(_MENDS.get(feedback.cause, mend if is_easy else _MENDS[Cause.SOLVER_ERROR]))
+    lines.append("Keep what is sound. Propose a graph that mends this, or no steps.")
     return "\n".join(lines)
+
+
+def _cited_steps(graph: Graph, passage_ids: Sequence[str]) -> str:
+    ids = [f"'{step.id}'" for step in graph.found if step.citation.passage_id in passage_ids]
+    return f"the passages of {', '.join(ids)}" if ids else "no cited passage"

@@ -102,7 +102,7 @@ def test_it_says_where_one_model_played_several_roles():
 @pytest.mark.parametrize(
     ("strategies", "told"),
     [
-        (("walk", "sage"), "Splits are by document: no document gives questions to both."),
+        (("compose", "sage"), "Splits are by document: no document gives questions to both."),
         (("harden",), "Splits are by question: one document may give evidence to both."),
         (("sage", "harden"), "and those of the questions that somebody brought by question: one document may give"),
     ],

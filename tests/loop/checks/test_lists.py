@@ -145,7 +145,7 @@ def test_judges_are_asked_about_the_items_that_differ_and_no_others() -> None:
     assert graded(DRAFT, "Brother Per Dal; Ivar Lund; Olaf Grim", model) == (True, "judge")
     asked = [prompts.unfence(request.messages[-1].content) or {} for request in model.requests]
     assert [(inputs["answer"], inputs["response"]) for inputs in asked] == [("Per Dal", "Brother Per Dal")]
-    assert asked[0]["question"] == f"Name one of the things asked for: {DRAFT.question}"
+    assert asked[0]["question"] == f"{DRAFT.question} (The answer is a list. Here one item of it is judged.)"
     assert graded(DRAFT, "Sven Dal; Ivar Lund; Olaf Grim", ScriptedLLM(['{"correct": false}'])) == (False, "judge")
 
 

@@ -29,7 +29,10 @@ DRAFT = Draft(question=QUESTION, answer="1641", answer_type=AnswerType.DATE, ans
 
 def context(llm: LLM, run: tuple[str, ...] = ALL, **values: object) -> RunContext:
     return RunContext(
-        build(values={"checks": {"run": run, "tries": 3, "oracle_tries": 3}, **values}), llm, SHELF, LINEAGE
+        build(values={"checks": {"run": run, "tries": 3, "oracle_tries": 3, "naturalness": 4}, **values}),
+        llm,
+        SHELF,
+        LINEAGE,
     )
 
 
