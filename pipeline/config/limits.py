@@ -27,7 +27,7 @@ class AuthorLimits(AgentLimits):
 
     checks: int = Field(6, ge=0)
     """Most drafts that a generator or refiner may have checked before it ends; they do not count as searches. A check
-    asks all that the audit asks, readers included, and the audit takes its answer for a draft that stays as it was."""
+    asks all that the round asks, readers included, and the round takes its answer for a draft that stays as it was."""
     request_tokens: int = Field(24_000, ge=4096)
     """Largest request in tokens, even if the model's context would allow more; passages are cut to fit, the oldest
     first and those that look like evidence last."""
