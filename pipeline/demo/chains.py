@@ -67,21 +67,20 @@ class Paths:
             if set(entry.relation.to) & set(last.relation.to):
                 yield from _through(chain, passage, entry)
 
-    def asked(self, length: int, types: Sequence[str], given: frozenset[str]) -> list[Chain]:
-        """Those that a question can be asked for. Those whose passages name what led to them come last; else those
-        with most of the `given` passages first, then those with the wanted type of answer, then by chance."""
+    def asked(self, length: int, given: frozenset[str]) -> list[Chain]:
+        """Return the chains that a question can be asked for: those with most of the `given` passages first, then by
+        chance; last those whose passages name what led to them.
+        """
         seed = "".join(sorted(given))
 
-        def order(chain: Chain) -> tuple[int, int, int, str]:
+        def order(chain: Chain) -> tuple[bool, int, str]:
             used = sum(hop.passage.id in given for hop in chain)
             # The relation that is asked for is drawn first, so that none is asked for most of the time.
             last = chain[-1].exit.relation
             chance = sha256(f"{seed} {last.name}") + sha256("|".join([seed, *(hop.exit.quote for hop in chain)]))
-            return is_led_back(chain), -used, types.index(last.type), chance
+            return is_led_back(chain), -used, chance
 
-        found = [chain for chain in self.of(length) if chain[-1].exit.relation.type in types]
-        found = [chain for chain in found if is_told_apart(chain, self.passages)]
-        return sorted(found, key=order)
+        return sorted((chain for chain in self.of(length) if is_told_apart(chain, self.passages)), key=order)
 
 
 def _through(chain: Chain, passage: Seen, entry: Fact | None) -> Iterator[Chain]:
@@ -187,40 +186,8 @@ def build_steps(chain: Chain, name: str = "s") -> list[dict[str, Any]]:
 
 
 def draft(chain: Chain) -> dict[str, Any]:
-    """What `propose` takes."""
-    last = chain[-1].exit
-    inner: Named = start(chain)
-    hops = []
-    for hop in chain:
-        fact = hop.exit
-        hops.append(
-            {
-                "sub_question": RelationOf(fact.relation, hop.about(inner), fact.when).question(),
-                "answer": fact.value,
-                "passage_id": hop.passage.id,
-                "quote": _quote(hop),
-                "relation": fact.relation.query,
-                "answer_kind": fact.relation.kind,
-            }
-        )
-        inner = Named(fact.named)
-    return {
-        "question": capital(meaning(chain).question()),
-        "answer": last.value,
-        "answer_aliases": [],
-        "answer_type": last.relation.type,
-        "answer_precision": "year" if last.relation.type == "date" else "",
-        "hops": hops,
-    }
-
-
-def _quote(hop: ChainHop) -> str:
-    """The sentence that states the answer, with those between it and the one that describes what it is about."""
-    if not hop.entry or hop.entry.quote == hop.exit.quote:
-        return hop.exit.quote
-    text = hop.passage.text
-    places = [(text.find(fact.quote), text.find(fact.quote) + len(fact.quote)) for fact in (hop.entry, hop.exit)]
-    return text[min(places)[0] : max(end for _, end in places)]
+    """Return what the `propose` of a strategy that words its own questions takes."""
+    return {"question": capital(meaning(chain).question()), "steps": build_steps(chain)}
 
 
 def capital(text: str) -> str:

@@ -26,7 +26,7 @@ def drop_tried(searches: Iterator[PlannedSearch], asked: Sequence[str]) -> Itera
             yield search
 
 
-def plan_leads(paths: Paths, length: int, own: str) -> Iterator[PlannedSearch]:
+def plan_leads(paths: Paths, length: int, own: str = "") -> Iterator[PlannedSearch]:
     """Search for what the longest chains lead to, or begin with; then for what the first passages name."""
     for hops in range(length - 1, 0, -1):
         useful = [chain for chain in paths.of(hops) if not own or any(hop.passage.id == own for hop in chain)]

@@ -65,7 +65,7 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
         probes.append(probe)
         sound = []
         for wording in wordings:
-            if fault := find_leak(wording, hidden) or await find_shortcut(wording, graph, context):
+            if fault := find_leak(wording, graph) or await find_shortcut(wording, graph, context):
                 earlier.append({"wording": wording, "fault": fault})
             else:
                 sound.append(wording)
@@ -91,28 +91,28 @@ def _finding(check: str, cause: Cause, detail: str) -> Finding:
     return Finding(check=check, cause=cause, detail=" ".join(detail.split()).rstrip("."))
 
 
-def find_leak(wording: str, hidden: HiddenAnswers) -> str:
+def find_leak(wording: str, graph: Graph) -> str:
     """Return what is wrong with a wording that gives an answer away, or that asks nothing."""
-    return hidden.describe_leaks(wording) if wording.strip() else "it is empty"
+    return HiddenAnswers(graph).describe_leaks(wording) if wording.strip() else "it is empty"
 
 
 async def find_shortcut(wording: str, graph: Graph, context: RunContext) -> str:
-    """Return what is wrong with a wording if one search of any retriever leaves fewer searches than the range asks for.
+    """Return what is wrong with a wording if one search of any retriever leaves fewer than the range asks for.
 
     Where several first steps have to be named, the search may return the passages of all of them: these are where
     solvers begin.
     """
     least = context.config.steps[0]
-    for name, retriever in {"": context.retriever, **context.others}.items():
-        ids = {hit.passage.id for hit in await retriever.search(wording, context.config.retrieval.k)}
+    for name, retriever in context.searched.items():
+        hits = await retriever.search(wording, context.config.retrieval.k)
+        ids = {hit.passage.id for hit in hits}
         returned = [step for step in graph.found if step.citation.passage_id in ids]
         entries = sum(not step.needs for step in returned)
         searches = len(graph.found) - (len(returned) - max(1, entries) if returned else 0)
         is_decided = least > 1 and all(step in returned for step in graph.decisive)
         if searches < least or is_decided:
-            disclosed = [step for step in returned if step.needs] or returned
-            facts = ", ".join(f"[{step.id}]" for step in disclosed)
             search = f"one search with it over {name}" if name else "one search with it"
+            facts = ", ".join(f"[{step.id}]" for step in returned if step.needs) or "all steps"
             return f"{search} returns the passages that state {facts}: say less of what their sentences say"
     return ""
 
@@ -131,6 +131,7 @@ async def _ask_writer(
         steps=[_describe(graph, step, hidden) for step in graph.steps],
         answer_form=describe_answer(graph, outcome, hidden),
         hidden=[f"[{step.id}]" for step in graph.steps],
+        like=list(context.config.questions.like),
         earlier=list(earlier),
     )
     output, usage = await structured(context.llm, model, messages, WORDINGS, WordingsOutput, sample=attempt)

@@ -3,7 +3,6 @@
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.given_answer import given
-from pipeline.loop.hidden_answers import HiddenAnswers
 from pipeline.loop.question_writing import find_leak, find_shortcut, grade_wordings
 from pipeline.text.names import normalise
 from pipeline.text.scripts import asks, length
@@ -25,7 +24,7 @@ async def review_wording(draft: Draft, graph: Graph, context: RunContext) -> Che
     """
     findings = find_faults(draft)
     if not findings and (
-        fault := find_leak(draft.question, HiddenAnswers(graph)) or await find_shortcut(draft.question, graph, context)
+        fault := find_leak(draft.question, graph) or await find_shortcut(draft.question, graph, context)
     ):
         findings = (_finding("wording", Cause.OVER_SPECIFIED, fault),)
     if not context.config.models.of("reader").capabilities.understands:

@@ -11,7 +11,8 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
-from pipeline.types import AnswerType, Cause, Label, Lineage, Message, Passage, Record, Seed, Status, ToolCall
+from pipeline.types import AnswerType, Cause, Label, Lineage, Message, Record, Seed, Status, ToolCall
+from tests.graphs import chain, step
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
@@ -42,19 +43,13 @@ LINEAGE = Lineage(
 )
 
 
-def hop(passage: Passage, answer: str, sub_question: str) -> dict[str, str]:
-    quote = passage.text.split(". ", 1)[1]
-    return {"sub_question": sub_question, "answer": answer, "passage_id": passage.shown_id, "quote": quote}
-
-
 def proposal(question: str = QUESTION, **update: Any) -> dict[str, Any]:
-    hops = [
-        hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
-        hop(HOLM, "Vessby", "Where did Ada Holm grow up?"),
-        hop(TOWN, "1641", "When was Vessby settled?"),
-    ]
-    base = {"question": question, "answer": "1641", "answer_type": "date", "answer_precision": "year", "hops": hops}
-    return base | update
+    steps = chain(
+        step(FILM, "Ada Holm", "Who directed Lantern Bay?"),
+        step(HOLM, "Vessby", "Where did {film} grow up?"),
+        step(TOWN, "1641", "When was {holm} settled?"),
+    )
+    return {"question": question, "steps": steps} | update
 
 
 def call(name: str, **arguments: Any) -> Message:
@@ -235,7 +230,7 @@ def test_a_hop_that_a_fresh_rollout_skips_is_kept() -> None:
 
 def test_a_generator_with_nothing_to_ask_ends_the_seed() -> None:
     cast = Cast(lambda question, sample: 3)
-    cast.first = proposal(question="", hops=[])
+    cast.first = proposal(question="", steps=[])
     record = run(cast)
     assert (record.status, record.reason, record.draft) == (Status.REJECTED, "no_draft", None)
 

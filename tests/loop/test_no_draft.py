@@ -17,7 +17,7 @@ from tests.scripted import ScriptedLLM
     ("says", "reason"),
     [
         (Message(role="assistant", content="I cannot think of one."), "no_draft:format_errors"),
-        (call("propose", **proposal(question="", hops=[])), "no_draft"),
+        (call("propose", **proposal(question="", steps=[])), "no_draft"),
         (call("search", query="Lantern Bay"), "no_draft:limits"),
     ],
 )

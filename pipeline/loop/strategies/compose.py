@@ -2,7 +2,7 @@
 which a writer words afterwards. Links are a help and no condition, so that every seed is begun.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -10,7 +10,7 @@ import orjson
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.graph_proposals import to_graph
-from pipeline.agents.tools import GRAPH_TOOLS, listed, number_sentences, shown
+from pipeline.agents.tools import GRAPH_TOOLS, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.related import Related
@@ -19,13 +19,12 @@ from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.graph_review import review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
-from pipeline.loop.strategies.base import Proposal
-from pipeline.operations import Computation, evaluate, operations
-from pipeline.text import dates
-from pipeline.types import AnswerItem, AnswerType, Cause, Draft, Label, Message, Passage, Round, Seed, Stop, Trajectory
+from pipeline.loop.strategies.base import Proposal, build_draft
+from pipeline.loop.strategies.sage import offered
+from pipeline.operations import evaluate
+from pipeline.text import dates, numbers, sentences
+from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Trajectory
 from pipeline.types.graph import Graph
-from pipeline.types.question import to_hop
-from pipeline.values.interval import read_interval
 
 SEARCHES = 24
 PROPOSALS = 3
@@ -43,10 +42,10 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     links = _links(seed, context)
     messages = context.prompt(
         "generator/compose",
-        passage=shown(seed.passage) | {"text": number_sentences(seed.passage.text)},
+        passage=shown(seed.passage, numbered=True),
         outline=await _outline(seed, context),
-        links=_fit(listed(links), _ROOM),
-        operations=[each.description for each in operations().values() if each.is_offered],
+        links=_fit(describe_links(links), _ROOM),
+        operations=offered(context),
         target_steps=target,
         search_budget=composer.limits.searches,
         check_budget=PROPOSALS,
@@ -119,35 +118,10 @@ async def _compose(
     written = await write_question(graph, outcome, context)
     return Proposal(
         trajectory=trajectory,
-        draft=to_draft(graph, outcome, written.question) if written.question else None,
+        draft=build_draft(graph, written.question) if written.question else None,
         checked=probes,
         review=CheckResult(findings=written.findings, probes=written.probes),
     )
-
-
-def to_draft(graph: Graph, outcome: Computation | None, question: str) -> Draft:
-    """Return the draft of a worded graph, whose hops are its found steps."""
-    answer_type = outcome.answer_type if outcome else _stated_type(graph.answer)
-    items = zip(outcome.items, outcome.item_aliases, strict=True) if outcome else ()
-    day = dates(graph.answer) if answer_type is AnswerType.DATE else []
-    return Draft(
-        question=question,
-        answer=graph.answer,
-        answer_aliases=tuple(dict.fromkeys((*graph.last.answer_aliases, *(outcome.aliases if outcome else ())))),
-        answer_type=answer_type,
-        answer_items=tuple(AnswerItem(answer=item, aliases=aliases) for item, aliases in items),
-        answer_precision=day[0].precision if day else "",
-        hops=tuple(map(to_hop, graph.found)),
-        family="graph",
-        graph=graph,
-    )
-
-
-def _stated_type(answer: str) -> AnswerType:
-    interval = read_interval(answer)
-    if interval is None:
-        return AnswerType.ENTITY
-    return AnswerType.DATE if interval.kind == "date" else AnswerType.NUMBER
 
 
 async def _outline(seed: Seed, context: RunContext) -> list[str]:
@@ -167,6 +141,23 @@ def _fit(links: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
     while len(links) > 1 and tokens(orjson.dumps(links).decode()) > room:
         links = links[:-1]
     return links
+
+
+def describe_links(links: Iterable[Related]) -> list[dict[str, Any]]:
+    """Return for each linking phrase a passage of each document that holds it, and what this says of the phrase.
+
+    A sentence with a number or a date can be a value that is compared; one without can lead to the next thing.
+    """
+    described = []
+    for link in links:
+        documents: dict[str, dict[str, Any]] = {}
+        for passage, sentence in zip(link.passages, link.sentences, strict=True):
+            # Where only the title holds the phrase, its page is about the phrase: it shows how the page begins.
+            text = " ".join((sentence or passage.text[slice(*sentences(passage.text)[0])]).split())
+            about = {"id": passage.shown_id, "title": passage.title, "sentence": text}
+            documents.setdefault(passage.document_id, about | {"states_value": bool(dates(text) or numbers(text))})
+        described.append({"phrase": link.phrase, "documents": link.documents, "passages": [*documents.values()]})
+    return described
 
 
 async def _seen_passages(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> list[Passage]:

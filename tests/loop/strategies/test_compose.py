@@ -8,9 +8,11 @@ import pytest
 
 from pipeline import config, prompts
 from pipeline.context import RunContext
-from pipeline.llm.base import Request
+from pipeline.links.related import Related
+from pipeline.llm.base import Completion, Request
 from pipeline.loop.episode import run_seed
-from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status
+from pipeline.loop.strategies.compose import describe_links
+from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status, Stop, Usage
 from tests.loop.test_episode import LINEAGE, call
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -101,16 +103,16 @@ class Cast:
         return Message(role="assistant", content=orjson.dumps(fields).decode())
 
 
-def run(cast: Cast, *sets: str, target: int = 3) -> tuple[Record, list[Request]]:
+def run(cast: Cast, *sets: str, target: int = 3, llm: type[ScriptedLLM] = ScriptedLLM) -> tuple[Record, list[Request]]:
     usual = "retrieval.k=1", "loop.rollouts=1", "loop.screen=1", "checks.run=[]"
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
     settings = config.build(
         values={"strategy": "compose", "models": models}, sets=[*usual, "checks.naturalness=3", *sets]
     )
-    llm = ScriptedLLM(cast)
+    model = llm(cast)
     seed = Seed(key="ab" * 32, passage=BAY, draw=0, side="train", answer_type=AnswerType.ENTITY, target_steps=target)
-    context = RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
-    return asyncio.run(run_seed(seed, context)), llm.requests
+    context = RunContext(config=settings, llm=model, retriever=SHELF, lineage=LINEAGE)
+    return asyncio.run(run_seed(seed, context)), model.requests
 
 
 def last_message(requests: list[Request], role: str) -> str:
@@ -281,3 +283,47 @@ def test_comparison_of_two_may_stand_in_the_middle() -> None:
     last = found("trade", "weaver", VIK, "first", sentence=1)
     _, requests = run(Cast([*two, last], []))
     assert not any("blind guess" in r.messages[-1].content for r in requests)
+
+
+def test_links_are_shown_by_phrase_with_document_and_whether_a_value_is_stated() -> None:
+    more = passage("bay", "Lantern Bay", "Lantern Bay has a pier.", 1)
+    link = Related(
+        phrase="Lantern Bay",
+        documents=3,
+        passages=(HOLM, BAY, more),
+        sentences=("Ada Holm was born in 1871.", "", "Lantern Bay has a pier."),
+    )
+    assert describe_links([link]) == [
+        {
+            "phrase": "Lantern Bay",
+            "documents": 3,
+            "passages": [
+                {
+                    "id": HOLM.shown_id,
+                    "title": "Ada Holm",
+                    "sentence": "Ada Holm was born in 1871.",
+                    "states_value": True,
+                },
+                {
+                    "id": BAY.shown_id,
+                    "title": "Lantern Bay",
+                    "sentence": "Lantern Bay is a silent drama.",
+                    "states_value": False,
+                },
+            ],
+        }
+    ]
+
+
+def test_conversation_without_a_proposal_ends_when_it_has_cost_too_much() -> None:
+    class Paid(ScriptedLLM):
+        async def complete(self, request: Request) -> Completion:
+            usage = Usage(calls=1, prompt_tokens=20_000, cached_tokens=9_000)
+            return (await super().complete(request)).model_copy(update={"usage": usage})
+
+    record, requests = run(Cast(), "generator.give_up_tokens=30000", llm=Paid)
+    assert (record.status, record.reason) == (Status.REJECTED, "no_draft:no_proposal")
+    assert record.rounds[0].agent.stop is Stop.NO_PROPOSAL
+    assert len(requests) == 3
+    record, _ = run(Cast(), "generator.give_up_tokens=80000", llm=Paid)
+    assert record.status is Status.ACCEPTED
