@@ -15,7 +15,7 @@ from pipeline.llm.base import Request
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.base import to_draft
+from pipeline.loop.strategies.sage import read_draft
 from pipeline.prompts import unfence
 from pipeline.types import Draft, Message, Passage, Stop
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal, seeded
@@ -28,12 +28,12 @@ SHOWN = {p.shown_id: p for p in (FILM, HOLM, TOWN)}
 
 
 def context(cast: object, *sets: str, shelf: Shelf = SHELF) -> RunContext:
-    settings = config.build(sets=["retrieval.k=1", "checks.run=[]", "checks.naturalness=4", *sets])
+    settings = config.build(sets=["strategy='sage'", "retrieval.k=1", "checks.run=[]", "checks.naturalness=4", *sets])
     return RunContext(config=settings, llm=ScriptedLLM(cast), retriever=shelf, lineage=LINEAGE)  # type: ignore[arg-type]
 
 
 def draft(question: str = QUESTION, shown: dict[str, Passage] = SHOWN) -> Draft:
-    made = to_draft(orjson.dumps(proposal(question)).decode(), AgentState(passages=shown))
+    made = read_draft(orjson.dumps(proposal(question)).decode(), AgentState(passages=shown))
     assert made is not None
     return made
 
