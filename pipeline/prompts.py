@@ -29,7 +29,7 @@ HARDENING = ("generator/ground", "refiner/harden", IN_BAND["refiner/harden"])
 WRITE_IN = "language/_write"
 """What whoever writes is told of the language of a corpus that is not in English."""
 _WRITERS = re.compile(
-    r"generator/|refiner/|composer/|curator/|end/search|twin/change|writer/question|distractor/|hard_passage/altered"
+    r"generator/|refiner/|composer/|curator/|twin/change|writer/question|distractor/|hard_passage/altered"
 )
 _INCLUDE = re.compile(r'^\{% include "([a-z_]+/_[a-z_]+\.md)" %\}\n', re.MULTILINE)
 _PART = re.compile(r"^<!-- (system|user) -->\n", re.MULTILINE)
