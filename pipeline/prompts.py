@@ -18,6 +18,7 @@ from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pipeline.store.shipped_folders import folder
+from pipeline.text.control_tokens import escape_tokens
 from pipeline.types import Message, sha256
 
 ROOT = folder("prompts")
@@ -118,8 +119,8 @@ def names() -> list[str]:
 
 def fence(inputs: dict[str, Any], boundary: str) -> str:
     """One line of JSON between two marks; JSON has no raw line ends, so no value can close it. The marks are of this
-    prompt alone: no model can have seen them before."""
-    data = orjson.dumps(inputs).decode()
+    prompt alone: no model can have seen them before. No value can end the message either."""
+    data = escape_tokens(orjson.dumps(inputs).decode())
     mark = sha256(f"{boundary}\n{data}")[:16]
     return f"<<<inputs {mark}>>>\n{data}\n<<<end {mark}>>>"
 
