@@ -2,9 +2,9 @@
 
 Corpora are given as for `bench.corpus_size`; copies are versions, which count as one document. Each is prepared in one
 process and its links are found in another and those that it starts; memory is the most that the system counted for all
-of these, with pages of mapped files, which it may drop and which they share, and for the first without them. Walks are
-looked for from passages drawn at random. With `--read N`, N links of each corpus are printed instead: a phrase, and two
-sentences that hold it, for a person who counts those that say something of one thing.
+of these, with pages of mapped files, which it may drop and which they share, and for the first without them. With
+`--read N`, N links of each corpus are printed instead: a phrase, and two sentences that hold it, for a person who counts
+those that say something of one thing.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +26,6 @@ from bench.corpus_size import CORPORA, Own, cpu, opened, shown, status
 
 MOST = 20
 PROCESSES = 2
-HOPS = 2, 3, 4, 6, 8
-SEEDS = 300
 
 
 def links(corpus: str, out: Path) -> Any:
@@ -60,29 +58,6 @@ def find(corpus: str, out: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def walk(corpus: str, out: Path) -> dict[str, Any]:
-    from pipeline.links.walks import Kind, Walks
-
-    began = time.monotonic()
-    found = links(corpus, out)
-    row: dict[str, Any] = {"open s": time.monotonic() - began}
-    starts = np.random.default_rng(0).choice(len(found.corpus.passages), SEEDS).tolist()
-    walks = Walks(found, "bench")
-    each = list[float]()
-    for hops in HOPS:
-        some = np.zeros(SEEDS, bool)
-        for kind in get_args(Kind):
-            share = np.zeros(SEEDS, bool)
-            for number, start in enumerate(starts):
-                began = time.monotonic()
-                share[number] = bool(walks.best(kind, start, hops))
-                each.append(time.monotonic() - began)
-            row[f"{kind} of {hops} %"] = 100 * share.mean()
-            some |= share
-        row[f"any of {hops} %"] = 100 * some.mean()
-    return row | {"ms a start": 1000 * float(np.mean(each)), "ms, 95 of 100": 1000 * float(np.quantile(each, 0.95))}
-
-
 def read(corpus: str, out: Path, count: int) -> Iterator[str]:
     found, chance = links(corpus, out), np.random.default_rng(0)
     for number in chance.choice(len(found), min(count, len(found)), replace=False).tolist():
@@ -97,7 +72,7 @@ def read(corpus: str, out: Path, count: int) -> Iterator[str]:
             yield f"    {title}: {found.sentence(mention)[:300] or '(its title)'}"
 
 
-STEPS: dict[str, Callable[[str, Path], dict[str, Any]]] = {"prepare": prepare, "find": find, "walk": walk}
+STEPS: dict[str, Callable[[str, Path], dict[str, Any]]] = {"prepare": prepare, "find": find}
 
 
 def main() -> None:

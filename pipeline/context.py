@@ -1,5 +1,6 @@
 """What an episode works with: configuration, model, index and where its records come from."""
 
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,11 +11,10 @@ from pipeline.config import RunConfig
 from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.one_side import Sided
-from pipeline.retrieval.question_passages import IndexChanges, Overlay
 from pipeline.types import Draft, Finding, Given, Lineage, Message, Probe, sha256
 
 if TYPE_CHECKING:
-    from pipeline.links.walks import Walks
+    from pipeline.links.related import SideLinks
 
 
 @dataclass(eq=False)
@@ -23,17 +23,23 @@ class SeedMemory:
     what has not changed, and an author could never be done."""
 
     audits: dict[Draft, tuple[tuple[Finding, ...], tuple[Probe, ...]]] = field(default_factory=dict)
-    queries: dict[Hashable, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
-    """The searches that a reader wrote for the end of a question, by the last hop and what leads to it; with the
-    question that the reader saw."""
-
     readings: dict[Hashable, object] = field(default_factory=dict)
     """What was graded or answered from memory, by the model, the words that it was asked and the number of the try."""
+    step_verdicts: dict[str, object] = field(default_factory=dict)
+    """What a reader said of the steps of evidence graphs, by all that it was shown of a step."""
+    faulty_passages: Counter[str] = field(default_factory=Counter)
+    """In how many proposed graphs a passage was at fault that decides the answer."""
     brought: str = ""
     """The question as somebody brought it; empty where an author asks."""
 
     def copy(self) -> "SeedMemory":
-        return SeedMemory(dict(self.audits), dict(self.queries), dict(self.readings), self.brought)
+        return replace(
+            self,
+            audits=dict(self.audits),
+            readings=dict(self.readings),
+            step_verdicts=dict(self.step_verdicts),
+            faulty_passages=self.faulty_passages.copy(),
+        )
 
 
 @dataclass(frozen=True)
@@ -46,15 +52,11 @@ class RunContext:
     lineage: Lineage
     others: Mapping[str, Retriever] = field(default_factory=dict)
     """What the audit searches beside `retriever`, by name."""
-    walks: Mapping[str, "Walks"] = field(default_factory=dict)
-    """Those of each side of the split, where the strategy begins with one."""
+    links: Mapping[str, "SideLinks"] = field(default_factory=dict)
+    """The links of each side of the split, if a strategy uses them."""
     given: Mapping[str, Given] = field(default_factory=dict)
     """The questions that somebody brings, by the ids of their seeds' passages; none where seeds are passages."""
     memory: SeedMemory = field(default_factory=SeedMemory)
-    worded: bool = True
-    """Are the questions worded, so that checks may judge how?"""
-    hidden: frozenset[str] = frozenset()
-    """Passages that are found by no search."""
 
     @property
     def searched(self) -> dict[str, Retriever]:
@@ -70,14 +72,6 @@ class RunContext:
         """The corpus as the generator of that side sees it: only the documents of its own split. All of it where
         somebody brings the questions, whose evidence lies where it lies."""
         return self.retriever if self.config.hardens else Sided(self.retriever, name)
-
-    def hiding(self, draft: Draft) -> "RunContext":
-        """As all who look for the answer of a draft see the corpus: without the passages that it hides."""
-        hidden = frozenset(draft.hidden)
-        if hidden == self.hidden:
-            return self
-        over = {name: Overlay(one, (), IndexChanges(hidden=hidden)) for name, one in self.searched.items()}
-        return replace(self, retriever=over.pop(""), others=over, hidden=hidden)
 
     def prompt(self, name: str, **inputs: Any) -> tuple[Message, ...]:
         """The messages of a prompt; of an author's, where a solve rate is a target, the form that says so; of whoever

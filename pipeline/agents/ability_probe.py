@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 from pydantic import Field
 
+from pipeline.agents.graph_proposals import WordedGraphArguments
 from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, judge_prompt
 from pipeline.agents.parse import parse
-from pipeline.agents.proposals import ProposeArguments
 from pipeline.agents.tool_mode import (
     OPENING,
     PARSER,
@@ -38,10 +38,10 @@ _BOUNDARY = "0123456789abcdef"
 _CALLS = "tool calls"
 _NESTED = f"""Call `{PROPOSE.name}` once, with exactly this and nothing else:
 - question: In which year was the lighthouse first lit that stands in the town where Ada Brannick was born?
-- answer: 1874, answer_aliases: "in 1874" and "the year 1874", answer_type: number
-- two hops: the first asks "Where was Ada Brannick born?", with the answer "Ostrava Point", the passage_id p0123456789ab
-  and the quote "Ada Brannick was born at Ostrava Point."; the second asks "When was the lighthouse of Ostrava Point
-  lit?", with the answer "1874", the passage_id pba9876543210 and the quote "The lighthouse was lit in 1874."
+- two steps: the first has the id birth and asks "Where was Ada Brannick born?", with the answer "Ostrava Point", the
+  passage_id p0123456789ab and the sentences 2 and 3; the second has the id lit, needs birth and asks "When was the
+  lighthouse of {{birth}} lit?", with the answer "1874", the answer_aliases "in 1874" and "the year 1874", the
+  passage_id pba9876543210 and the sentence 1
 """
 LONG = 12_000
 """Tokens of the long prompt, where the model's context takes them."""
@@ -181,13 +181,13 @@ async def nested_call(model: ModelConfig, ask: Ask) -> Found:
         return f"it did not call `{PROPOSE.name}`{cut}: a run would give no question", f"{longer}try {PARSER}"
     call = completion.message.tool_calls[0]
     try:
-        hops = parse(ProposeArguments, call.arguments).hops
+        steps = parse(WordedGraphArguments, call.arguments).steps
     except FormatError as error:
         shape = "as text" if _as_text(call.arguments) else "in another form"
         said = f"lists and objects come {shape}, which cannot be read ({error}): a run would give no question"
         return said, f"try {PARSER}, or a bigger model"
-    if len(hops) != 2:
-        return f"{len(hops)} of two hops came", f"try {PARSER}, or a bigger model"
+    if len(steps) != 2:
+        return f"{len(steps)} of two steps came", f"try {PARSER}, or a bigger model"
     how = "in another form: read, and marked as repaired" if call.repaired else "as they should"
     return f"lists and objects come {how}", ""
 
@@ -197,7 +197,7 @@ def _as_text(arguments: str) -> bool:
         tree = orjson.loads(arguments)
     except orjson.JSONDecodeError:
         return False
-    return isinstance(tree, str) or (isinstance(tree, dict) and isinstance(tree.get("hops"), str))
+    return isinstance(tree, str) or (isinstance(tree, dict) and isinstance(tree.get("steps"), str))
 
 
 async def long_prompt(model: ModelConfig, ask: Ask) -> Found:

@@ -35,7 +35,7 @@ from pipeline.text import words
 from pipeline.types import Call, Message, Passage, Probe, ToolCall, Usage
 
 if TYPE_CHECKING:
-    from pipeline.links.offered_walks import Related
+    from pipeline.links.related import Related
 
 
 _Looked = Literal["search", "open", "find", "links"]
@@ -63,7 +63,7 @@ class Toolbox:
     give_up: str = ""
     """Arguments of the last tool with which an agent ends after its last check failed, instead of going on."""
     links: LinksOf | None = None
-    """What shares the phrases of a passage, for who begins with a walk: of each phrase so many passages."""
+    """What shares the phrases of a passage: so many passages of each phrase."""
 
     @property
     def checks(self) -> int:
@@ -96,6 +96,8 @@ class AgentState:
     passages: dict[str, Passage] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
+    sent: tuple[Message, ...] = ()
+    """The messages of the last request."""
     usage: Usage = field(default_factory=Usage)
     given: frozenset[str] = frozenset()
     """Shown ids of the passages that the prompt shows whole."""

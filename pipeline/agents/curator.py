@@ -155,7 +155,9 @@ def _padded(text: str) -> str:
     return f" {normalise(text)} "
 
 
-def steps(path: Sequence[Node], passages: Mapping[str, Passage], *, limited: bool) -> list[dict[str, Any]]:
+def steps(
+    path: Sequence[Node], passages: Mapping[str, Passage], *, limited: bool, numbered: bool = False
+) -> list[dict[str, Any]]:
     """A path's actions as a prompt shows them: `found` are ids in order, `passages` the texts not shown before. For a
     model with a limit these are the texts of what the action reached; of all else that it found, `titles`.
     """
@@ -171,7 +173,7 @@ def steps(path: Sequence[Node], passages: Mapping[str, Passage], *, limited: boo
                 "argument": node.argument,
                 "intent": node.intent,
                 "found": [passages[i].shown_id for i in node.passage_ids],
-                "passages": [shown(passage) for passage in whole],
+                "passages": [shown(passage, numbered=numbered) for passage in whole],
                 "titles": [{"id": p.shown_id, "title": p.heading} for p in fresh if p not in whole],
             }
         )

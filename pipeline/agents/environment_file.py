@@ -16,7 +16,6 @@ from pipeline.config import RunConfig
 from pipeline.config.limits import AgentLimits
 from pipeline.config.models import ToolMode
 from pipeline.config.sft_settings import SftConfig
-from pipeline.config.strategy_mix import HIDING
 from pipeline.llm.base import Tool
 from pipeline.llm.text_tools import as_text
 from pipeline.types import Data, Message, Record, sha256
@@ -49,9 +48,6 @@ class Environment(Data):
     """How the solver was told of the tools and wrote its calls: see `models.<role>.tools`."""
     retriever: str = ""
     """What was searched, and so what difficulty was measured over: `digsite serve` refuses another."""
-    hides: bool = False
-    """Whether searches for a question may not find the document that it was made from: `digsite serve` leaves that out
-    where a call names the `question_id`."""
     teacher_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy: str = Field("", exclude=True)
@@ -119,7 +115,6 @@ def environment(config: RunConfig) -> Environment:
         final_answer="the argument `answer` of the call of the tool `answer`",
         reasoning=config.models.of("solver").reasoning,
         calls=config.models.of("solver").calls,
-        hides=not config.strategies.keys().isdisjoint(HIDING),
         teacher_reasoning=config.models.of("teacher").reasoning,
         unanswerable=config.questions.twins(config.models) > 0,
         policy=config.gates.policy,

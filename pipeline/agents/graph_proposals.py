@@ -1,16 +1,19 @@
-"""What the generator hands in: the steps of an evidence graph, and no wording of the question."""
+"""What generators hand in: the steps of an evidence graph, and from some the question in words."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from pipeline.agents.parse import parse
-from pipeline.agents.proposals import Aliases
 from pipeline.errors import FormatError
 from pipeline.text import sentences
-from pipeline.types import Data, Passage
+from pipeline.types import Data, NegativeAspect, Passage
 from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph
+
+Aliases = Annotated[tuple[str, ...], BeforeValidator(lambda aliases: () if aliases is None else aliases)]
+"""Models write null for an empty list."""
+Operator = Literal["category", "range", "meta_attribute", "paraphrase", "arithmetic", "link"]
 
 
 class ProposedStep(Data):
@@ -23,6 +26,7 @@ class ProposedStep(Data):
     needs: tuple[str, ...] = Field((), max_length=12, description="Ids of the earlier steps whose answers it uses.")
     passage_id: str = Field("", description="Found steps: the id of the passage that states the answer.")
     sentences: tuple[int, ...] = Field((), max_length=6, description="Found steps: numbers of the sentences to cite.")
+    about: str = Field("", description="First steps: the name of the thing, if the title of its document is none.")
     population: str = Field("", description="Of a value: which group it describes, such as births in Japan.")
     time: str = Field("", description="Of a value: which time it describes, such as 2019 or a year.")
     is_exact: bool = Field(
@@ -44,21 +48,43 @@ class GraphArguments(Data):
     )
 
 
+class WordedGraphArguments(GraphArguments):
+    question: str = Field(description="One to three sentences that stand by themselves; empty to give up.")
+
+
+class ComposeArguments(WordedGraphArguments):
+    question: str = Field(description="One or two sentences that stand by themselves; empty to give up.")
+    negative_aspect: tuple[NegativeAspect, ...] = Field(
+        (), description="What in the passages a careless reader would take for the answer."
+    )
+
+
+class RewriteArguments(WordedGraphArguments):
+    operator: Operator = Field(description="The one operator that was applied, or taken back.")
+
+
 def to_graph(arguments: str, passages: Mapping[str, Passage]) -> Graph | None:
+    """Return the graph in the arguments of a call, or None if the generator gives up.
+
+    Raises FormatError as `build_graph` does.
+    """
+    return build_graph(parse(GraphArguments, arguments), passages)
+
+
+def build_graph(proposed: GraphArguments, passages: Mapping[str, Passage]) -> Graph | None:
     """Return the proposed graph, or None if the generator gives up.
 
     Args:
-        arguments: the arguments of the call, as the model gave them.
-        passages: the passages that it was shown, by their shown ids.
+        proposed: the steps, which cite passages by their shown ids.
+        passages: the passages that the generator was shown, by their shown ids.
 
     Raises:
         FormatError: the steps do not form a graph; the message names all faults of form at once.
     """
-    proposed = parse(GraphArguments, arguments).steps
-    if not proposed:
+    if not proposed.steps:
         return None
     steps, faults = list[FoundStep | ComputedStep](), list[str]()
-    for step in proposed:
+    for step in proposed.steps:
         try:
             steps.append(_computed(step) if step.operation else _found(step, passages))
         except FormatError as error:

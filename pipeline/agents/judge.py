@@ -104,7 +104,7 @@ async def _grade_list(draft: Draft, response: str, context: RunContext, *, ask: 
     for item, said in pairs:
         case = NearMiss(
             # By the whole question a judge would take one item for half an answer.
-            question=f"Name one of the things asked for: {draft.question}",
+            question=f"{draft.question} (The answer is a list. Here one item of it is judged.)",
             answer=item.answer,
             answer_aliases=item.aliases,
             answer_type=AnswerType.ENTITY,

@@ -2,36 +2,28 @@
 
 The solver is offered `search`, `open`, `answer`, and `find` where the settings say so, the teacher all but `open`; the
 generator `search`, `open`, `check`, `propose`; the refiner `revise` and the composer `compose`, with the same tools
-before it as far as the settings let them search and check; who begins with a walk `links` too; the curator `explore`,
-once for each action. The name of the last tool is the agent's role.
+before it as far as the settings let them search and check; who words a given question anew `links` too;
+the curator `explore`, once for each action. The name of the last tool is the agent's role.
 """
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
 from pydantic import Field
 
-from pipeline.agents.graph_proposals import GraphArguments
+from pipeline.agents.graph_proposals import ComposeArguments, GraphArguments, RewriteArguments, WordedGraphArguments
 from pipeline.agents.parse import schema_of
-from pipeline.agents.proposals import (
-    AnyComposeArguments,
-    AnyProposeArguments,
-    ComposeArguments,
-    GroundArguments,
-    ProposeArguments,
-    RewriteArguments,
-)
 from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.llm.base import Tool
 from pipeline.text import sentences
 from pipeline.text.control_tokens import break_tokens
 from pipeline.text.scripts import laid_out
-from pipeline.types import AnswerType, Data, Passage, Trajectory
+from pipeline.types import Data, Passage, Trajectory
 
 if TYPE_CHECKING:
-    from pipeline.links.offered_walks import Related
+    from pipeline.links.related import Related
 
 OPENED = 12
 """Passages that one `open` shows: about 1,200 words."""
@@ -98,12 +90,12 @@ PAGED_OPEN = _tool(
 FIND = _tool("find", "List the passages of the document of one passage that hold certain words best.", FindArguments)
 LINKS = _tool("links", "List what else in the corpus holds the phrases of a passage, and says of them.", LinksArguments)
 ANSWER = _tool("answer", "Give the final answer: a short span, without a sentence around it.", AnswerArguments)
-PROPOSE = _tool("propose", "Propose the question with its answer and the evidence of every hop.", ProposeArguments)
-REVISE = _tool("revise", "Replace the draft by a better one, with its answer and evidence.", ProposeArguments)
-GROUND = _tool("ground", "Give the evidence of every hop of the question as it stands.", GroundArguments)
-REWRITE = _tool("rewrite", "Replace the wording by one with the same answer, with its evidence.", RewriteArguments)
+PROPOSE = _tool("propose", "Propose the question with the steps of its evidence.", WordedGraphArguments)
+REVISE = _tool("revise", "Replace the draft by a better one, with the steps of its evidence.", WordedGraphArguments)
+GROUND = _tool("ground", "Give the steps that lead to the answer of the question as it stands.", GraphArguments)
+REWRITE = _tool("rewrite", "Replace the wording by one with the same answer, with its steps.", RewriteArguments)
 EXPLORE = _tool("explore", "Take the next action of this path, and say what for.", ExploreArguments)
-COMPOSE = _tool("compose", "Give the question with its answer and the evidence of every hop.", ComposeArguments)
+COMPOSE = _tool("compose", "Give the question with the steps of its evidence.", ComposeArguments)
 PROPOSE_GRAPH = _tool("propose", "Propose the evidence graph. The answer names everything to mend.", GraphArguments)
 CHECK = "check"
 
@@ -132,14 +124,8 @@ SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
 GENERATOR_TOOLS = (SEARCH, OPEN, _check(PROPOSE.name), PROPOSE)
 REFINER_TOOLS = (SEARCH, OPEN, _check(REVISE.name), REVISE)
 GRAPH_TOOLS = (SEARCH, OPEN, PROPOSE_GRAPH)
-WALK_TOOLS, WALK_REFINER_TOOLS = (LINKS, *GENERATOR_TOOLS), (LINKS, *REFINER_TOOLS)
 GROUND_TOOLS, REWRITE_TOOLS = (SEARCH, OPEN, GROUND), (SEARCH, OPEN, _check(REWRITE.name), REWRITE)
 COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE.name), COMPOSE)
-_ANY: dict[str, type[Data]] = {
-    PROPOSE.name: AnyProposeArguments,
-    REVISE.name: AnyProposeArguments,
-    COMPOSE.name: AnyComposeArguments,
-}
 
 
 def solver_tools(settings: EnvironmentConfig) -> tuple[Tool, ...]:
@@ -147,18 +133,11 @@ def solver_tools(settings: EnvironmentConfig) -> tuple[Tool, ...]:
     return (SEARCH, PAGED_OPEN if settings.pages else OPEN, *([FIND] if settings.find else ()), ANSWER)
 
 
-def for_answers(tools: Sequence[Tool], kind: AnswerType) -> tuple[Tool, ...]:
-    """An author's tools, which take a draft whose answer is of that type."""
-    if kind.plain or tools[-1].name not in _ANY:
-        return tuple(tools)
-    last = tools[-1].model_copy(update={"parameters": schema_of(_ANY[tools[-1].name])})
-    return (*tools[:-1], last)
-
-
-def shown(passage: Passage) -> dict[str, str]:
-    """A passage as prompts show it: the same that `render` shows, for a JSON block."""
+def shown(passage: Passage, *, numbered: bool = False) -> dict[str, str]:
+    """Return a passage as a JSON block of a prompt shows it; `numbered` puts a number before each sentence."""
     about = {"id": passage.shown_id, "title": passage.title, "date": passage.date, "source": passage.source}
-    return {name: value for name, value in about.items() if value or name == "title"} | {"text": laid_out(passage.text)}
+    text = number_sentences(passage.text) if numbered else laid_out(passage.text)
+    return {name: value for name, value in about.items() if value or name == "title"} | {"text": text}
 
 
 def number_sentences(text: str) -> str:
@@ -241,7 +220,15 @@ class ShownPassage(NamedTuple):
 def shown_passages(observation: str) -> list[ShownPassage]:
     """The inverse of `render`: the passages of an observation, in order; none where it holds an error text."""
     blocks = map(_BLOCK.fullmatch, observation.split("\n\n"))
-    return [ShownPassage(*found.groups()) for found in blocks if found]
+    return [ShownPassage(found[1], found[2], _remove_numbers(found[3])) for found in blocks if found]
+
+
+def _remove_numbers(text: str) -> str:
+    """Return a text as it was before `number_sentences`; any other text as it is."""
+    lines = text.split("\n")
+    if not all(line.startswith(f"[{number}] ") for number, line in enumerate(lines, 1)):
+        return text
+    return " ".join(line.partition("] ")[2] for line in lines)
 
 
 def all_shown(trajectories: Iterable[Trajectory]) -> dict[str, ShownPassage]:

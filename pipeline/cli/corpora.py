@@ -43,13 +43,11 @@ class CorpusStats(options.ProvenanceOptions):
 
     def __call__(self) -> None:
         from pipeline.links.coverage import coverage
-        from pipeline.retrieval.open_retriever import open_retriever
         from pipeline.run import prepare
 
         config = self.settings()
         loaded = prepare.corpus(config)
-        retriever = open_retriever(config.retrieval, loaded, config.how.out)
-        linked = asyncio.run(coverage(prepare.links(config, loaded), [retriever], config.retrieval.k))
+        linked = coverage(prepare.links(config, loaded))
         stated = loaded.manifest.model_dump(include={"licence", "attribution", "language", "as_of"})
         if loaded.language_detected:
             stated["language"] = f"{loaded.language} (detected)"

@@ -19,7 +19,7 @@ from pipeline.corpus import seed_passages
 from pipeline.errors import UsageError
 from pipeline.run import Attempt, RunResult
 from pipeline.run.locate import reopened, spelled
-from pipeline.types import Status, Stop
+from pipeline.types import Status
 
 PREVIEWED = 3
 SHORT = 3
@@ -67,6 +67,8 @@ class Harden(Generate):
 
         if self.strategy:
             raise UsageError("harden begins with the questions of FILE: leave out --strategy")
+        if self.like:
+            raise UsageError("harden keeps the style of the questions of FILE: leave out --like")
         return hardening(super().settings(**fixed), self.file)
 
 
@@ -167,8 +169,6 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
     if example is not None:
         console.show(console.text("\nOne of them:", style="bold"), *terminal.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]
-    if passed_over := result.reasons.get(Stop.NO_WALK, 0):
-        rows.insert(1, ("begun (the others have no walk)", result.planned - passed_over))
     rows += [(f"not accepted: {reason}", count) for reason, count in result.reasons.items()]
     rows += [("spare seeds, used when more --pairs are asked for", result.surplus)] if result.surplus else []
     console.show(console.table("seeds", "", rows=rows), "")
@@ -195,8 +195,6 @@ def _say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
 
 def _for_more(result: RunResult, config: RunConfig) -> str:
     """Advice by why most seeds failed: no question at all, or no chain that is long enough."""
-    if 2 * result.reasons.get(Stop.NO_WALK, 0) > result.planned:
-        return "most passages have no walk that long: try fewer --steps, --strategy sage, or more --max-seeds"
     short = result.reasons.get("superficial", 0)
     none = sum(count for reason, count in result.reasons.items() if reason.partition(":")[0] == "no_draft")
     understands = config.models.of("generator").capabilities.understands

@@ -32,7 +32,7 @@ from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
 from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
-from pipeline.config.strategy_mix import LINKED, RULED, StrategyMix, strategy_weights
+from pipeline.config.strategy_mix import LINKED, StrategyMix, strategy_weights
 from pipeline.errors import UsageError, unknown
 from pipeline.store.real_paths import real_root
 from pipeline.types import PLAIN, AsOf, Data, TargetRange, sha256
@@ -79,12 +79,9 @@ class RunConfig(Data):
     retrieval: RetrievalConfig = RetrievalConfig()
     links: LinksConfig = LinksConfig()
     models: Models = Models()
-    strategy: StrategyMix = "sage"
+    strategy: StrategyMix = "compose"
     """How a draft is made: `compose` plans an evidence graph that a writer words, `sage` searches from a passage,
-    `walk` begins with walks over the links of the corpus,
-    `constraints` hides a thing behind clues that its links give, `aggregate` computes the answer over documents that
-    one link joins, `mask` asks for what is masked in a passage and stated elsewhere, `ragshaper` grows an information
-    tree. Several with weights, such as `walk:2,aggregate:1`, are drawn seed by seed."""
+    `ragshaper` grows an information tree. Several with weights, such as `compose:2,sage:1`, are drawn seed by seed."""
     seed: int = Field(0, ge=0)
     """Random seed: the same one gives the same seeds, targets and samples."""
     steps: tuple[int, int] = (2, 4)
@@ -147,6 +144,8 @@ class RunConfig(Data):
             raise ValueError(f"no policy '{self.policy}', as --for names it; known: {known}")
         if self.solve_rate is None and not self.steps_required:
             raise ValueError("steps_required = false needs a solve_rate, such as 0.2-0.8: nothing else is a target")
+        if self.questions.like and "compose" not in self.strategies:
+            raise ValueError("questions.like is for the writer of the strategy compose: add --strategy compose")
         if self.band:
             self.band.check(MOST_TRIES)
         return self
@@ -162,8 +161,8 @@ class RunConfig(Data):
         return self.models.policies[self.policy] if self.policy else self.models.of("solver")
 
     @property
-    def walks(self) -> bool:
-        """Do drafts begin with the links of the corpus, or may who words a given question anew look at them?"""
+    def uses_links(self) -> bool:
+        """Whether generators are shown the links of the corpus."""
         if self.hardens:
             return self.models.of("refiner").capabilities.understands and self.loop.refiner_searches
         return not self.strategies.keys().isdisjoint(LINKED)
@@ -204,14 +203,14 @@ class RunConfig(Data):
         tree = self.model_dump(mode="json", exclude={"how", "gates", "sft", "models", "links"} | untargeted)
         tree["corpus"] |= {"name": self.corpus.identity}
         tree["retrieval"] = self.retrieval.digested()
-        if self.walks:
+        if self.uses_links:
             tree["links"] = {**self.links.model_dump(mode="json"), "code": links_code()}
         del tree["questions"]["file"]
         tree["models"] = self.models.digested()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if may_ask(name, self)}
         special = [kind.value for kind in self.answer_types if not kind.plain]
         notes = [f"{kind}/{note}" for kind in special for note in ("_write", "_answer")]
-        notes += [*self.environment.notes, *(f"{name}/_write" for name in RULED if name in self.strategies)]
+        notes += self.environment.notes
         tree["prompts"] |= {name: sha256(prompts.note(name)) for name in notes}
         if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))

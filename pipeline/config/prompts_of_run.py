@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def may_ask(prompt: str, config: "RunConfig") -> bool:
-    """Not that of walks, of questions to harden, of a kind of distractor beyond the shipped ones, of a type of
+    """Not that of strategies, of questions to harden, of a kind of distractor beyond the shipped ones, of a type of
     answer, of twins or of a target, that is not asked for: to add one changes no run."""
     own = {*prompt.removesuffix("_in_band").split("/")} & {*LINKED}
     if not own <= config.strategies.keys():

@@ -16,8 +16,7 @@ class Runtime(Data):
     seeds: int | None = Field(None, ge=1)
     """Run exactly so many seeds, however many pairs they give."""
     max_seeds: int | None = Field(None, ge=1)
-    """Most seeds to try; left out, ten for each pair wanted. Those without a walk, which cost no call, are not counted,
-    up to nine for each that is."""
+    """Most seeds to try; left out, ten for each pair wanted."""
     concurrency: int | None = Field(None, ge=1, le=MOST_SEEDS)
     """Seeds in progress at once; left out, enough to keep all endpoints busy."""
     out: Path = Path("outputs")
@@ -43,7 +42,8 @@ class Runtime(Data):
     """Seeds in a row without a question or a verdict for one format error after which the run stops and says what would
     cure it; until one ends otherwise no more are run at once. 0: it never stops for that."""
     budget_tokens: int | None = Field(None, ge=1)
-    """Most prompt and completion tokens to pay for, over all commands that continue the run."""
+    """Most tokens to pay for, over all commands that continue the run: computed and cached prompt tokens, and
+    completion tokens."""
     budget_money: float | None = Field(None, gt=0)
     """Most money to spend, in the currency of `prices`, over all commands that continue the run."""
     budget_seconds: float | None = Field(None, gt=0)

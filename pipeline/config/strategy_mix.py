@@ -1,4 +1,4 @@
-"""Which strategy makes the drafts of a seed: one for all seeds, or several by weight, `walk:2,aggregate:1`."""
+"""Which strategy makes the drafts of a seed: one for all seeds, or several by weight, `compose:2,sage:1`."""
 
 import re
 from typing import Annotated
@@ -7,12 +7,8 @@ from pydantic import AfterValidator
 
 from pipeline.types import sha256
 
-LINKED = ("aggregate", "compose", "constraints", "mask", "walk")
-"""Strategies that begin with the links of the corpus and have prompts of their own."""
-RULED = ("aggregate", "constraints", "mask")
-"""Those that follow a wording of their own, `NAME/_write`."""
-HIDING = ("mask",)
-"""Strategies that hide the document that a question is made from from all its searches."""
+LINKED = ("compose",)
+"""Strategies that are shown the links of the corpus and have prompts of their own."""
 
 
 def strategy_weights(strategies: str) -> dict[str, int]:
@@ -21,7 +17,7 @@ def strategy_weights(strategies: str) -> dict[str, int]:
     for part in sorted(one.strip() for one in strategies.split(",")):
         named = re.fullmatch(r"([^:,]+)(?::([1-9]\d{0,3}))?", part)
         if not named or named[1] in found:
-            raise ValueError(f"takes NAME, or NAME:WEIGHT of several, such as walk:2,aggregate:1, not '{strategies}'")
+            raise ValueError(f"takes NAME, or NAME:WEIGHT of several, such as compose:2,sage:1, not '{strategies}'")
         found[named[1]] = int(named[2] or 1)
     return found
 

@@ -4,7 +4,6 @@ Each turn reads all messages again: it proposes the first chain that was not tri
 searches for what the passages name.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -12,22 +11,21 @@ from typing import Any, NamedTuple
 import orjson
 
 from pipeline import prompts
-from pipeline.demo.chains import Paths, draft, start
-from pipeline.demo.passage_facts import Seen, facts, seen
+from pipeline.demo.chains import Chain, Paths, capital, draft, meaning
+from pipeline.demo.graphs import GraphPlan
+from pipeline.demo.leads import PlannedSearch, drop_tried, plan_leads
+from pipeline.demo.passage_facts import Seen, build_passage, facts, seen
+from pipeline.demo.question_wording import read_question
 from pipeline.llm.base import Request
-from pipeline.text import trimmed, untagged, words
+from pipeline.text import trimmed, untagged
 from pipeline.types import Message, ToolCall
 
 _SEARCHES, _AT_ONCE = 12, 4
 """Searches of one author for each hop, and of one turn."""
+_PATIENCE = 8
+"""Searches for the shape of graph that a seed draws, before any other one is taken."""
 _DEEP = 4
 """The chain that a composer is given material for, in hops: a curator knows no target."""
-_NAME = re.compile(r"[A-ZÀ-Þ][\w'’.-]{1,60}+(?: (?:(?:of|the|de|van|von) )*+[A-ZÀ-Þ][\w'’.-]{0,60}\w)+")
-
-
-class PlannedSearch(NamedTuple):
-    text: str
-    intent: str
 
 
 class Task(NamedTuple):
@@ -36,8 +34,6 @@ class Task(NamedTuple):
     given: list[Seen]
     lengths: Sequence[int]
     """Of the chains that it may ask for; the first is tried first."""
-    own: str = ""
-    """The passage that a hop must rest on, if one must."""
     before: Sequence[str] = ()
     """Questions that were asked, and passages that are found without the hops before them."""
     negatives: bool = False
@@ -46,11 +42,37 @@ class Task(NamedTuple):
 def propose(request: Request) -> Message:
     """The generator's next turn, from walks where the prompt gives any."""
     inputs = _inputs(request)
-    if "operations" in inputs:  # it has no rules for evidence graphs
-        return _called(request, ("propose", {"steps": []}))
-    given = [*_walked(inputs), shown(inputs["passage"])]
-    own = inputs["passage"]["id"] if "walks" in inputs else ""
-    return _turn(request, inputs, Task(given, [inputs["target_steps"]], own))
+    if "outline" in inputs:
+        return _plan_graph(request, inputs)
+    return _turn(request, inputs, Task([shown(inputs["passage"])], [inputs["target_steps"]]))
+
+
+def _plan_graph(request: Request, inputs: dict[str, Any]) -> Message:
+    """Propose the first graph that ends in another relation than those sent back, or search for what one needs."""
+    own = shown(inputs["passage"])
+    calls = [call for message in request.messages for call in message.tool_calls]
+    asked = [orjson.loads(call.arguments)["query"] for call in calls if call.name == "search"]
+    refused = {_name_relation(orjson.loads(call.arguments)) for call in calls if call.name == "propose"}
+    results = [passage for message in request.messages if message.role == "tool" for passage in seen(message.content)]
+    paths = Paths(list({passage.id: passage for passage in [own, *results]}.values()))
+    plan = GraphPlan(own, inputs["target_steps"], paths)
+    left = min(inputs["search_budget"], _SEARCHES * inputs["target_steps"]) - len(asked)
+    at_once = min(left, _AT_ONCE, inputs["calls_per_turn"]) if request.tool_choice != "propose" else 0
+    searches = list(islice(drop_tried(plan.searches(), asked), max(at_once, 0)))
+    # The shape that the seed draws gets some searches before another one takes its place.
+    is_patient = len(asked) < _PATIENCE and bool(searches)
+    for graph in plan.graphs(plan.shapes[:1] if is_patient else plan.shapes):
+        if _name_relation(graph) not in refused:
+            return _called(request, ("propose", graph))
+    if searches:
+        return _called(request, *(("search", {"query": search.text}) for search in searches))
+    return _called(request, ("propose", {"steps": []}))
+
+
+def _name_relation(graph: dict[str, Any]) -> str:
+    questions = [step["sub_question"] for step in graph["steps"] if "operation" not in step]
+    asked = read_question(questions[-1]) if questions else None
+    return asked.relation.name if asked else ""
 
 
 def revise(request: Request) -> Message:
@@ -65,9 +87,8 @@ def revise(request: Request) -> Message:
         for hop in one["feedback"]["hops"]
         if hop + 1 < len(one["hops"])
     ]
-    given = [*map(shown, inputs["seen"]), *_walked(inputs)]
     lengths = [target + 1, target] if easy else [target]
-    return _turn(request, inputs, Task(given, lengths, inputs.get("start", ""), before))
+    return _turn(request, inputs, Task(list(map(shown, inputs["seen"])), lengths, before))
 
 
 def compose(request: Request) -> Message:
@@ -94,57 +115,34 @@ def _turn(request: Request, inputs: dict[str, Any], task: Task) -> Message:
     told = [passage for message in request.messages if message.role == "tool" for passage in seen(message.content)]
     paths = Paths(list({passage.id: passage for passage in [*task.given, *told]}.values()))
     forced = request.tool_choice == last
-    if found := next(_drafts(paths, task, inputs["answer_types"]), None):
-        if task.negatives:
-            found["negative_aspect"] = _negatives(found, paths.passages)
-        return _called(request, (last, found))
+    if chain := next(_untried(paths, task), None):
+        negatives = {"negative_aspect": _negatives(chain, paths.passages)} if task.negatives else {}
+        return _called(request, (last, draft(chain) | negatives))
     left = min(inputs["search_budget"], _SEARCHES * min(task.lengths)) - len(asked)
     if not forced and "search" in tools and left > 0:
         at_once = min(left, _AT_ONCE, inputs["calls_per_turn"])
-        if queries := list(islice(_queries(paths, asked, min(task.lengths), task.own), at_once)):
+        if queries := list(islice(_queries(paths, asked, min(task.lengths)), at_once)):
             return _called(request, *(("search", {"query": query.text}) for query in queries))
-    nothing = {"question": "", "answer": "", "answer_type": inputs["answer_types"][0], "hops": []}
-    return _called(request, (last, nothing))
+    return _called(request, (last, {"question": "", "steps": []}))
 
 
-def _drafts(paths: Paths, task: Task, types: Sequence[str]) -> Iterator[dict[str, Any]]:
-    favoured = frozenset([task.own] if task.own else [passage.id for passage in task.given])
+def _untried(paths: Paths, task: Task) -> Iterator[Chain]:
+    favoured = frozenset(passage.id for passage in task.given)
     for length in task.lengths:
-        for chain in paths.asked(length, types, favoured):
+        for chain in paths.asked(length, favoured):
             cited = {hop.passage.id for hop in chain}
-            if cited.isdisjoint(task.before) and (not task.own or task.own in cited):
-                found = draft(chain)
-                if found["question"] not in task.before:
-                    yield found
+            if cited.isdisjoint(task.before) and capital(meaning(chain).question()) not in task.before:
+                yield chain
 
 
-def _queries(paths: Paths, asked: Sequence[str], length: int, own: str = "") -> Iterator[PlannedSearch]:
+def _queries(paths: Paths, asked: Sequence[str], length: int) -> Iterator[PlannedSearch]:
     """What to search for: what the longest chains lead to, or begin with; then what the first passages name."""
-    tried = {" ".join(words(query)) for query in asked}
-    for query in _leads(paths, length, own):
-        said = " ".join(words(query.text))
-        if said and said not in tried:
-            tried.add(said)
-            yield query
+    return drop_tried(plan_leads(paths, length), asked)
 
 
-def _leads(paths: Paths, length: int, own: str) -> Iterator[PlannedSearch]:
-    for hops in range(length - 1, 0, -1):
-        useful = [chain for chain in paths.of(hops) if not own or any(hop.passage.id == own for hop in chain)]
-        for chain in useful:
-            fact, first = chain[-1].exit, start(chain).name
-            if fact.relation.to:
-                yield PlannedSearch(f"{fact.value} {fact.relation.query}", f"{first} leads to {fact.value}.")
-        for chain in useful:
-            yield PlannedSearch(start(chain).name, f"Find what leads to {start(chain).name}.")
-    for passage in [one for one in paths.passages if one.id == own] or paths.passages[:4]:
-        for name in (untagged(passage.title), *_NAME.findall(passage.text)):
-            yield PlannedSearch(name, f"Find what is told of {name}.")
-
-
-def _negatives(found: dict[str, Any], passages: Sequence[Seen]) -> list[dict[str, str]]:
-    """What the passages tell of something else in the relation that the question asks for."""
-    last = found["hops"][-1]
+def _negatives(chain: Chain, passages: Sequence[Seen]) -> list[dict[str, str]]:
+    """Return what the passages tell of other things in the relation that the question asks for."""
+    last = chain[-1]
     return [
         {
             "dimension": "doppelganger",
@@ -154,12 +152,10 @@ def _negatives(found: dict[str, Any], passages: Sequence[Seen]) -> list[dict[str
         }
         for passage in passages
         for fact in facts(passage)
-        if fact.relation.query == last["relation"] and passage.id != last["passage_id"] and fact.value != last["answer"]
+        if fact.relation.query == last.exit.relation.query
+        and passage.id != last.passage.id
+        and fact.value != last.exit.value
     ][:3]
-
-
-def _walked(inputs: dict[str, Any]) -> list[Seen]:
-    return [shown(passage) for walk in inputs.get("walks", ()) for passage in walk["passages"]]
 
 
 def _of_path(inputs: dict[str, Any]) -> list[Seen]:
@@ -171,8 +167,9 @@ def _inputs(request: Request) -> dict[str, Any]:
 
 
 def shown(passage: dict[str, Any]) -> Seen:
-    """A passage of the inputs, as a search would have shown it."""
-    return Seen(passage["id"], " ".join(passage["title"].split()), trimmed(passage["text"]))
+    """Return a passage of the inputs, as a search would have shown it."""
+    title, text = " ".join(passage["title"].split()), passage["text"]
+    return build_passage(passage["id"], title, text if text.startswith("[1] ") else trimmed(text))
 
 
 def _called(request: Request, *calls: tuple[str, dict[str, Any]]) -> Message:

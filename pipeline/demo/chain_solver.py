@@ -12,11 +12,12 @@ import orjson
 
 from pipeline import prompts
 from pipeline.demo.author import shown
+from pipeline.demo.comparisons import read
 from pipeline.demo.passage_facts import Fact, Seen, description, facts, key, seen
-from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf, read_question
+from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf
 from pipeline.demo.relations import Relation, kind_of
 from pipeline.llm.base import Request
-from pipeline.text import contains, words
+from pipeline.text import words
 from pipeline.types import Message, ToolCall
 
 UNKNOWN = "unknown"
@@ -35,11 +36,14 @@ class _Mind:
 
     def answer(self, question: str) -> str:
         """Raises _Unasked with the query that is needed."""
-        asked = read_question(question)
+        asked = read(question)
         if asked is None:
             self._search(question)
             return ""
-        return self._value(asked)
+        if isinstance(asked, RelationOf):
+            return self._value(asked)
+        values = [(self._value(part), self._value(part.of).removeprefix("the ")) for part in asked.parts]
+        return asked.answer(values) if all(value for value, _ in values) else ""
 
     def _value(self, phrase: Phrase) -> str:
         if isinstance(phrase, Named):
@@ -115,17 +119,10 @@ def solve(request: Request) -> Message:
         return _call("search", number, query=str(wanted))
 
 
-def read(request: Request) -> Message:
+def read_evidence(request: Request) -> Message:
     """A `read` on the fenced inputs of the last message; an empty answer where the passages give none."""
     answer = _read(prompts.unfence(request.messages[-1].content) or {})
     return said({"reason": "read in the passages" if answer else "not in the passages", "answer": answer})
-
-
-def trace(request: Request) -> Message:
-    """A `trace`: every question read over its own passage alone."""
-    inputs = prompts.unfence(request.messages[-1].content) or {}
-    parts = [{"question": part["question"], "passages": [part["passage"]]} for part in inputs["parts"]]
-    return said({"reason": "", "answers": list(map(_read, parts))})
 
 
 def weigh(request: Request) -> Message:
@@ -136,14 +133,6 @@ def weigh(request: Request) -> Message:
     inputs = prompts.unfence(request.messages[-1].content) or {}
     own = _read(inputs) if "answer" in inputs else ""
     return said({"reason": f"read: {own}" if own else "", "fits": bool(own) and key(own) == key(inputs["answer"])})
-
-
-def commit(request: Request) -> Message:
-    """A `commit`: to the first passage that holds what it reads in all of them."""
-    inputs = prompts.unfence(request.messages[-1].content) or {}
-    answer = _read(inputs)
-    fits = [passage["id"] for passage in inputs["passages"] if answer and contains(passage["text"], answer)]
-    return said({"fits": fits, "reason": "", "passage": fits[0] if fits else "", "answer": answer})
 
 
 def said(content: dict[str, Any]) -> Message:

@@ -67,21 +67,20 @@ class Paths:
             if set(entry.relation.to) & set(last.relation.to):
                 yield from _through(chain, passage, entry)
 
-    def asked(self, length: int, types: Sequence[str], given: frozenset[str]) -> list[Chain]:
-        """Those that a question can be asked for. Those whose passages name what led to them come last; else those
-        with most of the `given` passages first, then those with the wanted type of answer, then by chance."""
+    def asked(self, length: int, given: frozenset[str]) -> list[Chain]:
+        """Return the chains that a question can be asked for: those with most of the `given` passages first, then by
+        chance; last those whose passages name what led to them.
+        """
         seed = "".join(sorted(given))
 
-        def order(chain: Chain) -> tuple[int, int, int, str]:
+        def order(chain: Chain) -> tuple[bool, int, str]:
             used = sum(hop.passage.id in given for hop in chain)
             # The relation that is asked for is drawn first, so that none is asked for most of the time.
             last = chain[-1].exit.relation
             chance = sha256(f"{seed} {last.name}") + sha256("|".join([seed, *(hop.exit.quote for hop in chain)]))
-            return _back(chain), -used, types.index(last.type), chance
+            return is_led_back(chain), -used, chance
 
-        found = [chain for chain in self.of(length) if chain[-1].exit.relation.type in types]
-        found = [chain for chain in found if _told_apart(chain, self.passages)]
-        return sorted(found, key=order)
+        return sorted((chain for chain in self.of(length) if is_told_apart(chain, self.passages)), key=order)
 
 
 def _through(chain: Chain, passage: Seen, entry: Fact | None) -> Iterator[Chain]:
@@ -117,10 +116,13 @@ def _hidden(chain: Chain) -> bool:
     return not any(contains(text, name) for place, text in enumerate(told) for name in names[place + 2 :])
 
 
-def _back(chain: Chain) -> bool:
-    """Does a passage name what the hops before its own are about? Then a search for that may find it."""
-    names = _names(chain)
-    return any(contains(text, name) for place, text in enumerate(_told(chain)) for name in names[:place])
+def is_led_back(chain: Chain) -> bool:
+    """Return whether a passage names what the hops before its own are about: then a search for that may find it."""
+    names, title = _names(chain), untagged(chain[0].passage.title)
+    texts = _told(chain)
+    return any(contains(text, name) for place, text in enumerate(texts) for name in names[:place]) or any(
+        contains(text, title) for text in texts[1:]
+    )
 
 
 def _names(chain: Chain) -> list[str]:
@@ -138,8 +140,8 @@ def _dated_by(hop: ChainHop) -> tuple[str, ...]:
     return ("released", *dated)
 
 
-def _told_apart(chain: Chain, passages: Sequence[Seen]) -> bool:
-    """Is the question read again as it is meant, and does each description fit one thing alone among what was seen?"""
+def is_told_apart(chain: Chain, passages: Sequence[Seen]) -> bool:
+    """Return whether the question is read again as it is meant, and each description fits one thing that was seen."""
     asked, first = meaning(chain), chain[0]
     if not first.entry and first.passage.title != start(chain).name.removeprefix("the ") and not start(chain).word:
         return False
@@ -162,41 +164,30 @@ def meaning(chain: Chain) -> RelationOf:
     return cast(RelationOf, phrase)._replace(when=chain[-1].exit.when)
 
 
-def draft(chain: Chain) -> dict[str, Any]:
-    """What `propose` takes."""
-    last = chain[-1].exit
-    inner: Named = start(chain)
-    hops = []
-    for hop in chain:
-        fact = hop.exit
-        hops.append(
+def build_steps(chain: Chain, name: str = "s") -> list[dict[str, Any]]:
+    """Return the found steps of a chain, as `propose` takes them; their ids begin with `name`."""
+    steps: list[dict[str, Any]] = []
+    inner = start(chain)
+    for number, hop in enumerate(chain, 1):
+        fact, step_id = hop.exit, f"{name}{number}"
+        steps.append(
             {
-                "sub_question": RelationOf(fact.relation, hop.about(inner), fact.when).question(),
+                "id": step_id,
+                "sub_question": capital(RelationOf(fact.relation, hop.about(inner), fact.when).question()),
                 "answer": fact.value,
+                "needs": [step["id"] for step in steps[-1:]],
                 "passage_id": hop.passage.id,
-                "quote": _quote(hop),
-                "relation": fact.relation.query,
-                "answer_kind": fact.relation.kind,
+                "sentences": sorted({fact.sentence, hop.entry.sentence if hop.entry else fact.sentence}),
+                "time": fact.when,
             }
         )
-        inner = Named(fact.named)
-    return {
-        "question": capital(meaning(chain).question()),
-        "answer": last.value,
-        "answer_aliases": [],
-        "answer_type": last.relation.type,
-        "answer_precision": "year" if last.relation.type == "date" else "",
-        "hops": hops,
-    }
+        inner = Named(f"{'the ' if fact.named.startswith('the ') else ''}{{{step_id}}}")
+    return steps
 
 
-def _quote(hop: ChainHop) -> str:
-    """The sentence that states the answer, with those between it and the one that describes what it is about."""
-    if not hop.entry or hop.entry.quote == hop.exit.quote:
-        return hop.exit.quote
-    text = hop.passage.text
-    places = [(text.find(fact.quote), text.find(fact.quote) + len(fact.quote)) for fact in (hop.entry, hop.exit)]
-    return text[min(places)[0] : max(end for _, end in places)]
+def draft(chain: Chain) -> dict[str, Any]:
+    """Return what the `propose` of a strategy that words its own questions takes."""
+    return {"question": capital(meaning(chain).question()), "steps": build_steps(chain)}
 
 
 def capital(text: str) -> str:

@@ -22,6 +22,7 @@ _WHICH_ONE = re.compile(
     r"1\d{3}\b|20\d\d\b|(?:debut|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?: studio| live)?\b"
 )
 _PLAIN = re.compile(r"[\w -]+")
+_NUMBERED = re.compile(r"^\[\d+\] ", re.MULTILINE)
 
 
 class Seen(NamedTuple):
@@ -30,6 +31,7 @@ class Seen(NamedTuple):
     id: str
     title: str
     text: str
+    sentences: tuple[str, ...]
 
 
 class Fact(NamedTuple):
@@ -42,11 +44,23 @@ class Fact(NamedTuple):
     """Is it the one thing that the passage gives in this relation?"""
     when: str = ""
     """The year of what changes with time."""
+    sentence: int = 0
+    """The number of the sentence that says it, from 1."""
 
 
+@lru_cache(maxsize=4096)
 def seen(observation: str) -> list[Seen]:
-    """The passages of one observation, in order: the inverse of `agents.tools.render`."""
-    return [Seen(*found.groups()) for block in observation.split("\n\n") if (found := _PASSAGE.fullmatch(block))]
+    """Return the passages of one observation, in order: the inverse of `agents.tools.render`."""
+    blocks = [_PASSAGE.fullmatch(block) for block in observation.split("\n\n")]
+    return [build_passage(*match.groups()) for match in blocks if match]
+
+
+def build_passage(passage_id: str, title: str, text: str) -> Seen:
+    """Return a passage as an agent was shown it, whether or not its sentences are numbered."""
+    if text.startswith("[1] "):
+        numbered = tuple(line.strip() for line in _NUMBERED.split(text)[1:])
+        return Seen(passage_id, title, " ".join(numbered), numbered)
+    return Seen(passage_id, title, text, tuple(text[span.start : span.end] for span in sentences(text)))
 
 
 @lru_cache(maxsize=65536)
@@ -60,13 +74,12 @@ def facts(passage: Seen) -> tuple[Fact, ...]:
     """All that the passage says of its subject, in the order of its sentences."""
     found: dict[tuple[str, str], Fact] = {}
     kind = kind_of(passage.text).name
-    for number, span in enumerate(sentences(passage.text)):
-        quote = passage.text[span.start : span.end]
+    for number, quote in enumerate(passage.sentences):
         begun = _begun(passage.title, quote, number)
         for relation in TABLE if begun else ():
             if not relation.of or kind in relation.of:
                 for fact in _told(relation, quote, begun):
-                    found.setdefault((relation.name, key(fact.value)), fact)
+                    found.setdefault((relation.name, key(fact.value)), fact._replace(sentence=number + 1))
     names = [name for name, _ in found]
     return tuple(
         fact._replace(sole=fact.sole and names.count(fact.relation.name) == 1)

@@ -53,16 +53,17 @@ def read_question(question: str) -> RelationOf | None:
     """What a question asks for; nothing where it is not worded by the table."""
     for relation in TABLE:
         if relation.ask and (found := _shape(relation.ask).fullmatch(question.strip())):
-            return RelationOf(relation, _read(found[1]), *found.groups()[1:])
+            return RelationOf(relation, read_phrase(found[1]), *found.groups()[1:])
     return None
 
 
-def _read(phrase: str) -> Phrase:
+def read_phrase(phrase: str) -> Phrase:
+    """Return the thing that a phrase of a question names or describes."""
     if titled := _TITLED.fullmatch(phrase):
         return Named(titled[2], titled[1])
     for relation in TABLE:
         if relation.noun and (found := _shape(relation.noun).fullmatch(phrase)):
-            return RelationOf(relation, _read(found[1]))
+            return RelationOf(relation, read_phrase(found[1]))
     described = [
         (len(found[1]), relation, found)
         for relation in TABLE
@@ -70,7 +71,7 @@ def _read(phrase: str) -> Phrase:
     ]
     if described:
         _, relation, found = min(described, key=lambda one: one[0])
-        return Described(found[1], relation, _read(found[2]))
+        return Described(found[1], relation, read_phrase(found[2]))
     return Named(phrase)
 
 

@@ -1,5 +1,6 @@
 """The demo model as a reader of questions and styles, of which it has hardly an idea."""
 
+import re
 from typing import Any
 
 from pipeline import prompts
@@ -8,13 +9,18 @@ from pipeline.demo.writer_values import rival
 from pipeline.llm.base import Request
 from pipeline.types import Message
 
+_CLAUSES = frozenset(("that", "which", "who", "whose", "whom", "of"))
 
-def grade(request: Request) -> Message:
-    """A `grade`: long questions and stacked clauses read badly; of anything else it has no idea."""
-    words = _inputs(request)["question"].lower().split()
-    clauses = sum(word in ("that", "which", "who", "whose", "whom", "of") for word in words)
-    reason = f"{len(words)} words, {clauses} clauses"
-    return said({"reason": reason, "grade": max(1, 5 - clauses // 3 - len(words) // 30)})
+
+def _grade(question: str) -> tuple[int, str]:
+    length, clauses = _measure(question)
+    return max(1, 5 - clauses // 3 - length // 30), f"{length} words and {clauses} clauses in one part"
+
+
+def _measure(question: str) -> tuple[int, int]:
+    """Return the words and clauses of the longest part: sentences, and things of a list, are read one by one."""
+    parts = [part.lower().split() for part in re.split(r"[.:,] ", question)]
+    return max(map(len, parts)), max(sum(word in _CLAUSES for word in part) for part in parts)
 
 
 def detect(request: Request) -> Message:
@@ -23,8 +29,19 @@ def detect(request: Request) -> Message:
 
 
 def choose(request: Request) -> Message:
-    """A `choose`: the first passage with another date or number than the answer; of names, one that its title names."""
+    """Answer a `choose`: of wordings, or of passages that may mislead."""
     inputs = _inputs(request)
+    return _choose_wording(inputs["wordings"]) if "wordings" in inputs else _choose_passage(inputs)
+
+
+def _choose_wording(wordings: list[str]) -> Message:
+    graded = [_grade(wording) for wording in wordings]
+    best = max(range(len(graded)), key=lambda index: (graded[index][0], -_measure(wordings[index])[1]))
+    return said({"reason": graded[best][1], "grades": [grade for grade, _ in graded], "best": best + 1})
+
+
+def _choose_passage(inputs: dict[str, Any]) -> Message:
+    """Take the first passage with another date or number than the answer; of names, one that its title names."""
     for passage in inputs["passages"]:
         if claim := rival(inputs["answer"], passage["title"], passage["text"]):
             return said({"reason": "", "passage_id": passage["id"], "claim": claim})
@@ -34,11 +51,6 @@ def choose(request: Request) -> Message:
 def alter(request: Request) -> Message:
     """An `alter`: it cannot, and takes no passage."""
     return said({"passage_id": "", "span": "", "replacement": "", "claim": "", "mark": ""})
-
-
-def skip(request: Request) -> Message:
-    """A `skip`: the words of each part as they stand."""
-    return said({"reason": "", "queries": _inputs(request)["parts"]})
 
 
 def _inputs(request: Request) -> dict[str, Any]:

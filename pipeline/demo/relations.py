@@ -60,6 +60,15 @@ class Relation(NamedTuple):
         return several
 
 
+class ComparedRelation(NamedTuple):
+    """How questions compare things by a relation. `@` stands for the year of the values."""
+
+    ends: dict[str, str]
+    """What is said of the thing at each end of the scale, by the name that an operation gives that end."""
+    passing: str = ""
+    """What is said of several things, before a year that all of them have or one that parts them; empty for amounts."""
+
+
 def _pattern(said: str) -> re.Pattern[str]:
     """Python lets a name stand for one group alone, so each place has its own."""
     spelt = _PIECE.sub(lambda found: _PIECES[found[0]], said)
@@ -68,19 +77,21 @@ def _pattern(said: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{numbered})")
 
 
-def _read() -> tuple[tuple[Relation, ...], dict[str, str]]:
+def _read() -> tuple[tuple[Relation, ...], dict[str, ComparedRelation], dict[str, str]]:
     tables = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     rows = tuple(
         Relation(name, tuple(of.split()), tuple(to.split()), _pattern(said), *rest)
         for name, (of, to, said, *rest) in tables["relations"].items()
     )
-    return rows, {
+    compared = {name: ComparedRelation(ends, *rest) for name, (ends, *rest) in tables["compared"].items()}
+    classes = {
         word.replace("_", " "): name for name, its_words in tables["classes"].items() for word in its_words.split()
     }
+    return rows, compared, classes
 
 
-TABLE, CLASSES = _read()
-"""The relations, and the class that each class word stands for."""
+TABLE, COMPARED, CLASSES = _read()
+"""The relations, those by which things are compared, and the class that each class word stands for."""
 _CLASS_WORD = re.compile(rf"\b({'|'.join(CLASSES)})\b", re.IGNORECASE)
 _DEFINED = re.compile(r"\b(?:is|was|are|were) (?:an?|the|one of the) (.*)")
 _GROUP_ENDS = re.compile(

@@ -124,7 +124,7 @@ class _Builder:
             return pa.ipc.open_file(source).read_all()
 
     def survey(self, number: int) -> None:
-        tables = ("words", "sentences", "ends", "titles", "sketches")
+        tables = ("words", "sentences", "titles", "sketches")
         paths = {name: self._folder / f"{name}-{number:05}.arrow" for name in tables}
         if paths["sketches"].exists():  # which is written last
             return
@@ -136,7 +136,7 @@ class _Builder:
         stands_in = [name == opening(text) for name, text in zip(names, texts, strict=True)]
         full = found["titles"].drop_in_place("full")
         found["sketches"] = found["sketches"].with_columns(full, stands_in=np.array(stands_in, np.uint8))
-        for name in ("words", "sentences", "ends", "titles"):
+        for name in ("words", "sentences", "titles"):
             runs.write(paths[name], found[name], "hash")
         runs.write(paths["sketches"], found["sketches"])
 

@@ -13,7 +13,7 @@ from pipeline.links.tokens import LONGEST, U64, phrases, words
 from pipeline.text import sentences
 from pipeline.types import Passage
 
-FILES = ("phrases.arrow", "mentions.arrow", "passages.arrow", "groups.arrow", "ends.arrow")
+FILES = ("phrases.arrow", "mentions.arrow", "passages.arrow", "groups.arrow")
 
 
 class Mention(NamedTuple):
@@ -43,7 +43,7 @@ class StoredLinks:
 
     def __init__(self, corpus: Corpus, folder: Path) -> None:
         self.corpus = corpus
-        self._phrases, self._mentions, self._passages, groups, self.ends = (runs.read(folder / name) for name in FILES)
+        self._phrases, self._mentions, self._passages, groups = (runs.read(folder / name) for name in FILES)
         self._group = groups["group"]
         self.mentions = lru_cache(1 << 16)(self._read_mentions)
         self.places = lru_cache(1 << 16)(self._read_places)
@@ -94,12 +94,6 @@ class StoredLinks:
 
     def passage(self, place: int) -> Passage:
         return self.corpus.passages[place]
-
-    def spans(self, place: int) -> list[tuple[int, int, str]]:
-        """Where the phrases of a passage begin and end in its text, and their kinds."""
-        begin = self.passage(place).start
-        held = ((self.mention(number, place), self.phrase(number).kind) for number in self.of(place))
-        return [(mention.start - begin, mention.end - begin, kind) for mention, kind in held if mention.end]
 
     def _held(self, number: int) -> slice:
         """Where the mentions of a phrase stand."""

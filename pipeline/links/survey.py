@@ -1,5 +1,5 @@
 """What is known of a corpus as a whole before its links are looked for: how often each word is written and how, which
-sentences recur, what stands before values, and a sketch of each document by which its versions are found.
+sentences recur, and a sketch of each document by which its versions are found.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,11 +20,8 @@ FEWEST = 4
 GRAMS = (2, 3, 4)
 """How many words of a script without capital letters may be a name, or characters where no blanks part them."""
 _AT_ONCE = 1 << 18
-_PASSAGE = 100
-"""Words of a passage, about."""
 _FACTORS = mixed(np.arange(1, SKETCH + 1, dtype=np.uint64)) | np.uint64(1)
 _NUMBER = np.uint64(0x4E756D626572)
-_NAME, _VALUE, _PLAIN = (np.uint64(kind) for kind in (1, 2, 3))
 
 
 def chunks(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
@@ -38,22 +35,20 @@ def chunks(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 def survey(texts: Sequence[str], names: Columns) -> dict[str, pl.DataFrame]:
-    """Tables of words and ends, sorted by hash; of sentences, with the number of their text; of sketches; and of the
+    """Tables of words, sorted by hash; of sentences, with the number of their text; of sketches; and of the
     texts' titles, which are given as `titles.named` makes them."""
     small = np.zeros(len(texts), np.uint8)
-    found: dict[str, list[pl.DataFrame]] = {name: [] for name in ("words", "sentences", "ends", "sketches")}
+    found: dict[str, list[pl.DataFrame]] = {name: [] for name in ("words", "sentences", "sketches")}
     for first, some in chunks(texts):
         read = words(some)
         small[written_small(names, read, first)] = 1
         found["words"] += [_words(read), *(_grams(read, count) for count in GRAMS)]
         hashes, of = sentences(read)
         found["sentences"].append(pl.DataFrame({"hash": hashes, "row": (first + of).astype(np.uint32)}))
-        hashes, at = contexts(read)
-        found["ends"].append(_by_document(hashes, (read.text[at] << 32) + at // _PASSAGE))
         found["sketches"].append(pl.DataFrame(_sketches(read, len(some))))
     tables = {name: pl.concat(rows) for name, rows in found.items()}
-    merged = {name: tables[name].group_by("hash").sum().sort("hash") for name in ("words", "ends")}
-    return tables | merged | {"titles": pl.DataFrame(names | {"small": small})}
+    counted = tables["words"].group_by("hash").sum().sort("hash")
+    return tables | {"words": counted, "titles": pl.DataFrame(names | {"small": small})}
 
 
 def _by_document(hashes: U64, document: Ints, **counted: Any) -> pl.DataFrame:
@@ -103,21 +98,6 @@ def sentence_hashes(read: Words, first: Ints) -> tuple[U64, Ints]:
     place = (np.arange(len(read)) - np.repeat(first, count)).astype(np.uint64)
     values = np.where(read.digits > 0, _NUMBER, read.hash)
     return mixed(np.add.reduceat(mixed(values + place), first)), count
-
-
-def contexts(read: Words) -> tuple[U64, Ints]:
-    """For each number and each name, and each word of a script without capital letters, which an answer may begin with:
-    a hash of which of these it is and of the two words before it, and its place."""
-    number, plain = read.digits > 0, ~read.cased & (read.digits == 0)
-    name = read.capital & ~read.first & ~number
-    begins = np.copy(number | name)
-    begins[1:] &= ~(read.near[1:] & (number | name)[:-1])
-    at = np.flatnonzero(begins | plain)
-    at = at[at >= 2]
-    same = (read.sentence[at] == read.sentence[at - 2]) & read.near[at] & read.near[at - 1]
-    at = at[same & ~number[at - 1] & ~number[at - 2] & ~name[at - 2]]
-    kind = np.where(number[at], _VALUE, np.where(plain[at], _PLAIN, _NAME))
-    return mixed(read.hash[at - 1] + mixed(read.hash[at - 2] + kind)), at
 
 
 def _sketches(read: Words, count: int) -> Columns:

@@ -16,11 +16,8 @@ from pipeline.links.titles import NONE, KnownTitles, Titles
 
 _SEVERAL = 3
 """Documents that hold a sentence, versions not counted: then it is boilerplate."""
-_COMMON, _COMMON_SHARE = 10, 100
+_COMMON_SHARE = 100
 """Passages that hold an end, at least, for it to be kept; in a small corpus one in so many, and `_LEAST`."""
-_TOO_COMMON = 25
-"""Words that one passage in so many has before what may be an answer say nothing of it, such as "of the", unless
-`_COMMON` passages are more."""
 _COMMON_WORD = 100
 """A name of words that one document in so many holds, each of them, may well be that of another thing."""
 _SHARE = 40
@@ -30,8 +27,7 @@ _LEAST = 3
 _OFTEN = 2
 """Times that a document which holds a rare word does so, on the mean: what a text is about it says again."""
 
-_ENDS = pl.DataFrame(schema={"hash": pl.UInt64, "documents": pl.UInt64})
-"""The form of `ends.arrow`, where there are none."""
+_NONE = pl.DataFrame(schema={"hash": pl.UInt64})
 
 
 def files(folder: Path, name: str, numbers: Iterable[int]) -> list[Path]:
@@ -56,11 +52,9 @@ def learn(folder: Path, numbers: Sequence[int], passages: int, names: pl.DataFra
     words = [table.group_by("hash").sum().filter(pl.any_horizontal(kinds.values())) for table in ranges("words")]
     for name, kind in kinds.items():
         found = [table.filter(kind).select("hash") for table in words]
-        runs.write(folder / f"{name}.arrow", pl.concat([_ENDS.select("hash"), *found]), "hash")
+        runs.write(folder / f"{name}.arrow", pl.concat([_NONE, *found]), "hash")
     recurring = [_recurring(table, group) for table in ranges("sentences")]
-    runs.write(folder / "boilerplate.arrow", pl.concat([_ENDS.select("hash"), *recurring]), "hash")
-    common = [_common(table, passages) for table in ranges("ends")]
-    runs.write(folder / "ends.arrow", pl.concat([_ENDS, *common]), "hash")
+    runs.write(folder / "boilerplate.arrow", pl.concat([_NONE, *recurring]), "hash")
     titles = pl.concat([pl.DataFrame(runs.read(path)) for path in files(folder, "titles", numbers)])
     unnamed = pl.Series(shared[titles["row"].to_numpy()])
     titles = titles.with_columns(pl.when(unnamed).then(pl.lit(NONE)).otherwise("hash").alias("hash"))
@@ -94,9 +88,3 @@ def _kinds_of_words(most: int, common: int) -> dict[str, pl.Expr]:
 def _recurring(table: pl.DataFrame, group: Any) -> pl.DataFrame:
     versions_apart = table.select("hash", of=group[table["row"].to_numpy()]).group_by("hash").n_unique()
     return versions_apart.filter(pl.col("of") >= _SEVERAL).select("hash")
-
-
-def _common(table: pl.DataFrame, passages: int) -> pl.DataFrame:
-    least = min(_COMMON, max(_LEAST, passages // _COMMON_SHARE))
-    within = pl.col("documents").is_between(least, max(_COMMON, passages // _TOO_COMMON))
-    return table.group_by("hash").sum().filter(within).cast({"documents": pl.UInt64})

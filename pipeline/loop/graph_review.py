@@ -6,27 +6,39 @@ compared values are comparable.
 """
 
 import re
-from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, cast
 
+import orjson
 from pydantic import Field
 
 from pipeline.agents import readers
 from pipeline.agents.naming import mentions
 from pipeline.context import RunContext
-from pipeline.operations import OperationError, evaluate, idle_steps, repeated_answers
+from pipeline.operations import (
+    advice_against_guessing,
+    evaluate,
+    idle_steps,
+    operation,
+    repeated_answers,
+    unsettled_steps,
+)
 from pipeline.text import untagged
 from pipeline.text.names import contains
-from pipeline.types import Data, Passage, Probe
+from pipeline.text.open_sets import names_as_example
+from pipeline.types import Cause, Data, Finding, Passage, Probe
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
 CHECK_NAME, STEPS = "graph", "steps"
-_PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_-]{1,24}\}")
+_PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]{1,24})\}")
+_OF_COMPUTED = frozenset({"incomparable", "misnamed"})
+"""Faults that only computed steps can have; the others are faults of what a passage states."""
+_TAKE_ANOTHER = "this passage was at fault before: take another one"
 
 
 class StepFault(Data):
     step: str = Field(description="The id of the step.")
-    fault: Literal["unstated", "ambiguous", "incomparable", "unlinked"]
+    fault: Literal["unstated", "contradicted", "ambiguous", "unlinked", "incomparable", "misnamed"]
     reason: str = Field("", description="What the sentences say instead, in one short line.")
 
 
@@ -40,9 +52,22 @@ class StepsOutput(Data):
 class GraphReview(NamedTuple):
     graph: Graph
     """The graph with the answers of its computed steps."""
-    problems: tuple[str, ...]
-    """What to mend, a line each; empty if the graph can be worded."""
+    findings: tuple[Finding, ...]
+    """What to mend; empty if the graph can be worded."""
     probes: tuple[Probe, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return tuple(finding.detail for finding in self.findings)
+
+
+class Problem(NamedTuple):
+    cause: Cause
+    seen: str
+    mend: str
+    """The one thing to do."""
+    step_id: str = ""
+    """The step at fault; empty if it is the graph as a whole."""
 
 
 async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage], context: RunContext) -> GraphReview:
@@ -52,140 +77,241 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
         graph: the graph; the answers of its computed steps are filled in.
         target: the number of searches that it must take.
         passages: the cited passages by id.
-        context: the run.
+        context: the run, whose memory keeps what a reader said of a step and which passages were at fault.
 
     Raises:
         FormatError: the reader gave nothing readable.
     """
-    try:
+    unsettled = unsettled_steps(graph)
+    mend = "mend the step or take other values"
+    problems = [Problem(Cause.GENERATOR_ERROR, error, mend, step_id) for step_id, error in unsettled.items()]
+    if unsettled:
+        problems += _length_problems(len(graph.found), target)
+    else:
         graph = graph.with_answers({step_id: outcome.answer for step_id, outcome in evaluate(graph).items()})
-        problems = [*_target_problems(graph, target), *_answer_problems(graph)]
-    except OperationError as error:
-        problems = [f"{error}."]
-    problems += _document_problems(graph, passages)
+        problems += [*_idle_problems(graph, target), *_answer_problems(graph)]
+    problems += [*_document_problems(graph, passages), *_set_problems(graph)]
     problems += await _search_problems(graph, context)
-    if not context.config.models.of("reader").capabilities.understands:
-        unstated = [StepFault(step=s.id, fault="unstated") for s in graph.found if not _is_plainly_stated(s)]
-        return GraphReview(graph, (*problems, *(_describe_fault(graph, fault) for fault in unstated)))
-    faults, probe = await _ask_reader(graph, context)
-    problems += [_describe_fault(graph, fault) for fault in faults]
-    return GraphReview(graph, tuple(problems), (probe,))
+    probes: tuple[Probe, ...] = ()
+    if context.config.models.of("reader").capabilities.understands:
+        faults, probes = await _ask_reader(graph, context)
+    else:
+        faults = [StepFault(step=step.id, fault="unstated") for step in graph.found if not _is_plainly_stated(step)]
+    problems += map(_to_problem, faults)
+    return GraphReview(graph, _to_findings(graph, problems, context), probes)
 
 
-def substitute_answers(graph: Graph, step: FoundStep | ComputedStep) -> str:
-    """Return the sub-question of a step with the answers of other steps in the place of their ids."""
-    return _PLACEHOLDER.sub(lambda match: _answer_of(graph, match[0]), step.sub_question)
+def replace_ids(step: FoundStep | ComputedStep, name: Callable[[str], str]) -> str:
+    """Return the sub-question of a step with names in the place of the ids of other steps in it."""
+    return " ".join(_PLACEHOLDER.sub(lambda match: name(match[1]), step.sub_question).split())
 
 
-def _answer_of(graph: Graph, placeholder: str) -> str:
-    step = graph.by_id.get(placeholder[1:-1])
-    return step.answer if step else placeholder
+def _substitute_answers(graph: Graph, step: FoundStep | ComputedStep) -> str:
+    return replace_ids(
+        step, lambda step_id: graph.by_id[step_id].answer if step_id in graph.by_id else f"{{{step_id}}}"
+    )
 
 
-def mask_answers(step: FoundStep | ComputedStep) -> str:
-    """Return the sub-question of a step without the ids of other steps: what a solver who skips them could search."""
-    return " ".join(_PLACEHOLDER.sub(" ", step.sub_question).split())
+def _leave_out_answers(step: FoundStep | ComputedStep) -> str:
+    """Return what a solver who skips the steps before could search for."""
+    return replace_ids(step, lambda _: " ")
 
 
-def _target_problems(graph: Graph, target: int) -> list[str]:
+def _length_problems(count: int, target: int) -> list[Problem]:
+    if count >= target:
+        return []
+    seen = f"the graph has {count} steps that must be searched for, and {target} are asked for"
+    return [Problem(Cause.SUPERFICIAL, seen, "add a branch or a step between")]
+
+
+def _idle_problems(graph: Graph, target: int) -> list[Problem]:
     idle = idle_steps(graph)
-    problems = [
-        f"step '{step_id}' cannot change the answer, whatever its value is: leave it out or let it decide something."
-        for step_id in idle
-    ]
-    if (count := len(graph.found) - len(idle)) < target:
-        problems.append(
-            f"the graph has {count} steps that must be searched for, and {target} are asked for: add a branch or a "
-            "step between."
-        )
+    seen = "it cannot change the answer, whatever its value is"
+    mend = "leave it out or let it decide something"
+    problems = [Problem(Cause.SUPERFICIAL, seen, mend, step_id) for step_id in idle]
+    return problems + _length_problems(len(graph.found) - len(idle), target)
+
+
+def _answer_problems(graph: Graph) -> list[Problem]:
+    seen = f"it already has the final answer '{graph.answer}', so that a solver who stops there is right"
+    mend = "take another final step"
+    problems = [Problem(Cause.SUPERFICIAL, seen, mend, step_id) for step_id in repeated_answers(graph)]
+    if advice := advice_against_guessing(graph):
+        problems.append(Problem(Cause.SUPERFICIAL, "a blind guess is right half of the time", advice, graph.last.id))
     return problems
 
 
-def _answer_problems(graph: Graph) -> list[str]:
-    return [
-        f"step '{step_id}' already has the final answer '{graph.answer}', so that a solver who stops there is right: "
-        "take another final step."
-        for step_id in repeated_answers(graph)
-    ]
-
-
-def _document_problems(graph: Graph, passages: Mapping[str, Passage]) -> list[str]:
+def _document_problems(graph: Graph, passages: Mapping[str, Passage]) -> list[Problem]:
     problems, first = [], dict[str, FoundStep]()
     for step in graph.found:
         earlier = first.setdefault(step.citation.passage_id.rpartition("#")[0], step)
         if earlier is not step:
-            problems.append(
-                f"steps '{earlier.id}' and '{step.id}' rest on one document, '{step.citation.title}', so that one "
-                "search answers both: take one of the facts from another document."
-            )
+            seen = f"it rests on the document of step '{earlier.id}', so that one search answers both"
+            mend = "take the fact of one of the two from another document"
+            problems.append(Problem(Cause.CO_LOCATED, seen, mend, step.id))
+        for other in graph.found:
+            if other is not step and not _same_document(step, other) and _states(passages, other, step):
+                seen = f"its sentences stand in the passage of step '{other.id}' too, so that one search answers both"
+                problems.append(Problem(Cause.CO_LOCATED, seen, "take another fact", step.id))
         text = passages[step.citation.passage_id].text
         for needed in graph.needed_by(step):
             about = untagged(graph.subject(needed)) if isinstance(needed, FoundStep) else ""
             if about and contains(text, about) and not contains(needed.answer, about):
-                problems.append(
-                    f"the passage of step '{step.id}' names '{about}', which step '{needed.id}' starts from, so that "
-                    f"step '{needed.id}' can be skipped: take another passage or another fact."
-                )
+                seen = f"its passage names '{about}', which step '{needed.id}' starts from, so that this can be skipped"
+                problems.append(Problem(Cause.CO_LOCATED, seen, "take another passage or another fact", step.id))
     return problems
 
 
-async def _search_problems(graph: Graph, context: RunContext) -> list[str]:
-    """Search once for the property that is asked for, without the answers that lead to it."""
+def _same_document(step: FoundStep, other: FoundStep) -> bool:
+    return step.citation.passage_id.rpartition("#")[0] == other.citation.passage_id.rpartition("#")[0]
+
+
+def _states(passages: Mapping[str, Passage], other: FoundStep, step: FoundStep) -> bool:
+    """Return whether the passage of another step is about the same thing and has the sentences of the step."""
+    passage = passages[other.citation.passage_id]
+    text, quote = " ".join(passage.text.split()), " ".join(step.citation.quote.split())
+    return quote in text and contains(f"{passage.title} {text}", untagged(step.citation.title))
+
+
+def _set_problems(graph: Graph) -> list[Problem]:
+    """Name the steps that a set rests on, and whose sentences name only some of its members."""
+    joins = [
+        step for step in graph.steps if isinstance(step, ComputedStep) and operation(step.operation).needs_whole_set
+    ]
+    members = {member.id: join for join in joins for member in graph.ancestors(join)}
+    problems = []
+    for step in graph.found:
+        cue = names_as_example(step.citation.quote, step.spellings) if step.id in members else ""
+        if cue:
+            seen = f"its sentences name '{step.answer}' as an example ('{cue}'), so that others may fit too"
+            mend = f"{members[step.id].operation} needs sentences that name all, or a fact that only one thing fits"
+            problems.append(Problem(Cause.AMBIGUOUS, seen, mend, step.id))
+    return problems
+
+
+async def _search_problems(graph: Graph, context: RunContext) -> list[Problem]:
+    """Search once, with each retriever, for the property that is asked for, without the answers that lead to it."""
     decisive = graph.decisive
-    query = " ".join(dict.fromkeys(map(mask_answers, decisive)))
-    hits = await context.retriever.search(query, context.config.retrieval.k)
-    ranks = {hit.passage.id: rank for rank, hit in enumerate(hits, 1)}
-    at = [(step, ranks[step.citation.passage_id]) for step in decisive if step.citation.passage_id in ranks]
-    if len(at) < len(decisive) or len(graph.found) == 1:
-        return []
-    places = " and ".join(f"that of '{step.id}' at rank {rank}" for step, rank in at)
-    advice = "ask for a property that many things have, or add a branch whose passage it does not return"
-    return [f"one search for '{query}' returns the deciding passages ({places}), without the steps before: {advice}."]
+    query = " ".join(dict.fromkeys(map(_leave_out_answers, decisive)))
+    problems = []
+    for name, retriever in {"": context.retriever, **context.others}.items():
+        hits = await retriever.search(query, context.config.retrieval.k)
+        ranks = {hit.passage.id: rank for rank, hit in enumerate(hits, 1)}
+        at = [(step, ranks[step.citation.passage_id]) for step in decisive if step.citation.passage_id in ranks]
+        if len(at) < len(decisive) or len(graph.found) == 1:
+            continue
+        places = " and ".join(f"that of '{step.id}' at rank {rank}" for step, rank in at)
+        search = f"one search for '{query}' over {name}" if name else f"one search for '{query}'"
+        seen = f"{search} returns the deciding passages ({places}), without the steps before"
+        mend = "ask for a property that many things have, or add a branch whose passage it does not return"
+        problems.append(Problem(Cause.QUERY_COLLAPSE, seen, mend))
+    return problems
 
 
-async def _ask_reader(graph: Graph, context: RunContext) -> tuple[list[StepFault], Probe]:
-    steps = [_describe_step(graph, step) for step in graph.steps]
-    messages = context.prompt("oracle/steps", steps=steps)
-    output, model, usage = await readers.read(messages, STEPS, StepsOutput, context)
-    faults = [fault for fault in output.faults if _can_be_at_fault(graph, fault)]
-    answers = tuple(f"{fault.step}: {fault.fault}: {fault.reason}" for fault in faults) or ("no fault",)
-    return faults, Probe(check=CHECK_NAME, model=model, answers=answers, right=int(not faults), usage=usage)
+async def _ask_reader(graph: Graph, context: RunContext) -> tuple[list[StepFault], tuple[Probe, ...]]:
+    """Ask a reader for faults of the steps that it has not judged yet, and recall what it said of the others."""
+    described = {step.id: _describe_step(graph, step) for step in graph.steps}
+    verdicts = cast(dict[str, tuple[StepFault, ...]], context.memory.step_verdicts)
+    keys = {step.id: _verdict_key(step, described) for step in graph.steps}
+    new = [step for step in graph.steps if keys[step.id] not in verdicts]
+    probes: tuple[Probe, ...] = ()
+    if new:
+        shown = {step_id for step in new for step_id in (step.id, *_operands(step))}
+        messages = context.prompt(
+            "oracle/steps",
+            steps=[described[step.id] for step in graph.steps if step.id in shown],
+            to_check=[step.id for step in new],
+        )
+        output, model, usage = await readers.read(messages, STEPS, StepsOutput, context)
+        for step in new:
+            verdicts[keys[step.id]] = tuple(fault for fault in output.faults if _can_be_at_fault(step, fault))
+        faults = [fault for step in new for fault in verdicts[keys[step.id]]]
+        answers = tuple(f"{fault.step}: {fault.fault}: {fault.reason}" for fault in faults) or ("no fault",)
+        probes = (Probe(check=CHECK_NAME, model=model, answers=answers, right=int(not faults), usage=usage),)
+    return [fault for step in graph.steps for fault in verdicts[keys[step.id]]], probes
 
 
-def _can_be_at_fault(graph: Graph, fault: StepFault) -> bool:
-    """Return whether a fault is one that its step can have: what is computed is stated nowhere."""
-    step = graph.by_id.get(fault.step)
-    return step is not None and (isinstance(step, ComputedStep) is (fault.fault == "incomparable"))
+def _operands(step: FoundStep | ComputedStep) -> Sequence[str]:
+    return step.needs if isinstance(step, ComputedStep) else ()
+
+
+def _verdict_key(step: FoundStep | ComputedStep, described: Mapping[str, object]) -> str:
+    """Return all that the reader's verdict on a step rests on."""
+    return orjson.dumps([described[step_id] for step_id in (step.id, *_operands(step))]).decode()
+
+
+def _can_be_at_fault(step: FoundStep | ComputedStep, fault: StepFault) -> bool:
+    """Return whether a fault is one that the step can have: what is computed is stated nowhere."""
+    return step.id == fault.step and isinstance(step, ComputedStep) is (fault.fault in _OF_COMPUTED)
 
 
 def _describe_step(graph: Graph, step: FoundStep | ComputedStep) -> dict[str, object]:
-    told: dict[str, object] = {"id": step.id, "question": substitute_answers(graph, step)}
+    description: dict[str, object] = {"id": step.id, "question": _substitute_answers(graph, step)}
+    values: dict[str, object]
     if isinstance(step, FoundStep):
         values = {
             "answer": step.answer,
             "title": step.citation.title,
+            "about": step.about,
             "sentences": " ".join(step.citation.quote.split()),
+            "population": step.population,
+            "time": step.time,
         }
-        values |= {"population": step.population, "time": step.time}
     else:
         values = {"operation": step.operation, "compares": " ".join(step.needs)}
-    return told | {key: value for key, value in values.items() if value}
+        if operation(step.operation).gives_subjects:
+            values["chooses_among"] = [graph.subject(operand) for operand in graph.needed_by(step)]
+    return description | {key: value for key, value in values.items() if value}
 
 
 _MENDS = {
     "unstated": "cite the sentence that states it, or take another fact",
+    "contradicted": "correct the detail or drop it",
     "ambiguous": "say in the sub-question what tells it apart, or take another fact",
-    "incomparable": "compare values of one unit, population, time and definition",
     "unlinked": "cite a sentence that names what the step starts from",
+    "incomparable": "compare values of one unit, population, time and definition",
+    "misnamed": "give the name of each thing in `about` of its first step, or as the answer of a step before",
 }
 
 
-def _describe_fault(graph: Graph, fault: StepFault) -> str:
-    step = graph.by_id[fault.step]
-    where = f" ('{step.citation.title}')" if isinstance(step, FoundStep) else ""
-    reason = " ".join(fault.reason.split()).rstrip(".")
-    reason = reason or "its sentences do not hold the answer"
-    return f"step '{fault.step}'{where} is {fault.fault}: {reason}; {_MENDS[fault.fault]}."
+def _to_problem(fault: StepFault) -> Problem:
+    reason = " ".join(fault.reason.split()).rstrip(".") or "its sentences do not hold the answer"
+    cause = Cause.AMBIGUOUS if fault.fault == "ambiguous" else Cause.GENERATOR_ERROR
+    return Problem(cause, f"{fault.fault}: {reason}", _MENDS[fault.fault], fault.step)
+
+
+def _to_findings(graph: Graph, problems: Sequence[Problem], context: RunContext) -> tuple[Finding, ...]:
+    """Return what to mend of the graph, and once for each step at fault: all that was seen, one thing to do.
+
+    A passage that decides the answer and is at fault in a second proposal is not worth a third one.
+    """
+    findings = [
+        Finding(check=CHECK_NAME, cause=problem.cause, detail=f"{problem.seen}: {problem.mend}.")
+        for problem in problems
+        if not problem.step_id
+    ]
+    hops = {step.id: hop for hop, step in enumerate(graph.found)}
+    decisive = {step.id for step in graph.decisive}
+    for step in graph.steps:
+        own = [problem for problem in problems if problem.step_id == step.id]
+        if not own:
+            continue
+        mend, source = own[0].mend, ""
+        if isinstance(step, FoundStep):
+            source = f" ('{step.citation.title}')"
+            if step.id in decisive and _note_fault(step, context) > 1:
+                mend = _TAKE_ANOTHER
+        seen = "; ".join(dict.fromkeys(problem.seen for problem in own))
+        detail = f"step '{step.id}'{source}: {seen}. To do: {mend}."
+        at_fault = (hops[step.id],) if step.id in hops else ()
+        findings.append(Finding(check=CHECK_NAME, cause=own[0].cause, hops=at_fault, detail=detail))
+    return tuple(findings)
+
+
+def _note_fault(step: FoundStep, context: RunContext) -> int:
+    """Count another fault of a passage, and return how many proposals it has spoiled."""
+    context.memory.faulty_passages[step.citation.passage_id] += 1
+    return context.memory.faulty_passages[step.citation.passage_id]
 
 
 def _is_plainly_stated(step: FoundStep) -> bool:

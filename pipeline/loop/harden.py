@@ -9,25 +9,26 @@ and answer of the grounding, and the answer of every wording, are put in here, s
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import permutations, zip_longest
-
-import orjson
+from typing import NamedTuple
 
 from pipeline.agents.calls import AgentState
+from pipeline.agents.graph_proposals import GraphArguments, RewriteArguments, build_graph, cite
 from pipeline.agents.naming import mentions
 from pipeline.agents.parse import parse
-from pipeline.agents.proposals import GroundArguments, RewriteArguments
 from pipeline.agents.tools import GROUND_TOOLS, LINKS, REWRITE_TOOLS, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.loop.checks.another_answer import FILLERS
 from pipeline.loop.dates_and_numbers import counted, dated
+from pipeline.loop.rival_answer import FILLERS
 from pipeline.loop.solve_rates import aim
-from pipeline.loop.strategies import sage, walk
-from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.loop.strategies import sage
+from pipeline.loop.strategies.base import Proposal, build_draft
+from pipeline.operations import OperationError
 from pipeline.reward.equality import equal
 from pipeline.text import sentences, terms, untagged
 from pipeline.text.names import normalise
-from pipeline.types import AnswerType, Cause, Draft, Given, Hop, Label, Passage, Round, Seed, Stop, Trajectory
+from pipeline.types import AnswerType, Cause, Draft, Given, Label, Passage, Round, Seed, Stop, Trajectory
+from pipeline.types.graph import FoundStep, Graph
 
 AS_GIVEN = "given"
 """The family of a question that stands as it was brought."""
@@ -52,7 +53,8 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         question=given.question,
         answer=given.answer,
         answer_aliases=given.answer_aliases,
-        evidence=list(map(shown, known)),
+        evidence=[shown(passage, numbered=True) for passage in known],
+        operations=sage.offered(context),
         search_budget=author.limits.searches,
         calls_per_turn=author.limits.calls_per_turn,
     )
@@ -70,9 +72,9 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     given, back = context.given[seed.passage.id], rounds[-1].feedback
     easier = ":reversed" if back and (back.label is Label.UNSOLVED or back.cause is Cause.AMBIGUOUS) else ""
     read = partial(_rewritten, given, rounds[-1].draft, easier)
-    walks, searches = context.walks.get(seed.side), context.config.generator.searches
-    linked = bool(walks and len(walks.links))
-    tools, links = ((LINKS, *REWRITE_TOOLS), walk.links_from(seed, context)) if linked else (REWRITE_TOOLS, None)
+    found, searches = context.links.get(seed.side), context.config.generator.searches
+    links = (lambda passage, each: found.related(passage, each=each)) if found else None
+    tools = (LINKS, *REWRITE_TOOLS) if links else REWRITE_TOOLS
     author = sage.agent(seed, context, tools, searches, sage.another(rounds), read=read, links=links)
     drafts, seen, state = await sage.revision(seed, context, rounds, author)
     messages = context.prompt(
@@ -80,6 +82,7 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
         original=given.question,
         drafts=drafts,
         seen=seen,
+        operations=sage.offered(context),
         target_steps=aim(seed, context.config, rounds),
         search_budget=author.limits.searches,
         check_budget=author.checks,
@@ -89,7 +92,7 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
 
 
 def _grounded(given: Given, arguments: str, state: AgentState) -> Draft | None:
-    return _draft(given, given.question, AS_GIVEN, parse(GroundArguments, arguments), state)
+    return _draft(given, given.question, AS_GIVEN, parse(GraphArguments, arguments), state)
 
 
 def _rewritten(given: Given, before: Draft | None, easier: str, arguments: str, state: AgentState) -> Draft | None:
@@ -102,28 +105,28 @@ def _rewritten(given: Given, before: Draft | None, easier: str, arguments: str, 
     return draft.model_copy(update={"family": "link"})
 
 
-def _draft(given: Given, question: str, family: str, made: GroundArguments, state: AgentState) -> Draft | None:
-    """Raises FormatError where the evidence leads to another answer."""
-    hops = [hop.model_dump() for hop in made.hops]
-    if not question.strip() or not hops:
+def _draft(given: Given, question: str, family: str, proposed: GraphArguments, state: AgentState) -> Draft | None:
+    """Return the draft of a proposal, or None if the generator gives up.
+
+    Raises FormatError if the steps form no graph, or lead to another answer.
+    """
+    graph = build_graph(proposed, state.passages)
+    if graph is None or not question.strip():
         return None
-    found = given.answer if given.answer_type.decided else hops[-1]["answer"]
-    if not _same(found, given):
-        raise FormatError(f"The answer stays '{given.answer}': the last hop must give it, and its quote hold it.")
-    return to_draft(orjson.dumps(_stated(given, question, found, family) | {"hops": hops}).decode(), state)
+    try:
+        draft = _keep_answer(given, graph, question, family)
+    except OperationError as error:
+        raise FormatError(f"{error}.") from error
+    if not _same(draft.answer, given):
+        raise FormatError(f"The answer stays '{given.answer}': the last step must give it.")
+    return draft
 
 
-def _stated(given: Given, question: str, answer: str, family: str) -> dict[str, object]:
-    """What a draft says but for its hops; `answer` is the spelling that stands in the corpus."""
-    known = dated(answer) if given.answer_type is AnswerType.DATE else ()
-    return {
-        "question": question,
-        "answer": answer,
-        "answer_aliases": [name for name in given.spellings if normalise(name) != normalise(answer)],
-        "answer_type": given.answer_type.value,
-        "answer_precision": known[0].precision if known else "",
-        "family": family,
-    }
+def _keep_answer(given: Given, graph: Graph, question: str, family: str) -> Draft:
+    """Return the draft of a graph whose answer is spelled as the corpus has it, with the given spellings as aliases."""
+    draft = build_draft(graph, question, answer_type=given.answer_type, family=family)
+    others = tuple(name for name in given.spellings if normalise(name) != normalise(draft.answer))
+    return draft.model_copy(update={"answer_aliases": others})
 
 
 async def _read(ids: frozenset[str], context: RunContext) -> list[Passage]:
@@ -137,22 +140,23 @@ def _quoted(given: Given, documents: Sequence[Sequence[Passage]]) -> Draft | Non
         return None
     for chain in permutations(documents):
         ends: list[Named] = [*(partial(_titles, [after]) for after in chain[1:]), partial(_spelled, given)]
-        found = [_sentence(given, one, names) for one, names in zip(chain, ends, strict=True)]
-        hops = tuple(_hop(given, *one, last=n == len(chain) - 1) for n, one in enumerate(found) if one)
-        if len(hops) == len(chain):
-            return Draft.model_validate(_stated(given, given.question, hops[-1].answer, AS_GIVEN) | {"hops": hops})
+        found = [_sentence(given, document, names) for document, names in zip(chain, ends, strict=True)]
+        holding = [sentence for sentence in found if sentence]
+        if len(holding) == len(chain):
+            steps = [_step(place, *sentence) for place, sentence in enumerate(holding)]
+            steps[-1] = steps[-1].model_copy(update={"sub_question": given.question})
+            return _keep_answer(given, Graph(steps=tuple(steps)), given.question, AS_GIVEN)
     return None
 
 
-def _hop(given: Given, passage: Passage, quote: str, answer: str, *, last: bool) -> Hop:
-    """A hop whose question nobody wrote: the last asks what the whole asks."""
-    return Hop(
-        sub_question=given.question if last else f"What does “{untagged(passage.title)}” lead to?",
+def _step(place: int, passage: Passage, number: int, answer: str) -> FoundStep:
+    """Return a step whose question nobody wrote."""
+    return FoundStep(
+        id=f"step{place}",
+        sub_question=f"What does “{untagged(passage.title)}” lead to?",
         answer=answer,
-        passage_id=passage.id,
-        title=passage.title,
-        quote=quote,
-        passage_sha256=passage.sha256,
+        needs=(f"step{place - 1}",) if place else (),
+        citation=cite(passage, (number,)),
     )
 
 
@@ -166,18 +170,29 @@ def _leading(given: Given, documents: Sequence[Sequence[Passage]]) -> list[Passa
     return [passage for turn in zip_longest(*ordered) for passage in turn if passage]
 
 
-def _sentence(given: Given, passages: Sequence[Passage], named: Named) -> tuple[Passage, str, str] | None:
+def _sentence(given: Given, passages: Sequence[Passage], named: Named) -> tuple[Passage, int, str] | None:
     """The sentence that names what it should, and how it does; of several the first that shares most words with the
     question: a year or a small number stands in many."""
     asked = {*terms(given.question)} - FILLERS
-    return max(_holding(passages, named), key=lambda one: len(asked.intersection(terms(one[1]))), default=None)
+    found = max(_holding(passages, named), key=lambda one: len(asked.intersection(terms(one.text))), default=None)
+    return (found.passage, found.number, found.name) if found else None
 
 
-def _holding(passages: Sequence[Passage], named: Named) -> Iterator[tuple[Passage, str, str]]:
+class _Holding(NamedTuple):
+    """A sentence that names what it should."""
+
+    passage: Passage
+    number: int
+    """The number of the sentence in its passage, from 1."""
+    text: str
+    name: str
+
+
+def _holding(passages: Sequence[Passage], named: Named) -> Iterator[_Holding]:
     for passage in passages:
-        for start, end in sentences(passage.text):
+        for number, (start, end) in enumerate(sentences(passage.text), 1):
             for name in named(passage.text[start:end])[:1]:
-                yield passage, passage.text[start:end], name
+                yield _Holding(passage, number, passage.text[start:end], name)
 
 
 def _titles(documents: Sequence[Sequence[Passage]], text: str) -> list[str]:

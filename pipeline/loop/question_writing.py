@@ -4,21 +4,21 @@ The writer sees the facts with the hidden answers masked, and writes four wordin
 that give an answer away or that one search nearly answers; one reader grades the rest and picks.
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from pydantic import Field
 
 from pipeline.agents import readers
-from pipeline.agents.naming import mentions, whole
 from pipeline.agents.structured import structured
 from pipeline.context import RunContext
-from pipeline.loop.graph_review import substitute_answers
-from pipeline.operations import Computation
+from pipeline.loop.graph_review import replace_ids
+from pipeline.loop.hidden_answers import HiddenAnswers
+from pipeline.operations import Computation, operation
 from pipeline.text import untagged
-from pipeline.types import AnswerType, Cause, Data, Finding, Probe
+from pipeline.types import Cause, Data, Finding, Probe
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
+from pipeline.values.interval import read_date, read_interval
 
 WORDINGS, CHOOSE = "wordings", "choose"
 ATTEMPTS = 2
@@ -59,18 +59,19 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
         FormatError: writer or reader gave nothing readable.
     """
     earlier, probes, best = list[dict[str, str]](), list[Probe](), ""
+    hidden = HiddenAnswers(graph)
     for attempt in range(ATTEMPTS):
-        wordings, probe = await _ask_writer(graph, outcome, earlier, context, attempt)
+        wordings, probe = await _ask_writer(graph, outcome, hidden, earlier, context, attempt)
         probes.append(probe)
         sound = []
         for wording in wordings:
-            if fault := _find_leak(wording, graph) or await _find_shortcut(wording, graph, context):
+            if fault := find_leak(wording, graph) or await find_shortcut(wording, graph, context):
                 earlier.append({"wording": wording, "fault": fault})
             else:
                 sound.append(wording)
         if not sound:
             continue
-        choice, probe = await _ask_reader(sound, context)
+        choice, probe = await grade_wordings(sound, context)
         probes.append(probe)
         grades = dict(zip(range(1, len(sound) + 1), choice.grades, strict=False))
         # Of wordings with the same grade, the reader's own choice.
@@ -87,46 +88,50 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
 
 
 def _finding(check: str, cause: Cause, detail: str) -> Finding:
-    return Finding(check=check, cause=cause, fatal=True, detail=" ".join(detail.split()).rstrip("."))
+    return Finding(check=check, cause=cause, detail=" ".join(detail.split()).rstrip("."))
 
 
-def hidden_names(graph: Graph) -> list[str]:
-    """Return the answers that a question must not give away: all but the names that its first steps start from."""
-    named = {untagged(graph.subject(step)).casefold() for step in graph.found if not step.needs}
-    answers = [name for step in graph.steps for name in step.spellings]
-    items = [part.strip() for name in answers for part in name.split(";")]
-    return [name for name in dict.fromkeys(items) if name and name.casefold() not in named | {"yes", "no"}]
-
-
-def _find_leak(wording: str, graph: Graph) -> str:
+def find_leak(wording: str, graph: Graph) -> str:
     """Return what is wrong with a wording that gives an answer away, or that asks nothing."""
-    if not wording.strip():
-        return "it is empty"
-    leaks = [name for name in hidden_names(graph) if mentions(wording, name)]
-    return f"it names '{leaks[0]}', which is to be found" if leaks else ""
+    return HiddenAnswers(graph).describe_leaks(wording) if wording.strip() else "it is empty"
 
 
-async def _find_shortcut(wording: str, graph: Graph, context: RunContext) -> str:
-    """Return what is wrong with a wording that leaves fewer searches than the range asks for after one search."""
-    hits = await context.retriever.search(wording, context.config.retrieval.k)
-    ids = {hit.passage.id for hit in hits}
-    found = [step.id for step in graph.found if step.citation.passage_id in ids]
-    left = len(graph.found) - len(found)
-    decisive = all(step.id in found for step in graph.decisive)
-    if 1 + left >= context.config.steps[0] and not (decisive and context.config.steps[0] > 1):
-        return ""
-    return f"one search with it returns the passages of {len(found)} of {len(graph.found)} steps: describe less"
+async def find_shortcut(wording: str, graph: Graph, context: RunContext) -> str:
+    """Return what is wrong with a wording if one search of any retriever leaves fewer than the range asks for.
+
+    Where several first steps have to be named, the search may return the passages of all of them: these are where
+    solvers begin.
+    """
+    least = context.config.steps[0]
+    for name, retriever in context.searched.items():
+        hits = await retriever.search(wording, context.config.retrieval.k)
+        ids = {hit.passage.id for hit in hits}
+        returned = [step for step in graph.found if step.citation.passage_id in ids]
+        entries = sum(not step.needs for step in returned)
+        searches = len(graph.found) - (len(returned) - max(1, entries) if returned else 0)
+        is_decided = least > 1 and all(step in returned for step in graph.decisive)
+        if searches < least or is_decided:
+            search = f"one search with it over {name}" if name else "one search with it"
+            facts = ", ".join(f"[{step.id}]" for step in returned if step.needs) or "all steps"
+            return f"{search} returns the passages that state {facts}: say less of what their sentences say"
+    return ""
 
 
 async def _ask_writer(
-    graph: Graph, outcome: Computation | None, earlier: Sequence[dict[str, str]], context: RunContext, attempt: int
+    graph: Graph,
+    outcome: Computation | None,
+    hidden: HiddenAnswers,
+    earlier: Sequence[dict[str, str]],
+    context: RunContext,
+    attempt: int,
 ) -> tuple[list[str], Probe]:
     model = context.config.models.of("writer")
     messages = context.prompt(
         "writer/question",
-        steps=[_describe(graph, step) for step in graph.steps],
-        answer_form=describe_answer(graph, outcome),
+        steps=[_describe(graph, step, hidden) for step in graph.steps],
+        answer_form=describe_answer(graph, outcome, hidden),
         hidden=[f"[{step.id}]" for step in graph.steps],
+        like=list(context.config.questions.like),
         earlier=list(earlier),
     )
     output, usage = await structured(context.llm, model, messages, WORDINGS, WordingsOutput, sample=attempt)
@@ -135,7 +140,7 @@ async def _ask_writer(
     return list(dict.fromkeys(wordings)), probe
 
 
-async def _ask_reader(wordings: Sequence[str], context: RunContext) -> tuple[ChoiceOutput, Probe]:
+async def grade_wordings(wordings: Sequence[str], context: RunContext) -> tuple[ChoiceOutput, Probe]:
     messages = context.prompt("naturalness/choose", wordings=list(wordings))
     output, model, usage = await readers.read(messages, CHOOSE, ChoiceOutput, context)
     grades = output.grades[: len(wordings)]
@@ -145,36 +150,42 @@ async def _ask_reader(wordings: Sequence[str], context: RunContext) -> tuple[Cho
     return output, probe
 
 
-def describe_answer(graph: Graph, outcome: Computation | None) -> str:
-    """Return what kind of answer the question asks for, without the answer."""
-    if outcome is None:
-        return "one name, date or number, as short as it can be"
-    if outcome.answer_type is AnswerType.NUMBER:
-        unit = graph.last.unit if isinstance(graph.last, ComputedStep) else ""
-        rounding = f", rounded: {outcome.rounding}" if outcome.rounding else ""
-        return f"a number{f' in {unit}' if unit else ''}{rounding}"
-    forms = {
-        AnswerType.COMPARISON: "one of the things that the question names or describes",
-        AnswerType.LIST: "a list of several things, all of them asked for",
-        AnswerType.BOOLEAN: "yes or no",
-    }
-    return forms.get(outcome.answer_type, "one name, date or number, as short as it can be")
+def describe_answer(graph: Graph, outcome: Computation | None, hidden: HiddenAnswers) -> str:
+    """Return what form of answer the question asks for, without the answer."""
+    if isinstance(graph.last, ComputedStep) and outcome is not None:
+        last, operands = operation(graph.last.operation), graph.needed_by(graph.last)
+        asks = [
+            _ask_for_subject(graph, operand, hidden) if last.gives_subjects else _ask(graph, operand, hidden)
+            for operand in operands
+        ]
+        return last.describe_answer(graph.last, " / ".join(dict.fromkeys(asks)), outcome)
+    if day := read_date(graph.answer):
+        return {"day": "a date: day, month and year", "month": "a month and its year"}.get(day.precision, "a year")
+    if read_interval(graph.answer):
+        shape = "".join("#" if character.isdigit() else character for character in graph.answer)
+        return f"an amount in the unit and with the precision of '{shape}' (# is a digit)"
+    return f"one name, as short as it can be: {_ask(graph, graph.last, hidden)}"
 
 
-def _describe(graph: Graph, step: FoundStep | ComputedStep) -> dict[str, object]:
+def _ask(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> str:
+    return hidden.mask(replace_ids(step, lambda step_id: f"[{step_id}]" if step_id in graph.by_id else ""))
+
+
+def _ask_for_subject(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> str:
+    """Return the question whose answer is what a step is about."""
+    if step.needs:
+        return _ask(graph, graph.by_id[step.needs[0]], hidden)
+    return f"the thing of which [{step.id}] asks"
+
+
+def _describe(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> dict[str, object]:
     """Describe a step to the writer, with every answer in the place of which stands the id of its step."""
-    question = substitute_answers(graph, step)
-    told: dict[str, object] = {"id": step.id, "asks": _mask(question, graph)}
+    description: dict[str, object] = {"id": step.id, "asks": _ask(graph, step, hidden)}
     if isinstance(step, FoundStep):
-        about = _mask(untagged(step.citation.title), graph) if step.needs else untagged(step.citation.title)
-        return told | {"about": about, "sentence": _mask(" ".join(step.citation.quote.split()), graph)}
-    settings = {"which": step.which, "condition": step.condition, "bound": step.bound, "unit": step.unit}
-    return told | {"operation": step.operation, "of": list(step.needs)} | {k: v for k, v in settings.items() if v}
-
-
-def _mask(text: str, graph: Graph) -> str:
-    named = {name.casefold() for name in hidden_names(graph)}
-    names = [(name, step.id) for step in graph.steps for name in step.spellings if name.casefold() in named]
-    for name, step_id in sorted(names, key=lambda pair: -len(pair[0])):
-        text = re.sub(whole(name), f"[{step_id}]", text, flags=re.IGNORECASE)
-    return text
+        about = f"[{step.needs[0]}]" if step.needs else untagged(graph.subject(step))
+        values = {"population": step.population, "time": step.time}
+        description |= {"about": about, "sentence": hidden.mask(" ".join(step.citation.quote.split()))}
+    else:
+        values = {"which": step.which, "condition": step.condition, "bound": step.bound, "unit": step.unit}
+        description |= {"operation": step.operation, "of": list(step.needs)}
+    return description | {key: value for key, value in values.items() if value}

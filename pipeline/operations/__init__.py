@@ -7,11 +7,14 @@ from typing import cast
 from pipeline import registry
 from pipeline.operations.base import Computation, Operand, Operation, OperationError
 from pipeline.reward.equality import equal
+from pipeline.text import untagged
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 from pipeline.values.interval import DATE, ValueInterval, read_interval
 
 _OPPOSITE = {"yes": "no", "no": "yes"}
 _TEN_YEARS = Fraction(3653)
+_LIKELY = 0.5
+"""Chance of a blind guess from which on an answer is worth nothing."""
 
 
 def operation(name: str) -> Operation:
@@ -37,34 +40,69 @@ def evaluate(graph: Graph, changed: Mapping[str, ValueInterval | str] | None = N
     Raises:
         OperationError: the evidence does not settle a step; the message names it.
     """
-    outcomes: dict[str, Computation] = {}
+    outcomes, errors = _compute(graph, changed or {})
+    for step_id, error in errors.items():
+        raise OperationError(f"step '{step_id}': {error}")
+    return outcomes
+
+
+def unsettled_steps(graph: Graph) -> dict[str, str]:
+    """Return why computed steps have no certain answer, by id, without those that rest on another of them."""
+    return _compute(graph, {})[1]
+
+
+def _compute(graph: Graph, changed: Mapping[str, ValueInterval | str]) -> tuple[dict[str, Computation], dict[str, str]]:
+    outcomes, errors, open_ids = dict[str, Computation](), dict[str, str](), set[str]()
     for step in graph.steps:
-        if isinstance(step, ComputedStep):
-            operands = [_operand(graph, need, outcomes, changed or {}) for need in step.needs]
+        if open_ids.intersection(step.needs):
+            open_ids.add(step.id)
+        elif isinstance(step, ComputedStep):
+            operands = [_operand(graph, need, outcomes, changed) for need in step.needs]
             try:
                 outcomes[step.id] = operation(step.operation).compute(step, operands)
             except OperationError as error:
-                raise OperationError(f"step '{step.id}': {error}") from None
-    return outcomes
+                errors[step.id] = str(error)
+                open_ids.add(step.id)
+    return outcomes, errors
+
+
+def advice_against_guessing(graph: Graph) -> str:
+    """Return what to ask instead if a blind guess gets the answer half of the time, or nothing."""
+    if not isinstance(graph.last, ComputedStep):
+        return ""
+    last, outcomes = operation(graph.last.operation), evaluate(graph)
+    operands = [_operand(graph, need, outcomes, {}) for need in graph.last.needs]
+    return last.guess_advice if last.chance(operands) >= _LIKELY else ""
 
 
 def _operand(
     graph: Graph, step_id: str, outcomes: Mapping[str, Computation], changed: Mapping[str, ValueInterval | str]
 ) -> Operand:
-    def answer(step_id: str) -> str:
-        value = outcomes[step_id].answer if step_id in outcomes else changed.get(step_id)
-        if isinstance(value, ValueInterval):  # no text says it
-            return f"another value of {step_id}"
-        return value or graph.by_id[step_id].answer
-
     step, value = graph.by_id[step_id], changed.get(step_id)
     interval = value if isinstance(value, ValueInterval) else None
     if step_id in outcomes:
         interval = outcomes[step_id].interval
+    answer, aliases = _name(graph, step_id, outcomes, changed)
     if interval is None:
-        interval = read_interval(answer(step_id), is_exact=isinstance(step, FoundStep) and step.is_exact)
-    subject = answer(step.needs[0]) if step.needs else graph.subject(step)
-    return Operand(step_id, answer(step_id), subject, interval)
+        interval = read_interval(answer, is_exact=isinstance(step, FoundStep) and step.is_exact)
+    if step.needs:
+        subject, subject_aliases = _name(graph, step.needs[0], outcomes, changed)
+    else:
+        subject = graph.subject(step)
+        subject_aliases = tuple({untagged(subject)} - {subject})
+    return Operand(step_id, answer, subject, interval, aliases, subject_aliases)
+
+
+def _name(
+    graph: Graph, step_id: str, outcomes: Mapping[str, Computation], changed: Mapping[str, ValueInterval | str]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the answer of a step and its aliases."""
+    if step_id in outcomes:
+        return outcomes[step_id].answer, outcomes[step_id].aliases
+    value = changed.get(step_id)
+    if value is None:
+        return graph.by_id[step_id].answer, graph.by_id[step_id].answer_aliases
+    return (f"another value of {step_id}" if isinstance(value, ValueInterval) else value), ()
 
 
 def idle_steps(graph: Graph) -> tuple[str, ...]:
@@ -128,4 +166,16 @@ def repeated_answers(graph: Graph) -> tuple[str, ...]:
     return tuple(step.id for step in graph.steps[:-1] if equal(step.answer, [*graph.last.spellings]))
 
 
-__all__ = ["Computation", "Operand", "Operation", "OperationError", "evaluate", "idle_steps", "operation", "operations"]
+__all__ = [
+    "Computation",
+    "Operand",
+    "Operation",
+    "OperationError",
+    "advice_against_guessing",
+    "evaluate",
+    "idle_steps",
+    "operation",
+    "operations",
+    "repeated_answers",
+    "unsettled_steps",
+]

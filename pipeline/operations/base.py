@@ -30,6 +30,10 @@ class Operand(NamedTuple):
     """The thing that the answer is about, such as the country whose area it is."""
     interval: ValueInterval | None
     """None if the answer is no date and no amount."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the answer."""
+    subject_aliases: tuple[str, ...] = ()
+    """Other names of the subject."""
 
 
 class Computation(NamedTuple):
@@ -39,8 +43,12 @@ class Computation(NamedTuple):
     answer_type: AnswerType
     interval: ValueInterval | None = None
     """Of a number: all values that the evidence allows, so that the reward can accept each of them."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the answer, if it is one thing that a step names."""
     items: tuple[str, ...] = ()
     """Of a list: its items."""
+    item_aliases: tuple[tuple[str, ...], ...] = ()
+    """Of a list: other names of each item."""
     rounding: str = ""
     """Of a rounded number: to what it is rounded, such as "the nearest 10", for the question to state."""
 
@@ -53,6 +61,12 @@ class Operation(ABC):
     """Whether generators are offered it by default. The others are offered where a run asks for them."""
     names_operands: ClassVar[bool] = False
     """Whether the answer is by its nature something that earlier steps name, such as the winner of a comparison."""
+    gives_subjects: ClassVar[bool] = False
+    """Whether the answer is what the operands are about, such as the winner of a comparison, and no operand itself."""
+    needs_whole_set: ClassVar[bool] = False
+    """Whether the answer is wrong if a passage names only some of the things that fit."""
+    guess_advice: ClassVar[str] = ""
+    """What to do instead if a blind guess is right half of the time; empty if that lies in what the run asks for."""
     description: ClassVar[str]
     """What the generator reads: what it computes, what it needs, and one worked example."""
 
@@ -64,9 +78,30 @@ class Operation(ABC):
         """Return how often a blind guess is right, given the things that the question names."""
         return 0.0
 
+    def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
+        """Return the form that the answer must have, for the writer.
+
+        Args:
+            step: the computed step.
+            kinds: what kind of thing the subjects are if the operation gives subjects, else the answers.
+            outcome: what was computed.
+        """
+        return f"one name, date or number, as short as it can be: {kinds}"
+
     def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[ValueInterval]:
         """Return the values beside which an operand would have to lie on the other side to change the answer."""
         return []
+
+
+class NumberOperation(Operation):
+    """An operation whose answer is always a number."""
+
+    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
+
+    def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
+        unit = f" in {step.unit}" if step.unit else ""
+        rounding = f", rounded: {outcome.rounding}" if outcome.rounding else ""
+        return f"a number{unit}{rounding}"
 
 
 class OperationError(ValueError):

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from pipeline.operations.base import Computation, Operand, Operation, OperationError, bounds, select_passing
+from pipeline.operations.base import Computation, NumberOperation, Operand, OperationError, bounds, select_passing
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
 from pipeline.values.interval import ValueInterval
 
 
-class CountPassing(Operation):
-    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
+class CountPassing(NumberOperation):
     is_offered: ClassVar[bool] = False
+    needs_whole_set: ClassVar[bool] = True
     description: ClassVar[str] = (
         "count: how many of the things that the question names meet a condition. It needs what filter needs. Small "
         "counts are easy to guess: prefer filter. Example: three drafts, a to c = is the type that it asks for taken "

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from pipeline.operations.base import (
     Computation,
+    NumberOperation,
     Operand,
-    Operation,
     OperationError,
     comparable_intervals,
     compute_at_corners,
@@ -19,8 +19,7 @@ from pipeline.types.question import AnswerType
 from pipeline.values.interval import DATE, ValueInterval, read_date
 
 
-class Difference(Operation):
-    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
+class Difference(NumberOperation):
     description: ClassVar[str] = (
         "difference: how much more one amount is than another, or the whole years or days between two dates. It needs "
         "two steps with the same unit, population and time; `unit` is the unit of the answer. Example: a = year the "

@@ -12,12 +12,17 @@ from pipeline.values.interval import DATE, ValueInterval
 class Extreme(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.COMPARISON})
     names_operands: ClassVar[bool] = True
+    gives_subjects: ClassVar[bool] = True
+    guess_advice: ClassVar[str] = (
+        "compare three or more things, ask for the difference or the ratio of the two values, or add a step that asks "
+        "for another attribute of the winner"
+    )
     description: ClassVar[str] = (
-        "extreme: which of two or more things has the most or least of an amount, or the earliest or latest date. It "
+        "extreme: which of three or more things has the most or least of an amount, or the earliest or latest date. It "
         "needs one step for each thing that gives the value, with the same unit, population and time; `which` is most, "
-        "least, earliest or latest. Values whose ranges overlap cannot be compared. Example: a = height of the tower "
-        "that X built (91 m), b = height of the tower that Y built (84 m); extreme(a, b), which = most -> the tower "
-        "that X built."
+        "least, earliest or latest. Values that tie or whose ranges overlap cannot be compared. Of two things it is "
+        "no last step, since a guess is right half of the time. Example: a, b, c = towers that X, Y and Z built "
+        "(91 m, 84 m, 60 m high); extreme(a, b, c), which = most -> the tower that X built."
     )
 
     def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
@@ -31,11 +36,14 @@ class Extreme(Operation):
         for operand, value in zip(operands, values, strict=True):
             others = [other for other in values if other is not value]
             if all(value.lies_below(other) if is_least else other.lies_below(value) for other in others):
-                return Computation(operand.subject, AnswerType.COMPARISON)
+                return Computation(operand.subject, AnswerType.COMPARISON, aliases=operand.subject_aliases)
         raise OperationError(
-            "the ranges of the values overlap, so that no thing is certain to be the "
+            "the values tie or their ranges overlap, so that no thing is certain to be the "
             f"{step.which}: {'; '.join(operand.answer for operand in operands)}"
         )
+
+    def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
+        return f"the name of one of the things that are compared, and not its value: {kinds}"
 
     def chance(self, operands: Sequence[Operand]) -> float:
         return 1 / len(operands)

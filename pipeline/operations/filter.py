@@ -12,6 +12,8 @@ from pipeline.values.interval import ValueInterval
 class Filter(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.LIST, AnswerType.ENTITY})
     names_operands: ClassVar[bool] = True
+    gives_subjects: ClassVar[bool] = True
+    needs_whole_set: ClassVar[bool] = True
     description: ClassVar[str] = (
         "filter: which of three or more things meet a condition. It needs one step for each thing, whose answer is the "
         "value that is tested; `condition` is one of is, is not, before, after, under, over, and `bound` is what it "
@@ -29,8 +31,13 @@ class Filter(Operation):
                 f"{'all' if kept else 'none'} of the things meet the condition, so that it asks nothing"
             )
         items = tuple(operand.subject for operand in kept)
-        answer_type = AnswerType.LIST if len(items) > 1 else AnswerType.ENTITY
-        return Computation("; ".join(items), answer_type, items=items if len(items) > 1 else ())
+        aliases = tuple(operand.subject_aliases for operand in kept)
+        if len(kept) == 1:
+            return Computation(items[0], AnswerType.ENTITY, aliases=aliases[0])
+        return Computation("; ".join(items), AnswerType.LIST, items=items, item_aliases=aliases)
+
+    def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
+        return f"the names of all things that pass, one or several, and not their values: {kinds}"
 
     def chance(self, operands: Sequence[Operand]) -> float:
         return 1 / float(2 ** len(operands) - 2)

@@ -7,11 +7,13 @@ from pipeline.operations.base import Computation, Operand, Operation, OperationE
 from pipeline.reward.equality import equal
 from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
+from pipeline.values.interval import DATE
 
 
 class Intersect(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.ENTITY, AnswerType.NUMBER, AnswerType.DATE})
     names_operands: ClassVar[bool] = True
+    needs_whole_set: ClassVar[bool] = True
     description: ClassVar[str] = (
         "intersect: the one thing that fits every clue. It needs two or more steps whose answer is that same thing, "
         "each from a document of its own, and no clue may fit it alone. Example: a = a film that X directed (The "
@@ -26,10 +28,12 @@ class Intersect(Operation):
                     f"steps '{first.step_id}' and '{operand.step_id}' give different things: '{first.answer}' and "
                     f"'{operand.answer}'"
                 )
+        names = dict.fromkeys(name for operand in operands for name in (operand.answer, *operand.aliases))
+        aliases = tuple(name for name in names if name != first.answer)
         if first.interval is None:
-            return Computation(first.answer, AnswerType.ENTITY)
-        is_date = first.interval.kind == "date"
-        return Computation(first.answer, AnswerType.DATE if is_date else AnswerType.NUMBER, first.interval)
+            return Computation(first.answer, AnswerType.ENTITY, aliases=aliases)
+        answer_type = AnswerType.DATE if first.interval.kind == DATE else AnswerType.NUMBER
+        return Computation(first.answer, answer_type, first.interval, aliases)
 
 
 OPERATION = Intersect()

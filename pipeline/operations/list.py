@@ -12,6 +12,7 @@ from pipeline.types.question import AnswerType
 class ListAll(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.LIST})
     names_operands: ClassVar[bool] = True
+    needs_whole_set: ClassVar[bool] = True
     description: ClassVar[str] = (
         "list: several answers, all of them asked for. It needs two or more steps with different answers, and the "
         "question must name what each answer belongs to: no search proves a list complete. Example: a = birthplace of "
@@ -24,7 +25,11 @@ class ListAll(Operation):
             if any(equal(operand.answer, [item]) for item in items):
                 raise OperationError(f"'{operand.answer}' would stand in the list twice")
             items.append(operand.answer)
-        return Computation("; ".join(items), AnswerType.LIST, items=tuple(items))
+        aliases = tuple(operand.aliases for operand in operands)
+        return Computation("; ".join(items), AnswerType.LIST, items=tuple(items), item_aliases=aliases)
+
+    def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
+        return f"a list of {len(outcome.items)} answers, each asked for in the question: {kinds}"
 
 
 OPERATION = ListAll()

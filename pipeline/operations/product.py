@@ -5,14 +5,12 @@ from fractions import Fraction
 from math import prod
 from typing import ClassVar
 
-from pipeline.operations.base import Computation, Operand, Operation, OperationError, compute_at_corners
+from pipeline.operations.base import Computation, NumberOperation, Operand, OperationError, compute_at_corners
 from pipeline.types.graph import ComputedStep
-from pipeline.types.question import AnswerType
 from pipeline.values.interval import DATE
 
 
-class Product(Operation):
-    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
+class Product(NumberOperation):
     is_offered: ClassVar[bool] = False
     description: ClassVar[str] = (
         "product: a number of things times what each of them takes. It needs two or more steps; `unit` is the unit of "

@@ -5,19 +5,17 @@ from typing import ClassVar
 
 from pipeline.operations.base import (
     Computation,
+    NumberOperation,
     Operand,
-    Operation,
     OperationError,
     comparable_intervals,
     compute_at_corners,
 )
 from pipeline.types.graph import ComputedStep
-from pipeline.types.question import AnswerType
 from pipeline.values.interval import DATE, SHARE
 
 
-class Ratio(Operation):
-    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
+class Ratio(NumberOperation):
     description: ClassVar[str] = (
         "ratio: how many times as much the first amount is as the second, or with `unit` = % what share of it. It "
         "needs two steps with the same unit, population and time. The answer is rounded as far as both values are "

@@ -6,19 +6,17 @@ from typing import ClassVar
 
 from pipeline.operations.base import (
     Computation,
+    NumberOperation,
     Operand,
-    Operation,
     OperationError,
     comparable_intervals,
     compute_at_corners,
 )
 from pipeline.types.graph import ComputedStep
-from pipeline.types.question import AnswerType
 from pipeline.values.interval import DATE
 
 
-class Sum(Operation):
-    answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.NUMBER})
+class Sum(NumberOperation):
     is_offered: ClassVar[bool] = False
     description: ClassVar[str] = (
         "sum: the total of amounts that the question names one by one. It needs two or more steps with the same unit, "

@@ -28,7 +28,7 @@ from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import locked
 from pipeline.store.real_paths import refuse_links
-from pipeline.types import Record, Seed, Status, Stop
+from pipeline.types import Record, Seed, Status
 
 RunSeed = Callable[[Seed], Awaitable[Record]]
 PAUSES = (2.0, 15.0, 60.0)
@@ -82,7 +82,7 @@ class Run:
             self._gating = Gating(self.config.gates, self.journal, self._joined)
             self._state = PlanState(self.config, self._gating.judge)
             ends = (entry.head.reason for entry in self.journal.entries.values())
-            unproven = ("no_draft:", "no_verdict", REFUSED, Stop.NO_WALK)
+            unproven = ("no_draft:", "no_verdict", REFUSED)
             proven = not all(reason.startswith(unproven) for reason in ends)
             self._same = SameError[_Ended](self.config.how.same_error_seeds, proven=proven)
             next(self._owed(), None)
@@ -230,8 +230,8 @@ class Run:
                 error = error or failure
                 continue
             ended = task.result()
-            asked, refused = ended.record.reason != Stop.NO_WALK, ended.record.reason == REFUSED
-            self._journal(self._same.ended(ended.attempt.error, ended, asked=asked, refused=refused))
+            refused = ended.record.reason == REFUSED
+            self._journal(self._same.ended(ended.attempt.error, ended, refused=refused))
             if self._same.cause:
                 error = error or self._same.stop()
         return error

@@ -23,12 +23,10 @@ from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, dropped
 from pipeline.run.permutation import permuted
 from pipeline.store.journal import Head, Journal, RunIdentity
-from pipeline.types import Passage, Record, Seed, Status, Stop, sha256
+from pipeline.types import Passage, Record, Seed, Status, sha256
 
 SEEDS_PER_PAIR = 10
 FEWEST_AT_WORK = 8
-PASSED_OVER = 10
-"""Seeds that a plan may hold at most for each that may be tried: those that are passed over cost no call."""
 NO_YIELD = 40
 """Tries after which a plan of the demo model ends if none of them gave a chain: no more will come of such texts."""
 Judge = Callable[[Head], Drop | None]
@@ -207,7 +205,7 @@ class PlanState:
         self._exactly = config.how.seeds is not None
         asked = config.how.seeds is not None or config.how.max_seeds is not None
         self._may_yield_nothing = not config.models.of("generator").capabilities.understands and not asked
-        self._judge, self._chainless, self._passed_over = judge, 0, 0
+        self._judge, self._chainless = judge, 0
         self._ahead: dict[int, Head] = {}
         self.passed = 0
         """Pairs among the seeds before `length`."""
@@ -226,24 +224,14 @@ class PlanState:
                     drops.append((head, drop))
                 self.passed += drop is None
             self._chainless += head.reason.partition(":")[0] in ("no_draft", "superficial")
-            self._passed_over += head.reason == Stop.NO_WALK
             self.length += 1
         return drops
 
     @property
     def complete(self) -> bool:
         # The first seeds gave no chain, and no more will come of these texts.
-        no_yield = self._may_yield_nothing and self.length - self._passed_over == self._chainless == NO_YIELD
-        return no_yield or self.passed == self._wanted or self.length >= self._most(self._passed_over)
-
-    def _most(self, passed_over: int) -> int:
-        """Seeds that the plan may hold: those that were passed over count only where so many are to be run."""
-        return self._tries if self._exactly else min(self._tries + passed_over, PASSED_OVER * self._tries)
-
-    @property
-    def most(self) -> int:
-        """As far as what has ended shows."""
-        return self._most(self._passed_over + sum(head.reason == Stop.NO_WALK for head in self._ahead.values()))
+        no_yield = self._may_yield_nothing and self.length == self._chainless == NO_YIELD
+        return no_yield or self.passed == self._wanted or self.length >= self._tries
 
     @property
     def exhausted(self) -> bool:
@@ -264,10 +252,10 @@ class PlanState:
     def next_needed(self) -> int:
         """No seed from this index on is needed if the gates let through all that was accepted; they may not."""
         if self.complete or self._wanted is None:
-            return self.length if self.complete else self.most
+            return self.length if self.complete else self._tries
         passed = self.passed
         for index in sorted(self._ahead):
             passed += self._ahead[index].status is Status.ACCEPTED
             if passed == self._wanted:
-                return min(index + 1, self.most)
-        return self.most
+                return min(index + 1, self._tries)
+        return self._tries

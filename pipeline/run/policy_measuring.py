@@ -110,8 +110,8 @@ def describe_work(owed: Sequence[Record], config: RunConfig) -> str:
     if not one.total_tokens:
         return line
     times = count / len(made)
-    fresh, completion = times * (one.prompt_tokens - one.cached_tokens), times * one.completion_tokens
-    return f"{line}, about {compact(fresh)} prompt and {compact(completion)} completion tokens"
+    prompt, completion = times * one.computed_tokens, times * one.completion_tokens
+    return f"{line}, about {compact(prompt)} computed prompt and {compact(completion)} completion tokens"
 
 
 async def remeasure(
@@ -158,7 +158,7 @@ async def remeasure(
 
 
 async def _rollout(draft: Draft, sample: int, context: RunContext, model: ModelConfig) -> tuple[Rollout, Verdict]:
-    agent = solver(context.config, context.llm, context.hiding(draft).retriever, model)
+    agent = solver(context.config, context.llm, context.retriever, model)
     return await graded(draft, partial(attempted, agent, draft.question, sample), context)
 
 

@@ -25,8 +25,8 @@ from pipeline.exports.trajectories import selection
 from pipeline.gates import Gates
 from pipeline.gates.licence import conflict
 from pipeline.links.opening import open_links
+from pipeline.links.related import SideLinks
 from pipeline.links.stored import StoredLinks
-from pipeline.links.walks import Walks
 from pipeline.llm.base import LLM
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.cached import Cached
@@ -44,7 +44,7 @@ from pipeline.types import Lineage
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 CACHE = "cache.sqlite"
-_BEYOND_RULES = {"aggregate": "writes no programs", "compose": "proposes no graphs", "constraints": "writes no clues"}
+_BEYOND_RULES = {"aggregate": "writes no programs", "constraints": "writes no clues"}
 """What a model that works by rules does not do, by the strategy that takes it."""
 
 
@@ -104,10 +104,10 @@ def links(config: RunConfig, corpus: Corpus) -> StoredLinks:
     return open_links(corpus, config.links.most_documents)
 
 
-def walks(config: RunConfig, corpus: Corpus) -> dict[str, Walks]:
-    """Over these, for each side of the split; over all of them for questions that somebody brings."""
-    found, key = links(config, corpus), f"{config.seed}\n{corpus.fingerprint}"
-    return {side: Walks(found, key, None if config.hardens else side) for side in get_args(Side)}
+def links_of_sides(config: RunConfig, corpus: Corpus) -> dict[str, SideLinks]:
+    """Return the links of each side of the split; all links for questions that somebody brings."""
+    found = links(config, corpus)
+    return {side: SideLinks(found, None if config.hardens else side) for side in get_args(Side)}
 
 
 def cache_path(config: RunConfig) -> Path:
@@ -229,7 +229,7 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
     if engine != config.retrieval.identity:
         config = config.model_copy(update={"retrieval": config.retrieval.model_copy(update={"retriever": engine})})
     others = open_others(config.retrieval, corpus, config.how.out)
-    over = walks(config, corpus) if config.walks else {}
+    linked = links_of_sides(config, corpus) if config.uses_links else {}
     # What was opened stays; else every full collection would walk it, and hold up all calls for a sixth of a second.
     # Before the cache of answers is opened: that of an earlier command in this process is to be closed by then.
     gc.unfreeze()
@@ -255,5 +255,5 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
     )
     given = {one.passage.id: one for one in given_questions.of(config, corpus)}
     return RunContext(
-        config=config, llm=llm, retriever=retriever, lineage=lineage, others=others, walks=over, given=given
+        config=config, llm=llm, retriever=retriever, lineage=lineage, others=others, links=linked, given=given
     )

@@ -8,9 +8,9 @@ from pipeline.config import LOCAL_SEEDS, RunConfig
 from pipeline.gates import Gates, dropped
 from pipeline.loop.episode import run_seed
 from pipeline.run import RunCallbacks, attempts, prepare, stages, targets
-from pipeline.run.plan import PASSED_OVER, Order, bounds
+from pipeline.run.plan import Order, bounds
 from pipeline.run.uniform import SameError
-from pipeline.types import Record, Status, Stop
+from pipeline.types import Record, Status
 
 logger = logging.getLogger(__name__)
 
@@ -26,10 +26,8 @@ async def preview(config: RunConfig, watch: RunCallbacks) -> list[Record]:
     gates = Gates(config.gates)
     watch.stage("running seeds")
     together, same = min(config.seeds_at_work(), LOCAL_SEEDS), SameError[Record](config.how.same_error_seeds)
-    start, tried = 0, 0
-    while tried < most and start < PASSED_OVER * most:
-        seeds = [order[index].seed for index in range(start, start + min(together, most - tried))]
-        start += len(seeds)
+    for start in range(0, most, together):
+        seeds = [order[index].seed for index in range(start, min(start + together, most))]
         for attempt, record in await asyncio.gather(*(attempts.attempted(seed, run) for seed in seeds)):
             watch.attempt(attempt)
             if not isinstance(record, Record):
@@ -37,9 +35,7 @@ async def preview(config: RunConfig, watch: RunCallbacks) -> list[Record]:
             drop = gates.admit(gates.check(record)) if record.status is Status.ACCEPTED else None
             found.append(dropped(record, drop) if drop else record)
             watch.record(found[-1])
-            asked = record.reason != Stop.NO_WALK
-            tried += asked
-            same.ended(attempt.error, record, asked=asked)
+            same.ended(attempt.error, record)
         if same.cause:
             logger.warning("%s", same.stop())
             break

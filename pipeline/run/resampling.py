@@ -107,7 +107,7 @@ async def _branches(
     method: base.Method, owed: _Owed, action: Message | None, context: RunContext
 ) -> tuple[Branch, ...]:
     """One for each fresh sample: numbers that no rollout of the question has had."""
-    retriever = context.hiding(owed.draft).retriever
+    retriever = context.retriever
     agent, first = solver(context.config, context.llm, retriever), 2 * context.config.loop.rollouts
 
     async def one(sample: int) -> Branch:

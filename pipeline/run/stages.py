@@ -69,7 +69,7 @@ def opened(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Itera
         corpus = read(config, watch)
         # The run would refuse a changed corpus too, but only once it is indexed.
         unchanged(asked, config, corpus.fingerprint)
-        watch.stage("opening the index and the links" if config.walks else "opening the index")
+        watch.stage("opening the index and the links" if config.uses_links else "opening the index")
         take_left(asked, prepare.cache_path(config))
         modes = None
         if folder is None:

@@ -4,10 +4,10 @@ from pipeline.agents.tools import render
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
-from pipeline.links.coverage import SAMPLE, deepest
 from pipeline.llm.token_estimate import tokens
-from pipeline.run import prepare
 
+_SAMPLE = 100
+"""Passages from which the size of a passage is estimated."""
 _PROMPT, _STEP = 1_500, 100
 """Tokens of a conversation without what was searched: its prompt with the tools, and the call or hop of each step."""
 
@@ -16,13 +16,11 @@ def check(config: RunConfig, corpus: Corpus) -> None:
     """Raises UsageError, one line with what to set, where no question can take the greatest target."""
     if config.steps_required:
         _contexts(config, _passage_tokens(corpus))
-    if "walk" in config.strategies and config.steps[1] > 1:
-        _walks(config, corpus)
 
 
 def _passage_tokens(corpus: Corpus) -> int:
     """About the tokens of a passage as it is shown, from a sample."""
-    places = range(0, len(corpus.passages), len(corpus.passages) // SAMPLE + 1)
+    places = range(0, len(corpus.passages), len(corpus.passages) // _SAMPLE + 1)
     return sum(tokens(render([corpus.in_order_of_ids(place)])) for place in places) // len(places)
 
 
@@ -46,14 +44,3 @@ def _contexts(config: RunConfig, passage: int) -> None:
             f"a target of {most} steps does not fit the {role}: passages, {what}, take {needed:,} tokens, and a "
             f"request has room for {room:,}: raise {setting}, lower retrieval.k{fewer}"
         )
-
-
-def _walks(config: RunConfig, corpus: Corpus) -> None:
-    low, high = config.steps
-    links = prepare.links(config, corpus)
-    most = deepest(links, high)
-    if most >= high:
-        return
-    use = f"use --steps {f'{low}-{most}' if low < most else most}" if most else "use --strategy sage"
-    sampled = min(SAMPLE, len(corpus.passages))
-    raise UsageError(f"no walk of {high} hops starts from {sampled} sampled passages of {corpus.manifest.name}: {use}")

@@ -86,11 +86,9 @@ class SameError(Generic[T]):
         """Seeds that may be at work at once as long as none has ended well; then as many as wanted, which is None."""
         return None if self._proven else max(1, self._most - len(self._waiting))
 
-    def ended(self, error: str, seed: T, *, asked: bool = True, refused: bool = False) -> list[T]:
-        """Return the seeds to journal now that this one has ended with that error, or none. Where no model was `asked`
-        it shows nothing. All refusals count as one error, since servers name the request in their words."""
-        if not asked:
-            return [seed]
+    def ended(self, error: str, seed: T, *, refused: bool = False) -> list[T]:
+        """Return the seeds to journal now that this one has ended with that error, or none. All
+        refusals count as one error, since servers name the request in their words."""
         if error and self._most:
             self._waiting.append((REFUSED if refused else error, error, seed))
             if self.cause or len(self._waiting) < 2 * self._most:

@@ -67,7 +67,7 @@ def of_run(folder: Path) -> Served:
 def overlays(folder: Path, settings: DistractorConfig) -> Overlays:
     """The distractors of a run's pairs, and what they hide, by their `id` in the data set, read on demand."""
     journal = Journal(folder / "journal", run=read(folder).identity)
-    # No twin is made of a masked text, and all are tried without distractors.
+    # Twins are tried without distractors.
     twins = frozenset(map(twin_key, journal.entries))
 
     @lru_cache(maxsize=4096)
@@ -78,10 +78,7 @@ def overlays(folder: Path, settings: DistractorConfig) -> Overlays:
             raise UsageError(f"this run has no question '{question_id}'; it is the column `id` of its data set")
         record = journal.read(question_id)
         tried, draft = record.distractor_eval, record.draft
-        if draft is None or tried is None:
-            return [], IndexChanges(hidden=frozenset(draft.hidden if draft else ()))
-        passages, changes = laid_over(draft, tried.used, settings)
-        return passages, changes._replace(hidden=changes.hidden | set(draft.hidden))
+        return laid_over(draft, tried.used, settings) if draft and tried else ([], IndexChanges())
 
     return over
 

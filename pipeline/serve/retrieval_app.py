@@ -200,8 +200,6 @@ class _Service:
     def _over(self, question_id: str) -> tuple[Retriever, dict[str, Passage]]:
         """The index as a question sees it, and its own passages by shown id."""
         if not question_id:
-            if self._served.environment.hides:
-                self._warn("a client named no question_id: its searches find what its question hides")
             return self._served.retriever, {}
         if self._served.overlays is None:
             raise HTTPException(400, "no overlays are served here: leave question_id out, or serve the run with them")

@@ -4,6 +4,7 @@ The last step gives the final answer. A chain, a set of clues, a comparison of t
 shapes of this one structure (`DESIGN.md`, "The evidence graph").
 """
 
+import re
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Literal
@@ -13,6 +14,7 @@ from pydantic import Field, model_validator
 from pipeline.types.data import Data
 
 MOST_STEPS = 24
+_PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]{1,24})\}")
 
 
 class GraphStep(Data):
@@ -45,6 +47,8 @@ class FoundStep(GraphStep):
     """A step whose answer a passage states."""
 
     citation: Citation
+    about: str = ""
+    """Of a first step: the name of the thing that it is about, where the title of its document is no name of it."""
     population: str = ""
     """Of a value: the group that it describes, such as "births in the United States"."""
     time: str = ""
@@ -147,11 +151,19 @@ class Graph(Data):
                 pending += self.by_id[need].needs
         return tuple(earlier for earlier in self.steps if earlier.id in ids)
 
+    def fill_in(self, step: GraphStep) -> str:
+        """Return the sub-question of a step with the answers of other steps in the place of their ids."""
+        return _PLACEHOLDER.sub(self._answer_of, step.sub_question)
+
+    def _answer_of(self, placeholder: re.Match[str]) -> str:
+        step = self.by_id.get(placeholder[1])
+        return step.answer if step else placeholder[0]
+
     def subject(self, step: GraphStep) -> str:
-        """Return what a step is about: the answer that it starts from, or the title of its document."""
+        """Return what a step is about: the answer that it starts from, its own word, or the title of its document."""
         if step.needs:
             return self.by_id[step.needs[0]].answer
-        return step.citation.title if isinstance(step, FoundStep) else step.answer
+        return step.about or step.citation.title if isinstance(step, FoundStep) else step.answer
 
     @cached_property
     def _levels(self) -> dict[str, tuple[int, int]]:

@@ -71,10 +71,10 @@ class Hop(Slotted):
         return (self.answer, *self.answer_aliases)
 
 
-def to_hop(step: FoundStep) -> Hop:
-    """Return a found step as a hop of the evidence chain."""
+def to_hop(graph: Graph, step: FoundStep) -> Hop:
+    """Return a found step of a graph as a hop of the evidence chain."""
     return Hop(
-        sub_question=step.sub_question,
+        sub_question=graph.fill_in(step),
         answer=step.answer,
         answer_aliases=step.answer_aliases,
         passage_id=step.citation.passage_id,

@@ -15,12 +15,11 @@ ADDRESS = os.environ.get("DIGSITE_ADDRESS", "http://127.0.0.1:8000")
 class Digsite:
     """Its public methods are the tools; their names and descriptions are those of environment.json."""
 
-    _hides = False
     """Do searches for some questions not find all of the corpus? Then each names its question."""
 
     def reset(self, **row: Any) -> None:
         """A fresh trajectory. Nothing is added to the prompt."""
-        self._trajectory = Trajectory(ADDRESS, str(row.get("id", "")) if self._hides else "")
+        self._trajectory = Trajectory(ADDRESS, "")
 
     def search(self, query: str) -> str:
         """Search the corpus. Returns the passages that match the query best.
@@ -81,4 +80,4 @@ def of(dataset: str | Path) -> type[Digsite]:
     parts: list[type[Digsite]] = []
     parts += [Pages] if any("position" in tool["parameters"]["properties"] for tool in tools) else []
     parts += [Find] if any(tool["name"] == "find" for tool in tools) else []
-    return type("Environment", (*parts, Digsite), {"_hides": given.get("hides", False)})
+    return type("Environment", (*parts, Digsite), {})

@@ -145,16 +145,16 @@ async def test_it_asks_for_what_it_says() -> None:
     assert [request.thoughts for request in asked[5:]] == [False, True]
 
 
-HOPS = [{"sub_question": "q", "answer": "a", "passage_id": f"p{n}", "quote": "a"} for n in range(2)]
-PROPOSED = {"question": "Which?", "answer": "1874", "answer_type": "number", "hops": HOPS}
+STEPS = [{"id": f"s{n}", "sub_question": "q", "answer": "a", "passage_id": f"p{n}", "sentences": [1]} for n in range(2)]
+PROPOSED = {"question": "Which?", "steps": STEPS}
 
 
 @pytest.mark.parametrize(
     ("arguments", "ok", "said"),
     [
         (PROPOSED, True, "as they should"),
-        ({**PROPOSED, "hops": orjson.dumps(HOPS).decode()}, False, "come as text, which cannot be read (hops:"),
-        ({**PROPOSED, "hops": HOPS[:1]}, False, "1 of two hops came"),
+        ({**PROPOSED, "steps": orjson.dumps(STEPS).decode()}, False, "come as text, which cannot be read (steps:"),
+        ({**PROPOSED, "steps": STEPS[:1]}, False, "1 of two steps came"),
         ({"question": "Which?"}, False, "in another form, which cannot be read"),
         (None, False, "did not call `propose`"),
     ],

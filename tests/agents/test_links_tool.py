@@ -6,9 +6,9 @@ import orjson
 import pytest
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
-from pipeline.agents.tools import LINKED, LINKED_MORE, WALK_TOOLS
+from pipeline.agents.tools import LINKED, LINKED_MORE, LINKS, REWRITE_TOOLS
 from pipeline.config.limits import AgentLimits
-from pipeline.links.offered_walks import Related
+from pipeline.links.related import Related
 from pipeline.types import Passage, ToolCall
 from tests.shelf import Shelf, passage
 
@@ -32,7 +32,7 @@ def links(from_passage: Passage, each: int) -> list[Related]:
 def looked(*calls: dict[str, str]) -> tuple[list[tuple[str, bool]], AgentState]:
     state = AgentState(passages={START.shown_id: START})
     box = Toolbox(
-        tools=WALK_TOOLS,
+        tools=(LINKS, *REWRITE_TOOLS),
         limits=AgentLimits(searches=9, turns=9),
         retriever=Shelf(START),
         k=1,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.agents import judge, proposals, readers, tools
+from pipeline.agents import graph_proposals, judge, readers, tools
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
@@ -19,8 +19,7 @@ from pipeline.errors import FormatError
 from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.retry import CallFailure
-from pipeline.loop.checks.oracle import TraceOutput
-from pipeline.loop.strategies.base import to_draft
+from pipeline.loop.strategies.sage import read_draft
 from pipeline.types import Data, Message, Stop, Usage
 from tests.conftest import Figures
 from tests.hostile import HOSTILE
@@ -32,12 +31,11 @@ SHAPES: tuple[tuple[type[Data], dict[str, Any]], ...] = (
     (tools.SearchArguments, {"query": "Ada Holm painter"}),
     (tools.OpenArguments, {"passage_id": FILM.shown_id}),
     (tools.AnswerArguments, {"answer": "1641"}),
-    (proposals.ProposeArguments, PROPOSAL),
+    (graph_proposals.WordedGraphArguments, PROPOSAL),
     (tools.ExploreArguments, {"tool": "search", "argument": "Ada Holm", "intent": "who is she"}),
     (judge.VerdictOutput, {"reason": "the same year", "correct": True}),
     (readers.ReadOutput, {"reason": "Vessby: founded 1641", "answer": "1641"}),
     (readers.CitedOutput, {"facts": [{"fact": "founded 1641", "passage": TOWN.shown_id}], "answer": "1641"}),
-    (TraceOutput, {"reason": "", "answers": ["Ada Holm", "1641"]}),
     (readers.CheckOutput, {"reason": "all stated", "fits": False}),
 )
 ODD: tuple[Any, ...] = (
@@ -119,9 +117,9 @@ def test_every_shape_is_read_when_it_is_whole() -> None:
 
 
 def test_null_is_no_alias() -> None:
-    hops = [hop | {"answer_aliases": None} for hop in PROPOSAL["hops"]]
-    found = parse(proposals.ProposeArguments, json.dumps(PROPOSAL | {"answer_aliases": None, "hops": hops}))
-    assert [found.answer_aliases, *(hop.answer_aliases for hop in found.hops)] == [()] * (1 + len(hops))
+    steps = [step | {"answer_aliases": None} for step in PROPOSAL["steps"]]
+    found = parse(graph_proposals.WordedGraphArguments, json.dumps(PROPOSAL | {"steps": steps}))
+    assert [step.answer_aliases for step in found.steps] == [()] * len(steps)
 
 
 def test_ten_thousand_mutated_outputs_are_values_or_format_errors(figures: Figures) -> None:
@@ -136,13 +134,13 @@ def test_ten_thousand_mutated_outputs_are_values_or_format_errors(figures: Figur
             continue
         ended["read"] += 1
         assert value.model_validate_json(value.model_dump_json()) == value, "it can be journalled"
-        if shape is proposals.ProposeArguments:
+        if shape is graph_proposals.WordedGraphArguments:
             try:
-                draft = to_draft(raw, state)
+                draft = read_draft(raw, state)
                 ended["drafts"] += draft is not None
             except FormatError:
                 ended["drafts refused"] += 1
-    assert min(ended["refused"], ended["read"], ended["drafts"], ended["drafts refused"]) > 50, ended
+    assert min(ended["refused"], ended["read"], ended["drafts"], ended["drafts refused"]) > 40, ended
     figures({"outputs": 10_000}, {"read": ended["read"], "refused": ended["refused"], "exceptions": 0})
     assert longest < 300, "an error goes back to the model, and tells it nothing at length that it said itself"
 
@@ -165,7 +163,7 @@ async def test_agents_end_with_a_stop_whatever_they_are_told(block: int) -> None
             limits=AgentLimits(searches=4, turns=8, format_errors=6),
             retriever=SHELF,
             k=2,
-            accept=to_draft if number % 2 else lambda arguments, state: parse(tools.AnswerArguments, arguments),
+            accept=read_draft if number % 2 else lambda arguments, state: parse(tools.AnswerArguments, arguments),
         )
         trajectory = await converse(agent, (Message(role="user", content="?"),), sample=number, state=AgentState())
         assert trajectory.stop in set(Stop)
@@ -185,3 +183,11 @@ async def test_structured_answers_are_values_or_one_format_error() -> None:
             ended["refused"] += 1
     assert sum(ended.values()) == 100 * len(SHAPES[5:])
     assert min(ended.values()) > 3, ended
+
+
+async def test_a_second_try_at_a_structured_answer_sends_the_prompt_of_the_first_again() -> None:
+    shape, _ = SHAPES[5]
+    model = ScriptedLLM(lambda request: "no JSON")
+    with pytest.raises(FormatError):
+        await structured(model, ModelConfig(), (Message(role="user", content="?"),), "any", shape)
+    assert [request.shared_prefix for request in model.requests] == [0.0, 1.0, 1.0]

@@ -137,9 +137,3 @@ def test_parameters_are_described_and_carry_no_titles_of_pydantic(tool: Tool) ->
     # And so they reach the endpoint, and the rows.
     assert all(field.get("description") or "$ref" in field for _, field in fields(strictly(tool.parameters)))
     assert '"title"' not in environment(RunConfig()).offered
-
-
-def test_an_environment_says_that_a_question_may_hide_passages_and_else_nothing_of_it() -> None:
-    plain, masked = (environment(RunConfig(strategy=name)) for name in ("walk", "walk:2,mask:1"))
-    assert (plain.hides, masked.hides) == (False, True)
-    assert plain.digest != masked.digest

@@ -25,12 +25,17 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
 
 
 @pytest.mark.parametrize(
-    ("check", "said"),
-    [("orakel", "'orakel'; did you mean 'oracle'?"), ("false_quote", "'false_quote'; known: same_name, end")],
+    ("setting", "message"),
+    [
+        ('checks.run=["orakel"]', r"checks\.run\.0: no check by a reader 'orakel'; did you mean 'oracle'\?"),
+        ('checks.run=["false_quote"]', "'false_quote'; known: closed_book, oracle, alternatives"),
+        ('checks.run=["seeker"]', "'seeker' is gone: every draft's graph and wording are reviewed; known: closed_book"),
+        ("checks.seeker_tries=3", "'checks.seeker_tries' is gone: nobody looks for shortcuts before the rollouts"),
+    ],
 )
-def test_a_check_that_no_reader_makes_is_one_line_that_names_it(check: str, said: str) -> None:
-    with pytest.raises(UsageError, match=rf"checks\.run\.0: no check by a reader {said}"):
-        config.build(sets=[f'checks.run=["{check}"]'])
+def test_a_check_that_no_reader_makes_is_one_line_that_names_it(setting: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        config.build(sets=[setting])
 
 
 @pytest.mark.parametrize("said", ["3", "3-3", '"3-3"', "[3, 3]"])
@@ -117,13 +122,3 @@ def test_only_answer_types_that_may_be_asked_for_are_listed(given: str | list[st
     listed = r"'entitty'; did you mean 'entity'\? known: entity, date, number, list, boolean, comparison$"
     with pytest.raises(UsageError, match=listed):
         config.build(values={"answer_types": given})
-
-
-def test_nobody_asks_for_the_answers_of_masked_texts() -> None:
-    with pytest.raises(UsageError, match="--strategy mask"):
-        config.build(values={"answer_types": ["ordered"]})
-    masked, mixed = (config.build(values={"strategy": name}) for name in ("mask", "walk:2,mask:1"))
-    assert masked.walks
-    assert "mask/_write" in masked.digested()["prompts"]
-    assert {"mask/_write", "generator/walk"} <= mixed.digested()["prompts"].keys()
-    assert "mask/_write" not in config.build(values={"strategy": "walk"}).digested()["prompts"]

@@ -13,7 +13,6 @@ import pytest
 
 from pipeline import registry
 from pipeline.config import RunConfig
-from pipeline.config.links_settings import LinksConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
@@ -27,27 +26,20 @@ from tests.rules.test_demo_eyes import lineage, seeds
 from tests.scripted import ScriptedLLM
 
 SEEDS = 4
-UNASKED = ("compose", "mask")
-"""Strategies that the demo model proposes nothing for: it has no rules for evidence graphs, and nothing is linked in so
-small a corpus. Their drafts are tested in tests/loop/strategies."""
 TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="solved in 1 step", hops=(0,))
 
 
 @pytest.fixture(scope="module")
 def context(tiny: Corpus) -> RunContext:
-    # So small a corpus has no walks: all its seeds go the way of those without one.
-    settings = RunConfig(links=LinksConfig(unlinked=1))
-    return RunContext(settings, DemoModel(), Bm25Retriever(tiny), lineage(tiny), walks=prepare.walks(settings, tiny))
+    settings = RunConfig()
+    links = prepare.links_of_sides(settings, tiny)
+    return RunContext(settings, DemoModel(), Bm25Retriever(tiny), lineage(tiny), links=links)
 
 
 @pytest.fixture(params=registry.names("strategies"))
 def strategy(request: pytest.FixtureRequest) -> ModuleType:
     module: ModuleType = registry.load("strategies", request.param)
     return module
-
-
-def unasked(strategy: ModuleType) -> bool:
-    return strategy.__name__.rpartition(".")[2] in UNASKED
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +56,7 @@ def proposed(tiny: Corpus, context: RunContext) -> Callable[[ModuleType], list[t
 def test_it_proposes_drafts_that_cite_what_was_read_on_their_own_side(strategy, proposed, tiny: Corpus) -> None:
     texts = {passage.id: passage.text for passage in tiny.passages}
     found = proposed(strategy)
-    assert sum(proposal.draft is not None for _, proposal in found) >= (0 if unasked(strategy) else SEEDS // 4)
+    assert sum(proposal.draft is not None for _, proposal in found) >= SEEDS // 4
     for seed, proposal in found:
         read = {seed.passage.id, *(i for call in proposal.trajectory.calls for i in call.passage_ids)}
         read |= {i for node in (proposal.tree.nodes if proposal.tree else ()) for i in node.passage_ids}
@@ -81,7 +73,7 @@ def test_it_proposes_the_same_again(strategy, proposed, context: RunContext) -> 
 
 def test_it_revises_to_another_question_or_gives_none(strategy, proposed, context: RunContext) -> None:
     drafts = [(seed, first) for seed, first in proposed(strategy) if first.draft][:4]
-    assert drafts or unasked(strategy)
+    assert drafts
     for seed, first in drafts:
         last = Round(index=0, agent=first.trajectory, draft=first.draft, feedback=TOO_EASY)
         again = asyncio.run(strategy.revise(seed, context, [last]))
@@ -94,8 +86,8 @@ def test_a_model_that_never_says_it_well_is_no_crash(strategy, context: RunConte
         ScriptedLLM(lambda request: Message(role="assistant", content="Hm.")),
         context.retriever,
         context.lineage,
-        walks=context.walks,
+        links=context.links,
     )
     proposal = asyncio.run(strategy.propose(next(iter(seeds(tiny))), babble))
     assert proposal.draft is None
-    assert proposal.trajectory.format_errors > 0 or unasked(strategy)
+    assert proposal.trajectory.format_errors > 0

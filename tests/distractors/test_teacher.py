@@ -12,7 +12,8 @@ from pipeline.distractors.teacher import kept, teacher_rollouts
 from pipeline.llm.base import Request
 from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Message, Outcome, TeacherRollout
 from pipeline.types.distractor import Kind
-from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN, call, proposal
+from tests import graphs
+from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, TOWN, call, proposal
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage, synthetic
 
@@ -27,18 +28,7 @@ BELIEVERS = (1, 3)
 
 
 def drafted() -> Draft:
-    told = proposal()
-    homes = {p.shown_id: p for p in (FILM, HOLM, TOWN)}
-    hops = [
-        {
-            **hop,
-            "passage_id": homes[hop["passage_id"]].id,
-            "title": homes[hop["passage_id"]].title,
-            "passage_sha256": "",
-        }
-        for hop in told["hops"]
-    ]
-    return Draft.model_validate({**told, "hops": hops})
+    return graphs.drafted(QUESTION, proposal()["steps"], [FILM, HOLM, TOWN])
 
 
 def teacher(request: Request) -> Message:

@@ -5,7 +5,7 @@ import pytest
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, described, dropped
-from pipeline.types import Probe, Record, Status
+from pipeline.types import Record, Status
 from pipeline.types.model_probe import PriorKnowledge
 from tests.records import accepted, no_draft
 
@@ -71,7 +71,7 @@ def test_what_reads_badly_is_dropped_where_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "read", "gate"),
+    ("question", "grade", "gate"),
     [
         ("Who is the current manager of the club?", None, "undated"),
         ("What is the latest album of that band?", None, "undated"),
@@ -79,17 +79,13 @@ def test_what_reads_badly_is_dropped_where_that_is_asked_for() -> None:
         ("At the 2010 census, what was the population of the city of the mills?", None, ""),
         ("Who was the current champion in June 2011?", None, ""),
         ("Who founded the town on the Tarn?", None, ""),
-        ("How many people live in the town on the Tarn?", "yes", "undated"),
-        ("What was the latest album of the band when it broke up?", "no", ""),
+        ("What was the latest album of the band when it broke up?", 4, ""),
     ],
 )
-def test_a_reader_says_which_answer_changes_with_time_and_words_where_none_was_asked(
-    question: str, read: str | None, gate: str
+def test_words_say_which_answer_changes_with_time_if_no_reader_graded_the_wording(
+    question: str, grade: int | None, gate: str
 ) -> None:
-    record = having(1, question=question)
-    if read:
-        probe = Probe(check="undated", model="m", answers=(read,), right=int(read == "no"))
-        record = record.model_copy(update={"rounds": (record.rounds[-1].model_copy(update={"probes": (probe,)}),)})
+    record = having(1, question=question).model_copy(update={"naturalness": grade})
     assert judged([record], only("undated")) == [gate]
 
 
@@ -138,3 +134,25 @@ def test_a_passage_serves_five_pairs() -> None:
 def test_a_larger_run_only_adds() -> None:
     records = [accepted(n % 60) for n in range(120)]
     assert judged(records)[:50] == judged(records[:50])
+
+
+def test_pairs_do_not_crowd_on_a_document_that_their_seeds_do_not_lie_in() -> None:
+    def pair(n: int, documents: tuple[str, ...], seed: str) -> Record:
+        record = accepted(n)
+        draft = record.draft
+        assert draft is not None
+        hops = [
+            hop.model_copy(update={"passage_id": f"{d}#{n}"}) for d, hop in zip(documents, draft.hops, strict=False)
+        ]
+        passage = record.seed.passage.model_copy(update={"document_id": seed, "id": f"{seed}#0"})
+        last = record.rounds[-1].model_copy(update={"draft": draft.model_copy(update={"hops": tuple(hops)})})
+        changed = {"rounds": (*record.rounds[:-1], last), "seed": record.seed.model_copy(update={"passage": passage})}
+        return record.model_copy(update=changed)
+
+    gate = only("overused_document")
+    crowd = [pair(n, (f"d{n}", "hub"), f"d{n}") for n in range(4)]
+    assert judged(crowd, gate) == ["", "", "overused_document", "overused_document"]
+    assert judged([pair(n, (f"d{n}", "hub"), "hub") for n in range(4)], gate) == [""] * 4
+    spread = [pair(n, (f"d{n}", f"e{n}"), f"d{n}") for n in range(27)]
+    assert judged([*crowd[:2], *spread, *crowd[2:]], gate) == [""] * 30 + ["overused_document"]
+    assert judged(crowd, only("overused_document", documents=1.0)) == [""] * 4

@@ -54,9 +54,8 @@ def test_no_outcome_is_left_out(played) -> None:
     assert {record.reason for record in records} == REASONS | {cause.value for cause in Cause}
     assert {cause for record in records for cause in causes(record)} == {cause.value for cause in Cause}
     assert {trajectory.stop for record in records for trajectory in trajectories(record)} == set(Stop) - {
-        Stop.NO_WALK,
-        Stop.UNGROUNDED,
-    }  # of another strategy, and of questions that somebody brings
+        Stop.UNGROUNDED
+    }
 
 
 def trajectories(record: Record) -> list[Trajectory]:

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.agents.proposals import ProposeArguments
+from pipeline.agents.graph_proposals import WordedGraphArguments
 from pipeline.agents.tools import GENERATOR_TOOLS, PROPOSE, SEARCH, SOLVER_TOOLS
 from pipeline.config.models import ToolMode
 from pipeline.llm import reply
@@ -108,5 +108,5 @@ def test_what_is_shown_as_right_fits_the_tool(tool: Tool) -> None:
 
 
 def test_a_draft_that_is_shown_as_right_can_be_read() -> None:
-    found = ProposeArguments.model_validate_json(right(PROPOSE))
-    assert len(found.hops) == 1
+    found = WordedGraphArguments.model_validate_json(right(PROPOSE))
+    assert len(found.steps) == 1

@@ -144,18 +144,17 @@ def test_where_no_tool_is_offered_nothing_is_a_call(form: str) -> None:
     assert (said.tool_calls, said.content) == ((), FORMS[form][0])
 
 
-HOPS = [{"sub_question": "Who?", "answer": "Ada", "passage_id": "p1", "quote": "Ada (1641)"}]
-PROPOSED = {"question": "Who?", "answer": "[Ada]", "answer_type": "entity", "hops": HOPS, "answer_aliases": ["A"]}
+STEPS = [{"id": "s", "sub_question": "[Who]?", "answer": "Ada", "passage_id": "p1", "sentences": [1]}]
+PROPOSED = {"question": "[Who]?", "steps": STEPS}
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        {**PROPOSED, "hops": orjson.dumps(HOPS).decode()},
-        {**PROPOSED, "hops": [orjson.dumps(HOPS[0]).decode()]},
-        {**PROPOSED, "hops": orjson.dumps(HOPS).decode(), "answer_aliases": '["A"]'},
+        {**PROPOSED, "steps": orjson.dumps(STEPS).decode()},
+        {**PROPOSED, "steps": [orjson.dumps(STEPS[0]).decode()]},
         orjson.dumps(PROPOSED).decode(),
-        orjson.dumps({**PROPOSED, "hops": orjson.dumps(HOPS).decode()}).decode(),
+        orjson.dumps({**PROPOSED, "steps": orjson.dumps(STEPS).decode()}).decode(),
     ],
 )
 def test_what_was_encoded_twice_is_decoded_where_the_schema_wants_a_structure(arguments: Any) -> None:

@@ -11,7 +11,8 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
-from pipeline.types import AnswerType, Cause, Label, Lineage, Message, Passage, Record, Seed, Status, ToolCall
+from pipeline.types import AnswerType, Cause, Label, Lineage, Message, Record, Seed, Status, ToolCall
+from tests.graphs import chain, step
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
@@ -42,19 +43,13 @@ LINEAGE = Lineage(
 )
 
 
-def hop(passage: Passage, answer: str, sub_question: str) -> dict[str, str]:
-    quote = passage.text.split(". ", 1)[1]
-    return {"sub_question": sub_question, "answer": answer, "passage_id": passage.shown_id, "quote": quote}
-
-
 def proposal(question: str = QUESTION, **update: Any) -> dict[str, Any]:
-    hops = [
-        hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
-        hop(HOLM, "Vessby", "Where did Ada Holm grow up?"),
-        hop(TOWN, "1641", "When was Vessby settled?"),
-    ]
-    base = {"question": question, "answer": "1641", "answer_type": "date", "answer_precision": "year", "hops": hops}
-    return base | update
+    steps = chain(
+        step(FILM, "Ada Holm", "Who directed Lantern Bay?"),
+        step(HOLM, "Vessby", "Where did {film} grow up?"),
+        step(TOWN, "1641", "When was {holm} settled?"),
+    )
+    return {"question": question, "steps": steps} | update
 
 
 def call(name: str, **arguments: Any) -> Message:
@@ -77,8 +72,6 @@ class Cast:
         role = request.output.name if request.output else request.tools[-1].name
         if role == "verdict":
             return Message(role="assistant", content='{"correct": false}')
-        if role == "trace":
-            return Message(role="assistant", content='{"answers": ["Ada Holm"]}')
         if role in ("read", "weigh"):
             inputs = prompts.unfence(request.messages[1].content) or {}
             said = {"fits": self.fits} if role == "weigh" else {"answer": self.reads(len(inputs.get("passages", ())))}
@@ -105,7 +98,7 @@ def seeded(target: int = 3) -> Seed:
 
 
 def run(cast: Cast, *sets: str, target: int = 3, preset: str = "default") -> Record:
-    settings = config.build(values={"preset": preset}, sets=["retrieval.k=1", *sets])
+    settings = config.build(values={"preset": preset, "strategy": "sage"}, sets=["retrieval.k=1", *sets])
     context = RunContext(config=settings, llm=ScriptedLLM(cast), retriever=SHELF, lineage=LINEAGE)
     return asyncio.run(run_seed(seeded(target), context))
 
@@ -138,15 +131,15 @@ def test_a_longer_screen_finds_what_is_seldom_solved() -> None:
 
 def test_a_fatal_finding_goes_back_without_a_rollout() -> None:
     cast = Cast(lambda question, sample: 3, revisions=[proposal()])
-    cast.first = proposal(question=f"Ada Holm of Vessby: {QUESTION}")
+    cast.first = proposal(question=f"{QUESTION[:-1]}, in 1641?")
     record = run(cast)
     assert record.rounds[0].rollouts == ()
-    assert cast.feedback[0]["cause"] == Cause.OVER_SPECIFIED
+    assert cast.feedback[0]["cause"] == Cause.GENERATOR_ERROR
     assert record.status is Status.ACCEPTED
     assert len(record.rounds) == 2
 
 
-CHECKS = 'checks.run=["closed_book", "oracle", "leave_one_out", "alternatives"]'
+CHECKS = 'checks.run=["closed_book", "oracle", "alternatives"]'
 
 
 def test_what_readers_were_asked_is_kept_and_paid_for() -> None:
@@ -164,8 +157,6 @@ def test_what_a_reader_cannot_answer_with_the_evidence_goes_back_without_a_rollo
     record = run(cast, CHECKS, "loop.rounds=0")
     assert (record.status, record.reason) == (Status.REJECTED, Cause.GENERATOR_ERROR)
     assert record.rounds[0].rollouts == ()
-    assert record.rounds[0].feedback is not None
-    assert record.rounds[0].feedback.hops == (1, 2), "and the refiner is told which hops were misread"
 
 
 @pytest.mark.parametrize(("fits", "reason"), [(True, Cause.AMBIGUOUS), (False, "beyond_solver")])
@@ -231,25 +222,22 @@ def test_what_fresh_rollouts_do_not_confirm_is_rejected_and_kept(
     assert len(record.confirmation) == 4
 
 
-@pytest.mark.parametrize(("target", "ends"), [(3, (Status.REJECTED, "superficial")), (2, (Status.ACCEPTED, ""))])
-def test_a_hop_that_a_fresh_rollout_skips_is_kept_and_counts_against_the_target(
-    target: int, ends: tuple[Status, str]
-) -> None:
-    record = run(Cast(lambda question, sample: 5 if sample == 6 else 3), target=target)
-    assert ((record.status, record.reason), record.skippable_hops) == (ends, (1,))
+def test_a_hop_that_a_fresh_rollout_skips_is_kept() -> None:
+    record = run(Cast(lambda question, sample: 5 if sample == 6 else 3))
+    assert (record.status, record.skippable_hops) == (Status.ACCEPTED, (1,))
     assert run(Cast(lambda question, sample: 3)).skippable_hops == ()
 
 
 def test_a_generator_with_nothing_to_ask_ends_the_seed() -> None:
     cast = Cast(lambda question, sample: 3)
-    cast.first = proposal(question="", hops=[])
+    cast.first = proposal(question="", steps=[])
     record = run(cast)
     assert (record.status, record.reason, record.draft) == (Status.REJECTED, "no_draft", None)
 
 
 def test_the_papers_loop_has_no_audit_stop_or_confirmation() -> None:
     easy = Cast(lambda question, sample: 2, revisions=[proposal(f"{QUESTION[:-1]} {n}?") for n in range(9)])
-    easy.first = proposal(question=f"Ada Holm of Vessby: {QUESTION}")
+    easy.first = proposal(question=f"{QUESTION[:-1]}, in 1641?")
     record = run(easy, preset="sage")
     assert all(len(r.rollouts) == 4 and not r.findings for r in record.rounds)
     assert (record.status, record.reason) == (Status.ACCEPTED, "relaxed")
@@ -265,7 +253,7 @@ def test_a_slow_model_fails_the_seed_after_a_second_try() -> None:
             await asyncio.sleep(5)
 
     slow = Slow()
-    settings = config.build(sets=["how.rollout_seconds=0.01"])
+    settings = config.build(sets=["strategy='sage'", "how.rollout_seconds=0.01"])
     context = RunContext(config=settings, llm=slow, retriever=SHELF, lineage=LINEAGE)
     record = asyncio.run(run_seed(seeded(), context))
     assert (record.status, record.reason, slow.calls) == (Status.FAILED, "deadline", 2)
@@ -285,7 +273,10 @@ def test_a_judge_that_cannot_be_read_gives_no_verdict() -> None:
         return Message(role="assistant", content="hm") if request.output else cast(request)
 
     context = RunContext(
-        config=config.build(sets=["retrieval.k=1"]), llm=ScriptedLLM(model), retriever=SHELF, lineage=LINEAGE
+        config=config.build(sets=["strategy='sage'", "retrieval.k=1"]),
+        llm=ScriptedLLM(model),
+        retriever=SHELF,
+        lineage=LINEAGE,
     )
     record = asyncio.run(run_seed(seeded(), context))
     assert (record.status, record.reason) == (Status.FAILED, "no_verdict")

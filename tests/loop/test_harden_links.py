@@ -1,6 +1,7 @@
 """Who words a given question anew may look at the links of the corpus, on both sides of the split."""
 
 import asyncio
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from pipeline.loop.episode import run_seed
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
 from pipeline.types import AnswerType, Given, Message, Seed
-from tests.loop.strategies.test_walk import MAKERS, NAMES
 from tests.loop.test_episode import LINEAGE, call
 from tests.scripted import ScriptedLLM
 from tests.shelf import passage
 
+NAMES = ["".join(parts) for parts in product("Bor Tal Ves Mun Kir Ost".split(), "da mi ro be".split(), "nlst")]
+MAKERS = [" ".join(parts) for parts in permutations("tall old poor sick proud".split())][: len(NAMES)]
+"""No two the same, and all the same to a search."""
 ASKED = passage("question-1", "Question", "In what year was it made?")
 
 
@@ -67,8 +70,8 @@ def test_links_of_both_sides_are_listed_to_who_rewrites_where_there_are_any(film
         passage=ASKED, answer=first.text[-5:-1], answer_aliases=(), answer_type=AnswerType.DATE,
         documents=(frozenset([first.document_id]),),
     )  # fmt: skip
-    walks = prepare.walks(own, films) if linked else {}
-    context = RunContext(own, ScriptedLLM(author), Bm25Retriever(films), LINEAGE, walks=walks, given={ASKED.id: given})
+    links = prepare.links_of_sides(own, films) if linked else {}
+    context = RunContext(own, ScriptedLLM(author), Bm25Retriever(films), LINEAGE, links=links, given={ASKED.id: given})
     seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", answer_type=AnswerType.DATE, target_steps=2)
     asyncio.run(run_seed(seed, context))
     assert ("links" in offered[0]) is linked
@@ -86,5 +89,5 @@ def test_links_of_both_sides_are_listed_to_who_rewrites_where_there_are_any(film
 )
 def test_links_are_opened_only_for_a_model_that_rewrites_by_searching(given: dict[str, Any], *, opened: bool) -> None:
     own = settings(*given.get("sets", ()), model=given.get("model", "m"))
-    assert own.walks is opened
+    assert own.uses_links is opened
     assert ("links" in own.digested()) is opened

@@ -1,6 +1,14 @@
 import pytest
 
-from pipeline.operations import OperationError, evaluate, idle_steps, operations, repeated_answers
+from pipeline.operations import (
+    OperationError,
+    advice_against_guessing,
+    evaluate,
+    idle_steps,
+    operations,
+    repeated_answers,
+    unsettled_steps,
+)
 from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph
 
 
@@ -215,3 +223,45 @@ def test_no_operand_of_two_years_is_idle(last: ComputedStep) -> None:
 def test_difference_of_shares_is_told_in_percentage_points() -> None:
     steps = found("a", "75.2 %"), found("b", "48.8 %")
     assert compute(*steps, computed("c", "difference", "a", "b", unit="percentage points")) == "26 percentage points"
+
+
+def test_winner_and_items_keep_the_names_of_their_steps() -> None:
+    towns = [
+        found(name, f"Town {name}").model_copy(update={"answer_aliases": (f"{name.upper()}-ville",)}) for name in "abc"
+    ]
+    years = [found(f"year_{name}", year, name) for name, year in zip("abc", ("1871", "1880", "1902"), strict=True)]
+    ids = [year.id for year in years]
+    first = Graph(steps=(*towns, *years, computed("z", "extreme", *ids, which="earliest")))
+    assert evaluate(first)["z"].aliases == ("A-ville",)
+    late = Graph(steps=(*towns, *years, computed("z", "filter", *ids, condition="after", bound="1875")))
+    assert evaluate(late)["z"].item_aliases == (("B-ville",), ("C-ville",))
+    both = Graph(steps=(*towns[:2], computed("z", "list", "a", "b")))
+    assert evaluate(both)["z"].item_aliases == (("A-ville",), ("B-ville",))
+
+
+def test_name_of_a_first_step_is_its_own_word_or_the_title_without_its_tag() -> None:
+    steps = [
+        found(name, year, title=f"Pier {name} (ferry stop)") for name, year in zip("ab", ("1871", "1902"), strict=True)
+    ]
+    last = computed("z", "extreme", "a", "b", which="earliest")
+    assert evaluate(Graph(steps=(*steps, last)))["z"].aliases == ("Pier a",)
+    named = steps[0].model_copy(update={"about": "Vess Pier"})
+    assert evaluate(Graph(steps=(named, steps[1], last)))["z"].answer == "Vess Pier"
+
+
+def test_guess_between_two_is_advised_against() -> None:
+    steps = found("a", "1871"), found("b", "1902"), found("c", "1950")
+    two = Graph(steps=(*steps[:2], computed("z", "extreme", "a", "b", which="earliest")))
+    assert advice_against_guessing(two).startswith("compare three or more things")
+    three = Graph(steps=(*steps, computed("z", "extreme", "a", "b", "c", which="earliest")))
+    assert advice_against_guessing(three) == ""
+    # A run offers yes and no where somebody asks for them.
+    assert advice_against_guessing(Graph(steps=(*steps[:2], computed("z", "yes_no", "a", "b")))) == ""
+
+
+def test_every_open_step_is_named_but_none_that_rests_on_it() -> None:
+    steps = found("a", "1871"), found("b", "1871"), found("c", "x")
+    tie = computed("tie", "extreme", "a", "b", which="earliest")
+    bad = computed("bad", "ratio", "a", "c")
+    graph = Graph(steps=(*steps, tie, bad, computed("z", "ratio", "tie", "bad")))
+    assert [*unsettled_steps(graph)] == ["tie", "bad"]

@@ -97,12 +97,6 @@ def test_the_recipes_have_the_tools_of_the_data_sets_environment(
     monkeypatch.syspath_prepend(ROOT / "recipes" / "trl")
     import environment as recipe
 
-    for strategy, named in (("sage", ""), ("mask", "q1")):
-        made = environment(build(values={"strategy": strategy}))
-        write_json(tmp_path / "environment.json", made.model_dump(mode="json"))
-        named_by = recipe.of(tmp_path)()
-        named_by.reset(id="q1", prompt="...")
-        assert named_by._trajectory._state["question_id"] == named
     for sets in ([], ["environment.pages=true", "environment.find=true"]):
         one = environment(build(sets=["retrieval.retriever=bm25", *sets]))
         write_json(tmp_path / "environment.json", one.model_dump(mode="json"))

@@ -3,13 +3,12 @@
 import asyncio
 from pathlib import Path
 
-import orjson
 import pytest
 
 from pipeline.config import RunConfig, build
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
-from pipeline.run import LogCallbacks, prepare, stages, targets
+from pipeline.run import LogCallbacks, stages, targets
 from pipeline.run.preview import preview
 
 REAL = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
@@ -57,22 +56,3 @@ def test_nothing_is_built_or_asked_for_a_target_that_is_refused(tmp_path: Path) 
     assert not (config.folder() / "journal").exists()
     with pytest.raises(UsageError, match="does not fit the solver"):
         asyncio.run(preview(config, LogCallbacks()))
-
-
-def walks(steps: str, corpus: Path, out: Path) -> tuple[RunConfig, Corpus]:
-    config = build(sets=[f"steps={steps}", f"corpus.name={corpus}", f"how.out={out}"])
-    return config.model_copy(update={"strategy": "walk"}), prepare.corpus(config)
-
-
-def test_a_target_for_which_the_corpus_has_no_walk_is_refused_with_one_that_it_has(tmp_path: Path) -> None:
-    texts = [
-        {"id": "mill", "title": "Brannick Mill", "text": "Brannick Mill was built on the Ostrava by Ada Holmgren."},
-        {"id": "ada", "title": "Ada Holmgren", "text": "Ada Holmgren was an engineer who came from Kirkholm long ago."},
-        {"id": "town", "title": "Kirkholm", "text": "Kirkholm is a town that was settled by monks in the year 1641."},
-    ]
-    path = tmp_path / "mills.jsonl"
-    path.write_bytes(b"\n".join(map(orjson.dumps, texts)))
-    targets.check(*walks("2-3", path, tmp_path))
-    for steps, use in (("2-9", "use --steps 2-3"), ("4-9", "use --steps 3"), ("9", "use --steps 3")):
-        with pytest.raises(UsageError, match=f"no walk of 9 hops starts from 3 sampled passages of mills: {use}"):
-            targets.check(*walks(steps, path, tmp_path))

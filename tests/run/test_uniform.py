@@ -204,11 +204,3 @@ async def test_once_the_server_is_mended_nothing_is_left_of_what_it_said_before(
         fresh = lines(await made(over_http(tmp_path / "fresh", server.url), None))
     assert mended == fresh
     assert len(fresh) == 12
-
-
-def test_a_seed_that_no_model_was_asked_for_shows_nothing_of_the_model() -> None:
-    same = SameError[int](2)
-    assert same.ended("called no tool", 1) == []
-    assert same.ended("", 2, asked=False) == [2]
-    assert same.ended("called no tool", 3) == []
-    assert same.cause == "called no tool"

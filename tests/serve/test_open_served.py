@@ -1,6 +1,5 @@
 """What a name stands for, and that a run is served only as it was made."""
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -89,20 +88,6 @@ def of_run(record: Record, run: Path) -> Record:
     assert identity
     key = identity.key(record.seed.passage.id, record.seed.draw)
     return record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
-
-
-@pytest.mark.parametrize("made", [accepted, taught])
-def test_what_a_question_hides_is_served_to_nobody_who_names_it(run: Path, made: Callable[[int], Record]) -> None:
-    record = of_run(made(1), run)
-    assert record.draft
-    masked = record.draft.model_copy(update={"hidden": ("river#0", "river#1")})
-    last = record.rounds[-1].model_copy(update={"draft": masked})
-    record = record.model_copy(update={"rounds": (*record.rounds[:-1], last)})
-    with closing(Journal(run / "journal")) as journal:
-        journal.append(record, "0")
-    overlays = open_served.of_run(run).overlays
-    assert overlays
-    assert overlays(record.key)[1].hidden == {"river#0", "river#1"}
 
 
 def test_the_distractors_of_a_run_are_those_that_were_used(run: Path) -> None:

@@ -148,19 +148,6 @@ def test_a_question_finds_passages_of_the_index_otherwise_than_others_do(ask: As
     assert last.text[:40] in post(ask, over, "/call", **look, question_id="q1").json()["content"]
 
 
-def test_who_names_no_question_is_told_once_where_some_hide_passages(
-    ask: Ask, served: Served, caplog: pytest.LogCaptureFixture
-) -> None:
-    over = served._replace(overlays=lambda question: ([], IndexChanges()))
-    hiding = over._replace(environment=served.environment.model_copy(update={"hides": True}))
-    app, body = router(hiding), dict[str, Any](queries=["Kessel Bridge"])
-    for question, lines in (("q1", 0), ("", 1), ("", 1)):
-        assert ask(app, "POST", "/retrieve", json=body | {"question_id": question}).status_code == 200
-        assert caplog.text.count("named no question_id") == lines
-    post(ask, over, queries=["Kessel Bridge"])
-    assert caplog.text.count("named no question_id") == 1
-
-
 @pytest.mark.parametrize("scores", [True, False])
 def test_no_id_tells_a_distractor_from_a_passage_of_the_corpus(ask: Ask, served: Served, scores: bool) -> None:
     """Nor a question that has some from one that has none; a client without a question sees the corpus's own ids."""

@@ -2,26 +2,29 @@
 which a writer words afterwards. Links are a help and no condition, so that every seed is begun.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
 
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.graph_proposals import to_graph
-from pipeline.agents.tools import GRAPH_TOOLS, listed, number_sentences, shown
+from pipeline.agents.tools import GRAPH_TOOLS, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.links.offered_walks import Related, related
-from pipeline.loop.graph_review import GraphReview, review_graph
+from pipeline.links.related import Related
+from pipeline.llm.token_estimate import tokens
+from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.graph_review import review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
-from pipeline.loop.strategies import walk
-from pipeline.loop.strategies.base import Proposal
-from pipeline.operations import Computation, evaluate, operations
-from pipeline.text import dates
-from pipeline.types import AnswerItem, AnswerType, Draft, Label, Message, Passage, Round, Seed, Stop, Trajectory
+from pipeline.loop.strategies.base import Proposal, build_draft
+from pipeline.loop.strategies.sage import offered
+from pipeline.operations import evaluate
+from pipeline.text import dates, numbers, sentences
+from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Trajectory
 from pipeline.types.graph import Graph
-from pipeline.types.question import to_hop
-from pipeline.values.interval import read_interval
 
 SEARCHES = 24
 PROPOSALS = 3
@@ -39,10 +42,10 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     links = _links(seed, context)
     messages = context.prompt(
         "generator/compose",
-        passage=shown(seed.passage) | {"text": number_sentences(seed.passage.text)},
+        passage=shown(seed.passage, numbered=True),
         outline=await _outline(seed, context),
-        links=walk.fitting(listed(links), _ROOM),
-        operations=[each.description for each in operations().values() if each.is_offered],
+        links=_fit(describe_links(links), _ROOM),
+        operations=offered(context),
         target_steps=target,
         search_budget=composer.limits.searches,
         check_budget=PROPOSALS,
@@ -62,7 +65,7 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
         return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.ANSWERED), draft=None)
     target = aim(seed, context.config, rounds)
     composer = _build_generator(seed, context, target)
-    told = Message(role="user", content=f"{_describe_rollouts(last)}\nPropose a graph that mends this, or no steps.")
+    told = Message(role="user", content=describe_rollouts(last, target))
     passages = {passage.shown_id: passage for passage in await _seen_passages(seed, context, rounds)}
     messages = _close_last_turn(last.agent.messages)
     return await _compose(composer, (*messages, told), AgentState(passages=passages), seed, context)
@@ -78,12 +81,13 @@ def _build_generator(seed: Seed, context: RunContext, target: int) -> Agent:
         graph = to_graph(arguments, state.passages)
         if graph is None:
             raise FormatError("There are no steps to check.")
-        review = await _review(graph, target, state, context)
+        passages = {passage.id: passage for passage in state.passages.values()}
+        review = await review_graph(graph, target, passages, context)
         state.probes += review.probes
         if not review.problems:
             return ""
         lines = "\n".join(f"- {problem}" for problem in review.problems)
-        return f"The graph cannot be used yet:\n{lines}"
+        return f"The graph cannot be used yet. This is all that is wrong with it:\n{lines}"
 
     return Agent(
         llm=context.llm,
@@ -100,11 +104,6 @@ def _build_generator(seed: Seed, context: RunContext, target: int) -> Agent:
     )
 
 
-async def _review(graph: Graph, target: int, state: AgentState, context: RunContext) -> GraphReview:
-    passages = {passage.id: passage for passage in state.passages.values()}
-    return await review_graph(graph, target, passages, context)
-
-
 async def _compose(
     composer: Agent, messages: tuple[Message, ...], state: AgentState, seed: Seed, context: RunContext
 ) -> Proposal:
@@ -119,35 +118,10 @@ async def _compose(
     written = await write_question(graph, outcome, context)
     return Proposal(
         trajectory=trajectory,
-        draft=to_draft(graph, outcome, written.question) if written.question else None,
-        checked=(*probes, *written.probes),
-        findings=written.findings,
+        draft=build_draft(graph, written.question) if written.question else None,
+        checked=probes,
+        review=CheckResult(findings=written.findings, probes=written.probes),
     )
-
-
-def to_draft(graph: Graph, outcome: Computation | None, question: str) -> Draft:
-    """Return the draft of a worded graph, whose hops are its found steps."""
-    answer_type = outcome.answer_type if outcome else _stated_type(graph.answer)
-    items = outcome.items if outcome else ()
-    day = dates(graph.answer) if answer_type is AnswerType.DATE else []
-    return Draft(
-        question=question,
-        answer=graph.answer,
-        answer_aliases=graph.last.answer_aliases,
-        answer_type=answer_type,
-        answer_items=tuple(AnswerItem(answer=item) for item in items),
-        answer_precision=day[0].precision if day else "",
-        hops=tuple(map(to_hop, graph.found)),
-        family="graph",
-        graph=graph,
-    )
-
-
-def _stated_type(answer: str) -> AnswerType:
-    interval = read_interval(answer)
-    if interval is None:
-        return AnswerType.ENTITY
-    return AnswerType.DATE if interval.kind == "date" else AnswerType.NUMBER
 
 
 async def _outline(seed: Seed, context: RunContext) -> list[str]:
@@ -158,11 +132,32 @@ async def _outline(seed: Seed, context: RunContext) -> list[str]:
 
 
 def _links(seed: Seed, context: RunContext) -> list[Related]:
-    walks = context.walks.get(seed.side)
-    place = walks.links.corpus.place(seed.passage.id) if walks else None
-    if walks is None or place is None:
-        return []
-    return related(walks, place, _PHRASES, _EACH)
+    links = context.links.get(seed.side)
+    return links.related(seed.passage, _PHRASES, _EACH) if links else []
+
+
+def _fit(links: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
+    """Return the first link, and as many more as so many tokens hold."""
+    while len(links) > 1 and tokens(orjson.dumps(links).decode()) > room:
+        links = links[:-1]
+    return links
+
+
+def describe_links(links: Iterable[Related]) -> list[dict[str, Any]]:
+    """Return for each linking phrase a passage of each document that holds it, and what this says of the phrase.
+
+    A sentence with a number or a date can be a value that is compared; one without can lead to the next thing.
+    """
+    described = []
+    for link in links:
+        documents: dict[str, dict[str, Any]] = {}
+        for passage, sentence in zip(link.passages, link.sentences, strict=True):
+            # Where only the title holds the phrase, its page is about the phrase: it shows how the page begins.
+            text = " ".join((sentence or passage.text[slice(*sentences(passage.text)[0])]).split())
+            about = {"id": passage.shown_id, "title": passage.title, "sentence": text}
+            documents.setdefault(passage.document_id, about | {"states_value": bool(dates(text) or numbers(text))})
+        described.append({"phrase": link.phrase, "documents": link.documents, "passages": [*documents.values()]})
+    return described
 
 
 async def _seen_passages(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> list[Passage]:
@@ -184,12 +179,41 @@ def _close_last_turn(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return (*messages, *closing)
 
 
-def _describe_rollouts(last: Round) -> str:
-    """Say what search agents did with the question, for the generator."""
-    assert last.draft is not None and last.feedback is not None  # noqa: S101, PT018 - checked by the caller
-    lines = [f"The question was: {last.draft.question}", f"It was sent back: {last.feedback.message}"]
-    for rollout, verdict in zip(last.rollouts, last.verdicts, strict=True):
-        queries = "; ".join(f"'{call.argument}'" for call in rollout.trajectory.calls if call.tool == "search")
-        state = "right" if verdict.correct else "wrong or unsupported"
-        lines.append(f"A search agent answered '{rollout.answer}' ({state}) after the searches {queries}.")
+_MENDS = {
+    Cause.PRIOR_KNOWLEDGE: "Take less known things.",
+    Cause.RETRIEVAL_MISS: "Take facts whose passages a search for the words of their sub-questions returns.",
+    Cause.SOLVER_ERROR: "Take facts that can be read in one way only.",
+    Cause.AMBIGUOUS: "Take facts that can be read in one way only.",
+    Cause.ABOVE_BAND: "Add a step that depends on the others.",
+    Cause.BELOW_BAND: "Leave out a step.",
+}
+
+
+def describe_rollouts(last: Round, target: int) -> str:
+    """Say by the ids of the steps what search agents did with the question, and what to change in the graph.
+
+    Nothing is said of the wording: it is the writer's.
+    """
+    draft, feedback = last.draft, last.feedback
+    if draft is None or draft.graph is None or feedback is None:
+        raise ValueError("a round without a composed draft has nothing to tell")
+    is_easy = feedback.label is Label.TOO_EASY
+    verdict = "too easy: it needs fewer searches than are asked for" if is_easy else "not solved"
+    lines = [f"A writer worded the graph: {draft.question}", f"The question is {verdict} ({target} are asked for)."]
+    for rollout, graded in zip(last.rollouts, last.verdicts, strict=True):
+        state = "right" if graded.correct else "wrong or unsupported"
+        searches = "; ".join(
+            f"'{call.argument}' returned {_cited_steps(draft.graph, call.passage_ids)}"
+            for call in rollout.trajectory.calls
+            if call.tool == "search"
+        )
+        lines.append(f"A search agent answered '{rollout.answer}' ({state}). Its searches: {searches or 'none'}.")
+    mend = "Put a step before the facts that came up together, or ask for facts that many things have."
+    lines.append(_MENDS.get(feedback.cause, mend if is_easy else _MENDS[Cause.SOLVER_ERROR]))
+    lines.append("Keep what is sound. Propose a graph that mends this, or no steps.")
     return "\n".join(lines)
+
+
+def _cited_steps(graph: Graph, passage_ids: Sequence[str]) -> str:
+    ids = [f"'{step.id}'" for step in graph.found if step.citation.passage_id in passage_ids]
+    return f"the passages of {', '.join(ids)}" if ids else "no cited passage"

@@ -10,7 +10,8 @@ from functools import partial
 
 from pipeline.agents.calls import AgentState
 from pipeline.agents.curator import grow, steps
-from pipeline.agents.proposals import ComposeArguments
+from pipeline.agents.graph_proposals import ComposeArguments
+from pipeline.agents.parse import parse
 from pipeline.agents.tools import COMPOSER_TOOLS, shown
 from pipeline.context import RunContext
 from pipeline.errors import DeadlineExceeded, FormatError
@@ -19,7 +20,7 @@ from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.text import sentences
 from pipeline.text.names import contains
-from pipeline.types import AnswerType, Draft, Probe, Round, Seed, Tree, Usage
+from pipeline.types import Draft, Probe, Round, Seed, Tree, Usage
 
 MOST_SENTENCES, MOST_WORDS, MOST_ANSWER_WORDS = 2, 85, 12
 """Of a question, as the paper and its authors' code have it; of an answer, where one entity turns into a list."""
@@ -59,15 +60,14 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
     passages = {passage.id: passage for passage in got if passage is not None}
     tools = COMPOSER_TOOLS if settings.composer_searches else COMPOSER_TOOLS[2:]
     rule = partial(keeps_to_the_rules, least_hops=settings.hops)
-    read = partial(to_draft, form=ComposeArguments)
-    composer = sage.agent(seed, context, tools, settings.composer_searches, rule, read=read)
-    path = steps(tree.path(leaf), passages, limited=composer.room is not None)
+    composer = sage.agent(seed, context, tools, settings.composer_searches, rule, read=_read)
+    path = steps(tree.path(leaf), passages, limited=composer.room is not None, numbered=True)
     messages = context.prompt(
         "composer/compose",
-        passage=shown(seed.passage),
+        passage=shown(seed.passage, numbered=True),
         path=path,
         least_hops=settings.hops,
-        answer_types=sage.answer_types(seed, context),
+        operations=sage.offered(context),
         target_steps=max(seed.target_steps, settings.hops),
         search_budget=composer.limits.searches,
         check_budget=composer.checks,
@@ -80,6 +80,12 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
     return made.model_copy(update={"tree": tree.model_copy(update={"composed": leaf if made.draft else None})})
 
 
+def _read(arguments: str, state: AgentState) -> Draft | None:
+    proposed = parse(ComposeArguments, arguments)
+    draft = to_draft(proposed, state.passages)
+    return draft.model_copy(update={"negative_aspect": proposed.negative_aspect}) if draft else None
+
+
 def keeps_to_the_rules(draft: Draft, least_hops: int) -> None:
     """What the paper asks of every question (Fig. 12). Raises FormatError, written for the composer."""
     asked, answer = draft.question, draft.answer
@@ -89,10 +95,9 @@ def keeps_to_the_rules(draft: Draft, least_hops: int) -> None:
         raise FormatError("Ask for a fact, not how or why.")
     if len(draft.hops) < least_hops:
         raise FormatError(f"The question needs at least {least_hops} dependent hops.")
-    kind = draft.answer_type
-    if kind is not AnswerType.LIST and (";" in answer or "\n" in answer or len(answer.split()) > MOST_ANSWER_WORDS):
+    if not draft.answer_items and (";" in answer or "\n" in answer or len(answer.split()) > MOST_ANSWER_WORDS):
         raise FormatError("The answer is one entity, date or number, not a list or a sentence.")
-    if not kind.decided and any(contains(asked, name) for names in draft.wanted(len(draft.hops) - 1) for name in names):
+    if not draft.decided and contains(asked, answer):
         raise FormatError("The question holds its answer.")
 
 

@@ -6,10 +6,11 @@ refiner may search and sees every draft, what each check found and every rollout
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from pipeline import prompts
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState, LinksOf
-from pipeline.agents.tools import CHECK, GENERATOR_TOOLS, REFINER_TOOLS, REVISE, REWRITE, for_answers, shown
+from pipeline.agents.graph_proposals import WordedGraphArguments
+from pipeline.agents.parse import parse
+from pipeline.agents.tools import CHECK, GENERATOR_TOOLS, REFINER_TOOLS, REVISE, REWRITE, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
@@ -17,6 +18,7 @@ from pipeline.loop import history
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.solve_rates import aim, least_steps
 from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.operations import operations
 from pipeline.text import normalise
 from pipeline.types import Draft, GradedRollout, Message, Round, Seed
 
@@ -28,8 +30,8 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     proposer = agent(seed, context, GENERATOR_TOOLS, context.config.generator.searches)
     messages = context.prompt(
         "generator/propose",
-        passage=shown(seed.passage),
-        answer_types=answer_types(seed, context),
+        passage=shown(seed.passage, numbered=True),
+        operations=offered(context),
         target_steps=aim(seed, context.config, ()),
         search_budget=proposer.limits.searches,
         check_budget=proposer.checks,
@@ -39,23 +41,20 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     return await run(proposer, messages, AgentState(passages=given, given=frozenset(given)), seed)
 
 
-async def revise(
-    seed: Seed, context: RunContext, rounds: Sequence[Round], reviser: Agent | None = None, notes: Sequence[str] = ()
-) -> Proposal:
-    """`reviser` and `notes`: who revises in the place of the usual one, and what else its prompt says."""
-    reviser = reviser or agent(seed, context, REFINER_TOOLS, context.config.generator.searches, another(rounds))
+async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
+    reviser = agent(seed, context, REFINER_TOOLS, context.config.generator.searches, another(rounds))
     drafts, seen, state = await revision(seed, context, rounds, reviser)
     messages = context.prompt(
         "refiner/revise",
         drafts=drafts,
         seen=seen,
-        answer_types=answer_types(seed, context),
+        operations=offered(context),
         target_steps=aim(seed, context.config, rounds),
         search_budget=reviser.limits.searches,
         check_budget=reviser.checks,
         calls_per_turn=reviser.limits.calls_per_turn,
     )
-    return await run(reviser, prompts.noted(messages, notes) if notes else messages, state, seed)
+    return await run(reviser, messages, state, seed)
 
 
 async def revision(
@@ -74,7 +73,7 @@ async def revision(
         passages={passage.shown_id: passage for passage in known.own.values()},
         given=frozenset(passage.shown_id for passage in whole),
     )
-    return history.drafts(rounds, pairs, known), list(map(shown, whole)), state
+    return history.drafts(rounds, pairs, known), [shown(passage, numbered=True) for passage in whole], state
 
 
 def another(rounds: Sequence[Round]) -> Rule:
@@ -88,13 +87,18 @@ def another(rounds: Sequence[Round]) -> Rule:
     return rule
 
 
+def read_draft(arguments: str, state: AgentState) -> Draft | None:
+    """Return the draft in the arguments of a call, or None if the generator gives up. Raises FormatError."""
+    return to_draft(parse(WordedGraphArguments, arguments), state.passages)
+
+
 def agent(
     seed: Seed,
     context: RunContext,
     tools: Sequence[Tool],
     searches: int,
     *rules: Rule,
-    read: Callable[[str, AgentState], Draft | None] = to_draft,
+    read: Callable[[str, AgentState], Draft | None] = read_draft,
     links: LinksOf | None = None,
 ) -> Agent:
     """Who proposes, revises or composes: it searches the side of its seed alone. A check covers the whole index, as the
@@ -110,14 +114,12 @@ def agent(
             return None
         for rule in rules:
             rule(draft)
-        if draft.answer_type not in answer_types(seed, context):
-            raise FormatError(f"An answer of the type '{draft.answer_type.value}' is not wanted.")
         return draft
 
     async def check(arguments: str, state: AgentState) -> str:
         draft = accepted(arguments, state)
         if draft is None:
-            raise FormatError("There is nothing to check: question or hops are empty.")
+            raise FormatError("There is nothing to check: question or steps are empty.")
         said, probes = await check_draft(draft, least_steps(seed, context.config), state.passages, context)
         state.probes += probes
         return said
@@ -125,7 +127,7 @@ def agent(
     return Agent(
         llm=context.llm,
         model=context.config.models.of("refiner" if revises else "generator"),
-        tools=tuple(tool for tool in for_answers(tools, seed.answer_type) if checks or tool.name != CHECK),
+        tools=tuple(tool for tool in tools if checks or tool.name != CHECK),
         limits=limits.model_copy(update={"searches": searches}),
         retriever=context.side(seed.side),
         k=context.config.retrieval.k,
@@ -133,19 +135,17 @@ def agent(
         author=limits,
         check=check if checks else None,
         links=links,
+        numbered=True,
     )
 
 
-def answer_types(seed: Seed, context: RunContext) -> list[str]:
-    """Those that an answer may have, the wanted one first. One with rules of its own is only had where it is wanted."""
-    others = [kind for kind in context.config.answer_types if kind.plain]
-    return [kind.value for kind in dict.fromkeys([seed.answer_type, *others])]
+def offered(context: RunContext) -> list[str]:
+    """Return the descriptions of the operations that a run offers."""
+    return [operation.description for operation in operations().values() if operation.is_offered]
 
 
 async def run(author: Agent, messages: tuple[Message, ...], state: AgentState, seed: Seed) -> Proposal:
     """The author's conversation, from its prompt to its draft."""
-    if not seed.answer_type.plain:
-        messages = prompts.noted(messages, [f"{seed.answer_type.value}/_write"])
     trajectory = await converse(author, messages, sample=seed.draw, state=state)
     draft = cast(Draft | None, author.accept(trajectory.final, state)) if trajectory.final else None
     return Proposal(trajectory=trajectory, draft=draft, checked=tuple(state.probes))

@@ -1,33 +1,47 @@
-"""From a model's proposal to a draft: a quote that differs in blanks alone is the passage's own slice."""
+"""From a model's steps to a draft: the product takes the quotes, computes the answer and tells its type."""
 
-import orjson
 import pytest
 
-from pipeline.agents.calls import AgentState
-from pipeline.agents.tools import render
-from pipeline.loop.strategies.base import to_draft
+from pipeline.errors import FormatError
+from pipeline.types import AnswerType
+from tests.graphs import chain, computed, drafted, step
 from tests.shelf import passage
 
-TEXT = "Vessby lies on\nthe Tarn.  It was founded\tby monks (around 1641)."
-TOWN = passage("town", "Vessby", TEXT)
-DESK = AgentState(passages={TOWN.shown_id: TOWN})
+TOWN = passage("town", "Vessby", "Vessby lies on\nthe Tarn.  It was founded\tby monks (around 1641).")
+PORT = passage("port", "Skerrow", "Skerrow is a port. It was founded in 1702.")
+BOTH = (TOWN, PORT)
 
 
-def quoted(quote: str) -> str:
-    hop = {"sub_question": "When?", "answer": "1641", "passage_id": TOWN.shown_id, "quote": quote}
-    proposal = {"question": "When was it?", "answer": "1641", "answer_type": "date", "hops": [hop]}
-    draft = to_draft(orjson.dumps(proposal).decode(), DESK)
-    assert draft
-    return draft.hops[0].quote
+def test_quote_is_the_passages_own_text() -> None:
+    draft = drafted("When?", [step(TOWN, "1641")], BOTH)
+    assert draft.hops[0].quote == "It was founded\tby monks (around 1641)."
+    assert (draft.answer, draft.answer_type, draft.answer_precision) == ("1641", AnswerType.DATE, "year")
 
 
-def test_what_the_agent_was_shown_can_be_quoted() -> None:
-    shown = render([TOWN]).partition("\n")[2]
-    assert shown not in TEXT
-    assert quoted(shown) == TEXT
-    assert quoted("It was founded by monks (around 1641).") == "It was founded\tby monks (around 1641)."
+def test_answer_is_computed_from_the_steps() -> None:
+    steps = [step(TOWN, "1641"), step(PORT, "1702"), computed("extreme", "town", "port", which="earliest")]
+    draft = drafted("Which of Vessby and Skerrow is older?", steps, BOTH)
+    assert (draft.answer, draft.answer_type, len(draft.hops)) == ("Vessby", AnswerType.COMPARISON, 2)
 
 
-@pytest.mark.parametrize("quote", ["founded by nuns", "lies on\nthe Tarn.", "", "monks [around", "  "])
-def test_any_other_quote_stays_as_it_came(quote: str) -> None:
-    assert quoted(quote) == quote
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([step(TOWN, "1641"), step(PORT, "1702"), computed("ratio", "town", "port")], "dates have no ratio"),
+        ([step(TOWN, "1641"), step(PORT, "1702")], "nothing leads from step 'town'"),
+        ([step(TOWN, "1641", sentences=[9])], "numbers from 1 to 3"),
+        ([step(TOWN, "")], "needs an answer"),
+    ],
+)
+def test_faults_of_form_go_back_to_the_model(steps: list[dict[str, object]], message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        drafted("When?", steps, BOTH)
+
+
+def test_sub_question_of_a_hop_names_what_it_starts_from() -> None:
+    draft = drafted(
+        "When?",
+        chain(step(PORT, "Vessby", "Of what?", sentences=[1]), step(TOWN, "1641", "When was {port} founded?")),
+        BOTH,
+    )
+    assert draft.hops[1].sub_question == "When was Vessby founded?"

@@ -8,9 +8,11 @@ import pytest
 
 from pipeline import config, prompts
 from pipeline.context import RunContext
-from pipeline.llm.base import Request
+from pipeline.links.related import Related
+from pipeline.llm.base import Completion, Request
 from pipeline.loop.episode import run_seed
-from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status
+from pipeline.loop.strategies.compose import describe_links
+from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status, Stop, Usage
 from tests.loop.test_episode import LINEAGE, call
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -19,9 +21,18 @@ BAY = passage("bay", "Lantern Bay", "Lantern Bay is a silent drama. It was direc
 PIER = passage("pier", "Copper Pier", "Copper Pier is a comedy. It was directed by Ivo Brandt.")
 HOLM = passage("holm", "Ada Holm", "Ada Holm was a painter. Ada Holm was born in 1871.")
 BRANDT = passage("brandt", "Ivo Brandt", "Ivo Brandt was a sailor. Ivo Brandt was born in 1902.")
-SHELF = Shelf(BAY, PIER, HOLM, BRANDT)
-QUERIES = ("Lantern Bay drama", "Copper Pier comedy", "Ada Holm painter", "Ivo Brandt sailor")
-GOOD = "Lantern Bay and Copper Pier had different directors. Who of the two was born first?"
+MILL = passage("mill", "Grey Mill", "Grey Mill is a western. It was directed by Una Vik.")
+VIK = passage("vik", "Una Vik", "Una Vik was a weaver. Una Vik was born in 1888.")
+SHELF = Shelf(BAY, PIER, MILL, HOLM, BRANDT, VIK)
+QUERIES = (
+    "Lantern Bay drama",
+    "Copper Pier comedy",
+    "Grey Mill western",
+    "Ada Holm painter",
+    "Ivo Brandt sailor",
+    "Una Vik weaver",
+)
+GOOD = "Lantern Bay, Copper Pier and Grey Mill had different directors. Who of the three was born first?"
 
 
 def found(step_id: str, answer: str, source: Any, *needs: str, sentence: int = 2, **fields: Any) -> dict[str, Any]:
@@ -34,12 +45,19 @@ def graph(**changes: Any) -> list[dict[str, Any]]:
     steps = [
         found("bay", "Ada Holm", BAY),
         found("pier", "Ivo Brandt", PIER),
+        found("mill", "Una Vik", MILL),
         found("holm_year", "1871", HOLM, "bay"),
         found("brandt_year", "1902", BRANDT, "pier"),
-        {"id": "first", "sub_question": "Who was born first?", "needs": ["holm_year", "brandt_year"],
+        found("vik_year", "1888", VIK, "mill"),
+        {"id": "first", "sub_question": "Who was born first?", "needs": ["holm_year", "brandt_year", "vik_year"],
          "operation": "extreme", "which": "earliest"},
     ]  # fmt: skip
     return [step | changes.get(step["id"], {}) for step in steps]
+
+
+def two_branches() -> list[dict[str, Any]]:
+    steps = graph(first={"needs": ["holm_year", "brandt_year"]})
+    return [step for step in steps if step["id"] not in ("mill", "vik_year")]
 
 
 class Cast:
@@ -85,16 +103,16 @@ class Cast:
         return Message(role="assistant", content=orjson.dumps(fields).decode())
 
 
-def run(cast: Cast, *sets: str, target: int = 3) -> tuple[Record, list[Request]]:
+def run(cast: Cast, *sets: str, target: int = 3, llm: type[ScriptedLLM] = ScriptedLLM) -> tuple[Record, list[Request]]:
     usual = "retrieval.k=1", "loop.rollouts=1", "loop.screen=1", "checks.run=[]"
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
     settings = config.build(
         values={"strategy": "compose", "models": models}, sets=[*usual, "checks.naturalness=3", *sets]
     )
-    llm = ScriptedLLM(cast)
+    model = llm(cast)
     seed = Seed(key="ab" * 32, passage=BAY, draw=0, side="train", answer_type=AnswerType.ENTITY, target_steps=target)
-    context = RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
-    return asyncio.run(run_seed(seed, context)), llm.requests
+    context = RunContext(config=settings, llm=model, retriever=SHELF, lineage=LINEAGE)
+    return asyncio.run(run_seed(seed, context)), model.requests
 
 
 def last_message(requests: list[Request], role: str) -> str:
@@ -110,9 +128,12 @@ def test_graph_is_worded_and_accepted() -> None:
     assert draft is not None
     assert draft.graph is not None
     assert (draft.question, draft.answer, draft.answer_type) == (GOOD, "Ada Holm", AnswerType.COMPARISON)
-    assert [hop.quote for hop in draft.hops][2] == "Ada Holm was born in 1871."
-    assert record.difficulty == 4
-    assert cast.written[0]["answer_form"] == "one of the things that the question names or describes"
+    assert [hop.quote for hop in draft.hops][3] == "Ada Holm was born in 1871."
+    assert record.difficulty == 6
+    assert cast.written[0]["answer_form"] == (
+        "the name of one of the things that are compared, and not its value: Who directed Lantern Bay? / "
+        "Who directed Copper Pier? / Who directed Grey Mill?"
+    )
 
 
 def test_writer_sees_no_hidden_answer() -> None:
@@ -120,7 +141,7 @@ def test_writer_sees_no_hidden_answer() -> None:
     told = orjson.dumps(cast.written[0]).decode()
     assert "Lantern Bay" in told
     assert not any(name in told for name in ("Ada Holm", "Ivo Brandt", "1871", "1902"))
-    assert cast.written[0]["steps"][2] == {
+    assert cast.written[0]["steps"][3] == {
         "id": "holm_year",
         "asks": "What is holm_year of [bay]?",
         "about": "[bay]",
@@ -130,13 +151,13 @@ def test_writer_sees_no_hidden_answer() -> None:
 
 def test_all_faults_of_a_graph_are_told_at_once() -> None:
     bad = graph(brandt_year={"answer": "1871"}, pier={"passage_id": BAY.shown_id})
-    cast = Cast(bad, graph())
+    cast = Cast(bad, graph(holm_year={"sub_question": "When was {bay} born?"}))
     cast.faults = [[{"step": "holm_year", "fault": "unstated", "reason": "it says where, not when"}]]
     _, requests = run(cast)
     told = last_message(requests, "propose")
-    assert "step 'first': the ranges of the values overlap" in told
-    assert "steps 'bay' and 'pier' rest on one document, 'Lantern Bay'" in told
-    assert "step 'holm_year' ('Ada Holm') is unstated: it says where, not when; cite the sentence" in told
+    assert "step 'first': the values tie or their ranges overlap" in told
+    assert "step 'pier' ('Lantern Bay'): it rests on the document of step 'bay'" in told
+    assert "step 'holm_year' ('Ada Holm'): unstated: it says where, not when. To do: cite the sentence" in told
     assert told.endswith("Checks left: 2.")
 
 
@@ -148,12 +169,12 @@ def test_conversation_ends_after_the_last_proposal() -> None:
 
 
 def test_graph_below_its_target_is_sent_back() -> None:
-    _, requests = run(Cast(graph(), []), target=5)
-    assert "the graph has 4 steps that must be searched for, and 5 are asked for" in last_message(requests, "propose")
+    _, requests = run(Cast(graph(), []), target=7)
+    assert "the graph has 6 steps that must be searched for, and 7 are asked for" in last_message(requests, "propose")
 
 
 def test_deciding_passages_that_one_search_returns_are_sent_back() -> None:
-    _, requests = run(Cast(graph(), []), "retrieval.k=4")
+    _, requests = run(Cast(graph(), []), "retrieval.k=6")
     assert "returns the deciding passages" in last_message(requests, "propose")
 
 
@@ -167,7 +188,10 @@ def test_unknown_sentence_and_passage_are_errors_of_form() -> None:
 
 @pytest.mark.parametrize(
     ("wording", "fault"),
-    [("Was Ada Holm born before the director of Copper Pier?", "it names 'Ada Holm'"), ("", "it is empty")],
+    [
+        ("Was Ada Holm born before the director of Copper Pier?", "it says 'Ada Holm', which is the answer of [bay]"),
+        ("", "it is empty"),
+    ],
 )
 def test_wording_that_gives_an_answer_away_is_dropped(wording: str, fault: str) -> None:
     record, _ = run(cast := Cast(wordings=[[wording], [GOOD]]))
@@ -176,7 +200,7 @@ def test_wording_that_gives_an_answer_away_is_dropped(wording: str, fault: str) 
 
 
 def test_reader_chooses_among_wordings_of_one_grade() -> None:
-    cast = Cast(wordings=[["Which of the directors of Lantern Bay and Copper Pier is older?", GOOD]])
+    cast = Cast(wordings=[["Which of the directors of Lantern Bay, Copper Pier and Grey Mill is the oldest?", GOOD]])
     cast.best = 2
     record, _ = run(cast)
     assert record.draft is not None
@@ -192,10 +216,114 @@ def test_low_grade_rejects_the_seed_as_unnatural() -> None:
 
 def test_question_that_is_too_easy_continues_the_conversation() -> None:
     cast = Cast(graph(), [])
-    cast.solver_queries = ["painter", "sailor"]
-    record, requests = run(cast)
+    cast.solver_queries = ["painter", "sailor", "weaver"]
+    record, requests = run(cast, target=4)
     assert (record.status, record.reason) == (Status.REJECTED, Cause.SUPERFICIAL.value)
     generator = [request for request in requests if request.tools and request.tools[-1].name == "propose"]
     first, last = generator[len(QUERIES)], generator[-1]
     assert last.messages[: len(first.messages)] == first.messages
-    assert "A search agent answered 'Ada Holm' (right) after the searches" in last.messages[-1].content
+    told = last.messages[-1].content
+    assert (
+        "A search agent answered 'Ada Holm' (right). Its searches: 'painter' returned the passages of 'holm_year';"
+        in told
+    )
+    assert "hop" not in told
+    assert "word" not in told.partition("\n")[2]
+
+
+def test_reader_is_asked_about_a_step_once() -> None:
+    cast = Cast(graph(vik_year={"answer": "1900"}), graph())
+    cast.faults = [[{"step": "vik_year", "fault": "unstated", "reason": "it says 1888"}]]
+    record, requests = run(cast)
+    assert record.status is Status.ACCEPTED
+    asked = [prompts.unfence(r.messages[1].content) for r in requests if r.output and r.output.name == "steps"]
+    assert asked[0]["to_check"] == [step["id"] for step in graph()]
+    # The comparison rests on a new value, and its other operands are shown for it.
+    assert asked[1]["to_check"] == ["vik_year", "first"]
+    assert [step["id"] for step in asked[1]["steps"]] == ["holm_year", "brandt_year", "vik_year", "first"]
+
+
+def test_step_that_stays_at_fault_is_named_again_without_asking() -> None:
+    cast = Cast(graph(), graph(), [])
+    cast.faults = [[{"step": "vik_year", "fault": "contradicted", "reason": "she was a weaver, no painter"}]]
+    _, requests = run(cast)
+    assert sum(bool(r.output and r.output.name == "steps") for r in requests) == 1
+    told = last_message(requests, "propose")
+    assert "step 'vik_year' ('Una Vik'): contradicted: she was a weaver, no painter. To do: this passage" in told
+
+
+def test_passage_that_is_at_fault_twice_is_to_be_replaced() -> None:
+    cast = Cast(graph(), graph(vik_year={"sub_question": "When?"}), [])
+    fault = {"step": "vik_year", "fault": "ambiguous", "reason": "two dates"}
+    cast.faults = [[fault], [fault]]
+    _, requests = run(cast)
+    results = [r.messages[-1].content for r in requests if "To do" in r.messages[-1].content]
+    assert "To do: say in the sub-question what tells it apart" in results[0]
+    assert "To do: this passage was at fault before: take another one." in results[1]
+
+
+def test_every_fault_of_a_step_stands_in_one_line() -> None:
+    cast = Cast(graph(pier={"passage_id": BAY.shown_id, "answer": "Ivo Brandt"}), [])
+    cast.faults = [[{"step": "pier", "fault": "unstated", "reason": "it names Ada Holm"}]]
+    _, requests = run(cast)
+    line = next(line for line in last_message(requests, "propose").split("\n") if "'pier'" in line)
+    assert "one search answers both" in line
+    assert "unstated: it names Ada Holm" in line
+    assert line.count("To do:") == 1
+
+
+def test_comparison_of_two_that_ends_the_graph_is_sent_back() -> None:
+    two = two_branches()
+    _, requests = run(Cast(two, []))
+    assert "a blind guess is right half of the time. To do: compare three or more" in last_message(requests, "propose")
+
+
+def test_comparison_of_two_may_stand_in_the_middle() -> None:
+    two = two_branches()
+    last = found("trade", "weaver", VIK, "first", sentence=1)
+    _, requests = run(Cast([*two, last], []))
+    assert not any("blind guess" in r.messages[-1].content for r in requests)
+
+
+def test_links_are_shown_by_phrase_with_document_and_whether_a_value_is_stated() -> None:
+    more = passage("bay", "Lantern Bay", "Lantern Bay has a pier.", 1)
+    link = Related(
+        phrase="Lantern Bay",
+        documents=3,
+        passages=(HOLM, BAY, more),
+        sentences=("Ada Holm was born in 1871.", "", "Lantern Bay has a pier."),
+    )
+    assert describe_links([link]) == [
+        {
+            "phrase": "Lantern Bay",
+            "documents": 3,
+            "passages": [
+                {
+                    "id": HOLM.shown_id,
+                    "title": "Ada Holm",
+                    "sentence": "Ada Holm was born in 1871.",
+                    "states_value": True,
+                },
+                {
+                    "id": BAY.shown_id,
+                    "title": "Lantern Bay",
+                    "sentence": "Lantern Bay is a silent drama.",
+                    "states_value": False,
+                },
+            ],
+        }
+    ]
+
+
+def test_conversation_without_a_proposal_ends_when_it_has_cost_too_much() -> None:
+    class Paid(ScriptedLLM):
+        async def complete(self, request: Request) -> Completion:
+            usage = Usage(calls=1, prompt_tokens=20_000, cached_tokens=9_000)
+            return (await super().complete(request)).model_copy(update={"usage": usage})
+
+    record, requests = run(Cast(), "generator.give_up_tokens=30000", llm=Paid)
+    assert (record.status, record.reason) == (Status.REJECTED, "no_draft:no_proposal")
+    assert record.rounds[0].agent.stop is Stop.NO_PROPOSAL
+    assert len(requests) == 3
+    record, _ = run(Cast(), "generator.give_up_tokens=80000", llm=Paid)
+    assert record.status is Status.ACCEPTED

@@ -3,18 +3,17 @@
 import asyncio
 from typing import Any
 
-import orjson
 import pytest
 
 from pipeline import config, prompts
-from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
 from pipeline.corpus.split import side
 from pipeline.errors import FormatError
 from pipeline.llm.base import Request
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.loop.strategies.base import Proposal
 from pipeline.types import Label, Round
+from tests.graphs import drafted
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, TOWN, Cast, call, proposal, run, seeded
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -44,12 +43,14 @@ def revision(sets: list[str]) -> tuple[Request, Proposal]:
     return llm.requests[0], proposed
 
 
-def test_the_generator_is_told_passage_type_and_target() -> None:
+def test_the_generator_is_told_passage_operations_and_target() -> None:
     record = run(Cast(lambda question, sample: 3))
     told = prompts.unfence(record.rounds[0].agent.messages[1].content)
     assert told is not None
-    assert told["passage"] == {"id": FILM.shown_id, "title": FILM.title, "text": FILM.text}
-    assert (told["answer_types"][0], told["target_steps"], told["search_budget"]) == ("date", 3, 80)
+    text = "[1] It is a silent drama.\n[2] It was directed by Ada Holm."
+    assert told["passage"] == {"id": FILM.shown_id, "title": FILM.title, "text": text}
+    assert (told["target_steps"], told["search_budget"]) == (3, 80)
+    assert any(line.startswith("ratio: ") for line in told["operations"])
 
 
 def test_the_generator_sees_its_own_side_only() -> None:
@@ -79,21 +80,13 @@ def test_the_papers_refiner_has_one_trace_and_no_search() -> None:
     assert request.tool_choice == "revise"
 
 
-def test_a_proposal_cites_only_what_was_read() -> None:
-    arguments = orjson.dumps(proposal()).decode()
-    with pytest.raises(FormatError, match="has been read"):
-        to_draft(arguments, AgentState(passages={FILM.shown_id: FILM}))
-
-
-@pytest.mark.parametrize("change", [{"answer_type": "colour"}, {"answer_precision": "hour"}])
-def test_an_unknown_type_goes_back_to_the_model(change: dict[str, str]) -> None:
-    state = AgentState(passages={p.shown_id: p for p in (FILM, HOLM, TOWN)})
-    with pytest.raises(FormatError):
-        to_draft(orjson.dumps(proposal(**change)).decode(), state)
+def test_a_proposal_cites_only_what_was_shown() -> None:
+    with pytest.raises(FormatError, match="was shown"):
+        drafted(QUESTION, proposal()["steps"], [FILM])
 
 
 def test_a_refiner_that_gives_up_ends_the_seed_where_it_stood() -> None:
-    cast = Cast(lambda question, sample: 2, revisions=[proposal(question="", hops=[])])
+    cast = Cast(lambda question, sample: 2, revisions=[proposal(question="", steps=[])])
     record = run(cast)
     assert (record.reason, len(record.rounds)) == ("superficial", 2)
     assert record.draft == record.rounds[0].draft

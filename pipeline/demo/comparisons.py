@@ -1,0 +1,126 @@
+"""Questions that compute an answer from several things: their wording, how it is read again, and the answer."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from pipeline.demo.question_wording import Phrase, RelationOf, read_phrase, read_question
+from pipeline.demo.relations import COMPARED, TABLE
+from pipeline.operations import Operand, OperationError, operation
+from pipeline.types.graph import ComputedStep
+from pipeline.values.interval import read_interval
+
+_EACH = "each of these"
+_EACH_ASKED = re.compile(r"([^:]*each of these[^:]*): (.+)\?")
+_COMPARED = re.compile(r"Which of (.+)\?")
+_LIMIT = r" (before|after) (\d{4})"
+_APART = " how many years apart?"
+# Titles in quotation marks may hold commas and "and".
+_SEPARATOR = re.compile(r'(?:, | and )(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_CONSIDER = re.compile(r"Consider (.+)\. ([A-Z].* that .+)")
+
+
+class Comparison(NamedTuple):
+    """A question whose answer an operation computes from what other questions ask for."""
+
+    operation: str
+    parts: tuple[RelationOf, ...]
+    which: str = ""
+    condition: str = ""
+    bound: str = ""
+    unit: str = ""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        fields = {name: value for name, value in self._asdict().items() if name != "parts"}
+        return {name: value for name, value in fields.items() if value}
+
+    def question(self) -> str:
+        relation, when = self.parts[0].relation, self.parts[0].when
+        phrases = [part.of.words() for part in self.parts]
+        things = f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+        if self.operation == "list":
+            return f"{relation.ask.format(_EACH).removesuffix('?')}: {things}?".replace("@", when)
+        compared = COMPARED[relation.name]
+        if self.operation == "difference":
+            return f"{things[:1].upper()}{things[1:]} {compared.passing}{_APART}"
+        if self.condition:
+            return f"Which of {things} {compared.passing} {self.condition} {self.bound}?"
+        return f"Which of {things} {compared.ends[self.which]}?".replace("@", when)
+
+    def answer(self, values: Sequence[tuple[str, str]]) -> str:
+        """Return the answer, or nothing if the values do not settle it.
+
+        Args:
+            values: for each part, what it gives and the name of the thing that it is about.
+        """
+        operands = [
+            Operand(str(number), value, subject, read_interval(value)) for number, (value, subject) in enumerate(values)
+        ]
+        needs = tuple(operand.step_id for operand in operands)
+        step = ComputedStep.model_validate(
+            {"id": "answer", "sub_question": "", "answer": "", "needs": needs} | self.settings
+        )
+        try:
+            return operation(self.operation).compute(step, operands).answer
+        except OperationError:
+            return ""
+
+
+Asked = RelationOf | Comparison
+
+
+@cache
+def read(question: str) -> Asked | None:
+    """Return what a question asks for, or None if it is not worded by the table."""
+    told = question.strip()
+    if consider := _CONSIDER.fullmatch(told):
+        return read(_join_sentences(consider[1], consider[2]))
+    if listed := _EACH_ASKED.fullmatch(told):
+        asked = read_question(f"{listed[1]}?")
+        return _compare("list", asked.relation.name, listed[2], asked.when) if asked else None
+    if told.endswith(_APART):
+        return _read_apart(told.removesuffix(_APART))
+    if which := _COMPARED.fullmatch(told):
+        return _read_compared(which[1])
+    return read_question(told)
+
+
+def tell_in_order(asked: Asked) -> Iterator[str]:
+    """Give wordings of two sentences: the first names a thing, and the second asks about it."""
+    for part in asked.parts if isinstance(asked, Comparison) else [asked]:
+        inner: Phrase | None = part.of
+        while isinstance(inner, RelationOf):
+            told = inner.words()
+            yield f"Consider {told}. {asked.question().replace(told, f'that {inner.relation.kind}', 1)}"
+            inner = inner.of
+
+
+def _join_sentences(thing: str, question: str) -> str:
+    phrase = read_phrase(thing)
+    return question.replace(f"that {phrase.relation.kind}", thing, 1) if isinstance(phrase, RelationOf) else ""
+
+
+def _read_apart(told: str) -> Comparison | None:
+    for name, compared in COMPARED.items():
+        if compared.passing and told.endswith(f" {compared.passing}"):
+            things = told.removesuffix(f" {compared.passing}")
+            return _compare("difference", name, re.sub("^The ", "the ", things), unit="years")
+    return None
+
+
+def _read_compared(told: str) -> Comparison | None:
+    for name, compared in COMPARED.items():
+        if compared.passing and (limit := re.fullmatch(rf"(.+) {compared.passing}{_LIMIT}", told)):
+            return _compare("filter", name, limit[1], condition=limit[2], bound=limit[3])
+        for which, verb in compared.ends.items():
+            if end := re.fullmatch("(.+) " + verb.replace("@", r"(\d{4})"), told):
+                return _compare("extreme", name, end[1], *end.groups()[1:], which=which)
+    return None
+
+
+def _compare(operation: str, name: str, things: str, when: str = "", **settings: str) -> Comparison | None:
+    relation = next(relation for relation in TABLE if relation.name == name)
+    parts = tuple(RelationOf(relation, read_phrase(thing), when) for thing in _SEPARATOR.split(things))
+    return Comparison(operation, parts, **settings) if len(parts) > 1 else None

@@ -1,0 +1,65 @@
+"""What else in the corpus holds the phrases of a passage."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from pipeline.corpus.split import Side, side
+from pipeline.links.stored import StoredLinks
+from pipeline.links.tokens import U64
+from pipeline.types import Data, Passage
+
+
+class Related(Data):
+    """A phrase of a passage, with passages of other documents that hold it."""
+
+    phrase: str
+    documents: int
+    """How many documents hold the phrase."""
+    passages: tuple[Passage, ...]
+    sentences: tuple[str, ...]
+    """The sentence of each passage that holds the phrase; empty if only its title does."""
+
+
+class SideLinks:
+    """The links between documents of one side of the split; between all documents if no side is named."""
+
+    def __init__(self, links: StoredLinks, of: Side | None = None) -> None:
+        self._links, self._side = links, of
+        self._places = lru_cache(1 << 14)(self._read_places)
+
+    def __len__(self) -> int:
+        """Return the number of phrases that link documents."""
+        return len(self._links)
+
+    def related(self, passage: Passage, phrases: int = 8, each: int = 3) -> list[Related]:
+        """Return what the phrases of a passage lead to, those of the fewest documents first.
+
+        Args:
+            passage: the passage whose phrases are looked up; one that the corpus lacks has none.
+            phrases: the most phrases.
+            each: the most passages of each phrase; every document gives one before any gives a second.
+        """
+        links, found = self._links, list[Related]()
+        if (place := links.corpus.place(passage.id)) is None:
+            return []
+        for phrase in sorted(map(links.phrase, links.of(place)), key=lambda phrase: (phrase.documents, phrase.number)):
+            places, groups = self._places(phrase.number)
+            away = np.flatnonzero(groups != links.group(place))
+            first = np.sort(np.unique(groups[away], return_index=True)[1])
+            if not len(away) or len(found) == phrases:
+                continue
+            others = places[away[[*first, *np.delete(np.arange(len(away)), first)]]].tolist()[:each]
+            if others:
+                said = [links.sentence(links.mention(phrase.number, at)) for at in others]
+                passages = tuple(map(links.passage, others))
+                text = links.text(phrase.number)
+                found.append(Related(phrase=text, documents=phrase.documents, passages=passages, sentences=tuple(said)))
+        return found
+
+    def _read_places(self, number: int) -> tuple[U64, U64]:
+        places, groups = self._links.places(number)
+        if self._side is None:
+            return places, groups
+        here = [side(self._links.passage(int(place)).document_id) == self._side for place in places]
+        return places[here], groups[here]

@@ -1,0 +1,81 @@
+"""What is said of a proposed graph, by rules and by a reader, without a generator."""
+
+import asyncio
+
+import orjson
+import pytest
+
+from pipeline import config
+from pipeline.context import RunContext
+from pipeline.loop.graph_review import GraphReview, review_graph
+from pipeline.types import Cause, Message, Passage
+from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph
+from tests.loop.test_episode import LINEAGE
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
+
+
+def cite(source: Passage) -> Citation:
+    return Citation(
+        passage_id=source.id, title=source.title, sentences=(0,), quote=source.text, passage_sha256=source.sha256
+    )
+
+
+def review(*steps: FoundStep | ComputedStep, shelf: Shelf) -> GraphReview:
+    models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
+    settings = config.build(values={"strategy": "compose", "models": models}, sets=["retrieval.k=1"])
+    llm = ScriptedLLM(lambda _: Message(role="assistant", content=orjson.dumps({"faults": []}).decode()))
+    context = RunContext(config=settings, llm=llm, retriever=shelf, lineage=LINEAGE)
+    return asyncio.run(review_graph(Graph(steps=steps), 2, shelf.passages, context))
+
+
+@pytest.mark.parametrize(
+    ("text", "operation", "is_refused"),
+    [
+        ("The crew had several heads, such as Ivo Brandt and Lea Moor.", "list", True),
+        ("Its heads were Ivo Brandt, Lea Moor, among others.", "list", True),
+        ("Zu den Leitern zählten unter anderem Lea Moor, darunter Ivo Brandt.", "list", True),
+        ("Its heads were Ivo Brandt and Lea Moor.", "list", False),
+        ("It had rooms such as a hall (built in 1902), and Ivo Brandt led it.", "list", False),
+        ("The crew had several heads, such as Ivo Brandt and Lea Moor.", "yes_no", False),
+    ],
+)
+def test_open_enumeration_is_no_evidence_for_a_set(text: str, operation: str, is_refused: bool) -> None:
+    pier = passage("pier", "Copper Pier", text)
+    bay = passage("bay", "Lantern Bay", "It was directed by Ada Holm.")
+    steps = [
+        FoundStep(id=n, sub_question=f"Who led {p.title}?", answer=a, citation=cite(p))
+        for n, a, p in (("a", "Ada Holm", bay), ("b", "Ivo Brandt", pier))
+    ]
+    last = ComputedStep(id="c", sub_question="Who?", answer="", needs=("a", "b"), operation=operation)
+    problems = review(*steps, last, shelf=Shelf(bay, pier)).problems
+    assert any("step 'b' ('Copper Pier'): its sentences name 'Ivo Brandt' as an example" in p for p in problems) is (
+        is_refused
+    )
+
+
+def test_steps_that_stay_open_do_not_hide_what_else_is_wrong() -> None:
+    homes = [passage(n, f"Pier {n}{n}", "It opened in 1902.") for n in "abc"]
+    steps = [
+        FoundStep(id=home.document_id, sub_question="When?", answer="1902", citation=cite(home)) for home in homes[:2]
+    ]
+    tie = ComputedStep(id="tie", sub_question="?", answer="", needs=("a", "b"), operation="extreme", which="earliest")
+    bad = ComputedStep(id="bad", sub_question="?", answer="", needs=("a", "b"), operation="ratio")
+    last = ComputedStep(id="last", sub_question="?", answer="", needs=("tie", "bad"), operation="list")
+    problems = review(*steps, tie, bad, last, shelf=Shelf(*homes)).problems
+    assert [problem.partition(":")[0] for problem in problems] == ["step 'tie'", "step 'bad'"]
+
+
+def test_each_finding_has_its_cause_and_the_step_at_fault() -> None:
+    pier = passage("pier", "Copper Pier", "It opened in 1902. Ivo Brandt led it.")
+    copy = passage("copy", "Copper Pier (building)", "It opened in 1902. Ivo Brandt led it. It burnt down.")
+    steps = [
+        FoundStep(id="year", sub_question="When did Copper Pier open?", answer="1902", citation=cite(pier)),
+        FoundStep(id="head", sub_question="Who led it?", answer="Ivo Brandt", citation=cite(copy), needs=("year",)),
+    ]
+    findings = review(*steps, shelf=Shelf(pier, copy)).findings
+    assert [(finding.check, finding.cause, finding.hops) for finding in findings] == [
+        ("graph", Cause.QUERY_COLLAPSE, ()),
+        ("graph", Cause.CO_LOCATED, (0,)),
+    ]
+    assert "its sentences stand in the passage of step 'head' too" in findings[1].detail

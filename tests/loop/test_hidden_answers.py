@@ -1,0 +1,46 @@
+"""In which forms an answer is masked in the facts that a writer sees, and found in a wording."""
+
+import pytest
+
+from pipeline.loop.hidden_answers import HiddenAnswers
+from tests.loop.graphs import chain
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "masked"),
+    [
+        ("Sweden", "The Swedish navy and Swedes abroad", "The [hidden] navy and [hidden] abroad"),
+        ("Norway", "a Norwegian town", "a [hidden] town"),
+        ("Netherlands", "the Dutch crown", "the [hidden] crown"),
+        ("Peru", "two Peruvians", "two [hidden]"),
+        ("1,234", "1234 of 12,345 seats", "[hidden] of 12,345 seats"),
+        ("3.5 million", "3,500,000 people", "[hidden] people"),
+        ("3 March 1894", "built in 1894, on March 3, 1894, not 1895", "built in [hidden], on [hidden], not 1895"),
+        ("Ada Holm", "Holm and Ada Maria Holm, at home", "[hidden] and [hidden], at home"),
+        ("7", "all 7 of the 17", "all [hidden] of the 17"),
+        ("Martin", "the marten and a Marsh", "the marten and a Marsh"),
+    ],
+)
+def test_forms_of_an_answer_are_masked(answer: str, text: str, masked: str) -> None:
+    assert HiddenAnswers(chain(answer, quote=f"{answer} is told of. {text}")).mask(text) == masked
+
+
+def test_name_of_a_first_step_is_no_secret() -> None:
+    hidden = HiddenAnswers(chain("Bergen", root="Bergen Pier (ferry stop)"))
+    assert hidden.describe_leaks("Which town owns Bergen Pier?") == ""
+    assert hidden.describe_leaks("What is the pier of Bergen?") == "it says 'Bergen', which is the answer of [hidden]"
+
+
+def test_title_of_a_hidden_things_page_is_hidden() -> None:
+    hidden = HiddenAnswers(chain("Sweden", page="Kingdom of Svea"))
+    assert hidden.mask("The Kingdom of Svea has lakes.") == "The [hidden] has lakes."
+
+
+def test_leak_is_told_without_the_answer() -> None:
+    leaks = HiddenAnswers(chain("Sweden")).describe_leaks("Which Swedish lake is it?")
+    assert leaks == "it says 'Swedish', which is a form of the answer of [hidden]"
+
+
+def test_word_that_the_evidence_uses_as_a_kind_is_no_part_of_a_name() -> None:
+    graph = chain("Copper Pier", quote="Copper Pier is a pier. The Pier is made of copper.")
+    assert HiddenAnswers(graph).mask("The Pier") == "The Pier"

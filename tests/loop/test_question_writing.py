@@ -1,0 +1,128 @@
+"""What a writer is told of a graph and of the wordings that cannot be used."""
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline import config, prompts
+from pipeline.context import RunContext
+from pipeline.llm.base import Request
+from pipeline.loop.hidden_answers import HiddenAnswers
+from pipeline.loop.question_writing import describe_answer, find_shortcut, write_question
+from pipeline.operations import evaluate
+from pipeline.types import Message
+from pipeline.types.graph import ComputedStep, FoundStep, Graph
+from tests.loop.graphs import chain, cited
+from tests.loop.test_episode import LINEAGE
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
+
+
+def branches() -> Graph:
+    """Return a graph of two towns that piers lead to, and of how far apart they were founded."""
+    towns = [
+        FoundStep(id=f"town{n}", sub_question=f"Which town has pier {n}?", answer=f"Vess {n}",
+                  citation=cited(f"pier{n}", f"Pier {n}", f"Pier {n} lies in Vess {n}."))
+        for n in range(2)
+    ]  # fmt: skip
+    years = [
+        FoundStep(id=f"year{n}", sub_question=f"When was {{town{n}}} founded?", answer=f"18{n}1", needs=(f"town{n}",),
+                  citation=cited(f"town{n}", f"Vess {n}", f"Vess {n} was founded in 18{n}1."))
+        for n in range(2)
+    ]  # fmt: skip
+    needs = tuple(year.id for year in years)
+    last = ComputedStep(id="z", sub_question="?", answer="", needs=needs, operation="difference", unit="years")
+    graph = Graph(steps=(*towns, *years, last))
+    return graph.with_answers({"z": evaluate(graph)["z"].answer})
+
+
+class Writer:
+    """Writes these wordings, and finds them natural."""
+
+    def __init__(self, *wordings: list[str]) -> None:
+        self.wordings = list(wordings)
+        self.inputs: list[dict[str, Any]] = []
+
+    def __call__(self, request: Request) -> Message:
+        inputs = prompts.unfence(request.messages[1].content) or {}
+        fields: dict[str, Any] = {"grades": [4] * len(inputs.get("wordings", ())), "best": 1}
+        if request.output and request.output.name == "wordings":
+            self.inputs.append(inputs)
+            fields = {"wordings": self.wordings.pop(0)}
+        return Message(role="assistant", content=orjson.dumps(fields).decode())
+
+
+def write(graph: Graph, writer: Writer, *passage_ids: str, steps: str = "2", sets: tuple[str, ...] = ()) -> str:
+    """Return the question; every search returns the passages of these ids."""
+    models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
+    settings = config.build(values={"strategy": "compose", "models": models}, sets=[f"steps=[{steps},{steps}]", *sets])
+    shelf = Shelf(*(passage(passage_id, "Which", "Which towns?") for passage_id in passage_ids))
+    context = RunContext(config=settings, llm=ScriptedLLM(writer), retriever=shelf, lineage=LINEAGE)
+    outcome = evaluate(graph).get(graph.last.id)
+    return asyncio.run(write_question(graph, outcome, context)).question
+
+
+@pytest.mark.parametrize(
+    ("returned", "steps", "fault"),
+    [
+        (("pier0", "pier1"), "4", ""),
+        (("town0",), "4", ""),
+        (("town0", "pier0"), "4", "[year0]"),
+        (("town0", "town1"), "2", "[year0], [year1]"),
+        (("town0", "pier0", "pier1"), "3", ""),
+    ],
+)
+def test_wording_is_dropped_for_the_facts_that_it_gives_away(returned: tuple[str, ...], steps: str, fault: str) -> None:
+    writer = Writer(["Which towns are how far apart?"], ["Which towns?"])
+    question = write(branches(), writer, *returned, steps=steps)
+    assert bool(question) is not bool(fault)
+    if fault:
+        assert f"returns the passages that state {fault}: say less" in writer.inputs[1]["earlier"][0]["fault"]
+
+
+def test_writer_sees_no_form_of_a_hidden_answer() -> None:
+    graph = chain("Sweden", quote="Sweden has lakes. The Swedish lake Vess is the largest.")
+    writer = Writer(["Which lake?"])
+    write(graph, writer, "other", steps="2")
+    assert "Swed" not in orjson.dumps(writer.inputs[0]).decode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "form"),
+    [
+        ("1894", "a year"),
+        ("3 March 1894", "a date: day, month and year"),
+        ("2.2 %", "an amount in the unit and with the precision of '#.# %' (# is a digit)"),
+        ("Vess", "one name, as short as it can be: What is the largest lake of [hidden]?"),
+    ],
+)
+def test_form_of_a_stated_answer_is_told(answer: str, form: str) -> None:
+    graph = chain("Sweden", last=answer)
+    assert describe_answer(graph, None, HiddenAnswers(graph)) == form
+
+
+def test_form_of_a_computed_number_is_told() -> None:
+    graph = branches()
+    assert describe_answer(graph, evaluate(graph)["z"], HiddenAnswers(graph)) == "a number in years"
+
+
+def test_writer_is_shown_the_questions_whose_style_to_follow() -> None:
+    writer = Writer(["Which lake?"])
+    write(chain("Sweden"), writer, "other", sets=('questions.like=["Who is it?"]',))
+    assert writer.inputs[0]["like"] == ["Who is it?"]
+
+
+def test_wording_is_tried_over_every_retriever() -> None:
+    graph = branches()
+    shelves = [Shelf(*(passage(name, "Which", "Which towns?") for name in names)) for names in ((), ("town0", "town1"))]
+    context = RunContext(
+        config=config.build(sets=["steps=[2,2]"]),
+        llm=ScriptedLLM([]),
+        retriever=shelves[0],
+        lineage=LINEAGE,
+        others={"dense": shelves[1]},
+    )
+    told = asyncio.run(find_shortcut("Which towns?", graph, context))
+    assert told.startswith("one search with it over dense returns the passages that state [year0], [year1]")
