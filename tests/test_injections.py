@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from pipeline.links.offered_walks import Related
+from pipeline.links.related import Related
 
 from pipeline import prompts
 from pipeline.agents.tools import ShownPassage, render, render_links, shown, shown_passages
