@@ -23,6 +23,7 @@ ROLES: dict[str, Callable[[Request], Message]] = {
     "wordings": graph_wording.word,
     "weigh": chain_solver.weigh,
     "grade": reader.grade,
+    "steps": reader.check_steps,
     "detect": reader.detect,
     "choose": reader.choose,
     "alter": reader.alter,
