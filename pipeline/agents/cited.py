@@ -99,5 +99,5 @@ def subject(draft: Draft, number: int) -> str:
     return untagged(draft.hops[number].title) if start(draft, number) == number else draft.hops[number - 1].answer
 
 
-def searched(query: str, hits: Sequence[Hit], retriever: str = "") -> Searched:
-    return Searched(query=query, passage_ids=tuple(hit.passage.id for hit in hits), retriever=retriever)
+def searched(query: str, hits: Sequence[Hit]) -> Searched:
+    return Searched(query=query, passage_ids=tuple(hit.passage.id for hit in hits))

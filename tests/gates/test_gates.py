@@ -5,7 +5,7 @@ import pytest
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, described, dropped
-from pipeline.types import Probe, Record, Status
+from pipeline.types import Record, Status
 from pipeline.types.model_probe import PriorKnowledge
 from tests.records import accepted, no_draft
 
@@ -71,7 +71,7 @@ def test_what_reads_badly_is_dropped_where_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "read", "gate"),
+    ("question", "grade", "gate"),
     [
         ("Who is the current manager of the club?", None, "undated"),
         ("What is the latest album of that band?", None, "undated"),
@@ -79,17 +79,13 @@ def test_what_reads_badly_is_dropped_where_that_is_asked_for() -> None:
         ("At the 2010 census, what was the population of the city of the mills?", None, ""),
         ("Who was the current champion in June 2011?", None, ""),
         ("Who founded the town on the Tarn?", None, ""),
-        ("How many people live in the town on the Tarn?", "yes", "undated"),
-        ("What was the latest album of the band when it broke up?", "no", ""),
+        ("What was the latest album of the band when it broke up?", 4, ""),
     ],
 )
-def test_a_reader_says_which_answer_changes_with_time_and_words_where_none_was_asked(
-    question: str, read: str | None, gate: str
+def test_words_say_which_answer_changes_with_time_if_no_reader_graded_the_wording(
+    question: str, grade: int | None, gate: str
 ) -> None:
-    record = having(1, question=question)
-    if read:
-        probe = Probe(check="undated", model="m", answers=(read,), right=int(read == "no"))
-        record = record.model_copy(update={"rounds": (record.rounds[-1].model_copy(update={"probes": (probe,)}),)})
+    record = having(1, question=question).model_copy(update={"naturalness": grade})
     assert judged([record], only("undated")) == [gate]
 
 
