@@ -80,13 +80,9 @@ def _ended(agent: Agent, state: AgentState, *, forced: bool) -> Stop | None:
         return Stop.FORMAT_ERRORS
     if state.stuck:
         return Stop.REPEATS
-    if agent.author and not state.checks and _computed_tokens(state) >= agent.author.give_up_tokens:
+    if agent.author and not state.checks and state.usage.computed_tokens >= agent.author.give_up_tokens:
         return Stop.NO_PROPOSAL
     return Stop.MAX_TOKENS if state.usage.total_tokens >= agent.limits.tokens else None
-
-
-def _computed_tokens(state: AgentState) -> int:
-    return state.usage.prompt_tokens - state.usage.cached_tokens
 
 
 def _fits(agent: Agent, state: AgentState) -> bool:

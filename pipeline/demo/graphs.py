@@ -31,7 +31,7 @@ class GraphPlan:
     def __init__(self, own: Seen, target: int, paths: Paths) -> None:
         self._own, self._target, self._paths = own, target, paths
         shapes = [shape for shape in (CHAIN, *_BRANCHES) if shape != "difference" or target <= 2 * _LONGEST_BRANCH]
-        first, *others = sorted(shapes, key=self._draw)
+        first, *others = sorted(shapes, key=self._draw) if target > 1 else [CHAIN]
         self.shapes = list(dict.fromkeys((first, CHAIN, *others)))
 
     def graphs(self, shapes: Sequence[str]) -> Iterator[dict[str, Any]]:

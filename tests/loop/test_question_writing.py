@@ -10,7 +10,7 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.hidden_answers import HiddenAnswers
-from pipeline.loop.question_writing import describe_answer, write_question
+from pipeline.loop.question_writing import describe_answer, find_shortcut, write_question
 from pipeline.operations import evaluate
 from pipeline.types import Message
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
@@ -112,3 +112,17 @@ def test_writer_is_shown_the_questions_whose_style_to_follow() -> None:
     writer = Writer(["Which lake?"])
     write(chain("Sweden"), writer, "other", sets=('questions.like=["Who is it?"]',))
     assert writer.inputs[0]["like"] == ["Who is it?"]
+
+
+def test_wording_is_tried_over_every_retriever() -> None:
+    graph = branches()
+    shelves = [Shelf(*(passage(name, "Which", "Which towns?") for name in names)) for names in ((), ("town0", "town1"))]
+    context = RunContext(
+        config=config.build(sets=["steps=[2,2]"]),
+        llm=ScriptedLLM([]),
+        retriever=shelves[0],
+        lineage=LINEAGE,
+        others={"dense": shelves[1]},
+    )
+    told = asyncio.run(find_shortcut("Which towns?", graph, context))
+    assert told.startswith("one search with it over dense returns the passages that state [year0], [year1]")
