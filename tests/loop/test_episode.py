@@ -72,6 +72,10 @@ class Cast:
         role = request.output.name if request.output else request.tools[-1].name
         if role == "verdict":
             return Message(role="assistant", content='{"correct": false}')
+        if role == "steps":
+            return Message(role="assistant", content='{"faults": []}')
+        if role == "choose":
+            return Message(role="assistant", content='{"grades": [5, 5], "best": 1}')
         if role in ("read", "weigh"):
             inputs = prompts.unfence(request.messages[1].content) or {}
             said = {"fits": self.fits} if role == "weigh" else {"answer": self.reads(len(inputs.get("passages", ())))}
