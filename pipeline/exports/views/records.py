@@ -21,8 +21,8 @@ _SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
 _ADDED = (*_SEEKER, "process", "trainable")
 """Columns that a record does not have."""
 WHOLE = pa.int64()
-_LEFT_OUT = ("server_fields", "graph")
-"""What is meant for the model's server alone, and the evidence graph, of which `hops` hold the found steps."""
+_LEFT_OUT = ("server_fields",)
+"""What is meant for the model's server alone."""
 
 
 def _without(kind: pa.DataType, names: Container[str]) -> pa.DataType:
