@@ -23,10 +23,6 @@ class SeedMemory:
     what has not changed, and an author could never be done."""
 
     audits: dict[Draft, tuple[tuple[Finding, ...], tuple[Probe, ...]]] = field(default_factory=dict)
-    queries: dict[Hashable, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
-    """The searches that a reader wrote for the end of a question, by the last hop and what leads to it; with the
-    question that the reader saw."""
-
     readings: dict[Hashable, object] = field(default_factory=dict)
     """What was graded or answered from memory, by the model, the words that it was asked and the number of the try."""
     step_verdicts: dict[str, object] = field(default_factory=dict)
@@ -40,7 +36,6 @@ class SeedMemory:
         return replace(
             self,
             audits=dict(self.audits),
-            queries=dict(self.queries),
             readings=dict(self.readings),
             step_verdicts=dict(self.step_verdicts),
             faulty_passages=self.faulty_passages.copy(),

@@ -27,7 +27,7 @@ HARDENING = ("generator/ground", "refiner/harden", IN_BAND["refiner/harden"])
 """What the authors are told of a question that somebody brings."""
 WRITE_IN = "language/_write"
 """What whoever writes is told of the language of a corpus that is not in English."""
-_WRITERS = re.compile(r"generator/|refiner/|composer/|curator/|end/search|twin/change|distractor/|hard_passage/altered")
+_WRITERS = re.compile(r"generator/|refiner/|composer/|curator/|twin/change|distractor/|hard_passage/altered")
 _INCLUDE = re.compile(r'^\{% include "([a-z_]+/_[a-z_]+\.md)" %\}\n', re.MULTILINE)
 _PART = re.compile(r"^<!-- (system|user) -->\n", re.MULTILINE)
 _FENCE = re.compile(r"^<<<inputs ([0-9a-f]{16})>>>\n(.*)\n<<<end \1>>>$", re.MULTILINE)

@@ -229,7 +229,7 @@ def rejected(n: int = 3000, reason: str = "superficial") -> Record:
     if reason == "solver_error":
         rounds = [round_(w, d, i, ["wrong", "wrong", "silent", "wrong"], UNSOLVED) for i in range(2)]
     elif reason == "co_located":
-        finding = Finding(check="co_location", cause=Cause.CO_LOCATED, fatal=True, hops=(0, 1), detail="one passage")
+        finding = Finding(check="co_location", cause=Cause.CO_LOCATED, hops=(0, 1), detail="one passage")
         back = Feedback(
             label=Label.UNSOUND, cause=Cause.CO_LOCATED, message="Hops 1 and 2 sit in one passage.", hops=(0, 1)
         )
@@ -241,7 +241,7 @@ def rejected(n: int = 3000, reason: str = "superficial") -> Record:
 
 def no_draft(n: int = 4000) -> Record:
     w = world(n)
-    finding = Finding(check="no_draft", cause=Cause.GENERATOR_ERROR, fatal=True, detail="no fact to ask about")
+    finding = Finding(check="no_draft", cause=Cause.GENERATOR_ERROR, detail="no fact to ask about")
     return record(
         seed(w, n),
         Status.REJECTED,

@@ -61,29 +61,29 @@ def test_the_solver_is_sent_the_bare_question() -> None:
     assert prompts.unfence(messages[1].content) is None
 
 
-END = {"question": "Wer?", "parts": ["Wo liegt …?"]}
+CHANGE = dict.fromkeys(prompts.load("twin/change").inputs, "Wer?")
 READ = {"question": "Wer?", "passages": []}
 
 
 @pytest.mark.parametrize("language", ["de", "zh", "pt-BR"])
 def test_who_writes_over_texts_of_another_language_is_told_to_write_in_it(language: str) -> None:
-    told = in_language(language, "end/search", **END)
+    told = in_language(language, "twin/change", **CHANGE)
     assert f"the language with the code `{language}`" in told[0].content
-    assert told[0].content.startswith(in_language("en", "end/search", **END)[0].content)
-    assert told[1:] == in_language("en", "end/search", **END)[1:]
+    assert told[0].content.startswith(in_language("en", "twin/change", **CHANGE)[0].content)
+    assert told[1:] == in_language("en", "twin/change", **CHANGE)[1:]
     assert in_language(language, "oracle/read", **READ) == in_language("en", "oracle/read", **READ)
 
 
 def test_over_english_and_unknown_texts_no_prompt_says_a_word_more() -> None:
-    plain = prompts.load("end/search").render(context("en").boundary, **END)
-    assert {in_language(code, "end/search", **END) for code in ("en", "en-GB", "unknown")} == {plain}
+    plain = prompts.load("twin/change").render(context("en").boundary, **CHANGE)
+    assert {in_language(code, "twin/change", **CHANGE) for code in ("en", "en-GB", "unknown")} == {plain}
 
 
 def test_every_prompt_that_is_written_by_is_one_that_there_is() -> None:
     told = [name for name in prompts.names() if prompts.in_language((BARE,), name, "de") != (BARE,)]
     kinds = {name.partition("/")[0] for name in told}
-    assert kinds == {"generator", "refiner", "composer", "curator", "end", "twin", "distractor", "hard_passage"}
-    assert {"twin/absent", "end/commit"}.isdisjoint(told)
+    assert kinds == {"generator", "refiner", "composer", "curator", "twin", "distractor", "hard_passage"}
+    assert "twin/absent" not in told
 
 
 def test_the_words_count_for_the_runs_that_hear_them() -> None:

@@ -17,7 +17,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.types import Data, Message, Passage, Usage
 
-READ, CHECK, ABSENT, GRADE = "read", "weigh", "absent", "grade"
+READ, CHECK, ABSENT = "read", "weigh", "absent"
 T = TypeVar("T", bound=Data)
 
 MOST_UNCITED, LONGEST_FACT = 8, 200
@@ -94,12 +94,6 @@ async def about_the_living(
     return output.fits, " ".join(output.reason.split()), usage
 
 
-async def rest(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
-    """Answer from passages of which one is held back, where what is left singles the answer out."""
-    messages = context.prompt("oracle/rest", question=question, passages=list(map(shown, passages)))
-    return await _cited(messages, passages, context, sample)
-
-
 async def closed_book(question: str, context: RunContext, model: ModelConfig, sample: int = 0) -> Reading:
     """Answer from prior knowledge alone."""
     messages = noted(context.prompt("closed_book/recall", question=question), context)
@@ -153,15 +147,6 @@ async def read(
     """
     model = context.config.models.of("reader")
     found, usage = await structured(context.llm, model, messages, name, output, sample=_sample(model, sample))
-    return found, model.model, usage
-
-
-async def grade(
-    messages: tuple[Message, ...], output: type[T], context: RunContext, sample: int
-) -> tuple[T, str, Usage]:
-    """As `read`, but once for the same words."""
-    model = context.config.models.of("reader")
-    found, usage = await _once(messages, GRADE, output, context, model, sample)
     return found, model.model, usage
 
 

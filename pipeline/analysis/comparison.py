@@ -184,8 +184,6 @@ def _figures(first: _Side, second: _Side) -> Iterator[Contrast]:
     made = (Share(part=side.facts.accepted, whole=side.facts.planned) for side in sides)
     yield share("seeds that gave a pair", *made)
     yield share("candidates confirmed", *(side.made.confirmed for side in sides))
-    if any(side.made.shortened.whole for side in sides):
-        yield share("last drafts that the seeker shortened", *(side.made.shortened for side in sides))
     pairs = [side.rows.filter("accepted") for side in sides]
     yield contrast("measured steps of a pair", "number", *(mean(rows, "pair_steps", 0) for rows in pairs))
     yield contrast("steps beyond the target", "number", *(mean(rows, "above") for rows in pairs))

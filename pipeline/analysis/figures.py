@@ -33,8 +33,8 @@ ASKED = {
         "teacher": "teach",
         "policy": "policies",
         "judge": "verdict",
-        "reader": "seeker read trace weigh skip commit grade detect absent choose",
-        "writer": "write change alter",
+        "reader": "read steps weigh detect absent choose",
+        "writer": "write wordings change alter",
     }.items()
     for asked in names.split()
 }
@@ -129,8 +129,6 @@ class Figures(Data):
     """By retriever of the audit, where it searches several."""
     confirmed: Share
     """Candidates that fresh rollouts confirmed, at or above the target."""
-    shortened: Share = Share(part=0, whole=0)
-    """Of the seeds whose last draft the shortcut seeker tried, those where it found a shortcut."""
     hardened: tuple[Count, ...] = ()
     """Of the accepted questions that somebody brought: `given` those that stand as they were, the others by the
     operator that last rewrote them."""
@@ -182,8 +180,6 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
     seeds = for_policy(seeds, policy)
     status = {count.name: count.count for count in counted(seeds, "status")}
     confirmed, fresh = seeds.filter(FRESH).select((_reached("confirmed")).sum(), pl.len()).collect().row(0)
-    sought = seeds.filter(pl.col("seeker_tries") > 0).select((pl.col("seeker_solved") > 0).sum(), pl.len())
-    shortened, tried = sought.collect().row(0)
     accepted, harm = seeds.filter(ACCEPTED), distractors(seeds)
     lineages = seeds.select(Lineage.__slots__).unique("run", keep="first", maintain_order=True).collect().to_dicts()
     return Figures(
@@ -203,7 +199,6 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         signatures=tuple(_signatures(accepted)),
         one_search=tuple(one_search(accepted)),
         confirmed=Share(part=confirmed, whole=fresh),
-        shortened=Share(part=shortened, whole=tried),
         hardened=counted(accepted.filter(pl.col("strategy") == "harden"), "origin"),
         missing=counted(accepted.explode("missing").drop_nulls("missing"), "missing"),
         distractors=tuple(harm.pop("")),

@@ -28,7 +28,6 @@ from pipeline.types import (
     Round,
     Status,
     correct,
-    seeker,
 )
 from pipeline.types.rollout import Usage, least_steps
 
@@ -56,7 +55,7 @@ SCHEMA = columns(
     difficulty=int, solve_rate=float, measured_rollouts=int, correct_rollouts=int, confirmation_rollouts=int,
     correct_steps=[int], hit_steps=[int], hops_seen=[float],
     prior_knowledge=bool, skippable_hops=[int], one_search=[OneSearch], naturalness=int,
-    seeker_tries=int, seeker_solved=int, seeker_steps=int, policies=[_POLICY],
+    policies=[_POLICY],
     rounds=int, labels=[str], causes=[str], least_steps=[int],
     missing=[str], distractors=[_DISTRACTOR], distractor_rollouts=[_ROLLOUT],
     twin=str, twin_refusals=[str], twin_solve_rate=float,
@@ -152,7 +151,6 @@ def _measured(record: Record) -> Row:
         "skippable_hops": list(record.skippable_hops),
         "one_search": [one.model_dump() for one in record.one_search],
         "naturalness": record.naturalness,
-        **seeker(record.last.probes if record.last else ()),
         "policies": list(_policies(record)),
     }
 

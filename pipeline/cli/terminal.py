@@ -73,8 +73,7 @@ def _round(part: RoundTrace, *, last: bool) -> Iterator[Text | Padding]:
     if played.draft is not None and not last:
         yield from _draft(played.draft)
     for finding in played.findings:
-        fatal = "fatal, " if finding.fatal else ""
-        yield text(f"  audit {finding.check}: {fatal}{finding.cause}  {finding.detail}", style="yellow")
+        yield text(f"  check {finding.check}: {finding.cause}  {finding.detail}", style="yellow")
     yield from _rollouts(part.attempts)
     if part.policy:
         yield text("  tries of the model that the pairs are for", style="bold")

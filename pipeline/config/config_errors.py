@@ -5,6 +5,9 @@ from typing import Any, get_args
 
 from pipeline.errors import UsageError, in_words, unknown
 
+_REMOVED = {"checks.seeker_tries": "nobody looks for shortcuts before the rollouts any more"}
+"""Settings of earlier versions, and what a user of one has to know."""
+
 
 def config_error(model: Any, first: Any) -> UsageError:
     """The line for the first thing that pydantic says of a tree of settings of that model."""
@@ -12,6 +15,8 @@ def config_error(model: Any, first: Any) -> UsageError:
     key = ".".join(str(part) for part in first["loc"] if part != "[key]")
     if first["type"] != "extra_forbidden":
         return UsageError(f"{key}: {in_words(first['msg'])}" if key else in_words(first["msg"]))
+    if key in _REMOVED:
+        return UsageError(f"'{key}' is gone: {_REMOVED[key]}; remove it from the settings")
     # The name of a setting in another table is no slip of the pen.
     if elsewhere := [one for one in _settings(model) if one.split(".")[-1] == name]:
         return UsageError(f"no setting '{key}'; did you mean '{elsewhere[0]}'?")

@@ -25,7 +25,7 @@ class LoopConfig(Data):
     became harder and training worse (Table 5), through drafts that few rollouts solve. Here the confirmation filters
     those."""
     audit: bool = True
-    """Check a draft for errors and shortcuts before any rollout is paid for."""
+    """Review graph and wording of a draft before any rollout is paid for."""
     early_stop: bool = True
     """Stop the rollouts of a draft once more of them cannot change the verdict."""
     confirm: bool = True
@@ -39,19 +39,26 @@ class LoopConfig(Data):
     """Accept a draft of the last round if it was solved at all, even below the target, as SAGE's post-filter does."""
 
 
+_GONE = frozenset("clues complete_list end leave_one_out naturalness same_name seeker".split())
+"""Checks of earlier versions."""
+
+
 def asked_checks() -> tuple[str, ...]:
-    """The checks that a model makes, in the order in which they are made."""
+    """Return the checks that a model makes, in the order in which they are made."""
     return _asked(tuple(registry.names("checks")))
 
 
 @cache
 def _asked(names: tuple[str, ...]) -> tuple[str, ...]:
-    made = {name: registry.load("checks", name).CHECK for name in names}
-    asked = [name for name, check in made.items() if check.look is None]
-    return tuple(sorted(asked, key=lambda name: (made[name].stage, made[name].place)))
+    places = {name: registry.load("checks", name).CHECK.place for name in names}
+    return tuple(sorted(names, key=places.__getitem__))
 
 
 def asked_check(name: str) -> str:
+    if name in _GONE:
+        raise ValueError(
+            f"'{name}' is gone: every draft's graph and wording are reviewed; known: {', '.join(asked_checks())}"
+        )
     if name not in asked_checks():
         raise ValueError(str(unknown("check by a reader", name, asked_checks())))
     return name
@@ -61,15 +68,11 @@ class ChecksConfig(Data):
     """Checks of a draft that only a model can make."""
 
     run: tuple[Annotated[str, AfterValidator(asked_check)], ...] | None = None
-    """The checks that readers make. Left out: all of them with a real model as reader; `oracle` only with the demo
-    model, which knows nothing from memory."""
+    """The checks that readers make of drafts whose graph and wording have passed review. Left out: all of them with a
+    real model as reader; `oracle` only with the demo model, which knows nothing from memory."""
     tries: int = Field(3, ge=1, le=32)
     """Tries to answer from memory; most of them must fail."""
     oracle_tries: int = Field(2, ge=1, le=32)
     """Tries to answer with all evidence given; one must succeed. The second is made only if the first failed."""
-    seeker_tries: int = Field(3, ge=0, le=32)
-    """Most tries of the shortcut seeker: the reader searches once less than the target asks for, in any way, and a try
-    that answers sends the draft back. 0: none. Beyond a target of 7, one more has half of the target's searches."""
     naturalness: int = Field(3, ge=1, le=5)
-    """Least grade of the wording, from 1 to 5; a draft that passed all else and is graded lower in two of three
-    readings is sent back."""
+    """Least grade of the wording, from 1 to 5, by the reader; 1 accepts every wording."""

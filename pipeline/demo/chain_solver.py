@@ -17,7 +17,7 @@ from pipeline.demo.passage_facts import Fact, Seen, description, facts, key, see
 from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf
 from pipeline.demo.relations import Relation, kind_of
 from pipeline.llm.base import Request
-from pipeline.text import contains, words
+from pipeline.text import words
 from pipeline.types import Message, ToolCall
 
 UNKNOWN = "unknown"
@@ -125,13 +125,6 @@ def read_evidence(request: Request) -> Message:
     return said({"reason": "read in the passages" if answer else "not in the passages", "answer": answer})
 
 
-def trace(request: Request) -> Message:
-    """A `trace`: every question read over its own passage alone."""
-    inputs = prompts.unfence(request.messages[-1].content) or {}
-    parts = [{"question": part["question"], "passages": [part["passage"]]} for part in inputs["parts"]]
-    return said({"reason": "", "answers": list(map(_read, parts))})
-
-
 def weigh(request: Request) -> Message:
     """A `weigh`: does its own reading of the passages give the very answer that it is asked about?
 
@@ -140,14 +133,6 @@ def weigh(request: Request) -> Message:
     inputs = prompts.unfence(request.messages[-1].content) or {}
     own = _read(inputs) if "answer" in inputs else ""
     return said({"reason": f"read: {own}" if own else "", "fits": bool(own) and key(own) == key(inputs["answer"])})
-
-
-def commit(request: Request) -> Message:
-    """A `commit`: to the first passage that holds what it reads in all of them."""
-    inputs = prompts.unfence(request.messages[-1].content) or {}
-    answer = _read(inputs)
-    fits = [passage["id"] for passage in inputs["passages"] if answer and contains(passage["text"], answer)]
-    return said({"fits": fits, "reason": "", "passage": fits[0] if fits else "", "answer": answer})
 
 
 def said(content: dict[str, Any]) -> Message:

@@ -12,12 +12,6 @@ from pipeline.types import Message
 _CLAUSES = frozenset(("that", "which", "who", "whose", "whom", "of"))
 
 
-def grade(request: Request) -> Message:
-    """Answer a `grade`: long questions and stacked clauses read badly; of anything else it has no idea."""
-    grade, reason = _grade(_inputs(request)["question"])
-    return said({"reason": reason, "grade": grade})
-
-
 def _grade(question: str) -> tuple[int, str]:
     """Grade a wording by its words and its most stacked part: sentences and things of a list are read one by one."""
     count = len(question.split())
@@ -54,11 +48,6 @@ def _choose_passage(inputs: dict[str, Any]) -> Message:
 def alter(request: Request) -> Message:
     """An `alter`: it cannot, and takes no passage."""
     return said({"passage_id": "", "span": "", "replacement": "", "claim": "", "mark": ""})
-
-
-def skip(request: Request) -> Message:
-    """A `skip`: the words of each part as they stand."""
-    return said({"reason": "", "queries": _inputs(request)["parts"]})
 
 
 def _inputs(request: Request) -> dict[str, Any]:

@@ -18,16 +18,12 @@ ROLES: dict[str, Callable[[Request], Message]] = {
     "answer": chain_solver.solve,
     "verdict": judge,
     "read": chain_solver.read_evidence,
-    "trace": chain_solver.trace,
     "write": write,
     "wordings": graph_wording.word,
     "weigh": chain_solver.weigh,
-    "grade": reader.grade,
     "detect": reader.detect,
     "choose": reader.choose,
     "alter": reader.alter,
-    "skip": reader.skip,
-    "commit": chain_solver.commit,
 }
 
 

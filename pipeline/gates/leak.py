@@ -8,7 +8,7 @@ import re
 
 from pipeline.config.gates import GateConfig
 from pipeline.gates.base import YES_NO
-from pipeline.loop.checks.answer_in_question import given
+from pipeline.loop.given_answer import given
 from pipeline.text.names import normalise
 from pipeline.types import AnswerType, Draft, Record
 

@@ -1,7 +1,7 @@
 """Aggregates whose answer is not what their program gives over the quotes as they stand."""
 
 from pipeline.config.gates import GateConfig
-from pipeline.loop.checks.recomputed import program_fault
+from pipeline.loop.recomputed import program_fault
 from pipeline.types import Draft, Record
 
 

@@ -5,7 +5,7 @@ The passages are those that the agents were shown, since whoever looks for the a
 
 from pipeline.agents.tools import all_shown
 from pipeline.config.gates import GateConfig
-from pipeline.loop.checks.another_answer import other_answer
+from pipeline.loop.rival_answer import other_answer
 from pipeline.types import Draft, Record, shown_id
 
 

@@ -23,8 +23,6 @@ from pipeline.types import Data, Usage
 
 TEACH = "teach"
 """The stage whose rollouts are the teacher's."""
-SEEKER = "seeker"
-"""The stage whose rollouts are a reader's, who looks for the shortest way."""
 POLICIES = "policies"
 """The stage whose rollouts and readings are those of the models to be trained."""
 
@@ -66,11 +64,11 @@ class Spent(Data):
         )
 
 
-_OWN = ((TEACH, "answer"), (SEEKER, "answer"), (POLICIES, "answer"), (POLICIES, "read"))
+_OWN = ((TEACH, "answer"), (POLICIES, "answer"), (POLICIES, "read"))
 
 
 class Spending(Data):
-    """What one seed, or a whole run, cost. The stages are `round 0`, `round 1`, ..., `seeker`, `confirmation`,
+    """What one seed, or a whole run, cost. The stages are `round 0`, `round 1`, ..., `confirmation`,
     `distractors`, `teach`, `policies`, `unanswerable`; the roles go by the name of what was asked for (`propose`,
     `answer`, ...)."""
 
@@ -80,7 +78,7 @@ class Spending(Data):
 
     @property
     def roles(self) -> dict[str, Spent]:
-        """Answers of the stages `teach`, `seeker` and `policies` count as those of teacher, seeker and policies, who
+        """Answers of the stages `teach` and `policies` count as those of teacher and policies, who
         are asked for the same as the solver and, from memory, the reader."""
         total: dict[str, Spent] = {}
         for stage, roles in self.by_stage.items():

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pipeline.context import RunContext
-from pipeline.loop import assess, draft_rollouts, solve_rates
+from pipeline.loop import solve_rates
 from pipeline.types import Cause, GradedRollout, Label, Round, Seed, Status, Stop
 
 Tried = Sequence[GradedRollout]
@@ -26,8 +26,8 @@ def outcome(
         return Status.REJECTED, last.feedback.cause.value
     if not context.config.loop.confirm:
         return Status.ACCEPTED, ""
-    if against := [finding for finding in last.findings if finding.fatal]:
-        return Status.REJECTED, against[0].cause.value
+    if last.findings:
+        return Status.REJECTED, last.findings[0].cause.value
     if solve_rates.missed(measured or confirmed, context.config):
         return Status.REJECTED, "outside_band"
     steps = [verdict.steps for _, verdict in confirmed if verdict.correct]
@@ -35,9 +35,6 @@ def outcome(
         return Status.REJECTED, "unconfirmed"
     if min(steps) < target:
         return Status.REJECTED, "below_target"
-    draft = last.draft if draft_rollouts.skips_count(context) else None
-    if draft and draft.graph is None and (skipped := assess.skipping(draft, confirmed, target)):
-        return Status.REJECTED, skipped.cause.value
     return Status.ACCEPTED, ""
 
 

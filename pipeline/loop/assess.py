@@ -4,16 +4,14 @@ Pure functions. SAGE's difficulty is the least number of searches over the corre
 calls are left out, and a rollout is correct only if it also read the support of its answer.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 
-from pipeline.agents.cited import clues
+from pipeline.agents import cited
 from pipeline.agents.environment_file import environment
-from pipeline.agents.grading import by_heart, observations, shows, skipped
+from pipeline.agents.grading import by_heart, observations, shows
 from pipeline.context import RunContext
 from pipeline.loop.checks.alternatives import agreed, settled
-from pipeline.loop.checks.base import ALL_STAY, meanings
-from pipeline.loop.checks.broken_chain import broken
 from pipeline.text import untagged
 from pipeline.text.names import normalise
 from pipeline.types import Assessment, Cause, Draft, Feedback, Finding, Label, Probe, Rollout, Share, Verdict
@@ -64,46 +62,34 @@ def have_decided(verdicts: Sequence[Verdict], target: int, *, rollouts: int, scr
     return settles or len(verdicts) >= (screen or rollouts)
 
 
-def feedback_from_audit(draft: Draft, findings: Sequence[Finding]) -> Feedback:
-    """The first fatal finding, soundness before shortcuts, as the checks are listed."""
-    finding = next(f for f in findings if f.fatal)
+def feedback_from_findings(findings: Sequence[Finding]) -> Feedback:
+    """Return what sends a draft back before its rollouts: the cause of the gravest finding, and all that was found."""
+    gravest = next((finding for finding in findings if finding.cause in UNSOUND), findings[0])
     return Feedback(
-        label=Label.UNSOUND if finding.cause in UNSOUND else Label.TOO_EASY,
-        cause=finding.cause,
-        message=f"{finding.check}: {finding.detail}. {what_to_change(draft, finding)}",
-        hops=finding.hops,
+        label=Label.UNSOUND if gravest.cause in UNSOUND else Label.TOO_EASY,
+        cause=gravest.cause,
+        message=" ".join(f"{finding.check}: {finding.detail.rstrip('.')}." for finding in findings),
+        hops=gravest.hops,
     )
 
 
-def what_to_change(draft: Draft, finding: Finding) -> str:
-    """What to change because of a finding."""
-    if finding.check == "seeker":
-        skips = finding.cause is Cause.SUPERFICIAL
-        # What it never found may stay, since the fault lies with what it found instead.
-        rest = tuple(number for number in range(len(draft.hops)) if number not in finding.hops)
-        return advice(draft, finding.check if skips else "", finding.cause, rest if skips else finding.hops)
-    # The hops that are skipped are not at fault.
-    faulty = (len(draft.hops) - 1,) if finding.check == "end" else finding.hops
-    return advice(draft, finding.check, finding.cause, faulty)
+def feedback(draft: Draft, tried: Tried, *, target: int, refuted: bool = False) -> Feedback | None:
+    """Name why a draft was too easy or unsolved, from the traces alone; None for a candidate.
 
-
-def feedback(
-    draft: Draft, tried: Tried, *, target: int, skips: bool = False, refuted: bool = False, linked: Collection[int] = ()
-) -> Feedback | None:
-    """Name why a draft was too easy or unsolved, from the traces alone; none for a candidate.
-
-    With `skips`, it is too easy too where a correct rollout went without so many hops that fewer than the target
-    remain. `refuted`: the wrong answer that most agree on was checked, and does not fit. `linked`: the hops that are
-    about the answer before them by a reader's word.
+    Args:
+        draft: the draft.
+        tried: its rollouts with their verdicts.
+        target: the number of searches that it must take.
+        refuted: whether the wrong answer that most rollouts agree on was checked, and does not fit.
     """
-    found = label([v for _, v in tried], target)
-    if found is Label.CANDIDATE:
-        return skipping(draft, tried, target) if skips else None
-    if found is Label.UNSOLVED:
-        return _unsolved(draft, tried, refuted, linked)
+    outcome = label([verdict for _, verdict in tried], target)
+    if outcome is Label.CANDIDATE:
+        return None
+    if outcome is Label.UNSOLVED:
+        return _unsolved(draft, tried, refuted)
     rollout, verdict = shortest(tried)
     cause, hops, why = shortcut(draft, rollout, verdict)
-    return _back(draft, found, cause, hops, f"solved in {verdict.steps} steps: {why}")
+    return _back(draft, outcome, cause, hops, f"solved in {verdict.steps} steps: {why}")
 
 
 def shortest(tried: Tried) -> tuple[Rollout, Verdict]:
@@ -111,70 +97,55 @@ def shortest(tried: Tried) -> tuple[Rollout, Verdict]:
     return min((pair for pair in tried if pair[1].correct), key=lambda pair: (pair[1].steps, pair[1].sample))
 
 
-def skipping(draft: Draft, tried: Tried, target: int) -> Feedback | None:
-    """The first correct rollout that went without so many hops that fewer than the target remain; none where all took
-    enough of them."""
-    for rollout, verdict in tried:
-        hops = skipped(draft, rollout, verdict.found_at) if verdict.correct else ()
-        if hops and len(draft.hops) - len(hops) < target:
-            searches = ", ".join(f"'{call.argument}'" for call in rollout.trajectory.calls if call.tool == "search")
-            why = f"a rollout was correct without finding {answers(draft, hops)}; it searched {searches}"
-            return _back(draft, Label.TOO_EASY, Cause.SUPERFICIAL, hops, why)
-    return None
-
-
 def answers(draft: Draft, hops: Iterable[int]) -> str:
     """What these hops give, in quotes."""
     return " and ".join(f"'{draft.hops[number].answer}'" for number in hops)
 
 
+_ALL_STAY = "All hops may stay."
+"""How an advice ends for which no hop is changed."""
 _CHANGES: dict[Cause, str] = {
     Cause.CO_LOCATED: "Replace one of these hops by a fact that stands in another passage.",
-    Cause.OVER_SPECIFIED: f"Leave out the clue whose words find the last passage, or say it otherwise. {ALL_STAY}",
+    Cause.OVER_SPECIFIED: f"Leave out the clue whose words find the last passage, or say it otherwise. {_ALL_STAY}",
     Cause.QUERY_COLLAPSE: "Replace one of these hops by one that shares no name with the other.",
     Cause.SUPERFICIAL: "Replace these hops by ones without which the next cannot be asked for.",
     Cause.RETRIEVAL_MISS: "Give a clue to these hops that stands in their passages in those words.",
-    Cause.SOLVER_ERROR: f"Say the question more plainly. {ALL_STAY}",
-    Cause.GENERATOR_ERROR: "Correct these hops.",
-    Cause.AMBIGUOUS: f"Add the one clue that rules the other answer out. {ALL_STAY}",
-    Cause.UNNATURAL: "Where the reason is about what is asked, only another hop or another chain will help. Where it "
-    "is about words, say first what is known, then what is asked, in two or three short sentences, in plainer words "
-    "or with one description less within another, and name nothing that a hop gives; all hops may stay.",
-    Cause.UNDATED: f"Name the date for which the answer holds, or ask for what does not change. {ALL_STAY}",
+    Cause.SOLVER_ERROR: f"Say the question more plainly. {_ALL_STAY}",
+    Cause.AMBIGUOUS: f"Add the one clue that rules the other answer out. {_ALL_STAY}",
     Cause.PRIOR_KNOWLEDGE: "Take a less known thing in their place.",
-    Cause.ABOVE_BAND: f"Add a step that depends on the others, or describe what the question names. {ALL_STAY}",
-    Cause.BELOW_BAND: f"Say the question more plainly, or leave out a step. {ALL_STAY}",
+    Cause.ABOVE_BAND: f"Add a step that depends on the others, or describe what the question names. {_ALL_STAY}",
+    Cause.BELOW_BAND: f"Say the question more plainly, or leave out a step. {_ALL_STAY}",
 }
-"""What to change where the check that found it says nothing of its own: one thing."""
+"""The one thing to change for what rollouts show; a check says it in its finding."""
 
 
-def advice(draft: Draft, check: str, cause: Cause, faulty: Sequence[int]) -> str:
-    """The one thing to change, and which hops may stay."""
-    change = (meanings()[check].advice if check else "") or _CHANGES[cause]
+def advice(draft: Draft, cause: Cause, faulty: Sequence[int]) -> str:
+    """Return the one thing to change, and which hops may stay."""
+    change = _CHANGES[cause]
     stay = [number for number in range(len(draft.hops)) if number not in faulty]
-    if change.endswith(ALL_STAY) or not faulty or not stay:
+    if change.endswith(_ALL_STAY) or not faulty or not stay:
         return change
     return f"{change} The hops that give {answers(draft, stay)} may stay."
 
 
 def _back(draft: Draft, label: Label, cause: Cause, hops: tuple[int, ...], why: str) -> Feedback:
-    return Feedback(label=label, cause=cause, message=f"{why}. {advice(draft, '', cause, hops)}", hops=hops)
+    return Feedback(label=label, cause=cause, message=f"{why}. {advice(draft, cause, hops)}", hops=hops)
 
 
 def shortcut(draft: Draft, rollout: Rollout, found: Verdict) -> tuple[Cause, tuple[int, ...], str]:
     """Why a correct rollout took few steps: cause, hops concerned and what happened. The four causes of SAGE's failure
     analysis (paper, §5), or what its solver knew by heart, which is none of them."""
-    last = draft.hops[-1].passage_id
     calls = rollout.trajectory.calls
-    at_once = len(draft.hops) > 1 and bool(calls) and last in calls[0].passage_ids and not clues(draft)
+    deciding = {draft.hops[number].passage_id for number in cited.ends(draft)}
+    at_once = len(draft.hops) > 1 and bool(calls) and deciding <= {*calls[0].passage_ids}
     unused = tuple(number for number, at in enumerate(found.found_at) if at is None)
     known = tuple(number for number in by_heart(draft, rollout) if at_once or number in unused)
     if known:
         why = f"the solver searched with {answers(draft, known)} before any passage had shown it"
         return Cause.PRIOR_KNOWLEDGE, known, why
     if at_once:
-        why = f"the first search, '{calls[0].argument}', already found the last passage"
-        return Cause.OVER_SPECIFIED, (len(draft.hops) - 1,), why
+        why = f"the first search, '{calls[0].argument}', already found what decides the answer"
+        return Cause.OVER_SPECIFIED, cited.ends(draft), why
     why = f"it did without {answers(draft, unused)}" if unused else "the hops took fewer searches than wanted"
     return _together(draft, rollout) or (Cause.SUPERFICIAL, unused, why)
 
@@ -186,20 +157,20 @@ def _together(draft: Draft, rollout: Rollout) -> tuple[Cause, tuple[int, ...], s
     for call, text in observations(rollout):
         blocks = list(zip(call.passage_ids, text.split("\n\n"), strict=False))
         owed = [i for i in range(len(draft.hops)) if i not in answered]
-        cited = tuple(i for i in owed if draft.hops[i].passage_id in call.passage_ids)
-        if len(cited) > 1:
-            why = f"the search '{call.argument}' found the passages that give {answers(draft, cited)} together"
-            return Cause.QUERY_COLLAPSE, cited, why
+        homes = tuple(i for i in owed if draft.hops[i].passage_id in call.passage_ids)
+        if len(homes) > 1:
+            why = f"the search '{call.argument}' found the passages that give {answers(draft, homes)} together"
+            return Cause.QUERY_COLLAPSE, homes, why
         for passage_id, block in blocks:
             if len(both := tuple(i for i in owed if shows(draft, i, (passage_id,), block))) > 1:
                 return Cause.CO_LOCATED, both, f"one passage, '{_title(block)}', gives {answers(draft, both)} together"
-        others = {i: title for i in owed if i not in cited and (title := _stands_in(draft, i, blocks))}
-        if cited and others:
+        others = {i: title for i in owed if i not in homes and (title := _stands_in(draft, i, blocks))}
+        if homes and others:
             names = ", ".join(f"'{title}'" for title in others.values())
-            both = tuple(sorted({*cited, *others}))
+            both = tuple(sorted({*homes, *others}))
             given = f"the search '{call.argument}' gave {answers(draft, both)} together"
             return Cause.QUERY_COLLAPSE, both, f"{given}, with {names} in the place of a passage that they cite"
-        answered.update(cited, others)
+        answered.update(homes, others)
     return None
 
 
@@ -219,15 +190,12 @@ def _title(block: str) -> str:
     return block.partition("\n")[0].partition("] ")[2]
 
 
-def _unsolved(draft: Draft, tried: Tried, refuted: bool, linked: Collection[int]) -> Feedback:
-    """What went wrong in most rollouts: a broken chain, nothing found, a rival answer, or the solver itself."""
+def _unsolved(draft: Draft, tried: Tried, refuted: bool) -> Feedback:
+    """Say what went wrong in most rollouts: nothing found, a rival answer, or the solver itself."""
     missed = tuple(i for i in range(len(draft.hops)) if all(v.found_at[i] is None for _, v in tried))
     voters = agreed(draft, tried)
-    unlinked = broken(draft, (), linked)
     hops: tuple[int, ...] = ()
-    if unlinked:
-        cause, hops, why = Cause.GENERATOR_ERROR, unlinked, "the quotes of these hops do not name what they are about"
-    elif missed:
+    if missed:
         cause, hops = Cause.RETRIEVAL_MISS, missed
         why = f"no agent found the passages that give {answers(draft, missed)}"
     elif len(voters) * 2 > len(tried) and not refuted:

@@ -9,7 +9,6 @@ from pipeline.context import RunContext
 from pipeline.llm import ledger
 from pipeline.loop import assess, solve_rates
 from pipeline.loop.checks.base import CheckResult
-from pipeline.loop.checks.same_name import linked_by_reader
 from pipeline.types import Draft, Feedback, GradedRollout, Seed
 
 
@@ -28,12 +27,11 @@ async def rollouts(draft: Draft, read: CheckResult, index: int, seed: Seed, cont
     """The rollouts that a draft gets: those of the solver, unless a check sends it back; then those of the model that
     the pairs are for, unless the solver's do."""
     config = context.config
-    fatal = any(finding.fatal for finding in read.findings)
-    feedback = assess.feedback_from_audit(draft, read.findings) if fatal else None
+    feedback = assess.feedback_from_findings(read.findings) if read.findings else None
     own = list[GradedRollout]()
     if config.steps_required and not feedback:
         own = await attempts(draft, context, target=solve_rates.least_steps(seed, config))
-        feedback = solver_feedback(draft, own, read, seed, context)
+        feedback = solver_feedback(draft, own, seed, context)
     if feedback or config.band is None:
         return Tries(own, feedback)
     ledger.enter(ledger.POLICIES)
@@ -44,12 +42,10 @@ async def rollouts(draft: Draft, read: CheckResult, index: int, seed: Seed, cont
 
 
 def solver_feedback(
-    draft: Draft, own: assess.Tried, read: CheckResult, seed: Seed, context: RunContext, *, refuted: bool = False
+    draft: Draft, own: assess.Tried, seed: Seed, context: RunContext, *, refuted: bool = False
 ) -> Feedback | None:
-    """Why the solver's rollouts send the draft back."""
-    linked, target = linked_by_reader(read.probes), solve_rates.least_steps(seed, context.config)
-    skips = skips_count(context) and draft.graph is None
-    return assess.feedback(draft, own, target=target, skips=skips, refuted=refuted, linked=linked)
+    """Say why the solver's rollouts send the draft back."""
+    return assess.feedback(draft, own, target=solve_rates.least_steps(seed, context.config), refuted=refuted)
 
 
 async def attempts(draft: Draft, context: RunContext, *, target: int) -> list[GradedRollout]:
@@ -73,9 +69,3 @@ async def confirm(draft: Draft, context: RunContext) -> list[GradedRollout]:
     ledger.enter("confirmation")
     k = context.config.loop.rollouts
     return await graded_rollouts(draft, range(k, 2 * k), context)
-
-
-def skips_count(context: RunContext) -> bool:
-    """Is a draft too easy if a correct rollout skips hops? The demo solver's search finds too much that it never asks
-    for, and SAGE's own loop knows no such rule."""
-    return context.config.loop.audit and context.lineage.demo_solver is None

@@ -93,19 +93,19 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     if draft is None:
         return made_round(draft=None, checked=proposal.checked, feedback=NOTHING_ASKED)
     target = solve_rates.least_steps(seed, context.config)
-    read = await examine(draft, target, context, findings=proposal.findings)
+    read = await examine(draft, target, context, review=proposal.review)
     made = await draft_rollouts.rollouts(draft, read, index, seed, context)
     other = await alternatives(draft, [*made.own, *made.policy], made.feedback, context)
     feedback = made.feedback
     if other.findings:
-        feedback = assess.feedback_from_audit(draft, other.findings)
+        feedback = assess.feedback_from_findings(other.findings)
     elif other.probes and feedback and feedback.cause not in (Cause.ABOVE_BAND, Cause.BELOW_BAND):
-        feedback = draft_rollouts.solver_feedback(draft, made.own, read, seed, context, refuted=True)
+        feedback = draft_rollouts.solver_feedback(draft, made.own, seed, context, refuted=True)
     return made_round(
         draft=draft,
         findings=(*read.findings, *other.findings),
         probes=(*read.probes, *other.probes),
-        checked=tuple(probe for probe in proposal.checked if not any(probe is one for one in read.probes)),
+        checked=tuple(probe for probe in proposal.checked if not any(probe is kept for kept in read.probes)),
         rollouts=tuple(rollout for rollout, _ in made.own),
         verdicts=tuple(verdict for _, verdict in made.own),
         policy_rollouts=tuple(rollout for rollout, _ in made.policy),
@@ -166,15 +166,14 @@ def _assessed(record: Record, context: RunContext) -> Record:
     last, draft = record.last, record.draft
     if last is None or draft is None:
         return record
-    attacked = (f.hops for f in last.findings if f.check == "end")
-    went = (grading.skipped(draft, r, v.found_at) for r, v in record.graded if v.correct)
+    skipped = (grading.skipped(draft, r, v.found_at) for r, v in record.graded if v.correct)
     solves = context.config.models.of("solver").model
     closed = next((p for p in last.probes if (p.check, p.model) == ("closed_book", solves)), None)
     policies = map(GradedRollout, last.policy_rollouts, last.policy_verdicts)
-    voters = () if list_items(draft) else agreed(draft, [*record.graded, *policies])
+    voters = agreed(draft, [*record.graded, *policies])
     more = {
         "assessments": (assess.assessment(record.measured, context, closed),) if record.measured else (),
-        "skippable_hops": tuple(sorted({hop for hops in (*attacked, *went) for hop in hops})),
+        "skippable_hops": tuple(sorted({hop for hops in skipped for hop in hops})),
         "known_to": known_to(last.probes),
         "naturalness": naturalness(last.probes),
         "agreed_answer": voters[0].answer if voters else "",

@@ -18,8 +18,8 @@ from pipeline.agents.parse import parse
 from pipeline.agents.tools import GROUND_TOOLS, LINKS, REWRITE_TOOLS, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.loop.checks.another_answer import FILLERS
 from pipeline.loop.dates_and_numbers import counted, dated
+from pipeline.loop.rival_answer import FILLERS
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, build_draft

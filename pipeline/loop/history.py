@@ -12,7 +12,7 @@ from pipeline.context import RunContext
 from pipeline.llm.token_estimate import tokens
 from pipeline.loop.checks.base import meanings
 from pipeline.loop.draft_check import places, without_hidden
-from pipeline.types import AnswerItem, Draft, Finding, GradedRollout, Hop, Passage, Probe, Round, Searched, Seed
+from pipeline.types import AnswerItem, Draft, GradedRollout, Hop, Passage, Probe, Round, Searched, Seed
 
 _LAST, _PASSAGES, _OTHERS = 4_000, 1_500, 2
 """Tokens of the last draft with all that came of it, tokens of the passages shown whole, and the titles named of a
@@ -41,8 +41,7 @@ async def read(seed: Seed, context: RunContext, rounds: Sequence[Round], pairs: 
         seen |= dict.fromkeys(one.passage_id for one in cited if one.passage_id)
         tried = (*past.rollouts, *past.policy_rollouts)
         rollouts = [rollout for rollout, _ in pairs] if past is rounds[-1] else tried
-        checks: tuple[Finding | Probe, ...] = (*past.findings, *past.probes)
-        found = [search.passage_ids for check in checks for search in check.searches]
+        found = [search.passage_ids for finding in past.findings for search in finding.searches]
         found += [call.passage_ids for rollout in rollouts for call in rollout.trajectory.calls]
         brought = dict.fromkeys(i for ids in found for i in ids if i not in seen)
         seen |= brought
@@ -115,43 +114,31 @@ def _feedback(past: Round, known: Read) -> dict[str, Any]:
 
 
 def _checks(past: Round, draft: Draft, known: Read) -> list[dict[str, Any]]:
-    """What each check said, once: what it found or, where it found nothing, what its reader answered."""
-    found = {finding.check for finding in past.findings}
-    told = [_row(f.check, _clean(f.detail, known), f.hops, f.searches, draft, known) for f in past.findings]
-    asked: dict[str, list[Probe]] = {}
+    """Say once what each check found or, if it found nothing, what its reader answered."""
+    at_fault = {finding.check for finding in past.findings}
+    rows = [_row(f.check, _clean(f.detail, known), f.searches, draft, known) for f in past.findings]
+    passed: dict[str, dict[str, None]] = {}
     for probe in past.probes:
-        if probe.check not in found:
-            asked.setdefault(probe.check, []).append(probe)
-    for check, probes in asked.items():
-        said = "; ".join(dict.fromkeys(map(_answered, probes)))
-        ran = dict.fromkeys(search for probe in probes for search in probe.searches)
-        told.append(_row(check, said, (), tuple(ran), draft, known))
-    return told
+        if probe.check not in at_fault:
+            passed.setdefault(probe.check, {})[_answered(probe)] = None
+    return rows + [_row(check, "; ".join(answers), (), draft, known) for check, answers in passed.items()]
 
 
-def _row(
-    check: str, said: str, hops: Sequence[int], ran: Iterable[Searched], draft: Draft, known: Read
-) -> dict[str, Any]:
-    searches = [
-        {"query": search.query, "found": _found(search.passage_ids, draft, known)}
-        | ({"retriever": search.retriever} if search.retriever else {})
-        for search in ran
-    ]
-    row = {"check": check, "said": said, "hops": hops, "searches": searches}
-    return {key: value for key, value in row.items() if value not in ([], ())}
+def _row(check: str, said: str, searches: Iterable[Searched], draft: Draft, known: Read) -> dict[str, Any]:
+    ran = [{"query": search.query, "found": _found(search.passage_ids, draft, known)} for search in searches]
+    return {"check": check, "said": said} | ({"searches": ran} if ran else {})
 
 
 def _answered(probe: Probe) -> str:
-    """What a check that found nothing was answered, and whether by what it was shown."""
+    """Say what a check that found nothing was answered, and whether by what it was shown."""
+    if probe.check in meanings() and (description := meanings()[probe.check].describe(probe)):
+        return description
     answers = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
-    if probe.check in meanings() and (told := meanings()[probe.check].told(probe)):
-        return told
-    without = " without " + ", ".join(f"hops[{n}]" for n in probe.hops) if probe.hops else ""
     if not probe.right:
-        return f"answered {answers}{without}: wrong"
+        return f"answered {answers}: wrong"
     if probe.uncited:
-        return f"answered {answers}{without}: right, but no passage states: {', '.join(probe.uncited)}"
-    return f"answered {answers}{without}: {'right' if probe.evidence else _BY_HEART}"
+        return f"answered {answers}: right, but no passage states: {', '.join(probe.uncited)}"
+    return f"answered {answers}: {'right' if probe.evidence else _BY_HEART}"
 
 
 _BY_HEART = "right, by heart, which alone sends no draft back"

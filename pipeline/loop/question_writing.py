@@ -65,13 +65,13 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
         probes.append(probe)
         sound = []
         for wording in wordings:
-            if fault := _find_leak(wording, hidden) or await _find_shortcut(wording, graph, context):
+            if fault := find_leak(wording, graph) or await find_shortcut(wording, graph, context):
                 earlier.append({"wording": wording, "fault": fault})
             else:
                 sound.append(wording)
         if not sound:
             continue
-        choice, probe = await _ask_reader(sound, context)
+        choice, probe = await grade_wordings(sound, context)
         probes.append(probe)
         grades = dict(zip(range(1, len(sound) + 1), choice.grades, strict=False))
         # Of wordings with the same grade, the reader's own choice.
@@ -91,29 +91,30 @@ def _finding(check: str, cause: Cause, detail: str) -> Finding:
     return Finding(check=check, cause=cause, fatal=True, detail=" ".join(detail.split()).rstrip("."))
 
 
-def _find_leak(wording: str, hidden: HiddenAnswers) -> str:
+def find_leak(wording: str, graph: Graph) -> str:
     """Return what is wrong with a wording that gives an answer away, or that asks nothing."""
-    return hidden.describe_leaks(wording) if wording.strip() else "it is empty"
+    return HiddenAnswers(graph).describe_leaks(wording) if wording.strip() else "it is empty"
 
 
-async def _find_shortcut(wording: str, graph: Graph, context: RunContext) -> str:
-    """Return what is wrong with a wording that leaves fewer searches than the range asks for after one search.
+async def find_shortcut(wording: str, graph: Graph, context: RunContext) -> str:
+    """Return what is wrong with a wording if one search of any retriever leaves fewer than the range asks for.
 
     Where several first steps have to be named, the search may return the passages of all of them: these are where
     solvers begin.
     """
-    hits = await context.retriever.search(wording, context.config.retrieval.k)
-    ids = {hit.passage.id for hit in hits}
-    returned = [step for step in graph.found if step.citation.passage_id in ids]
-    entries = sum(not step.needs for step in returned)
-    searches = len(graph.found) - (len(returned) - max(1, entries) if returned else 0)
     least = context.config.steps[0]
-    is_decided = least > 1 and all(step in returned for step in graph.decisive)
-    if searches >= least and not is_decided:
-        return ""
-    disclosed = [step for step in returned if step.needs] or returned
-    facts = ", ".join(f"[{step.id}]" for step in disclosed)
-    return f"one search with it returns the passages that state {facts}: say less of what their sentences say"
+    for name, retriever in context.searched.items():
+        hits = await retriever.search(wording, context.config.retrieval.k)
+        ids = {hit.passage.id for hit in hits}
+        returned = [step for step in graph.found if step.citation.passage_id in ids]
+        entries = sum(not step.needs for step in returned)
+        searches = len(graph.found) - (len(returned) - max(1, entries) if returned else 0)
+        is_decided = least > 1 and all(step in returned for step in graph.decisive)
+        if searches < least or is_decided:
+            search = f"one search with it over {name}" if name else "one search with it"
+            facts = ", ".join(f"[{step.id}]" for step in returned if step.needs) or "all steps"
+            return f"{search} returns the passages that state {facts}: say less of what their sentences say"
+    return ""
 
 
 async def _ask_writer(
@@ -138,7 +139,7 @@ async def _ask_writer(
     return list(dict.fromkeys(wordings)), probe
 
 
-async def _ask_reader(wordings: Sequence[str], context: RunContext) -> tuple[ChoiceOutput, Probe]:
+async def grade_wordings(wordings: Sequence[str], context: RunContext) -> tuple[ChoiceOutput, Probe]:
     messages = context.prompt("naturalness/choose", wordings=list(wordings))
     output, model, usage = await readers.read(messages, CHOOSE, ChoiceOutput, context)
     grades = output.grades[: len(wordings)]

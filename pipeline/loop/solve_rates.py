@@ -68,7 +68,7 @@ def _above(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedbac
     cause, hops, why = shortcut(draft, rollout, verdict)
     if cause is Cause.SUPERFICIAL and not hops:
         cause, why = Cause.ABOVE_BAND, "it found the passages of all hops"
-    message = f"{solved}: its shortest correct try took {verdict.steps} steps; {why}. {advice(draft, '', cause, hops)}"
+    message = f"{solved}: its shortest correct try took {verdict.steps} steps; {why}. {advice(draft, cause, hops)}"
     return Feedback(label=Label.TOO_EASY, cause=Cause.ABOVE_BAND, message=message, hops=hops)
 
 
@@ -81,7 +81,7 @@ def _below(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedbac
     said = ", ".join(f"'{answer}'" for answer in given) or "nothing"
     most = lost.most_common(1)[0][0]
     hops = () if most is None else (most,)
-    change = advice(draft, "", Cause.RETRIEVAL_MISS if hops else Cause.BELOW_BAND, hops)
+    change = advice(draft, Cause.RETRIEVAL_MISS if hops else Cause.BELOW_BAND, hops)
     change += " Or leave out a step." if hops else ""
     message = f"{solved}: {', '.join(ends)}; the wrong answers were {said}. {change}"
     return Feedback(label=Label.UNSOLVED, cause=Cause.BELOW_BAND, message=message, hops=hops)

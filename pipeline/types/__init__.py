@@ -13,7 +13,7 @@ from pipeline.types.data import Data, Slotted, sha256
 from pipeline.types.distractor import Distractor, DistractorCheck, DistractorEval, Encounter, Outcome, TeacherRollout
 from pipeline.types.fork import Branch, Fork
 from pipeline.types.graph import Hop
-from pipeline.types.model_probe import OneSearch, Probe, Searched, beyond_chance, seeker
+from pipeline.types.model_probe import OneSearch, Probe, Searched, beyond_chance
 from pipeline.types.question import PLAIN, AnswerItem, AnswerType, Draft, Given, NegativeAspect, Seed
 from pipeline.types.record import ROLES, Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
 from pipeline.types.rollout import (

@@ -49,11 +49,10 @@ class Cause(StrEnum):
 
 
 class Finding(Data):
-    """What one audit check found. A fatal finding sends the draft back without a rollout."""
+    """What one check found: it sends the draft back. `detail` says what was seen, where, and the one thing to do."""
 
     check: str
     cause: Cause
-    fatal: bool
     hops: tuple[int, ...] = ()
     """Indices of the hops concerned."""
     detail: str = ""
@@ -96,7 +95,7 @@ class Round(Slotted):
     @property
     def unsound(self) -> bool:
         """Did the audit send it back?"""
-        return any(finding.fatal for finding in self.findings)
+        return bool(self.findings)
 
     @property
     def answerable(self) -> bool:

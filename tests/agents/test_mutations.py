@@ -19,7 +19,6 @@ from pipeline.errors import FormatError
 from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.retry import CallFailure
-from pipeline.loop.checks.oracle import TraceOutput
 from pipeline.loop.strategies.sage import read_draft
 from pipeline.types import Data, Message, Stop, Usage
 from tests.conftest import Figures
@@ -37,7 +36,6 @@ SHAPES: tuple[tuple[type[Data], dict[str, Any]], ...] = (
     (judge.VerdictOutput, {"reason": "the same year", "correct": True}),
     (readers.ReadOutput, {"reason": "Vessby: founded 1641", "answer": "1641"}),
     (readers.CitedOutput, {"facts": [{"fact": "founded 1641", "passage": TOWN.shown_id}], "answer": "1641"}),
-    (TraceOutput, {"reason": "", "answers": ["Ada Holm", "1641"]}),
     (readers.CheckOutput, {"reason": "all stated", "fits": False}),
 )
 ODD: tuple[Any, ...] = (

@@ -1,12 +1,10 @@
 """The oracle reader: one call with the passages as data, read by the demo model too, and never half understood."""
 
-from collections.abc import Awaitable, Callable, Sequence
-
 import orjson
 import pytest
 
 from pipeline import prompts
-from pipeline.agents.readers import Reading, closed_book, oracle, rest
+from pipeline.agents.readers import closed_book, oracle
 from pipeline.agents.structured import TRIES
 from pipeline.config import build
 from pipeline.config.models import ModelConfig
@@ -16,8 +14,6 @@ from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
 from pipeline.llm.cached import request_digest
-from pipeline.loop.checks.oracle import trace
-from pipeline.types import Passage
 from tests.hostile import HOSTILE
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
@@ -28,8 +24,6 @@ HOLM = passage("h", "Ada Holm", "Ada Holm (born 3 May 1890) is a director. She w
 TOWN = passage("t", "Vessby", "Vessby is a town that was founded in 1641.")
 QUESTION = 'Who directed the film "Lantern Bay"?'
 CHAIN = 'In what year was the birthplace of the director of the film "Lantern Bay" founded?'
-
-Ask = Callable[[str, Sequence[Passage], RunContext], Awaitable[Reading]]
 
 
 def context(llm: LLM, **values: object) -> RunContext:
@@ -68,12 +62,11 @@ async def test_what_is_known_by_heart_is_asked_once_where_each_try_would_be_answ
         ([{"fact": f"{n} {'x' * 9999}", "passage": ""} for n in range(9)], tuple(f"{n} {'x' * 198}" for n in range(8))),
     ],
 )
-@pytest.mark.parametrize("ask", [oracle, rest])
 async def test_a_fact_is_stated_where_it_is_cited_from_a_passage_that_was_shown(
-    ask: Ask, facts: list[dict[str, object]], uncited: tuple[str, ...]
+    facts: list[dict[str, object]], uncited: tuple[str, ...]
 ) -> None:
     model = ScriptedLLM([orjson.dumps({"facts": facts, "answer": "x"}).decode()])
-    reading = await ask(QUESTION, [FILM, HOLM], context(model))
+    reading = await oracle(QUESTION, [FILM, HOLM], context(model))
     assert (reading.answer, reading.uncited) == ("x", uncited)
 
 
@@ -126,18 +119,3 @@ async def test_the_embedded_model_says_nothing_where_there_is_nothing() -> None:
 async def test_hostile_passages_are_read_as_text(text: str) -> None:
     given = [FILM, passage("bad", text[:200], text)]
     assert isinstance((await oracle(QUESTION, given, context(DemoModel()))).answer, str)
-
-
-async def test_every_hop_is_read_from_its_own_passage_in_one_call() -> None:
-    parts = [(QUESTION, FILM), ("Where was Ada Holm born?", HOLM), (QUESTION, TOWN)]
-    model = ScriptedLLM(['{"answers": ["Ada Holm", " Vessby "]}'])
-    assert (await trace(parts, context(model)))[0] == ["Ada Holm", "Vessby", ""], (
-        "what is not answered counts as nothing"
-    )
-    inputs = prompts.unfence(model.requests[0].messages[-1].content) or {}
-    assert [(part["question"], part["passage"]["title"]) for part in inputs["parts"]] == [
-        (question, found.title) for question, found in parts
-    ]
-    answers, _, usage = await trace(parts, context(DemoModel()))
-    assert (answers[:2], usage.calls) == (["Ada Holm", "Vessby"], 1)
-    assert answers[2] != "Ada Holm", "another part's passage does not count"

@@ -12,7 +12,6 @@ from pipeline.analysis.estimates import Interval
 from pipeline.analysis.figures import Outside, figures
 from pipeline.types import Record, Share, sha256
 from tests.records import accepted, batch, below_target, rejected
-from tests.sought import sought
 from tests.tables import table
 
 
@@ -87,15 +86,6 @@ def test_a_paired_difference_is_one_over_seeds() -> None:
     assert steps.difference
     assert steps.difference.low == pytest.approx(low, 1e-3)
     assert steps.difference.high == pytest.approx(high, 1e-3)
-
-
-def test_how_many_last_drafts_the_seeker_shortened_stands_beside_the_others_where_it_was_sent() -> None:
-    name = "last drafts that the seeker shortened"
-    sent, unsent = [sought(accepted(0), 3), sought(rejected(), 2, steps=1)], [accepted(0)]
-    (found,) = [one for one in compare(side(sent), side(unsent)).figures if one.name == name]
-    assert found.first
-    assert (found.first.value, found.second) == (0.5, None)
-    assert name not in [one.name for one in compare(side(unsent), side(unsent)).figures]
 
 
 def test_another_corpus_pairs_nothing() -> None:

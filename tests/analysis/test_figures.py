@@ -6,7 +6,6 @@ from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Share, Usage
 from tests import tables
 from tests.records import accepted, batch, below_target, failed, no_draft, rejected
-from tests.sought import sought
 
 
 def figures(*records, **outside):
@@ -58,12 +57,6 @@ def test_targets_rest_on_fresh_rollouts():
 
 def test_confirmed_share_counts_only_what_was_measured_again():
     assert figures(accepted(0), accepted(1), below_target(), rejected()).confirmed == Share(part=2, whole=3)
-
-
-def test_what_the_shortcut_seeker_found_is_counted_of_the_drafts_that_it_tried():
-    made = sought(accepted(0), 3), sought(rejected(), 2, steps=1), accepted(2)
-    assert figures(*made).shortened == Share(part=1, whole=2)
-    assert figures(accepted(0)).shortened == Share(part=0, whole=0)
 
 
 def test_cost_is_that_of_all_seeds_and_stated_per_accepted_pair():

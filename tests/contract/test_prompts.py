@@ -32,7 +32,6 @@ OUTPUTS = {
     checks.DETECT,
     hard_negative.CHOOSE,
     altered.ALTER,
-    *("trace", "skip", "commit", "complete", "grade"),
 }
 BOUNDARY = "0123456789abcdef"
 ANY = " ".join(HOSTILE)
@@ -88,9 +87,8 @@ def test_the_folder_holds_prompts_for_every_role() -> None:
         "solver/answer",
         "judge/verdict",
         "oracle/read",
-        "oracle/trace",
+        "oracle/steps",
         "closed_book/recall",
-        "end/commit",
         "rival/weigh",
     }
     assert {tomllib.loads(source(name)[0])["output"] for name in NAMES} == OUTPUTS
@@ -125,7 +123,7 @@ def test_hostile_values_reach_the_user_part_as_they_are_and_the_system_part_not_
     prompt = prompts.load(name)
     # How many searches a solver has is a setting, and stands in the system part.
     values = {key: "12" if key == "searches" else f"{key} {ANY}" for key in prompt.inputs}
-    hostile = {key: value for key, value in values.items() if key != "searches" or name == "seeker/seek"}
+    hostile = {key: value for key, value in values.items() if key != "searches"}
     system, user = prompt.render(BOUNDARY, **values)
     assert (prompts.unfence(user.content) or {"question": user.content}) == hostile
     plain, _ = prompt.render(BOUNDARY, **values | dict.fromkeys(hostile, ""))

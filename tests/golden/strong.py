@@ -35,6 +35,9 @@ def converted(tree: Any) -> Any:
     """A kept record as one of today."""
     if isinstance(tree, dict):
         kept = {name: value for name, value in tree.items() if name not in DROPPED}
+        if "check" in tree:  # a probe or finding: what it was about and whether it was fatal is kept no more
+            kept = {name: value for name, value in kept.items() if name not in ("fatal", "searches")}
+            kept = {name: value for name, value in kept.items() if name != "hops" or "cause" in tree}
         return {RENAMED.get(name, name): converted(value) for name, value in kept.items()}
     return [converted(value) for value in tree] if isinstance(tree, list) else tree
 

@@ -9,18 +9,19 @@ import pytest
 from pipeline import config
 from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
+from pipeline.llm.base import Request
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
-from pipeline.loop.examine import audit
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import to_draft
+from pipeline.prompts import unfence
 from pipeline.types import Draft, Message, Passage, Stop
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal, seeded
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
-LEADING = f"{QUESTION[:-1]}, in Vessby on the Tarn, settled by monks?"
-"""A wording that is sent back: one search with it finds everything."""
+LEADING = f"{QUESTION[:-1]}, in 1641?"
+"""A wording that is sent back: it tells the answer."""
 SHOWN = {p.shown_id: p for p in (FILM, HOLM, TOWN)}
 
 
@@ -40,22 +41,13 @@ def said(made: Draft, shelf: Shelf = SHELF, target: int = 3) -> str:
 
 
 def test_nothing_is_said_of_a_draft_that_nothing_is_held_against() -> None:
-    assert asyncio.run(audit(draft(), 3, SHELF, 1)) == ()
     assert said(draft()) == ""
 
 
-def test_what_the_audit_finds_is_said_with_the_search_that_found_it_and_nothing_else() -> None:
-    made = draft(LEADING)
-    findings = asyncio.run(audit(made, 3, SHELF, 1))
-    told = said(made)
-    assert any(finding.fatal for finding in findings)
-    verdict, *lines = told.splitlines()
-    assert verdict == "It would be sent back: yes, as too_easy, cause over_specified."
-    searched = [line for line in lines if line.startswith("  searched '")]
-    broken = [line for line in lines if line not in searched]
-    assert len(searched) == sum(len(finding.searches) for finding in findings)
-    assert [line.partition(" (")[0] for line in broken] == [f"- {finding.check}" for finding in findings]
-    assert all(finding.detail in line for finding, line in zip(findings, broken, strict=True))
+def test_what_is_found_is_said_with_what_to_do() -> None:
+    verdict, line = said(draft(LEADING)).splitlines()
+    assert verdict == "It would be sent back: yes, as unsound, cause generator_error."
+    assert line == "- wording: the question holds its answer, '1641': take it out"
 
 
 def test_the_title_of_a_passage_that_was_not_shown_is_not_named() -> None:
@@ -63,10 +55,7 @@ def test_the_title_of_a_passage_that_was_not_shown_is_not_named() -> None:
     rival = passage("rival", "Annals of the Valley", f"Vessby. {last}")
     shelf = Shelf(FILM, HOLM, TOWN, rival)
     made = draft()
-    findings = asyncio.run(audit(made, 3, shelf, 5))
-    assert any("Annals" in finding.detail for finding in findings)
     told = asyncio.run(check_draft(made, 3, SHOWN, replace(context([], "retrieval.k=5"), retriever=shelf)))[0]
-    assert "another answer" in told
     assert "[hidden title] gives another answer" in told
     assert "Annals" not in told
     assert "1702" not in told
@@ -74,16 +63,6 @@ def test_the_title_of_a_passage_that_was_not_shown_is_not_named() -> None:
     told, _ = asyncio.run(check_draft(made, 3, read, replace(context([], "retrieval.k=5"), retriever=shelf)))
     where = "where it says 'Vessby was founded by monks around 1702.'"
     assert f"'Annals of the Valley' gives another answer to its last step, {where}" in told
-
-
-def test_what_is_unsound_hides_nothing_else_that_is_found_without_a_call() -> None:
-    made = draft(f"{LEADING[:-1]}, in 1641?")
-    told = said(made, target=4)
-    assert told.startswith("It would be sent back: yes, as unsound, cause generator_error.")
-    lines = [line.partition(" ")[2] for line in told.splitlines() if line.startswith("- ")]
-    named = [line.split(" ")[0].rstrip(":") for line in lines]
-    assert named == ["answer_in_question", "too_few_hops", "exposed_intermediate"]
-    assert [one.check for one in asyncio.run(audit(made, 4, SHELF, 1))] == ["answer_in_question"]
 
 
 class Checking(Cast):
@@ -162,98 +141,38 @@ def test_without_checks_or_audit_the_tool_is_not_offered(off: str) -> None:
     assert [tool.name for tool in there.llm.requests[0].tools] == ["search", "open", "propose"]  # type: ignore[attr-defined]
 
 
-class Read(Checking):
-    """With a reader that grades wordings, attacks the end, knows it by monks, and answers from three passages as from
-    any others."""
-
-    times, grade, ahead = 1, "4", "no such town"
-
-    def __call__(self, request: object) -> Message:
-        asked = request.output.name if request.output else ""  # type: ignore[attr-defined]
-        if asked == "grade":
-            return Message(role="assistant", content=f'{{"reason": "stacked clauses", "grade": {self.grade}}}')
-        if asked == "skip":
-            return Message(role="assistant", content=orjson.dumps({"queries": [self.ahead]}).decode())
-        if asked == "commit":
-            said = {"fits": [TOWN.shown_id], "answer": "1641"} if "monks" in self.ahead else {}
-            return Message(role="assistant", content=orjson.dumps(said).decode())
-        return super().__call__(request)
-
-
-BOTH = 'checks.run=["naturalness", "end"]'
+READERS = 'checks.run=["closed_book", "oracle"]'
 
 
 def asked(llm: ScriptedLLM, role: str) -> int:
     return sum(request.output is not None and request.output.name == role for request in llm.requests)
 
 
-def reader(**said: str) -> Read:
-    cast = Read(lambda question, sample: 3)
-    for name, value in said.items():
-        setattr(cast, name, value)
-    return cast
+@pytest.mark.parametrize(("question", "checks"), [(QUESTION, ["closed_book", "oracle"]), (LEADING, [])])
+def test_readers_are_asked_but_of_no_draft_that_failed_before(question: str, checks: list[str]) -> None:
+    _, probes = asyncio.run(check_draft(draft(question), 3, SHOWN, context(Cast(lambda _, sample: 3), READERS)))
+    assert [probe.check for probe in probes] == checks
 
 
-def test_what_a_reader_says_is_told_before_the_audit_asks_it_and_all_of_it_at_once() -> None:
-    told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(), BOTH)))
-    assert told == ""
-    assert [(probe.check, probe.usage.calls) for probe in probes] == [("end", 2), ("naturalness", 2)]
-    told, _ = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade="2"), BOTH)))
-    assert told.startswith("It would be sent back: yes, as unsound, cause unnatural.")
-    assert "- naturalness: a reader graded the wording 2, 2 of 5, and 4 in most readings is enough: stacked" in told
-    poor = reader(ahead="founded by monks", grade="2")
-    told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(poor, BOTH)))
-    assert "- end (hops[0], hops[1]): searched 'founded by monks': hops[2] at rank 1; a reader would have" in told
-    assert "- naturalness: a reader graded the wording 2 of 5" in told
-    assert [(probe.check, probe.usage.calls) for probe in probes] == [("end", 2), ("naturalness", 1)]
-
-
-ALL = 'checks.run=["naturalness", "end", "closed_book", "oracle", "leave_one_out"]'
-
-
-@pytest.mark.parametrize(("question", "failed"), [(QUESTION, False), (LEADING, True)])
-def test_the_dear_readers_are_asked_too_but_of_no_draft_that_failed_before(question: str, failed: bool) -> None:
-    there = context(reader(), ALL)
-    _, probes = asyncio.run(check_draft(draft(question), 3, SHOWN, there))
-    assert {probe.check for probe in probes} - {"naturalness", "end"} == (
-        set() if failed else {"closed_book", "oracle"}
-    )
-
-
-def test_what_a_dear_reader_finds_sends_back_in_the_check_and_not_after_it() -> None:
-    blind = reader()
-    blind.reads = lambda passages: ""
-    blind.times = 1
-    there = context(blind, ALL, "loop.rounds=0")
-    first = asyncio.run(run_seed(seeded(), there)).rounds[0]
+def test_what_a_reader_finds_sends_back_in_the_check_and_not_after_it() -> None:
+    blind = Checking(lambda question, sample: 3)
+    blind.reads, blind.times = lambda passages: "", 1
+    first = asyncio.run(run_seed(seeded(), context(blind, READERS, "loop.rounds=0"))).rounds[0]
     (told,) = [m.content for m in first.agent.messages if m.name == "check"]
-    assert told.startswith(
-        "It would be sent back: yes, as unsound, cause generator_error.\n- oracle (hops[1], hops[2]): with all"
-    )
+    assert told.startswith("It would be sent back: yes, as unsound, cause generator_error.\n- oracle: with all")
     assert [finding.check for finding in first.findings] == ["oracle"]
 
 
-def test_a_reader_is_asked_of_what_the_free_checks_send_back_too_but_not_where_it_is_not_to_be() -> None:
-    leading = draft(LEADING)
-    unsound = leading.model_copy(update={"answer": "Vessby"})
-    for made, sets, times in ((leading, BOTH, 1), (unsound, BOTH, 0), (leading, 'checks.run=["closed_book"]', 0)):
-        there = context(reader(ahead="founded by monks"), sets)
-        told, probes = asyncio.run(check_draft(made, 3, SHOWN, there))
-        assert told.startswith(f"It would be sent back: yes, as {'unsound' if made is unsound else 'too_easy'}")
-        assert len(probes) == 2 * times
-        assert asked(there.llm, "skip") == asked(there.llm, "grade") == times  # type: ignore[arg-type]
-
-
 def test_a_reader_that_says_nothing_readable_is_no_error_of_the_author() -> None:
-    told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade='"?"'), BOTH)))
+    cast = Cast(lambda question, sample: 3)
+
+    def model(request: Request) -> Message | str:
+        return (
+            "hm"
+            if request.output and not (unfence(request.messages[-1].content) or {}).get("passages")
+            else cast(request)
+        )
+
+    told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(model, READERS)))
     assert told == ""
-    assert [probe.check for probe in probes] == ["end"]
-
-
-def test_a_broken_chain_that_no_reader_could_be_asked_about_is_told_as_it_stands() -> None:
-    made = draft()
-    last = made.hops[2].model_copy(update={"title": "Chronicle", "quote": "by monks around 1641."})
-    broken = made.model_copy(update={"hops": (*made.hops[:2], last)})
-    there = context(lambda request: "none", 'checks.run=["same_name"]')
-    told, _ = asyncio.run(check_draft(broken, 3, SHOWN, there))
-    assert "- broken_chain (hops[2]): neither the title nor the quote names 'Vessby'" in told
+    assert [probe.check for probe in probes] == ["oracle"]

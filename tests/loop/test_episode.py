@@ -72,8 +72,6 @@ class Cast:
         role = request.output.name if request.output else request.tools[-1].name
         if role == "verdict":
             return Message(role="assistant", content='{"correct": false}')
-        if role == "trace":
-            return Message(role="assistant", content='{"answers": ["Ada Holm"]}')
         if role in ("read", "weigh"):
             inputs = prompts.unfence(request.messages[1].content) or {}
             said = {"fits": self.fits} if role == "weigh" else {"answer": self.reads(len(inputs.get("passages", ())))}
@@ -131,18 +129,17 @@ def test_a_longer_screen_finds_what_is_seldom_solved() -> None:
     assert len(record.rounds[0].rollouts) == 3
 
 
-@pytest.mark.xfail(reason="worded graphs are not reviewed yet")
 def test_a_fatal_finding_goes_back_without_a_rollout() -> None:
     cast = Cast(lambda question, sample: 3, revisions=[proposal()])
-    cast.first = proposal(question=f"Ada Holm of Vessby: {QUESTION}")
+    cast.first = proposal(question=f"{QUESTION[:-1]}, in 1641?")
     record = run(cast)
     assert record.rounds[0].rollouts == ()
-    assert cast.feedback[0]["cause"] == Cause.OVER_SPECIFIED
+    assert cast.feedback[0]["cause"] == Cause.GENERATOR_ERROR
     assert record.status is Status.ACCEPTED
     assert len(record.rounds) == 2
 
 
-CHECKS = 'checks.run=["closed_book", "oracle", "leave_one_out", "alternatives"]'
+CHECKS = 'checks.run=["closed_book", "oracle", "alternatives"]'
 
 
 def test_what_readers_were_asked_is_kept_and_paid_for() -> None:
@@ -160,8 +157,6 @@ def test_what_a_reader_cannot_answer_with_the_evidence_goes_back_without_a_rollo
     record = run(cast, CHECKS, "loop.rounds=0")
     assert (record.status, record.reason) == (Status.REJECTED, Cause.GENERATOR_ERROR)
     assert record.rounds[0].rollouts == ()
-    assert record.rounds[0].feedback is not None
-    assert record.rounds[0].feedback.hops == (1, 2), "and the refiner is told which hops were misread"
 
 
 @pytest.mark.parametrize(("fits", "reason"), [(True, Cause.AMBIGUOUS), (False, "beyond_solver")])
@@ -227,13 +222,9 @@ def test_what_fresh_rollouts_do_not_confirm_is_rejected_and_kept(
     assert len(record.confirmation) == 4
 
 
-@pytest.mark.xfail(reason="worded graphs are not reviewed yet")
-@pytest.mark.parametrize(("target", "ends"), [(3, (Status.REJECTED, "superficial")), (2, (Status.ACCEPTED, ""))])
-def test_a_hop_that_a_fresh_rollout_skips_is_kept_and_counts_against_the_target(
-    target: int, ends: tuple[Status, str]
-) -> None:
-    record = run(Cast(lambda question, sample: 5 if sample == 6 else 3), target=target)
-    assert ((record.status, record.reason), record.skippable_hops) == (ends, (1,))
+def test_a_hop_that_a_fresh_rollout_skips_is_kept() -> None:
+    record = run(Cast(lambda question, sample: 5 if sample == 6 else 3))
+    assert (record.status, record.skippable_hops) == (Status.ACCEPTED, (1,))
     assert run(Cast(lambda question, sample: 3)).skippable_hops == ()
 
 
@@ -246,7 +237,7 @@ def test_a_generator_with_nothing_to_ask_ends_the_seed() -> None:
 
 def test_the_papers_loop_has_no_audit_stop_or_confirmation() -> None:
     easy = Cast(lambda question, sample: 2, revisions=[proposal(f"{QUESTION[:-1]} {n}?") for n in range(9)])
-    easy.first = proposal(question=f"Ada Holm of Vessby: {QUESTION}")
+    easy.first = proposal(question=f"{QUESTION[:-1]}, in 1641?")
     record = run(easy, preset="sage")
     assert all(len(r.rollouts) == 4 and not r.findings for r in record.rounds)
     assert (record.status, record.reason) == (Status.ACCEPTED, "relaxed")

@@ -71,49 +71,47 @@ def told(
 SEARCHED = Searched(query=QUESTION, passage_ids=(OTHER.id, NEW.id, TOWN.id))
 
 
+RIVAL = Finding(
+    check="rival_answer", cause=Cause.AMBIGUOUS, hops=(2,), detail="'Secret Annals' says so", searches=(SEARCHED,)
+)
+
+
 def test_a_check_is_one_row_with_what_it_found_and_the_ranks_of_what_is_cited() -> None:
-    probe = Probe(check="leave_one_out", model="m", answers=("1702",), right=0, searches=(SEARCHED,))
-    finding = Finding(
-        check="another_answer", cause=Cause.AMBIGUOUS, fatal=True, hops=(2,), detail="'Secret Annals' says so",
-        searches=(SEARCHED,),
-    )  # fmt: skip
-    inputs, _ = told(round_(0, findings=(finding,), probes=(probe,)))
+    probe = Probe(check="closed_book", model="m", answers=("1702",), right=0)
+    inputs, _ = told(round_(0, findings=(RIVAL,), probes=(probe,)))
     found, asked = inputs["drafts"][-1]["checks"]
     searches = [{"query": QUESTION, "found": "hops[2] at rank 3; 'Vessby Tarn'"}]
-    assert (found["check"], found["hops"], found["searches"]) == ("another_answer", [2], searches)
-    assert asked == {"check": "leave_one_out", "said": "answered '1702': wrong", "searches": searches}
+    assert (found["check"], found["searches"]) == ("rival_answer", searches)
+    assert asked == {"check": "closed_book", "said": "answered '1702': wrong"}
     assert inputs["drafts"][-1]["feedback"]["cause"] == "ambiguous"
 
 
 def test_a_reader_whose_check_found_something_is_not_told_twice_and_equal_probes_are_one() -> None:
-    held = [Probe(check="leave_one_out", model="m", answers=("Oslo",), right=0, hops=(n,)) for n in range(3)]
+    recalled = [Probe(check="closed_book", model="m", answers=("Oslo",), right=0)] * 3
     grade = Probe(check="naturalness", model="m", answers=("2",), right=0)
-    finding = Finding(check="naturalness", cause=Cause.UNNATURAL, fatal=True, detail="graded 2 of 5: stacked")
-    inputs, _ = told(round_(0, findings=(finding,), probes=(grade, *held, *held)))
+    finding = Finding(check="naturalness", cause=Cause.UNNATURAL, detail="graded 2 of 5: stacked")
+    inputs, _ = told(round_(0, findings=(finding,), probes=(grade, *recalled)))
     assert [(row["check"], row["said"]) for row in inputs["drafts"][-1]["checks"]] == [
         ("naturalness", "graded 2 of 5: stacked"),
-        ("leave_one_out", "; ".join(f"answered 'Oslo' without hops[{n}]: wrong" for n in range(3))),
+        ("closed_book", "answered 'Oslo': wrong"),
     ]
 
 
 def test_who_is_right_without_the_evidence_is_told_from_who_read_it() -> None:
     probes = [
-        Probe(check=check, model="m", answers=("1641",), right=1, evidence=evidence)
-        for check, evidence in (("closed_book", False), ("oracle", True))
+        Probe(check="closed_book", model="m", answers=("1641",), right=1),
+        Probe(check="oracle", model="m", answers=("1641",), right=1, evidence=True),
+        Probe(check="graph", model="m", answers=("no fault",), right=1),
     ]
-    guess = {"right": 1, "evidence": True, "uncited": ("Ada Holm came from Vessby",)}
-    probes.append(Probe(check="leave_one_out", model="m", answers=("1641",), **guess))  # type: ignore[arg-type]
-    probes.append(Probe(check="end", model="m", answers=("1650",), right=0))
-    probes += [Probe(check="seeker", model="m", answers=("",), right=0, hops=hops) for hops in ((), (0, 1))]
     inputs, _ = told(round_(0, probes=tuple(probes)))
-    said = {row["check"]: row["said"] for row in inputs["drafts"][-1]["checks"]}
-    assert said == {
-        "seeker": "found no shorter way; it searched with what it recalled of hops[0], hops[1]",
+    assert {row["check"]: row["said"] for row in inputs["drafts"][-1]["checks"]} == {
         "closed_book": "answered '1641': right, by heart, which alone sends no draft back",
         "oracle": "answered '1641': right",
-        "leave_one_out": "answered '1641': right, but no passage states: Ada Holm came from Vessby",
-        "end": "a reader of what searches for the end found could not tell which is meant, and guessed '1650'",
+        "graph": "a reader of the steps said: no fault",
     }
+    guess = probes[1].model_copy(update={"uncited": ("Ada Holm came from Vessby",)})
+    inputs, _ = told(round_(0, probes=(guess,)))
+    assert inputs["drafts"][-1]["checks"][0]["said"].endswith("right, but no passage states: Ada Holm came from Vessby")
 
 
 def test_the_items_of_a_list_are_shown_by_the_ids_that_its_author_may_cite() -> None:
@@ -129,18 +127,13 @@ def test_the_items_of_a_list_are_shown_by_the_ids_that_its_author_may_cite() -> 
 
 
 def test_nothing_of_the_other_split_is_shown_not_even_a_title() -> None:
-    finding = Finding(
-        check="another_answer", cause=Cause.AMBIGUOUS, fatal=True, hops=(2,), detail="'Secret Annals' says so",
-        searches=(SEARCHED,),
-    )  # fmt: skip
-    inputs, _ = told(round_(0, findings=(finding,)))
+    inputs, _ = told(round_(0, findings=(RIVAL,)))
     assert "Secret Annals" not in orjson.dumps(inputs).decode()
     assert OTHER.shown_id not in orjson.dumps(inputs).decode()
 
 
 def test_cited_and_new_passages_are_whole_and_no_other() -> None:
-    probe = Probe(check="leave_one_out", model="m", answers=("",), right=0, searches=(SEARCHED,))
-    inputs, length = told(round_(0, probes=(probe,)))
+    inputs, length = told(round_(0, findings=(RIVAL,)))
     assert [p["title"] for p in inputs["seen"]] == ["Lantern Bay", "Ada Holm", "Vessby", "Vessby Tarn"]
     assert not any(p.shown_id in orjson.dumps(inputs).decode() for p in OLD)
     assert length < 6_000
@@ -155,8 +148,7 @@ def test_who_cannot_open_has_more_of_them_whole_and_the_demo_model_has_all() -> 
 
 
 def test_an_earlier_draft_is_its_question_its_answers_and_why_it_failed() -> None:
-    probe = Probe(check="leave_one_out", model="m", answers=("1702",), right=0, searches=(SEARCHED,))
-    rounds = [round_(n, f"{QUESTION[:-1]}, number {n}?", probes=(probe,)) for n in range(4)]
+    rounds = [round_(n, f"{QUESTION[:-1]}, number {n}?", findings=(RIVAL,)) for n in range(4)]
     inputs, _ = told(*rounds)
     assert [set(draft) for draft in inputs["drafts"][:-1]] == [{"question", "hops", "feedback"}] * 3
     assert [hop["answer"] for hop in inputs["drafts"][0]["hops"]] == ["Ada Holm", "Vessby", "1641"]
@@ -166,9 +158,8 @@ def test_an_earlier_draft_is_its_question_its_answers_and_why_it_failed() -> Non
 
 def test_searches_that_are_too_long_for_a_request_are_left_out() -> None:
     many = tuple(SEARCHED.model_copy(update={"query": f"{n} " + "long words " * 60}) for n in range(40))
-    probe = Probe(check="leave_one_out", model="m", answers=("1702",), right=0, searches=many)
-    inputs, length = told(round_(0, probes=(probe,)))
-    assert inputs["drafts"][-1]["checks"] == [{"check": "leave_one_out", "said": "answered '1702': wrong"}]
+    inputs, length = told(round_(0, findings=(RIVAL.model_copy(update={"searches": many}),)))
+    assert inputs["drafts"][-1]["checks"] == [{"check": "rival_answer", "said": "[hidden title] says so"}]
     assert length < 6_000
 
 

@@ -13,7 +13,7 @@ from pipeline.errors import UsageError
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
 from pipeline.types import AnswerType, Message, Record, Seed, Status, ToolCall
-from tests.loop.checks.test_lists import NAMES, ORDER, SHELF, proposal
+from tests.loop.checks.test_lists import NAMES, SHELF, proposal
 from tests.loop.test_episode import FILM, LINEAGE
 from tests.scripted import ScriptedLLM
 
@@ -23,7 +23,7 @@ ANSWER = "Ivar Lund; Olaf Grim; Per Dal"
 
 
 def settings(*types: str) -> RunConfig:
-    run = ["complete_list", "oracle"]
+    run = ["oracle"]
     values = {
         "strategy": "sage",
         "models": MODELS,
@@ -41,11 +41,6 @@ def said(name: str, arguments: str) -> Message:
 def cast(request: Request) -> Message | str:
     """Proposes a list at once; solves it in as many searches as there are hops; reads what it is shown."""
     if request.output:
-        inputs = prompts.unfence(request.messages[-1].content) or {}
-        shown = {passage["id"] for passage in inputs["passages"]}
-        if request.output.name == "complete":
-            items = [{"item": name, "passage": ORDER.shown_id} for name in NAMES if ORDER.shown_id in shown]
-            return orjson.dumps({"items": items}).decode()
         return orjson.dumps({"facts": [], "answer": ANSWER}).decode()
     if request.tools[-1].name == "propose":
         if not any(message.role == "tool" for message in request.messages):
@@ -76,7 +71,6 @@ def test_a_list_is_proposed_checked_solved_and_accepted() -> None:
     assert [(verdict.right, verdict.method, verdict.hit_step) for verdict in record.confirmation_verdicts] == [
         (True, "exact", 3)
     ] * 4
-    assert "complete_list" in {probe.check for probe in record.rounds[-1].probes}
     note, answers = prompts.note("list/_write"), prompts.note("list/_answer")
     for request in model.requests:
         system, last = request.messages[0].content, request.tools[-1].name if request.tools else ""
@@ -104,7 +98,7 @@ def test_what_is_said_of_lists_belongs_to_the_runs_that_ask_for_them() -> None:
         settings("entity", "date", "number").digested(),
         settings("entity", "date", "number", "list").digested(),
     )
-    assert set(listed["prompts"]) - set(plain["prompts"]) == {"list/_answer", "list/_write", "list/complete"}
+    assert set(listed["prompts"]) - set(plain["prompts"]) == {"list/_answer", "list/_write"}
     assert not any(
         name.split("/")[0] in ("list", "boolean", "comparison") for name in RunConfig().digested()["prompts"]
     )

@@ -12,7 +12,7 @@ from pipeline.agents.parse import parse
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
-from pipeline.loop.examine import readings
+from pipeline.loop.examine import examine
 from pipeline.types import Data, Draft, Record, Trajectory
 from tests.golden.recording import HOME, unpacked
 from tests.golden.strong import converted
@@ -89,11 +89,9 @@ async def test_its_readers_answers_find_nothing_wrong_with_what_they_let_pass_or
             return orjson.dumps({"answer": next(answers)}).decode()
 
         run = tuple(dict.fromkeys(probe.check for probe in kept))
-        read = await readings(draft, 2, (), context(draft, ScriptedLLM(say), run))
+        read = await examine(draft, 2, context(draft, ScriptedLLM(say), run))
         asked = [p for p in read.probes if p.check != "contested"]
-        assert [(p.check, p.answers, p.right, p.hops) for p in asked] == [
-            (p.check, p.answers, p.right, p.hops) for p in kept
-        ]
+        assert [(p.check, p.answers, p.right) for p in asked] == [(p.check, p.answers, p.right) for p in kept]
         assert read.findings == ()
         checked.update(run)
     assert checked["closed_book"] > checked["oracle"] >= len(RECORDS)

@@ -17,18 +17,19 @@ from tests.rules.source import tree
 
 PLANTED = '''"""The question is one that nobody may ask."""
 
-from pipeline.loop.checks.base import DraftCheck, CheckResult, Stage
+from pipeline.loop.checks.base import DraftCheck, CheckResult
 from pipeline.types import Cause, Finding
 
 
-async def forbidden(draft, target, context):
-    found = Finding(check="forbidden", cause=CHECK.cause, fatal=True, detail="it asks of what is forbidden")
+async def forbidden(draft, context):
+    detail = "it asks of what is forbidden: ask for something else"
+    found = Finding(check="forbidden", cause=CHECK.cause, detail=detail)
     return CheckResult(findings=(found,))
 
 
-CHECK = DraftCheck(Stage.READ, 99, Cause.UNNATURAL, advice="Ask for something else.", ask=forbidden)
+CHECK = DraftCheck(99, Cause.UNNATURAL, forbidden)
 '''
-SHARED = {"naturalness", "undated", "seeker", "oracle", "closed_book", "end", "alternatives"}
+SHARED = {"oracle", "closed_book", "alternatives"}
 """Of these the data set has a column, a gate or a figure, which reads what the journal holds of them."""
 
 
@@ -39,7 +40,7 @@ def test_a_new_check_needs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(checks, "__path__", [*checks.__path__, str(tmp_path)])
     there = context([], 'checks.run=["forbidden"]')
     said, _ = asyncio.run(check_draft(draft(), 3, SHOWN, there))
-    assert said.splitlines()[1] == "- forbidden: it asks of what is forbidden. Ask for something else."
+    assert said.splitlines()[1] == "- forbidden: it asks of what is forbidden: ask for something else"
     assert glossary.gloss("forbidden") == "The question is one that nobody may ask."
     assert "| `forbidden` | The question is one that nobody may ask. |" in glossary.page()
 

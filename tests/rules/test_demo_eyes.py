@@ -17,7 +17,7 @@ import pytest
 
 from pipeline import config, registry
 from pipeline.agents.judge import grade
-from pipeline.agents.readers import check_alternative, oracle, read
+from pipeline.agents.readers import check_alternative, oracle
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
@@ -29,9 +29,6 @@ from pipeline.distractors.accepted_pair import written
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.ledger import role
 from pipeline.loop import episode
-from pipeline.loop.checks.end import commit, search_end
-from pipeline.loop.checks.naturalness import GradeOutput
-from pipeline.loop.checks.oracle import trace
 from pipeline.prompts import unfence
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
@@ -46,12 +43,8 @@ ROLES = (
     "answer",
     "verdict",
     "read",
-    "trace",
     "weigh",
-    "grade",
     "detect",
-    "skip",
-    "commit",
     "write",
 )
 WITH_DISTRACTORS = config.build(values={"distractors": {"kinds": tuple(Kind), "tries": 2}})
@@ -118,8 +111,6 @@ async def play(corpus: Corpus, model: Recorder) -> None:
         if record.draft:
             await near_misses(record.draft, context)
             await readings(record.draft, corpus, context)
-            asked = context.prompt("naturalness/grade", question=record.draft.question)
-            await read(asked, "grade", GradeOutput, context)
             evaluated = await written(record.draft, replace(context, config=WITH_DISTRACTORS))
             for distractor in evaluated.used[:2]:
                 await checks.blind(distractor, checks.DistractorChecks(record.draft, context))
@@ -142,11 +133,6 @@ async def readings(draft: Draft, corpus: Corpus, context: RunContext) -> None:
     passages = [passage for passage in corpus.passages if passage.id in cited]
     await oracle(draft.question, passages, context)
     await oracle(draft.question, passages[:1], context)
-    for passage in (passages[0], passages[-1]):
-        await trace([(hop.sub_question, passage) for hop in draft.hops], context)
-    for number in range(2):
-        await search_end(draft.question, [hop.sub_question for hop in draft.hops[number:]], context)
-        await commit(draft.question, passages[number:], context)
     for answer in (draft.answer, draft.hops[0].answer):
         await check_alternative(draft.question, answer, passages, context)
 

@@ -11,7 +11,6 @@ from pipeline.types import Record
 from tests.exports.report.test_page import Parsed
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, failed, hostile, no_draft, rejected, world
-from tests.sought import sought
 from tests.teacher_rollouts import taught
 from tests.view.conftest import Made, browsing
 from tests.view.test_items import found, slug
@@ -138,14 +137,6 @@ def test_what_is_not_there_is_said_and_not_logged_as_a_crash(client: TestClient,
     answer = client.get(path.format(run=slug(client)[1:]))
     assert answer.status_code == 404
     check_inert(Parsed(answer.text))
-
-
-def test_it_says_how_the_shortcut_seeker_did_where_it_was_sent(made: Made) -> None:
-    records = sought(rejected(), 2, steps=1), accepted(2)
-    with made(records) as client:
-        told, other = ("".join(shown(client, record).text) for record in records)
-    assert "shortcut seeker1 of 2" in told
-    assert "shortcut seeker" not in other
 
 
 def test_a_wrong_answer_on_which_rollouts_agree_is_shown(made: Made) -> None:

@@ -1,8 +1,7 @@
 """`records`: everything, nested; the source that any other view can be made from again.
 
 Consumer: our own tools and anyone's analysis. A row is the JSON of a `types.Record`, with how the rollouts went that
-its difficulty rests on (`process`), how the shortcut seeker did on the question (`seeker_*`), and whether it may be
-trained on; `record` turns a row back into the record.
+its difficulty rests on (`process`), and whether it may be trained on; `record` turns a row back into the record.
 The schema is that of the types, field by field: texts, whole numbers of 64 bits, lists, structs.
 """
 
@@ -15,10 +14,9 @@ from pipeline.agents.environment_file import Environment
 from pipeline.analysis.rollout_metrics import RolloutMetrics, measured, process
 from pipeline.exports.views.base import Rows, ViewOptions
 from pipeline.store.arrow import arrow
-from pipeline.types import Record, seeker
+from pipeline.types import Record
 
-_SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
-_ADDED = (*_SEEKER, "process", "trainable")
+_ADDED = ("process", "trainable")
 """Columns that a record does not have."""
 WHOLE = pa.int64()
 _LEFT_OUT = ("server_fields",)
@@ -35,7 +33,6 @@ _RECORD = _without(arrow(Record, WHOLE), _LEFT_OUT)
 SCHEMA = pa.schema(
     [
         *_RECORD,
-        *((name, WHOLE) for name in _SEEKER),
         ("process", pa.list_(arrow(RolloutMetrics, WHOLE))),
         ("trainable", pa.bool_()),
     ]
@@ -46,8 +43,7 @@ OPTIONS = ViewOptions(env_specific=False, takes_twins=False)
 def rows(record: Record, environment: Environment) -> Rows:
     went = [process(*one).model_dump(mode="json") for one in measured(record)]
     added = {"process": went, "trainable": record.lineage.trainable}
-    sought = seeker(record.last.probes if record.last else ())
-    yield _strip(record.model_dump(mode="json")) | sought | added
+    yield _strip(record.model_dump(mode="json")) | added
 
 
 def _strip(tree: Any) -> Any:

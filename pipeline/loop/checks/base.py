@@ -1,69 +1,18 @@
-"""What a check of a draft is: one file of this folder, which holds all that is said of it.
+"""What a check by a reader is: one file of this folder, which holds all that is told of it.
 
 The first line of its docstring says for glossary, card and report what it looks for; `CHECK` holds the rest. A file
-that is put here is listed in the settings, asked in its turn, and told of in feedback and by `check`.
+that is put here is listed in the settings and asked in its turn. What costs nothing is looked for in
+`loop/graph_review.py` and `loop/wording_review.py`.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from enum import IntEnum
 from functools import cache
 from typing import Any, NamedTuple
 
 from pipeline import registry
-from pipeline.agents.cited import Evidence
 from pipeline.context import RunContext
-from pipeline.retrieval.base import Retriever
-from pipeline.types import Cause, Data, Draft, Finding, Probe, Searched
-
-ALL_STAY = "All hops may stay."
-"""How an advice ends that no hop is changed for."""
-_LONGEST = 80
-"""Characters that are quoted of what a check saw."""
-
-
-class Stage(IntEnum):
-    """When a check is made. Checks of one stage are made together, and a fatal finding ends with it; only those of
-    `READ` are made one after another, until the first fatal one."""
-
-    SOUND = 1
-    """Is the draft what it says it is? Fatal, and needs no search."""
-    LONG = 2
-    """Has it as many hops as its target? Fatal."""
-    ALONE = 3
-    """Is its answer the only one? Fatal."""
-    SHORT = 4
-    """Can fewer searches do? Fatal where fewer hops remain than the target asks for; what a search finds is looked for
-    by every retriever of the audit."""
-    NAMED = 5
-    """A reader says which names mean one thing, where nothing else sends the draft back."""
-    READ = 6
-    """A reader is asked; `checks.run` says by which of them."""
-    TRIED = 7
-    """What rollouts agree on is looked at."""
-
-
-class Case(NamedTuple):
-    """A draft, and what a check that asks no model may look at."""
-
-    draft: Draft
-    evidence: Evidence
-    retriever: Retriever
-    k: int
-    target: int
-    linked: frozenset[int] = frozenset()
-    """The hops that are about the answer before them by a reader's word, whatever they call it."""
-
-
-class Found(NamedTuple):
-    """What is wrong with a draft, and with which of its hops."""
-
-    detail: str
-    hops: tuple[int, ...] = ()
-    searches: tuple[Searched, ...] = ()
-
-    def finding(self, check: str, cause: Cause, *, fatal: bool = True) -> Finding:
-        return Finding(check=check, cause=cause, fatal=fatal, **self._asdict())
+from pipeline.types import Cause, Data, Draft, Finding, Probe
 
 
 class CheckResult(Data):
@@ -72,9 +21,9 @@ class CheckResult(Data):
     probes: tuple[Probe, ...] = ()
     findings: tuple[Finding, ...] = ()
     unread: tuple[str, ...] = ()
-    """Checks whose reader said nothing readable."""
+    """Checks whose reader gave nothing readable."""
     again: bool = False
-    """Was it all said before, so that nothing was asked for it?"""
+    """Whether the draft was examined before, so that no reader was asked now."""
 
     def __add__(self, other: "CheckResult") -> "CheckResult":
         return CheckResult(
@@ -84,66 +33,62 @@ class CheckResult(Data):
         )
 
 
-Look = Callable[[Case], Coroutine[Any, Any, Found | None]]
-Ask = Callable[[Draft, int, RunContext], Coroutine[Any, Any, CheckResult]]
+Ask = Callable[[Draft, RunContext], Coroutine[Any, Any, CheckResult]]
 
 
 class Meaning(NamedTuple):
-    """What a user and an author are told of a check, or of something else that it finds."""
+    """What a user and a generator are told of a check, or of something else that it finds."""
 
     gloss: str
-    advice: str = ""
-    """The one thing to change; empty: what its cause says."""
-    told: Callable[[Probe], str] = lambda probe: ""
-    """What its reader answered, where nothing was found; empty: its answers, and whether they were right."""
+    describe: Callable[[Probe], str] = lambda probe: ""
+    """Describe what its reader answered, if nothing was found; empty: its answers, and whether they were right."""
 
 
 @dataclass(frozen=True)
 class DraftCheck:
-    """What a file says of its check. One has `look` or, where a model is asked, `ask`."""
+    """What a file says of its check."""
 
-    stage: Stage
     place: int
-    """Its turn within the stage."""
+    """Its turn: cheap checks first."""
     cause: Cause
+    ask: Ask | None
+    """Ask the reader, before any rollout; None for a check of what rollouts agree on."""
     _: KW_ONLY
-    look: Look | None = None
-    ask: Ask | None = None
-    at_once: Ask | None = None
-    """What an author is told of a draft that other checks send back already, so that it can mend all at once."""
-    advice: str = ""
-    told: Callable[[Probe], str] = lambda probe: ""
-    wording: bool = False
-    """Does it judge how the question is worded, or what its words give away, so that other words would mend it?"""
+    describe: Callable[[Probe], str] = lambda probe: ""
     further: Mapping[str, Meaning] = field(default_factory=dict)
     """What else it asks or finds, by the name under which findings and probes have it."""
 
 
+_REVIEWS = {
+    "graph": Meaning(
+        "A step is not stated where it is cited, decides nothing or can be skipped, or one search finds the evidence.",
+        lambda probe: f"a reader of the steps said: {'; '.join(probe.answers)}",
+    ),
+    "wording": Meaning("The question asks nothing, names what is to be found, or one search with it finds the answer."),
+    "naturalness": Meaning(
+        "A reader grades the wording from 1 to 5; a grade below `checks.naturalness` sends it back.",
+        lambda probe: f"graded {', '.join(probe.answers)} of 5, which is enough",
+    ),
+    "undated": Meaning("The reader who grades the wording says that the answer changes with time; no date is named."),
+}
+"""What the reviews of graph and wording look for, by the name of their findings and probes."""
+
+
 def known() -> dict[str, DraftCheck]:
-    """All checks by name, in the order in which they are made."""
-    return _loaded(tuple(registry.names("checks")))[0]
+    """Return all checks by name, in the order in which they are made."""
+    return _load(tuple(registry.names("checks")))[0]
 
 
 def meanings() -> dict[str, Meaning]:
-    """What is told of each check and of all else that they find, by name."""
-    return _loaded(tuple(registry.names("checks")))[1]
+    """Return what is told of each review and check and of all else that they find, by name."""
+    return _load(tuple(registry.names("checks")))[1]
 
 
 @cache
-def _loaded(names: tuple[str, ...]) -> tuple[dict[str, DraftCheck], dict[str, Meaning]]:
+def _load(names: tuple[str, ...]) -> tuple[dict[str, DraftCheck], dict[str, Meaning]]:
     files = {name: registry.load("checks", name) for name in names}
-    files = dict(sorted(files.items(), key=lambda one: (one[1].CHECK.stage, one[1].CHECK.place)))
-    told: dict[str, Meaning] = {}
+    files = dict(sorted(files.items(), key=lambda entry: entry[1].CHECK.place))
+    meanings = dict(_REVIEWS)
     for name, file in files.items():
-        told |= {name: Meaning(file.__doc__.split("\n")[0], file.CHECK.advice, file.CHECK.told), **file.CHECK.further}
-    return {name: file.CHECK for name, file in files.items()}, told
-
-
-def quoted(texts: Iterable[str]) -> str:
-    return " and ".join(f"'{short(text)}'" for text in dict.fromkeys(texts))
-
-
-def short(text: str) -> str:
-    """As much of a text as tells which one is meant."""
-    said = " ".join(text.split())
-    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+        meanings |= {name: Meaning(file.__doc__.split("\n")[0], file.CHECK.describe), **file.CHECK.further}
+    return {name: file.CHECK for name, file in files.items()}, meanings

@@ -7,14 +7,14 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.asking import ask_reader
 from pipeline.loop.checks.alternatives import VOTES, is_key, same
-from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Meaning, Stage
-from pipeline.types import KNOWN_TRIES, Cause, Draft, Probe, Usage, beyond_chance
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning
+from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Usage, beyond_chance
 
 
-async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    """Known without any passage, in most of the tries: fatal where it is so of every model to be trained, so that
-    nobody would learn from it. What the solver knows says nothing of the question, and is kept as `Record.known_to`;
-    where it remembers another answer, that one is looked at (`contested`)."""
+async def closed_book(draft: Draft, context: RunContext) -> CheckResult:
+    """Ask for the answer from memory. A draft goes back if every model to be trained knows it in most tries, so that
+    none would learn from it. What the solver knows is kept as `Record.known_to`; if it remembers another answer, a
+    reader weighs that one (`contested`)."""
     solver, known = context.config.models.of("solver"), list[Probe]()
     probes = [await recalled(draft, context, solver)]
     for model in trained(context.config):
@@ -25,8 +25,11 @@ async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckRe
             known = []
             break
     if known:
-        found = Found("answered from memory by " + " and ".join(probe.model for probe in known))
-        return CheckResult(probes=tuple(probes), findings=(found.finding("closed_book", CHECK.cause),))
+        models = " and ".join(probe.model for probe in known)
+        detail = f"answered from memory by {models}. Ask for a less known fact, or of a less known thing."
+        return CheckResult(
+            probes=tuple(probes), findings=(Finding(check="closed_book", cause=CHECK.cause, detail=detail),)
+        )
     other = await contested(draft, probes[0], context)
     return CheckResult(probes=(*probes, *other.probes), findings=other.findings)
 
@@ -67,9 +70,10 @@ async def contested(draft: Draft, recalled: Probe, context: RunContext) -> Check
     weighed, model, usage = await readers.weigh(asked, context)
     probe = Probe(check="contested", model=model, answers=(other,), right=int(weighed.fits), usage=usage)
     detail = f"from memory '{other}' is answered, which a general source may bear out; the question names no source"
-    detail += f"; a reader says: {' '.join(weighed.reason.split())}" if weighed.reason.strip() else ""
-    found = Found(detail, (len(draft.hops) - 1,)).finding("contested", Cause.AMBIGUOUS)
-    return CheckResult(probes=(probe,), findings=(found,) if weighed.fits else ())
+    detail += f"; a reader says: {' '.join(weighed.reason.split()).rstrip('.')}" if weighed.reason.strip() else ""
+    hops = (len(draft.hops) - 1,)
+    finding = Finding(check="contested", cause=Cause.AMBIGUOUS, hops=hops, detail=f"{detail}. {_CONTESTED_ADVICE}")
+    return CheckResult(probes=(probe,), findings=(finding,) if weighed.fits else ())
 
 
 def _remembered(draft: Draft, recalled: Probe) -> str:
@@ -81,17 +85,16 @@ def _remembered(draft: Draft, recalled: Probe) -> str:
     return "" if is_key(draft, agreed) else agreed
 
 
-def told(probe: Probe) -> str:
+def _describe_contested(probe: Probe) -> str:
     return f"from memory '{probe.answers[0]}' is answered, which nothing bears out"
 
 
+_CONTESTED_ADVICE = "Name the kind of source or the year in the question, once, or ask for another fact."
 FURTHER = {
     "contested": Meaning(
         "From memory another answer is given, which a general source may support, of the same thing or of another that "
         "fits; no source or date is named.",
-        "Where another thing fits the question, say what rules it out. Else name the kind of source or the year in the "
-        "question, once, in no word of the last quote, or ask for another fact.",
-        told,
+        _describe_contested,
     )
 }
-CHECK = DraftCheck(Stage.READ, 3, Cause.PRIOR_KNOWLEDGE, ask=closed_book, further=FURTHER)
+CHECK = DraftCheck(1, Cause.PRIOR_KNOWLEDGE, closed_book, further=FURTHER)

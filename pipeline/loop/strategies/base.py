@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from pipeline.agents.graph_proposals import WordedGraphArguments, build_graph
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
+from pipeline.loop.checks.base import CheckResult
 from pipeline.operations import OperationError, evaluate
 from pipeline.text import dates
 from pipeline.types import AnswerType, Data, Draft, Finding, Passage, Probe, Round, Seed, Trajectory, Tree
@@ -21,8 +22,8 @@ class Proposal(Data):
     tree: Tree | None = None
     checked: tuple[Probe, ...] = ()
     """What readers said of the drafts that the agent had checked."""
-    findings: tuple[Finding, ...] = ()
-    """What is wrong with the wording of a composed draft."""
+    review: CheckResult | None = None
+    """What the reviews of graph and wording gave while the draft was composed; None if they are still to be made."""
 
 
 class Strategy(Protocol):

@@ -15,6 +15,7 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.related import Related
 from pipeline.llm.token_estimate import tokens
+from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.graph_review import review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
@@ -117,8 +118,8 @@ async def _compose(
     return Proposal(
         trajectory=trajectory,
         draft=build_draft(graph, written.question) if written.question else None,
-        checked=(*probes, *written.probes),
-        findings=written.findings,
+        checked=probes,
+        review=CheckResult(findings=written.findings, probes=written.probes),
     )
 
 

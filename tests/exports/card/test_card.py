@@ -13,8 +13,7 @@ from pipeline.config import RunConfig, build
 from pipeline.exports.card.card import Contents, bar, card, code, features, fence, front_matter, metadata
 from pipeline.exports.views import base
 from tests.hostile import HOSTILE, MARKUP
-from tests.records import accepted, batch, hostile, rejected
-from tests.sought import sought
+from tests.records import accepted, batch, hostile
 from tests.tables import figures
 
 ROWS = {"qa": {"train": 3, "eval": 1}, "sft": {"train": 2}}
@@ -98,13 +97,6 @@ def test_it_says_where_one_model_played_several_roles():
     assert "played" not in played(generator="a", solver="b", judge="c")
     assert "`a` read passages for the checks" in played(default="a", solver="b")
     assert "`c` read passages for the checks" in played(default="a", solver="b", reader="c")
-
-
-def test_it_says_how_many_drafts_had_a_shortcut():
-    config = build(values={"models": {"default": {"provider": "openai", "model": "a"}}})
-    text = made(sought(accepted(), 3), sought(rejected(), 2, steps=1), accepted(2), config=config)
-    assert "the last drafts of 2 seeds were tried, and 1 of them had one" in text
-    assert "looked for shortcuts" not in made(accepted(), config=config)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Status
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile, no_draft, rejected, world
-from tests.sought import sought
 from tests.tables import figures, page
 
 TAGS = set(
@@ -129,12 +128,6 @@ def test_unaccepted_runs_have_a_page():
 def test_figures_of_the_embedded_model_say_so(embedded):
     text = page([accepted(model="embedded" if embedded else "qwen")], RunConfig())
     assert ("these figures describe the pipeline, not the quality of data" in text) is embedded
-
-
-def test_what_the_shortcut_seeker_found_is_shown_where_it_was_sent():
-    row = "Last drafts to which the shortcut seeker found a shorter way"
-    assert f"{row}</th><td>1 of 1 " in page([sought(rejected(), 2, steps=1), accepted(1)], RunConfig())
-    assert row not in page([accepted()], RunConfig())
 
 
 def test_seed_drops_are_shown():

@@ -8,18 +8,16 @@ from pipeline.types import Program, Record
 from pipeline.types.model_probe import PriorKnowledge
 from tests.gates.test_gates import having
 from tests.records import accepted, batch, hostile, rejected
-from tests.sought import sought
 from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())
-SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
 
 
 def test_every_record_comes_back_from_arrow_as_it_was():
     with_distractors = taught(2)
     agreed = accepted(1).model_copy(update={"agreed_answer": "75 %"})
-    known = tuple(PriorKnowledge(model="m", tries=3, right=1, bridges=bridges) for bridges in (0, 2))
-    recalled = sought(rejected(), 2, steps=1).model_copy(update={"known_to": known})
+    known = (PriorKnowledge(model="m", tries=3, right=1),)
+    recalled = rejected().model_copy(update={"known_to": known})
     program = {"operation": "count", "values": [{"hop": n, "value": f"1{n}", "name": f"f{n}"} for n in (0, 1)]}
     computed = having(1, program=Program.model_validate(program))
     originals = [*batch(), hostile(), with_distractors, taught(), agreed, recalled, computed]
@@ -34,13 +32,8 @@ def test_how_the_measured_rollouts_went_stands_beside_them():
     assert [fields["failure"] for fields in row["process"]] == [None, None, "missed_evidence", None]
 
 
-def test_how_the_shortcut_seeker_did_on_the_last_draft_stands_beside_them():
-    rows = [row for made in (accepted(1), sought(rejected(), 2, steps=1)) for row in records.rows(made, ENVIRONMENT)]
-    assert [[row[name] for name in SEEKER] for row in rows] == [[0, 0, None], [2, 1, 1]]
-
-
 def test_the_schema_names_every_field_of_a_record():
-    assert set(records.SCHEMA.names) == {*Record.model_fields, *SEEKER, "process", "trainable"}
+    assert set(records.SCHEMA.names) == {*Record.model_fields, "process", "trainable"}
     assert {field.name for field in records.SCHEMA.field("process").type.value_type} == set(RolloutMetrics.model_fields)
     verdict = records.SCHEMA.field("confirmation_verdicts").type.value_type
     kinds = {name: str(verdict.field(name).type) for name in ("method", "right", "hit_step", "found_at")}

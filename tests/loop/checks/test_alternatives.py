@@ -6,8 +6,6 @@ from pipeline import prompts
 from pipeline.loop.checks.alternatives import agreed, alternatives
 from pipeline.loop.checks.base import CheckResult
 from pipeline.types import (
-    AnswerItem,
-    AnswerType,
     Call,
     Cause,
     Feedback,
@@ -45,9 +43,7 @@ async def ask(model: ScriptedLLM, *answers: str, feedback: Feedback | None = Non
 async def test_a_rival_that_fits_makes_the_question_ambiguous() -> None:
     model = ScriptedLLM([FITS])
     answer = await ask(model, "1641", "Around 1660", "around 1660", "")
-    assert [(f.check, f.cause, f.fatal, f.hops) for f in answer.findings] == [
-        ("alternatives", Cause.AMBIGUOUS, True, (2,))
-    ]
+    assert [(f.check, f.cause, f.hops) for f in answer.findings] == [("alternatives", Cause.AMBIGUOUS, (2,))]
     assert "2 of 4" in answer.findings[0].detail
     inputs = prompts.unfence(model.requests[0].messages[-1].content) or {}
     assert inputs["answer"] == "Around 1660"
@@ -88,23 +84,3 @@ async def test_the_key_in_another_form_is_no_wrong_answer_that_others_agree_on()
     assert agreed(dated, pairs) == []
     assert len(agreed(DRAFT.model_copy(update={"answer": "$5 million"}), tried("€5 million", "€5 million"))) == 2
     assert await alternatives(dated, pairs, None, context(ScriptedLLM([]), ("alternatives",))) == CheckResult()
-
-
-@pytest.mark.parametrize(
-    ("answers", "claim"),
-    [
-        (("[1] Ada Holm; [2] Oslo", "[2] Oslo"), "[2] is Oslo"),
-        (("Oslo; Vessby", "Oslo"), "[1] is Oslo"),
-        (("[1] Ada Holm; [2] Oslo", "[1] Ada Holm; [2] Arnau"), ""),
-        (("[1] Oslo; [2] Vessby", "[1] Ada Holm; [2] Oslo"), ""),
-    ],
-)
-async def test_of_a_text_with_gaps_each_gap_is_voted_on(answers: tuple[str, ...], claim: str) -> None:
-    items = (AnswerItem(answer="Ada Holm"), AnswerItem(answer="Vessby"))
-    masked = {"answer": "Ada Holm; Vessby", "answer_type": AnswerType.ORDERED, "answer_items": items}
-    model = ScriptedLLM([FITS] if claim else [])
-    draft = DRAFT.model_copy(update=masked)
-    found = await alternatives(draft, tried(*answers), None, context(model, ("alternatives",)))
-    asked = [(prompts.unfence(request.messages[-1].content) or {})["answer"] for request in model.requests]
-    assert asked == [claim] * bool(claim)
-    assert [one.detail.startswith(f"2 of 2 rollouts say that {claim}") for one in found.findings] == [True] * len(asked)

@@ -12,13 +12,13 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.exports.trajectories.checklist import checklist
-from pipeline.loop.examine import audit, readings
+from pipeline.loop.examine import examine
 from pipeline.loop.strategies.base import to_draft
 from pipeline.types import Draft
 from tests.loop.checks.test_lists import NO_JUDGE, RIVER, context, graded, rollout
 from tests.loop.test_episode import FILM, LINEAGE
 from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, hop, passage
+from tests.shelf import Shelf, passage
 
 SEA = passage("sea", "Sea Fog", "It is a talkie. It was directed by Bo Rask.")
 RASK = passage("rask", "Bo Rask", "Bo Rask was a sailor. Bo Rask was born in 1875.")
@@ -46,54 +46,6 @@ def choice(answer: str = "Sea Fog", kind: str = "comparison", question: str = WH
 
 
 SAME = "Were the directors of Lantern Bay and Sea Fog born in the same year?"
-
-
-@pytest.mark.parametrize("draft", [choice(), choice("no", "boolean", SAME)])
-def test_two_chains_that_decide_the_answer_are_sound(draft: Draft) -> None:
-    assert asyncio.run(audit(draft, 4, FILMS, 1)) == ()
-
-
-@pytest.mark.parametrize(
-    ("draft", "check", "hops"),
-    [
-        (choice("Ada Holm"), "not_offered", ()),
-        (choice(hops=BRANCHES[2:]), "not_offered", ()),
-        (choice("no", "boolean", "Were the directors of Lantern Bay and of the talkie of 1930 born in one year?"),
-         "broken_chain", (2,)),
-        (choice("no", "boolean", SAME, [BRANCHES[1], BRANCHES[3]]), "broken_chain", (1,)),
-    ],
-)  # fmt: skip
-def test_one_sided_or_unlinked_evidence_is_found_out(draft: Draft, check: str, hops: tuple[int, ...]) -> None:
-    found = asyncio.run(audit(draft, 2, FILMS, 1))
-    assert (check, hops) in [(f.check, f.hops) for f in found]
-    assert all(f.fatal for f in found)
-
-
-def test_a_bare_number_leads_to_nothing_that_the_question_names() -> None:
-    """Both won, so that one number stands in the first hop of each chain."""
-    fog = passage("sea", "Sea Fog", "It is a talkie. Sea Fog was shot in 5 weeks by Bo Rask.")
-    bay = passage("film", "Lantern Bay", "It is a silent drama. Lantern Bay won 5 prizes.")
-    won = passage("rask", "Bo Rask", "Bo Rask was a sailor. Bo Rask won 9 prizes.")
-    hops = (hop(bay, "5"), hop(fog, "Bo Rask"), hop(won, "9"))
-    question = "Which won more prizes, Lantern Bay or the director of Sea Fog?"
-    draft = choice("Lantern Bay").model_copy(update={"question": question, "hops": hops})
-    assert "not_offered" not in [found.check for found in asyncio.run(audit(draft, 3, Shelf(bay, fog, won), 1))]
-
-
-def told_by(first: str, second: str) -> list[tuple[str, tuple[int, ...]]]:
-    """The findings where the first two passages say this besides."""
-    passages = [FILM.model_copy(update={"text": f"{FILM.text} {first}"})]
-    passages += [BORN.model_copy(update={"text": f"{BORN.text} {second}"}), SEA, RASK]
-    draft = choice()
-    hops = [hop.model_copy(update={"passage_sha256": p.sha256}) for hop, p in zip(draft.hops, passages, strict=True)]
-    draft = draft.model_copy(update={"hops": tuple(hops)})
-    return [(f.check, f.hops) for f in asyncio.run(audit(draft, 4, Shelf(*passages), 1))]
-
-
-def test_a_passage_tells_a_shortcut_in_its_own_chain_alone() -> None:
-    assert told_by("", "") == []
-    assert told_by("", "Bo Rask was a friend.") == []
-    assert told_by("It came out in 1881.", "") == [("co_located", (1,))]
 
 
 def test_a_guess_is_worth_nothing_until_every_hop_was_read() -> None:
@@ -137,7 +89,7 @@ async def test_what_half_of_all_guesses_get_right_is_known_by_none(right: int, k
     model_m = {"provider": "openai", "model": "m"}
     models = {"default": model_m, "policies": {"p": model_m}}
     settings = build(values={"checks": {"run": ["closed_book"]}, "models": models})
-    found = await readings(choice("no", "boolean", SAME), 4, (), RunContext(settings, model, FILMS, LINEAGE))
+    found = await examine(choice("no", "boolean", SAME), 4, RunContext(settings, model, FILMS, LINEAGE))
     assert bool(found.findings) is known
 
 

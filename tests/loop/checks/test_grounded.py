@@ -8,7 +8,7 @@ import pytest
 from pipeline import prompts
 from pipeline.llm.base import Request
 from pipeline.loop.checks.base import CheckResult
-from pipeline.loop.examine import readings
+from pipeline.loop.examine import examine
 from pipeline.types import Cause, Round, Stop, Trajectory
 from tests.loop.checks.test_readings import DRAFT, context, told
 from tests.loop.test_episode import FILM, HOLM, TOWN
@@ -39,38 +39,18 @@ async def read(check: str, cites: Cites, target: int = 3, answer: str = "1641", 
     def say(request: Request) -> str:
         if request.output and request.output.name == "verdict":
             return '{"correct": false}'
-        if request.output and request.output.name == "trace":
-            return '{"answers": ["Ada Holm", "Vessby", "1641"]}'
         shown = [p["id"] for p in (prompts.unfence(request.messages[-1].content) or {})["passages"]]
         cited = cites(shown, request.sample // 3)
         facts = [{"fact": fact, "passage": FACTS[fact] if fact in cited else ""} for fact in FACTS]
         return orjson.dumps({"facts": facts, "answer": answer}).decode()
 
-    return await readings(DRAFT, target, (), context(ScriptedLLM(say), (check,), **values))
-
-
-async def test_a_hop_that_is_recalled_while_its_passage_is_held_back_is_not_needless() -> None:
-    assert (await read("leave_one_out", honest)).findings == ()
-    asked = (await read("leave_one_out", honest)).probes
-    assert [probe.hops for probe in asked] == [(0,), (1,)], "without the last passage nobody could answer"
-    for probe in asked:
-        assert probe.uncited == tuple(fact for n, fact in enumerate(FACTS) if n in probe.hops)
-    assert told(await read("leave_one_out", lambda shown, _: FACTS, 2)) == [], "what was not shown cannot be cited"
-
-
-async def test_a_hop_that_another_passage_states_as_well_is_needless() -> None:
-    def elsewhere(request: Request) -> str:
-        facts = [{"fact": fact, "passage": TOWN.shown_id} for fact in FACTS]
-        return orjson.dumps({"facts": facts, "answer": "1641"}).decode()
-
-    found = await readings(DRAFT, 2, (), context(ScriptedLLM(elsewhere), ("leave_one_out",)))
-    assert [(finding.cause, finding.hops) for finding in found.findings] == [(Cause.SUPERFICIAL, (0, 1))]
+    return await examine(DRAFT, target, context(ScriptedLLM(say), (check,), **values))
 
 
 async def test_a_right_answer_from_memory_does_not_prove_that_the_evidence_bears_the_question_out() -> None:
     found = await read("oracle", by_memory)
-    assert told(found) == [("oracle", Cause.GENERATOR_ERROR, True)]
-    assert found.findings[0].detail == f"the reader answered, but no passage of the draft states: '{SECOND}'"
+    assert told(found) == [("oracle", Cause.GENERATOR_ERROR)]
+    assert found.findings[0].detail.startswith(f"the reader answered, but no passage of the draft states: '{SECOND}'.")
     assert (found.probes[0].tries, found.probes[0].right) == (3, 3), "it is asked again before that is said"
     again = await read("oracle", lambda shown, sample: honest(shown, sample) if sample else [])
     assert again.findings == ()
@@ -81,9 +61,9 @@ async def test_a_wrong_try_does_not_ground_a_right_one() -> None:
     recalled = orjson.dumps({"facts": [{"fact": SECOND, "passage": ""}], "answer": "1641"}).decode()
     wrong = '{"facts": [], "answer": "1650"}'
     for tries in ([recalled, wrong, wrong], [wrong, recalled, wrong]):
-        model = ScriptedLLM([*tries, '{"answers": []}'])
-        (finding,) = (await readings(DRAFT, 3, (), context(model, ("oracle",)))).findings
-        assert finding.detail == f"the reader answered, but no passage of the draft states: '{SECOND}'"
+        model = ScriptedLLM(tries)
+        (finding,) = (await examine(DRAFT, 3, context(model, ("oracle",)))).findings
+        assert finding.detail.startswith(f"the reader answered, but no passage of the draft states: '{SECOND}'.")
 
 
 @pytest.mark.parametrize("answer", ["", "1650"])
@@ -91,7 +71,7 @@ async def test_what_a_reader_missed_is_named_with_its_answer(answer: str) -> Non
     (finding,) = (await read("oracle", by_memory, answer=answer)).findings
     said = f"'{answer}'" if answer else "nothing"
     missed = f"no passage of the draft states: '{SECOND}'"
-    assert finding.detail == f"with all its passages in hand the answer was {said}; {missed}"
+    assert finding.detail.startswith(f"with all its passages in hand the answer was {said}; {missed}.")
 
 
 async def test_a_draft_is_answerable_only_where_its_passages_answer_it() -> None:

@@ -225,15 +225,11 @@ def test_a_seed_that_reaches_nothing_is_composed_from_its_own_passage() -> None:
 def test_what_readers_said_of_a_checked_draft_comes_with_the_proposal() -> None:
     class Checked(Curated):
         def __call__(self, request: Request) -> Message:
-            if request.output and request.output.name == "grade":
-                return Message(role="assistant", content='{"reason": "", "grade": 4}')
             made = super().__call__(request)
             first = not any(message.role == "assistant" for message in request.messages)
             if made.tool_calls and made.tool_calls[0].name == "compose" and first:
                 return call("check", **{k: v for k, v in self.composed[0].items() if k != "negative_aspect"})
             return made
 
-    done = proposed(Checked(proposal(), actions=("Ada Holm", "Vessby")), 'checks.run=["naturalness"]')
-    assert [(probe.check, probe.answers, probe.usage.calls) for probe in done.checked] == [
-        ("naturalness", ("4", "4"), 2)
-    ]
+    done = proposed(Checked(proposal(), actions=("Ada Holm", "Vessby")), 'checks.run=["closed_book"]')
+    assert [(probe.check, probe.usage.calls) for probe in done.checked] == [("closed_book", 3)]

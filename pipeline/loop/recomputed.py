@@ -2,20 +2,12 @@
 
 from pipeline.agents.cited import start
 from pipeline.agents.naming import mentions
-from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.reward.equality import equal
 from pipeline.reward.program import misquoted
 from pipeline.text import untagged
 from pipeline.text.names import normalise
 from pipeline.text.scripts import cased
-from pipeline.types import Cause, Draft, Program
-
-ADVICE = "Give each value as its quote has it, and the answer that the operation gives over them."
-
-
-async def recomputed(case: Case) -> Found | None:
-    fault = program_fault(case.draft)
-    return Found(fault) if fault else None
+from pipeline.types import Draft, Program
 
 
 def program_fault(draft: Draft) -> str:
@@ -77,6 +69,3 @@ def _count_fault(draft: Draft, program: Program) -> str:
 def _named(draft: Draft, number: int) -> bool:
     """Does the question name where the chain of this value starts?"""
     return mentions(draft.question, untagged(draft.hops[start(draft, number)].title).split(", ")[0])
-
-
-CHECK = DraftCheck(Stage.SOUND, 8, Cause.GENERATOR_ERROR, advice=ADVICE, look=recomputed)

@@ -1,9 +1,8 @@
-"""A passage of the corpus gives a second answer to the last hop.
+"""A passage of the corpus that gives a second answer to the last hop, so that nobody can tell which one is asked for.
 
-A reader could not tell which of the two is asked for. A sentence does so where it is about the same subject, says
-nearly all that the last quote says beside the answer, and names something of the answer's kind instead of it. The gate
-`rival_answer` reads what agents were shown; but a subject may have many pages, so here one is looked for by what is
-asked of it.
+A sentence does so if it is about the same subject, says nearly all that the last quote says beside the answer, and
+names something of the answer's kind instead of it. The gate `rival_answer` reads what agents were shown; but a subject
+may have many pages, so that a draft is searched for here by what is asked of the subject.
 """
 
 import re
@@ -15,15 +14,14 @@ from pipeline.agents.grading import holds
 from pipeline.agents.naming import mentions
 from pipeline.agents.tools import ShownPassage
 from pipeline.corpus.language import before_things, fillers, language_of
-from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.loop.dates_and_numbers import agree, amounts, dated, of_kind, same_amount, told_by
+from pipeline.retrieval.base import Retriever
 from pipeline.text import folded, sentences, terms, untagged
 from pipeline.text.names import contains, normalise
 from pipeline.text.scripts import cased, spaceless
-from pipeline.types import AnswerType, Cause, Draft, Passage
+from pipeline.types import AnswerType, Cause, Draft, Finding, Passage
 
-ADVICE = "Add the one clue that rules the other out, or ask for another fact at the end."
-
+_ADVICE = "Add the one clue that rules the other out, or ask for another fact at the end."
 LEAST = 2
 """Words that the quote must say beside its answer; with one, any sentence about the subject would say as much."""
 SHARE = 0.8
@@ -43,26 +41,26 @@ _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 Shown = TypeVar("Shown", Passage, ShownPassage)
 
 
-async def another_answer(case: Case) -> Found | None:
-    """Among what is found for the last step's question, and for what its quote says without the answer."""
-    draft = case.draft
-    last, said = draft.hops[-1], _claim_words(draft)
-    if not said:
-        return None
-    untold = " ".join(word for word in terms(last.quote) if word in said)
-    queries = [last.sub_question, f"{_subject(draft)} {untold}"]
-    found = await case.retriever.search_many(queries, case.k)
+async def find_rival(draft: Draft, retriever: Retriever, k: int) -> tuple[Finding, ...]:
+    """Search for the last step's question, and for what its quote says without the answer."""
+    last, claim = draft.hops[-1], _claim_words(draft)
+    if not claim:
+        return ()
+    claimed = " ".join(word for word in terms(last.quote) if word in claim)
+    queries = [last.sub_question, f"{_subject(draft)} {claimed}"]
+    results = await retriever.search_many(queries, k)
     cited = {hop.passage_id for hop in draft.hops}
-    if (rival := other_answer(draft, cited, (hit.passage for hits in found for hit in hits))) is None:
-        return None
-    other, sentence = rival
-    detail = f"'{other.title}' gives another answer to its last step{saying(sentence)}"
-    searches = (search for search in map(searched, queries, found) if other.id in search.passage_ids)
-    return Found(detail, (len(draft.hops) - 1,), (*searches,))
+    if (rival := other_answer(draft, cited, (hit.passage for hits in results for hit in hits))) is None:
+        return ()
+    passage, sentence = rival
+    detail = f"'{passage.title}' gives another answer to its last step{quote_rival(sentence)}. {_ADVICE}"
+    searches = tuple(search for search in map(searched, queries, results) if passage.id in search.passage_ids)
+    hops = (len(draft.hops) - 1,)
+    return (Finding(check="rival_answer", cause=Cause.AMBIGUOUS, hops=hops, detail=detail, searches=searches),)
 
 
-def saying(sentence: str) -> str:
-    """How a finding quotes the sentence of a passage that it names."""
+def quote_rival(sentence: str) -> str:
+    """Return how a finding quotes the sentence of a passage that it names."""
     return f", where it says '{' '.join(sentence.split())[:LONGEST]}'"
 
 
@@ -181,6 +179,3 @@ def _named(sentence: str, *, digits: bool) -> set[str]:
 
 def _spellings(draft: Draft) -> tuple[str, ...]:
     return tuple(answer for answer in (draft.answer, *draft.answer_aliases) if normalise(answer))
-
-
-CHECK = DraftCheck(Stage.ALONE, 1, Cause.AMBIGUOUS, advice=ADVICE, look=another_answer)

@@ -1,49 +1,39 @@
-"""The question contains its answer."""
+"""A question that contains its answer."""
 
 import re
 
 from pipeline.agents.naming import mentions
-from pipeline.loop.checks.another_answer import FILLERS
-from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage, quoted
-from pipeline.loop.checks.exposed_intermediate import ordinary
 from pipeline.loop.dates_and_numbers import counted, dated
+from pipeline.loop.rival_answer import FILLERS
 from pipeline.reward.equality import quantity
-from pipeline.text import MONTHS, folded, numbers
+from pipeline.text import MONTHS, folded, numbers, words
 from pipeline.text.names import normalise
 from pipeline.text.scripts import cased
-from pipeline.types import AnswerType, Cause, Draft
+from pipeline.types import AnswerType, Draft
 
 SMALL = 12
 """Numbers up to this one stand in many questions to count something: "two films"."""
 _FEW = 20
 """A number up to this one, which may count something too, must stand as the answer does."""
-ADVICE = f"Take the answer out of the question. {ALL_STAY}"
-
-
-async def answer_in_question(case: Case) -> Found | None:
-    """It names its answer or an item of it. Yes and no are words of many questions, and so is a small number, which
-    tells nothing of an answer that is computed."""
-    if case.draft.answer_type.decided:
-        return None
-    leaked = given(case.draft)
-    return Found(f"the question holds its answer, {quoted(leaked)}", (len(case.draft.hops) - 1,)) if leaked else None
 
 
 def given(draft: Draft) -> list[str]:
-    """The names of the answer, and of its items, that the question gives."""
+    """Return the names of the answer, and of its items, that the question gives."""
     names = (draft.answer, *draft.answer_aliases, *(name for item in draft.answer_items for name in item.spellings))
     return [name for name in names if not _counts(draft, name) and _gives(draft, name)]
 
 
 def _counts(draft: Draft, name: str) -> bool:
-    """Is it a small number, in figures or in words, of a draft whose answer is computed?"""
-    amount = quantity(name) if draft.program else None
+    """Return whether it is a small number, in figures or in words, of a draft whose answer is computed."""
+    amount = quantity(name) if draft.decided else None
     return amount is not None and amount.unit is None and abs(amount.number) <= SMALL
 
 
 def _gives(draft: Draft, name: str) -> bool:
-    """Does the question give this name, or the date or number that it is? Of a bare number the words alone say nothing:
-    12 is neither in 12,345 nor in 12 May."""
+    """Return whether the question gives this name, or the date or number that it is.
+
+    The words of a bare number say nothing: 12 is neither in 12,345 nor in 12 May.
+    """
     question, kind = draft.question, draft.answer_type if name == draft.answer else None
     if kind is AnswerType.DATE and (date := dated(name)) and date[0][:3] in {one[:3] for one in dated(question)}:
         return True
@@ -57,8 +47,10 @@ def _gives(draft: Draft, name: str) -> bool:
 
 
 def _other_word(draft: Draft, name: str) -> bool:
-    """Is the one word of a name, which its quote writes with a capital, everywhere a little one: US as us, May as may?
-    A noun in small letters gives its name: who asks of a chemistry professor names Chemistry."""
+    """Return whether the question has the word of a name only as an ordinary word: US as us, May as may.
+
+    A noun in small letters gives its name: a question about a chemistry professor names Chemistry.
+    """
     question, word = draft.question, name.split()[-1]
     little = (word.isupper() and len(word) > 1) or word in MONTHS or folded(word) in FILLERS
     if len(normalise(name).split()) > 1 or not little or question.islower() or not cased(question):
@@ -66,7 +58,12 @@ def _other_word(draft: Draft, name: str) -> bool:
     written = re.escape(word)
     proper = re.search(rf"[^\s.?!]\s+{written}(?!\w)", draft.hops[-1].quote)
     places = [*re.finditer(rf"(?<!\w){written}(?!\w)", question, re.IGNORECASE)]
-    return proper is not None and bool(places) and all(ordinary(question, place) for place in places)
+    return proper is not None and bool(places) and all(_is_ordinary(question, place) for place in places)
 
 
-CHECK = DraftCheck(Stage.SOUND, 2, Cause.GENERATOR_ERROR, advice=ADVICE, look=answer_in_question)
+def _is_ordinary(question: str, place: re.Match[str]) -> bool:
+    """Return whether it is an ordinary word: a capital at the start of a sentence says nothing."""
+    before = question[: place.start()]
+    marks = re.split(r"\w", before)[-1]  # all that stands between the word before and this place
+    opens = marks == before or any(mark in marks for mark in ".?!")
+    return place[0] == place[0].lower() or (opens and {*words(place[0])} <= FILLERS)

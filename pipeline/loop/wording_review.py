@@ -1,0 +1,64 @@
+"""What is wrong with a question that its generator worded itself: the same rules as for the writer's wordings."""
+
+from pipeline.context import RunContext
+from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.given_answer import given
+from pipeline.loop.question_writing import find_leak, find_shortcut, grade_wordings
+from pipeline.text.names import normalise
+from pipeline.text.scripts import asks, length
+from pipeline.types import Cause, Draft, Finding
+from pipeline.types.graph import Graph
+
+_FEWEST_WORDS = 4
+_REWORD = (
+    "Say first what is known, then what is asked, in two or three short sentences and plainer words, and name nothing "
+    "that is to be found; all steps may stay"
+)
+
+
+async def review_wording(draft: Draft, graph: Graph, context: RunContext) -> CheckResult:
+    """Check and grade the wording of a draft.
+
+    Raises:
+        FormatError: the reader gave nothing readable.
+    """
+    findings = find_faults(draft)
+    if not findings and (
+        fault := find_leak(draft.question, graph) or await find_shortcut(draft.question, graph, context)
+    ):
+        findings = (_finding("wording", Cause.OVER_SPECIFIED, fault),)
+    if not context.config.models.of("reader").capabilities.understands:
+        return CheckResult(findings=findings)
+    graded = await _grade(draft, context)
+    return CheckResult(findings=findings) + graded
+
+
+def find_faults(draft: Draft) -> tuple[Finding, ...]:
+    """Return what anybody sees who reads question and answer: nothing is asked, or the question tells the answer."""
+    if not asks(draft.question) or length(draft.question) < _FEWEST_WORDS or not normalise(draft.answer):
+        detail = "it asks nothing or answers nothing: word it as one question"
+        return (_finding("wording", Cause.GENERATOR_ERROR, detail),)
+    if not draft.answer_type.decided and (names := given(draft)):
+        detail = f"the question holds its answer, '{names[0]}': take it out"
+        return (_finding("wording", Cause.GENERATOR_ERROR, detail),)
+    return ()
+
+
+async def _grade(draft: Draft, context: RunContext) -> CheckResult:
+    """Grade the wording. A question that somebody brought sets its own measure: no rewording need be more natural."""
+    brought = [question for question in [context.memory.brought] if question and question != draft.question]
+    wordings = [draft.question, *brought]
+    choice, probe = await grade_wordings(wordings, context)
+    grade, *brought_grade = choice.grades[: len(wordings)] or (0,)
+    findings = []
+    if grade < min(context.config.checks.naturalness, *brought_grade, 5):
+        reason = " ".join(choice.reason.split()).rstrip(".")
+        findings.append(_finding("naturalness", Cause.UNNATURAL, f"graded {grade} of 5: {reason}. {_REWORD}"))
+    if choice.changes_with_time:
+        detail = "a reader says that the answer changes with time, and the question names no date: name one"
+        findings.append(_finding("undated", Cause.UNDATED, detail))
+    return CheckResult(probes=(probe.model_copy(update={"answers": (str(grade),)}),), findings=tuple(findings))
+
+
+def _finding(check: str, cause: Cause, detail: str) -> Finding:
+    return Finding(check=check, cause=cause, detail=detail)
