@@ -23,6 +23,9 @@ class GateConfig(Data):
     """Names of gates that are turned off."""
     answers: Ratio = 0.01
     """Greatest share of the pairs with the same answer; the first pair always passes."""
+    documents: Ratio = 0.10
+    """Greatest share of the pairs that use the same document as evidence, apart from pairs whose seed lies in it; two
+    pairs may use it whatever their share is."""
     openings: Ratio = 0.10
     """Greatest share of the pairs whose questions begin with the same four words."""
     least: int = Field(10, ge=1)

@@ -38,6 +38,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 """All values of a trait, where they are known."""
 
 
+_PAIRS_PER_DOCUMENT = 2
+"""So many pairs may rest on a document whatever their share is, so that small runs keep their pairs."""
+
+
 def check_traits(settings: GateConfig) -> None:
     """Raises UsageError for a trait that is none, or a value that no pair can have."""
     for trait, shares in settings.quotas.items():
@@ -80,6 +84,17 @@ def overused_answer(draft: Draft, record: Record, settings: GateConfig) -> list[
     return _limited([answer], f"enough pairs have the answer '{answer}'", share=settings.answers)
 
 
+def overused_document(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    """Questions that use a document, other than that of their seed, which too many other questions use.
+
+    The plan draws the documents of seeds evenly, so that only the others can crowd.
+    """
+    own = record.seed.passage.document_id
+    documents = [document for hop in draft.hops if (document := hop.passage_id.rpartition("#")[0]) != own]
+    full = "enough pairs rest on one of its documents"
+    return _limited(documents, full, _PAIRS_PER_DOCUMENT, settings.documents)
+
+
 def overused_opening(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
     """Questions that begin with the same four words as too many others."""
     begun = opening(draft.question)
@@ -96,4 +111,4 @@ def _limited(marks: list[str], full: str, most: int = 1, share: float = 0.0) -> 
     return [GateResult(marks=tuple(dict.fromkeys(marks)), most=most, share=share, full=full)] if marks else []
 
 
-OWN_GATES = (overused_answer, overused_opening, overused_passage)
+OWN_GATES = (overused_answer, overused_document, overused_opening, overused_passage)

@@ -138,3 +138,25 @@ def test_a_passage_serves_five_pairs() -> None:
 def test_a_larger_run_only_adds() -> None:
     records = [accepted(n % 60) for n in range(120)]
     assert judged(records)[:50] == judged(records[:50])
+
+
+def test_pairs_do_not_crowd_on_a_document_that_their_seeds_do_not_lie_in() -> None:
+    def pair(n: int, documents: tuple[str, ...], seed: str) -> Record:
+        record = accepted(n)
+        draft = record.draft
+        assert draft is not None
+        hops = [
+            hop.model_copy(update={"passage_id": f"{d}#{n}"}) for d, hop in zip(documents, draft.hops, strict=False)
+        ]
+        passage = record.seed.passage.model_copy(update={"document_id": seed, "id": f"{seed}#0"})
+        last = record.rounds[-1].model_copy(update={"draft": draft.model_copy(update={"hops": tuple(hops)})})
+        changed = {"rounds": (*record.rounds[:-1], last), "seed": record.seed.model_copy(update={"passage": passage})}
+        return record.model_copy(update=changed)
+
+    gate = only("overused_document")
+    crowd = [pair(n, (f"d{n}", "hub"), f"d{n}") for n in range(4)]
+    assert judged(crowd, gate) == ["", "", "overused_document", "overused_document"]
+    assert judged([pair(n, (f"d{n}", "hub"), "hub") for n in range(4)], gate) == [""] * 4
+    spread = [pair(n, (f"d{n}", f"e{n}"), f"d{n}") for n in range(27)]
+    assert judged([*crowd[:2], *spread, *crowd[2:]], gate) == [""] * 30 + ["overused_document"]
+    assert judged(crowd, only("overused_document", documents=1.0)) == [""] * 4

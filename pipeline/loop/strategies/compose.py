@@ -2,7 +2,7 @@
 which a writer words afterwards. Links are a help and no condition, so that every seed is begun.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -10,7 +10,7 @@ import orjson
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.graph_proposals import to_graph
-from pipeline.agents.tools import GRAPH_TOOLS, listed, shown
+from pipeline.agents.tools import GRAPH_TOOLS, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.related import Related
@@ -22,6 +22,7 @@ from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies.base import Proposal, build_draft
 from pipeline.loop.strategies.sage import offered
 from pipeline.operations import evaluate
+from pipeline.text import dates, numbers, sentences
 from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Trajectory
 from pipeline.types.graph import Graph
 
@@ -43,7 +44,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         "generator/compose",
         passage=shown(seed.passage, numbered=True),
         outline=await _outline(seed, context),
-        links=_fit(listed(links), _ROOM),
+        links=_fit(describe_links(links), _ROOM),
         operations=offered(context),
         target_steps=target,
         search_budget=composer.limits.searches,
@@ -140,6 +141,23 @@ def _fit(links: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
     while len(links) > 1 and tokens(orjson.dumps(links).decode()) > room:
         links = links[:-1]
     return links
+
+
+def describe_links(links: Iterable[Related]) -> list[dict[str, Any]]:
+    """Return for each linking phrase a passage of each document that holds it, and what this says of the phrase.
+
+    A sentence with a number or a date can be a value that is compared; one without can lead to the next thing.
+    """
+    described = []
+    for link in links:
+        documents: dict[str, dict[str, Any]] = {}
+        for passage, sentence in zip(link.passages, link.sentences, strict=True):
+            # Where only the title holds the phrase, its page is about the phrase: it shows how the page begins.
+            text = " ".join((sentence or passage.text[slice(*sentences(passage.text)[0])]).split())
+            about = {"id": passage.shown_id, "title": passage.title, "sentence": text}
+            documents.setdefault(passage.document_id, about | {"states_value": bool(dates(text) or numbers(text))})
+        described.append({"phrase": link.phrase, "documents": link.documents, "passages": [*documents.values()]})
+    return described
 
 
 async def _seen_passages(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> list[Passage]:

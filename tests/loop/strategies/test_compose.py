@@ -8,8 +8,10 @@ import pytest
 
 from pipeline import config, prompts
 from pipeline.context import RunContext
+from pipeline.links.related import Related
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
+from pipeline.loop.strategies.compose import describe_links
 from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status
 from tests.loop.test_episode import LINEAGE, call
 from tests.scripted import ScriptedLLM
@@ -281,3 +283,33 @@ def test_comparison_of_two_may_stand_in_the_middle() -> None:
     last = found("trade", "weaver", VIK, "first", sentence=1)
     _, requests = run(Cast([*two, last], []))
     assert not any("blind guess" in r.messages[-1].content for r in requests)
+
+
+def test_links_are_shown_by_phrase_with_document_and_whether_a_value_is_stated() -> None:
+    more = passage("bay", "Lantern Bay", "Lantern Bay has a pier.", 1)
+    link = Related(
+        phrase="Lantern Bay",
+        documents=3,
+        passages=(HOLM, BAY, more),
+        sentences=("Ada Holm was born in 1871.", "", "Lantern Bay has a pier."),
+    )
+    assert describe_links([link]) == [
+        {
+            "phrase": "Lantern Bay",
+            "documents": 3,
+            "passages": [
+                {
+                    "id": HOLM.shown_id,
+                    "title": "Ada Holm",
+                    "sentence": "Ada Holm was born in 1871.",
+                    "states_value": True,
+                },
+                {
+                    "id": BAY.shown_id,
+                    "title": "Lantern Bay",
+                    "sentence": "Lantern Bay is a silent drama.",
+                    "states_value": False,
+                },
+            ],
+        }
+    ]
