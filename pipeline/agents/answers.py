@@ -2,7 +2,7 @@
 
 import orjson
 
-from pipeline.operations import Computation, evaluate
+from pipeline.operations import Computation, evaluate, operation
 from pipeline.operations.base import unit_size
 from pipeline.types import AnswerItem, Draft
 from pipeline.types.graph import ComputedStep
@@ -11,6 +11,12 @@ from pipeline.types.graph import ComputedStep
 def compute_answer(draft: Draft) -> Computation | None:
     """Return what the last step computes, or None if a passage states the answer."""
     return evaluate(draft.graph).get(draft.graph.last.id)
+
+
+def may_be_named(draft: Draft) -> bool:
+    """Return whether a question may name its answer, as one that asks for the larger of two things does."""
+    last = draft.graph.last
+    return isinstance(last, ComputedStep) and operation(last.operation).gives_subjects
 
 
 def list_items(draft: Draft) -> tuple[AnswerItem, ...]:

@@ -35,6 +35,7 @@ from pipeline.config.sft_settings import SftConfig
 from pipeline.config.strategy_mix import LINKED, StrategyMix, strategy_weights
 from pipeline.errors import UsageError as UsageError
 from pipeline.errors import unknown
+from pipeline.operations import operation
 from pipeline.store.real_paths import real_root
 from pipeline.types import PLAIN as PLAIN
 from pipeline.types import AnswerType, AsOf, Data, TargetRange, sha256

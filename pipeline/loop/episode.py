@@ -9,7 +9,6 @@ from functools import partial
 from typing import TypeVar, cast
 
 from pipeline.agents import grading
-from pipeline.agents.answers import list_items
 from pipeline.config.strategy_mix import draw
 from pipeline.context import RunContext, SeedMemory
 from pipeline.distractors.accepted_pair import evaluate_distractors, missing_pairs

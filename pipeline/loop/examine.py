@@ -11,7 +11,7 @@ from pipeline.errors import FormatError
 from pipeline.loop.checks.base import CheckResult, known
 from pipeline.loop.graph_review import review_graph
 from pipeline.loop.rival_answer import find_rival
-from pipeline.loop.wording_review import find_faults, review_wording
+from pipeline.loop.wording_review import review_wording
 from pipeline.types import Cause, Draft, Finding
 
 
@@ -56,8 +56,6 @@ async def examine(
 
 
 async def _review(draft: Draft, target: int, context: RunContext, *, author: bool) -> CheckResult:
-    if draft.graph is None:
-        return CheckResult(findings=find_faults(draft))
     try:
         passages = {passage.id: passage for passage in await cited.passages(draft, context.retriever)}
         review = await review_graph(draft.graph, target, passages, context)

@@ -1,5 +1,6 @@
 """What is wrong with a question that its generator worded itself: the same rules as for the writer's wordings."""
 
+from pipeline.agents.answers import may_be_named
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.given_answer import given
@@ -38,7 +39,7 @@ def find_faults(draft: Draft) -> tuple[Finding, ...]:
     if not asks(draft.question) or length(draft.question) < _FEWEST_WORDS or not normalise(draft.answer):
         detail = "it asks nothing or answers nothing: word it as one question"
         return (_finding("wording", Cause.GENERATOR_ERROR, detail),)
-    if not draft.answer_type.decided and (names := given(draft)):
+    if not may_be_named(draft) and (names := given(draft)):
         detail = f"the question holds its answer, '{names[0]}': take it out"
         return (_finding("wording", Cause.GENERATOR_ERROR, detail),)
     return ()

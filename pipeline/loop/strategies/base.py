@@ -9,7 +9,7 @@ from pipeline.errors import FormatError
 from pipeline.loop.checks.base import CheckResult
 from pipeline.operations import OperationError, evaluate
 from pipeline.text import dates
-from pipeline.types import AnswerType, Data, Draft, Finding, Passage, Probe, Round, Seed, Trajectory, Tree
+from pipeline.types import AnswerType, Data, Draft, Passage, Probe, Round, Seed, Trajectory, Tree
 from pipeline.types.graph import Graph
 from pipeline.values.interval import DATE, read_interval
 
