@@ -88,7 +88,7 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
 
 
 def _finding(check: str, cause: Cause, detail: str) -> Finding:
-    return Finding(check=check, cause=cause, fatal=True, detail=" ".join(detail.split()).rstrip("."))
+    return Finding(check=check, cause=cause, detail=" ".join(detail.split()).rstrip("."))
 
 
 def find_leak(wording: str, graph: Graph) -> str:

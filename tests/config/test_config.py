@@ -26,7 +26,7 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
 
 @pytest.mark.parametrize(
     ("check", "said"),
-    [("orakel", "'orakel'; did you mean 'oracle'?"), ("false_quote", "'false_quote'; known: same_name, end")],
+    [("orakel", "'orakel'; did you mean 'oracle'?"), ("false_quote", "'false_quote'; known: ")],
 )
 def test_a_check_that_no_reader_makes_is_one_line_that_names_it(check: str, said: str) -> None:
     with pytest.raises(UsageError, match=rf"checks\.run\.0: no check by a reader {said}"):
@@ -112,8 +112,12 @@ def test_more_seeds_are_at_work_than_the_models_take_calls() -> None:
     assert config.build(values=two, sets=["how.concurrency=3"]).seeds_at_work() == 3
 
 
-@pytest.mark.parametrize("given", ["entitty", ["list", "entitty"]])
-def test_only_answer_types_that_may_be_asked_for_are_listed(given: str | list[str]) -> None:
-    listed = r"'entitty'; did you mean 'entity'\? known: entity, date, number, list, boolean, comparison$"
-    with pytest.raises(UsageError, match=listed):
-        config.build(values={"answer_types": given})
+@pytest.mark.parametrize("given", ["ration", ["list", "ration"]])
+def test_operations_that_there_are_none_of_are_named(given: str | list[str]) -> None:
+    with pytest.raises(UsageError, match="'ration'; did you mean 'ratio'"):
+        config.build(values={"operations": given})
+
+
+def test_operations_say_what_answerers_are_told() -> None:
+    assert config.build(values={"operations": "ratio,difference"}).answer_notes() == ()
+    assert config.build(values={"operations": "yes_no"}).answer_notes() == ("boolean/_answer",)

@@ -127,9 +127,7 @@ def test_a_passage_that_was_found_without_its_hop_is_not_used_again() -> None:
     made, _ = conversed(propose, start("Harbour Lights"))
     feedback = {"label": "too_easy", "cause": "superficial", "message": "", "hops": [0]}
     seen = [shown(passage, numbered=True) for passage in PASSAGES.values()]
-    again, _ = conversed(
-        revise, asked(REFINER_TOOLS, drafts=[made | {"feedback": feedback}], seen=seen)
-    )
+    again, _ = conversed(revise, asked(REFINER_TOOLS, drafts=[made | {"feedback": feedback}], seen=seen))
     assert made["steps"][1]["passage_id"] not in {step["passage_id"] for step in again["steps"]}
 
 

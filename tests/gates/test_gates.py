@@ -5,8 +5,9 @@ import pytest
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, described, dropped
-from pipeline.types import Probe, Record, Status
+from pipeline.types import Record, Status
 from pipeline.types.model_probe import PriorKnowledge
+from tests.graphs import changed
 from tests.records import accepted, no_draft
 
 
@@ -15,8 +16,8 @@ def having(n: int, **draft: object) -> Record:
     record = accepted(n)
     last = record.rounds[-1]
     assert last.draft
-    changed = last.model_copy(update={"draft": last.draft.model_copy(update=draft)})
-    return record.model_copy(update={"rounds": (*record.rounds[:-1], changed)})
+    last = last.model_copy(update={"draft": changed(last.draft, **draft)})
+    return record.model_copy(update={"rounds": (*record.rounds[:-1], last)})
 
 
 def judged(records: list[Record], settings: GateConfig = GateConfig()) -> list[str]:  # noqa: B008 - frozen
@@ -79,7 +80,6 @@ def test_what_reads_badly_is_dropped_where_that_is_asked_for() -> None:
         ("At the 2010 census, what was the population of the city of the mills?", None, ""),
         ("Who was the current champion in June 2011?", None, ""),
         ("Who founded the town on the Tarn?", None, ""),
-        ("How many people live in the town on the Tarn?", "yes", "undated"),
         ("What was the latest album of the band when it broke up?", "no", ""),
     ],
 )
@@ -88,15 +88,13 @@ def test_a_reader_says_which_answer_changes_with_time_and_words_where_none_was_a
 ) -> None:
     record = having(1, question=question)
     if read:
-        probe = Probe(check="undated", model="m", answers=(read,), right=int(read == "no"))
-        record = record.model_copy(update={"rounds": (record.rounds[-1].model_copy(update={"probes": (probe,)}),)})
+        record = record.model_copy(update={"naturalness": 4})
     assert judged([record], only("undated")) == [gate]
 
 
 SHARES = {
     "overused_answer": ("answers", lambda n: having(n, answer="2015"), 1),
     "overused_opening": ("openings", lambda n: having(n, question=f"In what year did number {n} of them end?"), 10),
-    "overused_relation": ("relations", accepted, 10),
 }
 
 
@@ -120,7 +118,7 @@ def test_a_share_holds_in_every_prefix_and_has_a_floor(gate: str) -> None:
 
 def unlike(n: int) -> Record:
     """A pair that has no answer, opening or relation in common with any other."""
-    hop = accepted(n).draft.hops[0].model_copy(update={"relation": f"relation {n}"})  # type: ignore[union-attr]
+    hop = accepted(n).draft.hops[0]  # type: ignore[union-attr]
     return having(n, answer=f"answer {n}", question=f"Opening {n} of four words: what is it?", hops=(hop,))
 
 
@@ -141,17 +139,17 @@ def test_a_larger_run_only_adds() -> None:
 
 
 def test_pairs_do_not_crowd_on_a_document_that_their_seeds_do_not_lie_in() -> None:
-    def pair(n: int, documents: tuple[str, ...], seed: str) -> Record:
+    def pair(n: int, documents: tuple[str, ...], home: str) -> Record:
         record = accepted(n)
         draft = record.draft
         assert draft is not None
         hops = [
             hop.model_copy(update={"passage_id": f"{d}#{n}"}) for d, hop in zip(documents, draft.hops, strict=False)
         ]
-        passage = record.seed.passage.model_copy(update={"document_id": seed, "id": f"{seed}#0"})
-        last = record.rounds[-1].model_copy(update={"draft": draft.model_copy(update={"hops": tuple(hops)})})
-        changed = {"rounds": (*record.rounds[:-1], last), "seed": record.seed.model_copy(update={"passage": passage})}
-        return record.model_copy(update=changed)
+        passage = record.seed.passage.model_copy(update={"document_id": home, "id": f"{home}#0"})
+        last = record.rounds[-1].model_copy(update={"draft": changed(draft, hops=tuple(hops))})
+        seed = record.seed.model_copy(update={"passage": passage})
+        return record.model_copy(update={"rounds": (*record.rounds[:-1], last), "seed": seed})
 
     gate = only("overused_document")
     crowd = [pair(n, (f"d{n}", "hub"), f"d{n}") for n in range(4)]

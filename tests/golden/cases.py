@@ -6,14 +6,14 @@ from pipeline.types import Passage
 from tests.golden.outcomes import EVAL, TOLD, TRAIN, Case, Solves
 
 
-def hops(place: int, **changed: Any) -> dict[str, Any]:
-    """The draft with another hop at that place."""
-    whole = TRAIN.draft()["hops"]
-    return TRAIN.draft(hops=[*whole[:place], {**whole[place], **changed}, *whole[place + 1 :]])
+def steps(place: int, **changed: Any) -> dict[str, Any]:
+    """Return the draft with another step at that place."""
+    whole = TRAIN.draft()["steps"]
+    return TRAIN.draft(steps=[*whole[:place], {**whole[place], **changed}, *whole[place + 1 :]])
 
 
 def cited(passage: Passage) -> dict[str, str]:
-    return {"passage_id": passage.shown_id, "quote": passage.text.split(". ", 1)[1]}
+    return {"passage_id": passage.shown_id, "sentences": [2]}
 
 
 def some(odd: dict[int, int | str]) -> Solves:
@@ -30,9 +30,9 @@ FIRST: dict[str, Case] = {
     ),
     "odd_rollouts": Case(solves=some({5: "cut", 6: "context", 7: "tokens"})),
     "odder_rollouts": Case(solves=some({5: "budget", 6: "turns", 7: "repeats"})),
-    "no_draft": Case(("rejected", "no_draft"), ("generator_error",), (TRAIN.draft(question="", hops=[]),)),
+    "no_draft": Case(("rejected", "no_draft"), ("generator_error",), (TRAIN.draft(question="", steps=[]),)),
     "no_proposal": Case(("rejected", "no_draft:format_errors"), ("generator_error",), ("I cannot think of one.",)),
-    "false_quote": Case(("rejected", "generator_error"), ("generator_error",) * 3, (hops(1, quote="She came."),)),
+    "false_quote": Case(("rejected", "generator_error"), ("generator_error",) * 3, (steps(1, quote="She came."),)),
     "not_answerable": Case(("rejected", "generator_error"), ("generator_error",) * 3, reads=lambda passages: "1999"),
     "prior_knowledge": Case(("rejected", "prior_knowledge"), ("prior_knowledge",) * 3, reads=lambda passages: "right"),
     "unnatural": Case(("rejected", "unnatural"), ("unnatural",) * 3, grade=2),
@@ -40,15 +40,15 @@ FIRST: dict[str, Case] = {
     "leave_one_out": Case(
         ("rejected", "superficial"),
         ("superficial",) * 3,
-        (hops(1, sub_question="Where did the painter Ada Holm grow up?"),),
+        (steps(1, sub_question="Where did the painter Ada Holm grow up?"),),
         reads=lambda passages: "right" if passages > 1 else "",
     ),
     "over_specified": Case(("rejected", "over_specified"), ("over_specified",) * 3, (NAMED,)),
-    "co_located": Case(("rejected", "co_located"), ("co_located",) * 3, (hops(1, **cited(TOLD)),)),
+    "co_located": Case(("rejected", "co_located"), ("co_located",) * 3, (steps(1, **cited(TOLD)),)),
     "query_collapse": Case(
         ("rejected", "query_collapse"),
         ("query_collapse",) * 3,
-        (hops(0, sub_question="Who directed Lantern Bay, by the Tarn at Vessby, founded by Vessby's monks?"),),
+        (steps(0, sub_question="Who directed Lantern Bay, by the Tarn at Vessby, founded by Vessby's monks?"),),
     ),
     "superficial": Case(("rejected", "superficial"), ("superficial",) * 3, solves=lambda past, sample: 2),
     "ambiguous": Case(("rejected", "ambiguous"), ("ambiguous",) * 3, solves=lambda past, sample: -3, fits=True),

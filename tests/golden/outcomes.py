@@ -20,6 +20,8 @@ from pipeline.llm import deadline, ledger
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Lineage, Message, Passage, ToolCall, Usage
 from tests.golden import places, runs
+from tests.graphs import chain as chain_steps
+from tests.graphs import step
 from tests.run.fakes import FACT, FakeCorpus
 from tests.shelf import Shelf, passage
 
@@ -50,19 +52,14 @@ class Chain:
     town: Passage
     year: str
 
-    def hop(self, passage: Passage, answer: str, asked: str) -> dict[str, str]:
-        quote = passage.text.split(". ", 1)[1]
-        return {"sub_question": asked, "answer": answer, "passage_id": passage.shown_id, "quote": quote}
-
     def draft(self, **changed: Any) -> dict[str, Any]:
-        hops = [
-            self.hop(self.film, self.person.title, f"Who directed {self.film.title}?"),
-            self.hop(self.person, self.town.title, f"Where did {self.person.title} grow up?"),
-            self.hop(self.town, self.year, f"When was {self.town.title} settled?"),
-        ]
+        steps = chain_steps(
+            step(self.film, self.person.title, f"Who directed {self.film.title}?", step_id="film"),
+            step(self.person, self.town.title, "Where did {film} grow up?", step_id="person"),
+            step(self.town, self.year, "When was {person} settled?", step_id="town"),
+        )
         question = f"When was the home town of the person who directed {self.film.title} settled?"
-        draft = {"question": question, "answer": self.year, "answer_type": "date", "answer_precision": "year"}
-        return {**draft, "hops": hops, **changed}
+        return {"question": question, "steps": steps, **changed}
 
     @property
     def queries(self) -> list[str]:
@@ -208,7 +205,6 @@ def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, 
     values = {
         "corpus": {"name": "tiny"},
         "models": {"default": scripted, "policies": {"mine": {**scripted, "model": STUDENT}}},
-        "answer_types": ["date"],
         "gates": {"off": ["duplicate", "overused_answer", "overused_opening", "overused_passage"]},
         "how": {"seeds": len(cases), "out": out, "rollout_seconds": 600},
     }

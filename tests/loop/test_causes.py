@@ -18,6 +18,7 @@ from pipeline.loop.examine import examine
 from pipeline.loop.rival_answer import find_rival
 from pipeline.loop.wording_review import review_wording
 from pipeline.types import AnswerType, Cause, Draft, GradedRollout, Hop, Passage
+from tests.graphs import chained, changed
 from tests.loop.checks.test_review import graph
 from tests.loop.test_assess import rollout
 from tests.loop.test_episode import LINEAGE
@@ -37,8 +38,8 @@ READER = {"provider": "openai", "model": "reader"}
 
 
 def drafted(*hops: Hop, **changes: Any) -> Draft:
-    draft = Draft(question=QUESTION, answer=hops[-1].answer, answer_type=AnswerType.ENTITY, hops=hops)
-    return draft.model_copy(update=changes)
+    draft = chained(question=QUESTION, answer=hops[-1].answer, answer_type=AnswerType.ENTITY, hops=hops)
+    return changed(draft, **changes)
 
 
 FIRST = hop(DOOR, "Kettle", "What brought Gullwing?")

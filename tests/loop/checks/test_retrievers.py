@@ -19,8 +19,7 @@ from pipeline.loop.episode import run_seed
 from pipeline.loop.question_writing import find_shortcut
 from pipeline.run import prepare
 from pipeline.types import Draft, Record, Status
-from tests import encoders
-from tests.loop.checks.test_review import graph
+from tests import encoders, graphs
 from tests.loop.test_episode import FILM, HOLM, SHELF, TOWN, Cast, proposal, seeded
 from tests.scripted import ScriptedLLM
 
@@ -58,12 +57,7 @@ def name(context: RunContext) -> str:
 
 
 def drafted(question: str) -> Draft:
-    told = proposal(question)
-    shelf = {passage.shown_id: passage for passage in SHELF.passages.values()}
-    for hop in told["hops"]:
-        cited = shelf[hop["passage_id"]]
-        hop |= {"passage_id": cited.id, "title": cited.title, "passage_sha256": cited.sha256}
-    return Draft.model_validate(told)
+    return graphs.drafted(question, proposal()["steps"], list(SHELF.passages.values()))
 
 
 async def test_the_run_s_own_is_not_searched_twice(context: RunContext) -> None:
@@ -72,7 +66,7 @@ async def test_the_run_s_own_is_not_searched_twice(context: RunContext) -> None:
 
 
 async def test_what_is_hard_for_bm25_may_be_trivial_for_a_dense_index(context: RunContext) -> None:
-    chain = graph(drafted(SYNONYMS).hops)
+    chain = drafted(SYNONYMS).graph
     assert await find_shortcut(SYNONYMS, chain, replace(context, others={})) == ""
     assert f"one search with it over {name(context)} returns" in await find_shortcut(SYNONYMS, chain, context)
     assert await find_shortcut(proposal()["question"], chain, context) == ""

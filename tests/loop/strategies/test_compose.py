@@ -110,7 +110,7 @@ def run(cast: Cast, *sets: str, target: int = 3) -> tuple[Record, list[Request]]
         values={"strategy": "compose", "models": models}, sets=[*usual, "checks.naturalness=3", *sets]
     )
     llm = ScriptedLLM(cast)
-    seed = Seed(key="ab" * 32, passage=BAY, draw=0, side="train", answer_type=AnswerType.ENTITY, target_steps=target)
+    seed = Seed(key="ab" * 32, passage=BAY, draw=0, side="train", target_steps=target)
     context = RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
     return asyncio.run(run_seed(seed, context)), llm.requests
 
