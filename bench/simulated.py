@@ -117,7 +117,7 @@ class Script:
         ]  # fmt: skip
         question = f"Where does trail {sha256(chance)[:10]} lead that begins in the passage of {trail[0].title}?"
         self.trails[question] = Trail([page.title for page in trail], answer)
-        self.parts |= {step["sub_question"]: step["answer"] for step in steps}
+        self.parts |= {asked: answer for asked, answer, *_ in found}
         return {"question": question, "steps": steps}
 
     def _solved(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -6,6 +6,7 @@
 The functions of `pipeline.run.api` and `pipeline.config.build`; they are imported when they are first used.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
         report,
         resume,
     )
+
+# The allocator of polars, which reads this when it is loaded, prints a line for each background thread that it may not
+# start (ulimit -u), and each of these tries takes so long that a run hardly moves.
+os.environ.setdefault("_RJEM_MALLOC_CONF", "background_thread:false")
 
 __all__ = [
     "RunConfig",

@@ -18,6 +18,7 @@ from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pipeline.store.shipped_folders import folder
+from pipeline.text.control_tokens import escape_tokens
 from pipeline.types import Message, sha256
 
 ROOT = folder("prompts")
@@ -27,7 +28,9 @@ HARDENING = ("generator/ground", "refiner/harden", IN_BAND["refiner/harden"])
 """What the authors are told of a question that somebody brings."""
 WRITE_IN = "language/_write"
 """What whoever writes is told of the language of a corpus that is not in English."""
-_WRITERS = re.compile(r"generator/|refiner/|composer/|curator/|twin/change|distractor/|hard_passage/altered")
+_WRITERS = re.compile(
+    r"generator/|refiner/|composer/|curator/|twin/change|writer/question|distractor/|hard_passage/altered"
+)
 _INCLUDE = re.compile(r'^\{% include "([a-z_]+/_[a-z_]+\.md)" %\}\n', re.MULTILINE)
 _PART = re.compile(r"^<!-- (system|user) -->\n", re.MULTILINE)
 _FENCE = re.compile(r"^<<<inputs ([0-9a-f]{16})>>>\n(.*)\n<<<end \1>>>$", re.MULTILINE)
@@ -118,8 +121,8 @@ def names() -> list[str]:
 
 def fence(inputs: dict[str, Any], boundary: str) -> str:
     """One line of JSON between two marks; JSON has no raw line ends, so no value can close it. The marks are of this
-    prompt alone: no model can have seen them before."""
-    data = orjson.dumps(inputs).decode()
+    prompt alone: no model can have seen them before. No value can end the message either."""
+    data = escape_tokens(orjson.dumps(inputs).decode())
     mark = sha256(f"{boundary}\n{data}")[:16]
     return f"<<<inputs {mark}>>>\n{data}\n<<<end {mark}>>>"
 

@@ -73,8 +73,9 @@ def chained(question: str, hops: Sequence[Hop], *, answer: str = "", **fields: A
     return Draft(question=question, graph=chain_graph(hops), **fields)
 
 
-def changed(draft: Draft, **changes: Any) -> Draft:
+def changed(draft: Draft | None, **changes: Any) -> Draft:
     """Return a draft with other fields, or with other `hops` of a chain or another `answer`."""
+    assert draft
     hops, answer = changes.pop("hops", None), changes.pop("answer", "")
     if hops is not None:
         changes["graph"] = chain_graph([*hops[:-1], replace(hops[-1], answer=answer or hops[-1].answer)])

@@ -82,7 +82,7 @@ def test_over_english_and_unknown_texts_no_prompt_says_a_word_more() -> None:
 def test_every_prompt_that_is_written_by_is_one_that_there_is() -> None:
     told = [name for name in prompts.names() if prompts.in_language((BARE,), name, "de") != (BARE,)]
     kinds = {name.partition("/")[0] for name in told}
-    assert kinds == {"generator", "refiner", "composer", "curator", "twin", "distractor", "hard_passage"}
+    assert kinds == {"generator", "refiner", "composer", "curator", "twin", "writer", "distractor", "hard_passage"}
     assert "twin/absent" not in told
 
 
@@ -113,3 +113,8 @@ def test_an_author_is_told_its_budget_and_no_other_number_of_searches(name: str)
     system = prompts.load(name).render("0" * 16, **dict.fromkeys(prompts.load(name).inputs, ""))[0].content
     assert "search_budget" in system
     assert not re.search(r"\b(\d+|five|ten|dozen|fifteen|twenty|forty)\b[^.,;:]{0,20}\bsearch", system)
+
+
+def test_writer_of_questions_is_told_the_language_of_the_corpus() -> None:
+    nothing = {"steps": [], "answer_form": "", "hidden": [], "like": [], "earlier": []}
+    assert "the language with the code `de`" in in_language("de", "writer/question", **nothing)[0].content

@@ -1,9 +1,8 @@
 """The one tool loop of generator, refiner, solver and teacher.
 
-Tools and system prompt stay the same and first, and a conversation only grows, so that a server can cache the prefix:
-but for the one cut, to half, of an author's that has become too large (`Agent.author`), and the drafts that it has had
-checked, of which only the last remains. Whatever goes wrong in it goes
-back to the model as text or ends it with a `Stop`; none of it is an exception.
+Tools and system prompt come first and never change. A conversation only grows, so that a server can cache its prefix.
+There is one exception: an author's conversation that has reached its limit is cut to half (`Agent.author`). Whatever
+goes wrong in a conversation goes back to the model as text or ends it with a `Stop`; nothing raises an exception.
 """
 
 from collections import Counter
@@ -11,12 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
-from pipeline.agents.context_trimming import cut, supersede
+from pipeline.agents.context_trimming import cut
 from pipeline.agents.parse import MOST_BYTES
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import LLM, Finish, Request
 from pipeline.llm.text_tools import example
-from pipeline.llm.token_estimate import size
+from pipeline.llm.token_estimate import shared_prefix, size
 from pipeline.types import Message, Stop, ToolCall, Trajectory
 
 MOST_CALLS = 4
@@ -81,12 +80,14 @@ def _ended(agent: Agent, state: AgentState, *, forced: bool) -> Stop | None:
         return Stop.FORMAT_ERRORS
     if state.stuck:
         return Stop.REPEATS
+    if agent.author and not state.checks and state.usage.computed_tokens >= agent.author.give_up_tokens:
+        return Stop.NO_PROPOSAL
     return Stop.MAX_TOKENS if state.usage.total_tokens >= agent.limits.tokens else None
 
 
 def _fits(agent: Agent, state: AgentState) -> bool:
-    """Does the next request fit? The oldest results of an author's searches are cut for it, down to half of the room,
-    so that the turns after share a prefix again."""
+    """Return whether the next request fits. An author's conversation that does not fit is cut to half of the room, so
+    that the turns after it share a prefix again."""
     room, thoughts = agent.room, agent.model.keeps_thoughts
     if room is None or size(state.messages, agent.tools, thoughts=thoughts) <= room:
         return True
@@ -97,17 +98,20 @@ def _fits(agent: Agent, state: AgentState) -> bool:
 
 async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -> bool:
     """One completion and the tool messages that answer it; False where the conversation has outgrown the model."""
+    # Not in the first turn: a request that says the same has the same key. Kimi wants empty ones too.
+    thoughts = agent.model.keeps_thoughts and any(message.role == "assistant" for message in state.messages)
+    previous, state.sent = state.sent, tuple(state.messages)
     request = Request(
         model=agent.model.model,
-        messages=tuple(state.messages),
+        messages=state.sent,
         tools=agent.tools,
         tool_choice=agent.tools[-1].name if forced else "auto",
         calls=agent.model.calls,
         parallel_calls=agent.limits.calls_per_turn > 1,
         sampling=agent.model.sampling,
-        # Not in the first turn: a request that says the same has the same key. Kimi wants empty ones too.
-        thoughts=agent.model.keeps_thoughts and any(message.role == "assistant" for message in state.messages),
+        thoughts=thoughts,
         sample=sample,
+        shared_prefix=shared_prefix(previous, state.sent, agent.tools, thoughts=thoughts),
     )
     completion = await agent.llm.complete(request)
     state.usage += completion.usage
@@ -124,7 +128,6 @@ async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -
             names += f", for example\n{example(agent.tools[-1 if forced else 0], tagged=mode == 'text')}"
         end = "" if mode != "native" else "."
         _error(state, Message(role="user", content=f"Your last message {why}. Call one of: {names}{end}"))
-    checks = state.checks
     for place, call in enumerate(calls):
         content, good = await carry_out(agent, state, call, place)
         if state.final:
@@ -137,8 +140,6 @@ async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -
             state.messages.append(message)
         else:
             _error(state, message)
-    if state.checks > checks:
-        supersede(state)
     return True
 
 

@@ -96,6 +96,8 @@ class AgentState:
     passages: dict[str, Passage] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
+    sent: tuple[Message, ...] = ()
+    """The messages of the last request."""
     usage: Usage = field(default_factory=Usage)
     given: frozenset[str] = frozenset()
     """Shown ids of the passages that the prompt shows whole."""

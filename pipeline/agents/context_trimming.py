@@ -1,4 +1,7 @@
-"""What makes room in a conversation that has grown too large, and which passages are worth their room."""
+"""What makes room in a conversation that has reached its limit, and which passages are worth their room.
+
+Nothing is rewritten before the limit: a server would have to compute the rest of the prompt anew in each turn.
+"""
 
 import re
 from collections import Counter
@@ -20,12 +23,15 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
 
 
 def cut(state: AgentState, tools: Sequence[Tool], room: int, *, thoughts: bool = False) -> None:
-    """Cut passages, the oldest first, until the request takes half of the room: ids and titles remain. Of `thoughts`
-    that are sent back those of earlier turns go the same way.
+    """Cut a conversation until the request takes half of the room.
 
-    What looks like evidence is cut only as far as it takes more than three quarters; what the agent has cited by its
-    id, and what the last turn found, which has not been read yet, only as far as the request would not fit otherwise.
+    Drafts that were checked before the last turn go first: their questions remain. Then go passages, the oldest first:
+    their ids and titles remain. `thoughts` that are sent back go with the passages of their turn.
+
+    What looks like evidence is cut until the request takes three quarters of the room. What the agent has cited by its
+    id, and what the last turn has just brought, is cut only until the request fits.
     """
+    _supersede_drafts(state)
     left = size(state.messages, tools, thoughts=thoughts)
     last = max((n for n, message in enumerate(state.messages) if message.role == "assistant"), default=0)
     old, new = range(last), range(last, len(state.messages))
@@ -42,8 +48,7 @@ def cut(state: AgentState, tools: Sequence[Tool], room: int, *, thoughts: bool =
             left -= _drop(state, message, [i for i, value in worth[place].items() if value <= most_worth])
 
 
-def supersede(state: AgentState) -> None:
-    """Cut the drafts that were checked before the last turn, but for their questions: what was said of them remains."""
+def _supersede_drafts(state: AgentState) -> None:
     turns = [place for place, message in enumerate(state.messages) if message.role == "assistant"]
     for place in turns[:-1]:
         message = state.messages[place]

@@ -35,6 +35,7 @@ async def structured(
             sampling=model.sampling,
             # Asked again under the same index, a cache would give the same unreadable answer.
             sample=TRIES * sample + again,
+            shared_prefix=1.0 if again else 0.0,
         )
         completion = await llm.complete(request)
         usage += completion.usage

@@ -18,6 +18,7 @@ from pipeline.agents.parse import schema_of
 from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.llm.base import Tool
 from pipeline.text import sentences
+from pipeline.text.control_tokens import break_tokens
 from pipeline.text.scripts import laid_out
 from pipeline.types import Data, Passage, Trajectory
 
@@ -166,7 +167,7 @@ def render(
             blocks.append(f"Doc {rank} {head}{text}")
     if gone:
         blocks.append(f"Cut to save room; open an id to read it again: {'; '.join(gone)}")
-    return "\n\n".join(blocks) or "No passage matches."
+    return break_tokens("\n\n".join(blocks)) or "No passage matches."
 
 
 def listed(related: Iterable["Related"]) -> list[dict[str, Any]]:
@@ -184,7 +185,7 @@ def render_links(related: Iterable["Related"]) -> str:
         + "".join(f"\n[{p.shown_id}] {p.heading}: {_said(p, said)}" for p, said in _held(one))
         for one in related
     ]
-    return "\n\n".join(blocks) or "No phrase of the passage stands in others."
+    return break_tokens("\n\n".join(blocks)) or "No phrase of the passage stands in others."
 
 
 def _held(one: "Related") -> Iterable[tuple[Passage, str]]:

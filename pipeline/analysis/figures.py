@@ -34,7 +34,7 @@ ASKED = {
         "policy": "policies",
         "judge": "verdict",
         "reader": "read steps weigh detect absent choose",
-        "writer": "write wordings change alter",
+        "writer": "write change alter wordings",
     }.items()
     for asked in names.split()
 }

@@ -16,6 +16,7 @@ from pipeline.config.roles import Models
 from pipeline.types import Data, Usage
 
 DRAWS = 2000
+CACHED = "cached prompt tokens"
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
 
 
@@ -29,7 +30,7 @@ class Estimate(Data):
 
 
 class Forecast(Data):
-    """For so many pairs, as if Digsite's cache held nothing yet. What a server has in its prefix cache is as in the
+    """For so many pairs, as if Digsite's cache held nothing yet. The cached share of the prompt tokens is that of the
     pilot."""
 
     pairs: int
@@ -39,7 +40,7 @@ class Forecast(Data):
     amounts: dict[str, Estimate]
     """By name, in the order in which they are shown."""
     basis: dict[str, str] = Field(default_factory=dict)
-    """How to get an amount that is missing."""
+    """By amount: how to get one that is missing, or how one was estimated."""
 
 
 class SeedCost(NamedTuple):
@@ -57,6 +58,8 @@ def forecast(seeds: Sequence[SeedCost], models: Models, pairs: int) -> Forecast:
     good = np.array([seed.accepted for seed in seeds], dtype=float)
     took = {name: np.array(amounts, dtype=float) for name, amounts in _amounts(seeds, models).items()}
     basis = {"money": "set models.<role>.prices"} if np.isnan(took["money"]).any() else {}
+    if any(usage.estimated_cached_tokens for seed in seeds for usage in seed.usage.values()):
+        basis[CACHED] = "estimated from shared prefixes, since a server reports no cached tokens; billed in full"
     count = len(seeds)
     times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), size=DRAWS)
     return Forecast(
@@ -74,8 +77,8 @@ def _amounts(seeds: Sequence[SeedCost], models: Models) -> dict[str, Sequence[fl
     return {
         "seeds": [1 for _ in seeds],
         "calls": [usage.calls for usage in whole],
-        "uncached prompt tokens": [usage.prompt_tokens - usage.cached_tokens for usage in whole],
-        "prompt tokens in prefix cache": [usage.cached_tokens for usage in whole],
+        "computed prompt tokens": [usage.computed_tokens for usage in whole],
+        CACHED: [usage.cached_tokens for usage in whole],
         "completion tokens": [usage.completion_tokens for usage in whole],
         "money": [_money(seed.usage, named) for seed in seeds],
     }

@@ -1,19 +1,26 @@
 """What a run was charged, as command line, card and page show it: by role, by round and for one accepted pair.
 
 These are the attempts' own figures, of rejected seeds and of interrupted attempts too: seconds and money are outside
-the promise of equal bytes. What is billed and what Digsite's own cache answered stay apart; the prefix cache is the
-server's, and the thinking is part of the completion.
+the promise of equal bytes. Prompt tokens are *computed*, or *cached* in the prefix cache of the server; both are
+billed. What Digsite's own cache answered was not sent and stands apart. Thinking is part of the completion.
 """
 
 from typing import Any
 
 from pipeline.analysis.figures import by_role
 from pipeline.llm.ledger import Spending, Spent
+from pipeline.types import Usage
 
 HEADS = (
-    "", "calls", "failed tries", "uncached prompt", "prompt in prefix cache", "completion", "of it thinking", "money",
+    "", "calls", "failed tries", "computed prompt", "cached prompt", "completion", "of it thinking", "money",
     "calls from Digsite cache",
 )  # fmt: skip
+ABOUT = "≈"
+"""Stands before prompt tokens that are estimated."""
+ESTIMATED = (
+    f"{ABOUT}: a server reports no cached tokens. They are estimated from the prefix that a request shares with the "
+    "previous one of its conversation, and cost as much as computed tokens."
+)
 Row = tuple[str, ...]
 _MILLION = 1_000_000
 
@@ -48,14 +55,25 @@ def money(amount: float | None) -> str:
     return f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.4g}"
 
 
+def about(usage: Usage) -> str:
+    """Return the mark of prompt tokens that are estimated, or nothing."""
+    return ABOUT if usage.estimated_cached_tokens else ""
+
+
+def notes(spending: Spending) -> list[str]:
+    """Return what a reader of the rows must know."""
+    return [ESTIMATED] if about(spending.total.paid) else []
+
+
 def _amounts(spent: Spent, pairs: int = 1) -> dict[str, float | None]:
     """Of all of it, or of one pair where so many share it. What Digsite's cache answered is in the last one alone."""
     paid = spent.paid
     amounts: dict[str, float | None] = {
         "calls": paid.calls,
         "failed_tries": spent.errors,
-        "uncached_prompt_tokens": paid.prompt_tokens - paid.cached_tokens,
-        "prefix_cached_prompt_tokens": paid.cached_tokens,
+        "computed_prompt_tokens": paid.computed_tokens,
+        "cached_prompt_tokens": paid.cached_tokens,
+        "estimated_cached_prompt_tokens": paid.estimated_cached_tokens,
         "completion_tokens": paid.completion_tokens,
         "thinking_tokens": paid.reasoning_tokens,
         "seconds": spent.seconds,
@@ -69,9 +87,12 @@ def _amounts(spent: Spent, pairs: int = 1) -> dict[str, float | None]:
 
 def _row(name: str, spent: Spent, pairs: int = 0) -> Row:
     amounts = _amounts(spent, pairs or 1)
-    tokens = (_short(amount or 0) for name, amount in amounts.items() if name.endswith("tokens"))
+    prompt = (
+        about(spent.paid) + _short(amounts[name] or 0) for name in ("computed_prompt_tokens", "cached_prompt_tokens")
+    )
+    completion = (_short(amounts[name] or 0) for name in ("completion_tokens", "thinking_tokens"))
     calls, failed, kept = (_whole(amounts[name] or 0) for name in ("calls", "failed_tries", "calls_from_digsite_cache"))
-    return (name, calls, failed, *tokens, money(amounts["money"]), kept)
+    return (name, calls, failed, *prompt, *completion, money(amounts["money"]), kept)
 
 
 def _whole(count: float) -> str:

@@ -37,8 +37,9 @@ from pipeline.cli import (
     usage_errors,
     view,
 )
-from pipeline.errors import DigsiteError
+from pipeline.errors import DigsiteError, reason
 from pipeline.run import RunResult
+from pipeline.run.interrupt import ended_by_force
 
 
 def _call(result: Any, **_: Any) -> Any:
@@ -102,7 +103,7 @@ def main(arguments: list[str] | None = None, *, runner: Callable[..., RunResult]
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, partial(_interrupt, caught))
     try:
-        with console.warnings():
+        with ended_by_force(), console.warnings():
             result = app(plain, prog_name="digsite", standalone_mode=False, obj=runner and partial(runner, debug=debug))
         code = result if isinstance(result, int) else 0
         if code == INTERRUPTED:
@@ -115,7 +116,7 @@ def main(arguments: list[str] | None = None, *, runner: Callable[..., RunResult]
             console.end_unread()
         raise
     except OSError as error:  # such as a full disk under `> file`
-        code = _failed(f"{_line(error)}; fix this and repeat the command", 1, debug=debug)
+        code = _failed(*_system_error(error), debug=debug)
         console.flush_or_drop()
     except Exception as error:  # noqa: BLE001 - the last line of defence
         code = _failed(_unforeseen(error), 1, debug=debug)
@@ -136,14 +137,23 @@ def _open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _interrupt(caught: list[int], number: int, frame: FrameType | None) -> NoReturn:
+def _interrupt(caught: list[int], number: int, frame: FrameType | None) -> None:
     caught.append(number)
-    raise KeyboardInterrupt
+    if len(caught) == 1:  # a second one must not break into what the first has begun
+        raise KeyboardInterrupt
 
 
 def _line(error: Exception) -> str:
     text = usage_errors.explained(error) if isinstance(error, typer.TyperException) else str(error)
     return " ".join(text.split())
+
+
+def _system_error(error: OSError) -> tuple[str, int]:
+    """Return the line and the exit code of what the system refused."""
+    if isinstance(error, PermissionError):
+        remedy = "give this user the right to (chmod, chown) and repeat the command"
+        return f"cannot open {error.filename}: {reason(error)}; {remedy}", 2
+    return f"{_line(error)}; fix this and repeat the command", 1
 
 
 def _unforeseen(error: Exception) -> str:

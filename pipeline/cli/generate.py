@@ -67,6 +67,8 @@ class Harden(Generate):
 
         if self.strategy:
             raise UsageError("harden begins with the questions of FILE: leave out --strategy")
+        if self.like:
+            raise UsageError("harden keeps the style of the questions of FILE: leave out --like")
         return hardening(super().settings(**fixed), self.file)
 
 

@@ -11,6 +11,7 @@ from pipeline.analysis.estimates import counted
 from pipeline.cli import console, options, terminal
 from pipeline.errors import unknown
 from pipeline.exports.card.glossary import gloss
+from pipeline.llm.ledger import Spending
 from pipeline.run import read
 from pipeline.run.attempts import spent
 from pipeline.run.locate import run_folder, spelled
@@ -75,7 +76,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
         planned = f"{sum(counts.values()) - surplus:,} seeds" + (f", {surplus:,} spare" if surplus else "")
         console.show(console.text(f"{folder}: {planned}", style="bold"))
         console.show(console.table("outcome", "seeds", "meaning", rows=rows), "")
-        console.show(console.table(*money.HEADS, rows=money.rows(spent(folder), pairs)), "")
+        _show_costs(spent(folder), pairs)
         console.demo_note(config.models.names())
         _missing(seeds, spelled(run, out))
     _list(items, matching, spelled(run, out))
@@ -97,6 +98,13 @@ def _counts(seeds: pl.LazyFrame) -> dict[str, int]:
     """Of each status, with its reason: how many, the largest first."""
     reason = pl.when(pl.col("reason").fill_null("") != "").then(pl.format(" ({})", "reason")).otherwise(pl.lit(""))
     return {one.name: one.count for one in counted(seeds.select(outcome=pl.col("status") + reason), "outcome")}
+
+
+def _show_costs(spending: Spending, pairs: int) -> None:
+    from pipeline.analysis import money
+
+    console.show(console.table(*money.HEADS, rows=money.rows(spending, pairs)))
+    console.show(*(console.text(note, style="dim") for note in money.notes(spending)), "")
 
 
 def _missing(seeds: pl.LazyFrame, run: str) -> None:

@@ -15,6 +15,7 @@ from typer import Argument, Option
 from pipeline.config import RunConfig, build, toml
 from pipeline.config.gates import GateConfig
 from pipeline.config.providers import BUILT_IN, PROVIDERS, built_in
+from pipeline.config.questions import MOST_EXAMPLES
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 
@@ -140,6 +141,10 @@ class PairOptions(ModelOptions, ProvenanceOptions):
             help="compose: an evidence graph that a writer words; sage: by searching; ragshaper: from a tree.  [sage]",
         ),
     ] = None
+    like: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Up to five questions (.txt, .jsonl) whose style the writer of compose follows."),
+    ] = None
     preset: Annotated[
         str | None, Option(help="default; sage: the paper's own loop; ragshaper: the paper's own tree.")
     ] = None
@@ -174,6 +179,7 @@ KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for nam
     "wait": "how.wait_seconds",
     "rollouts": "loop.rollouts",
     "against": "gates.against",
+    "like": "questions.like",
 }
 """The setting that an option sets, by the option's name."""
 
@@ -218,9 +224,19 @@ def against(paths: list[Path]) -> list[str]:
     return [str(path.expanduser().resolve()) for path in paths]
 
 
+def example_questions(path: Path) -> list[str]:
+    """Return the questions of a file. Raises UsageError if it cannot be read, or holds none or too many."""
+    from pipeline.gates.benchmarks import question_list
+
+    questions = [" ".join(row.question.split()) for row in question_list.read(path.expanduser())]
+    if not 1 <= len(questions) <= MOST_EXAMPLES:
+        raise UsageError(f"{path} holds {len(questions)} questions; --like takes 1 to {MOST_EXAMPLES} of them")
+    return questions
+
+
 def parts(given: list[str] | None) -> tuple[str, ...]:
     """`a,b` and repeated options alike."""
     return tuple(part.strip() for text in given or () for part in text.split(",") if part.strip())
 
 
-_READ: dict[str, Callable[[Any], Any]] = {"model": model, "against": against}
+_READ: dict[str, Callable[[Any], Any]] = {"model": model, "against": against, "like": example_questions}

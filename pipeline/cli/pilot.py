@@ -64,6 +64,7 @@ class Pilot(options.RunOptions):
         console.result(
             tree,
             console.table(*money.HEADS, rows=money.rows(made.paid, made.accepted)),
+            *(console.text(note, style="dim") for note in money.notes(made.paid)),
             "",
             console.table("pilot", "", rows=[(name, one if one.whole else "none yet") for name, one in shares.items()]),
             "",

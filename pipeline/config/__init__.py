@@ -82,7 +82,7 @@ class RunConfig(Data):
     retrieval: RetrievalConfig = RetrievalConfig()
     links: LinksConfig = LinksConfig()
     models: Models = Models()
-    strategy: StrategyMix = "sage"
+    strategy: StrategyMix = "compose"
     """How a draft is made: `compose` plans an evidence graph that a writer words, `sage` searches from a passage,
     `ragshaper` grows an information tree. Several with weights, such as `compose:2,sage:1`, are drawn seed by seed."""
     seed: int = Field(0, ge=0)
@@ -147,6 +147,8 @@ class RunConfig(Data):
             raise ValueError(f"no policy '{self.policy}', as --for names it; known: {known}")
         if self.solve_rate is None and not self.steps_required:
             raise ValueError("steps_required = false needs a solve_rate, such as 0.2-0.8: nothing else is a target")
+        if self.questions.like and "compose" not in self.strategies:
+            raise ValueError("questions.like is for the writer of the strategy compose: add --strategy compose")
         if self.band:
             self.band.check(MOST_TRIES)
         return self

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 AUTHORS = ("generator", "refiner", "curator")
 DETOURS = 4
 """Searches beyond two for each step of the target, and turns beyond one for each search."""
-_AUTHORS_OWN = ("searches", "turns", "calls_per_turn", "request_tokens")
+_AUTHORS_OWN = ("searches", "turns", "calls_per_turn", "request_tokens", "give_up_tokens")
 USUAL = 12
 """The searches that the default limits are made for: those of a target of up to four steps."""
 

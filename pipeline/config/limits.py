@@ -27,7 +27,10 @@ class AuthorLimits(AgentLimits):
 
     checks: int = Field(6, ge=0)
     """Most drafts that a generator or refiner may have checked before it ends; they do not count as searches. A check
-    asks all that the audit asks, readers included, and the audit takes its answer for a draft that stays as it was."""
+    asks all that the round asks, readers included, and the round takes its answer for a draft that stays as it was."""
+    give_up_tokens: int = Field(40_000, ge=1)
+    """Prompt tokens after which a conversation that has proposed nothing yet is ended, as one that will not pay: those
+    that the server computed, without those that it had cached. It grows with the searches."""
     request_tokens: int = Field(24_000, ge=4096)
     """Largest request in tokens, even if the model's context would allow more; passages are cut to fit, the oldest
     first and those that look like evidence last."""

@@ -63,14 +63,14 @@ class Prices(Data):
     completion: float = Field(ge=0)
     """Price of a million completion tokens."""
     cached: float | None = Field(None, ge=0)
-    """Price of a million prompt tokens that the server had cached; left out, `prompt`."""
+    """Price of a million prompt tokens that the server had cached; left out, `prompt`. It holds for tokens that the
+    server reports as cached. Estimated ones cost `prompt`, so that no budget is overspent by an estimate."""
 
     def of(self, usage: Usage) -> float:
+        reported = usage.cached_tokens - usage.estimated_cached_tokens
+        full = usage.prompt_tokens - reported
         cached = self.prompt if self.cached is None else self.cached
-        fresh = usage.prompt_tokens - usage.cached_tokens
-        return (
-            fresh * self.prompt + usage.cached_tokens * cached + usage.completion_tokens * self.completion
-        ) / _MILLION
+        return (full * self.prompt + reported * cached + usage.completion_tokens * self.completion) / _MILLION
 
 
 class ModelConfig(Data):

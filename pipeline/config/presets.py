@@ -6,6 +6,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     # The paper's loop: no audit, checks, early stop or confirmation; one trace of feedback; a refiner without search.
     "sage": {
+        "strategy": "sage",
         "loop": {
             "audit": False,
             "rounds": 2,

@@ -9,6 +9,9 @@ from pipeline.errors import unknown
 from pipeline.operations import operations
 from pipeline.types import Data
 
+MOST_EXAMPLES = 5
+"""Questions of somebody whose style a writer is shown."""
+
 
 def offered_by_default() -> tuple[str, ...]:
     return tuple(name for name, operation in operations().items() if operation.is_offered)
@@ -37,6 +40,8 @@ class QuestionsConfig(Data):
     """Most changed premises that are tried for one pair, until one passes all checks; the writer sees why the
     earlier ones were refused."""
 
+    like: tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...] = Field((), max_length=MOST_EXAMPLES)
+    """Up to five questions whose style the writer of the strategy `compose` follows. `--like FILE` sets them."""
     file: str = ""
     """Questions that somebody brings to have them made harder, in place of seeds from passages: a path, or
     `hf:ORG/NAME`. `digsite harden` sets it. Not digested; what stands there is."""

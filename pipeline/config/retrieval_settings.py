@@ -24,7 +24,7 @@ class RetrievalConfig(Data):
     parts: tuple[str, ...] = Field(_PARTS, min_length=2, max_length=8)
     """The retrievers, or addresses, whose ranks `hybrid` fuses."""
     audit: tuple[str, ...] = Field((), max_length=8)
-    """More retrievers, or addresses, that the audit searches beside the run's own: name those that training will
+    """More retrievers, or addresses, that the reviews search beside the run's own: name those that training will
     use. A draft is sent back if any of them finds a shortcut, since what is hard for BM25 may be trivial for a dense
     index. The column `one_search` says what each of them finds of an accepted pair. Rollouts use the run's own
     retriever only."""

@@ -42,7 +42,8 @@ class Runtime(Data):
     """Seeds in a row without a question or a verdict for one format error after which the run stops and says what would
     cure it; until one ends otherwise no more are run at once. 0: it never stops for that."""
     budget_tokens: int | None = Field(None, ge=1)
-    """Most prompt and completion tokens to pay for, over all commands that continue the run."""
+    """Most tokens to pay for, over all commands that continue the run: computed and cached prompt tokens, and
+    completion tokens."""
     budget_money: float | None = Field(None, gt=0)
     """Most money to spend, in the currency of `prices`, over all commands that continue the run."""
     budget_seconds: float | None = Field(None, gt=0)

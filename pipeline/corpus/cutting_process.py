@@ -65,9 +65,11 @@ class Cutter:
         return self._thread.submit(self._cut, texts, away=self._characters > _ALONE)
 
     def _cut(self, texts: pa.RecordBatch, *, away: bool) -> pa.RecordBatch:
-        if away and not self._alone:
+        if away and not self._alone and not self._stopped.is_set():
             try:
                 self._child = self._child or _Child()
+                if self._stopped.is_set():  # `stop` may have come before there was a process to kill
+                    self._child.kill()
                 return self._child.cut(texts)
             except (OSError, StopIteration, pa.ArrowInvalid):  # it could not start, or was killed
                 self._alone = True

@@ -5,9 +5,10 @@ of all documents in the order of their ids.
 """
 
 import hashlib
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from pipeline.store.files import emptied
 from pipeline.types import Data
 
 _KEPT = "kept.sqlite"
+_WRITING_SECONDS = 0.5
+"""Seconds that the writing of a block goes on after a signal."""
 _JUDGED = ("id", "title", "digest", "sha256", "id_hash", "passages")
 """What is to be known of a document to judge it and to keep it."""
 
@@ -73,6 +76,9 @@ def _built(builder: "_Builder") -> Prepared:
             # The next command reads this block again. To wait until it is cut takes many seconds.
             cutter.stop()
             if writing:
+                with suppress(TimeoutError):
+                    writing.exception(_WRITING_SECONDS)
+                builder.stop()
                 writing.exception()
                 writing = None
             raise
@@ -94,6 +100,11 @@ class _Builder:
             kept.close()
         emptied(folder, {_KEPT, *names} if names else ())
         self.tally = Tally(manifest, self._progress.tally)
+        self._stopped = Event()
+
+    def stop(self) -> None:
+        """Give up the block that is being added, from another thread. Nothing of it is kept."""
+        self._stopped.set()
 
     def add(self, block: Block) -> None:
         """Judge the rows in order, and write those that are kept as a part."""
@@ -106,6 +117,8 @@ class _Builder:
         found = enumerate(zip(*(table.column(name).to_pylist() for name in _JUDGED), strict=True))
         places, again = list[int](), False
         for row in block.rows:
+            if self._stopped.is_set():
+                raise CancelledError
             self.tally.read(row)
             if row.fault:
                 continue

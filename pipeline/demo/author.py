@@ -15,6 +15,7 @@ from pipeline.demo.chains import Chain, Paths, capital, draft, meaning
 from pipeline.demo.graphs import GraphPlan
 from pipeline.demo.leads import PlannedSearch, drop_tried, plan_leads
 from pipeline.demo.passage_facts import Seen, build_passage, facts, seen
+from pipeline.demo.question_wording import read_question
 from pipeline.llm.base import Request
 from pipeline.text import trimmed, untagged
 from pipeline.types import Message, ToolCall
@@ -25,7 +26,6 @@ _PATIENCE = 8
 """Searches for the shape of graph that a seed draws, before any other one is taken."""
 _DEEP = 4
 """The chain that a composer is given material for, in hops: a curator knows no target."""
-_TYPES = ("date", "entity", "number")
 
 
 class Task(NamedTuple):
@@ -48,25 +48,31 @@ def propose(request: Request) -> Message:
 
 
 def _plan_graph(request: Request, inputs: dict[str, Any]) -> Message:
-    """Propose the first graph that was not proposed yet, or search for what one could be made of."""
+    """Propose the first graph that ends in another relation than those sent back, or search for what one needs."""
     own = shown(inputs["passage"])
     calls = [call for message in request.messages for call in message.tool_calls]
     asked = [orjson.loads(call.arguments)["query"] for call in calls if call.name == "search"]
-    proposed = [orjson.loads(call.arguments) for call in calls if call.name == "propose"]
+    refused = {_name_relation(orjson.loads(call.arguments)) for call in calls if call.name == "propose"}
     results = [passage for message in request.messages if message.role == "tool" for passage in seen(message.content)]
     paths = Paths(list({passage.id: passage for passage in [own, *results]}.values()))
     plan = GraphPlan(own, inputs["target_steps"], paths)
-    # A rarer shape gets some searches before a chain may take its place.
-    shapes = plan.shapes[:1] if len(asked) < _PATIENCE else plan.shapes
-    for graph in plan.graphs(shapes):
-        if graph not in proposed:
-            return _called(request, ("propose", graph))
     left = min(inputs["search_budget"], _SEARCHES * inputs["target_steps"]) - len(asked)
-    if left > 0 and request.tool_choice != "propose":
-        at_once = min(left, _AT_ONCE, inputs["calls_per_turn"])
-        if searches := list(islice(drop_tried(plan.searches(shapes[0]), asked), at_once)):
-            return _called(request, *(("search", {"query": search.text}) for search in searches))
+    at_once = min(left, _AT_ONCE, inputs["calls_per_turn"]) if request.tool_choice != "propose" else 0
+    searches = list(islice(drop_tried(plan.searches(), asked), max(at_once, 0)))
+    # The shape that the seed draws gets some searches before another one takes its place.
+    is_patient = len(asked) < _PATIENCE and bool(searches)
+    for graph in plan.graphs(plan.shapes[:1] if is_patient else plan.shapes):
+        if _name_relation(graph) not in refused:
+            return _called(request, ("propose", graph))
+    if searches:
+        return _called(request, *(("search", {"query": search.text}) for search in searches))
     return _called(request, ("propose", {"steps": []}))
+
+
+def _name_relation(graph: dict[str, Any]) -> str:
+    questions = [step["sub_question"] for step in graph["steps"] if "operation" not in step]
+    asked = read_question(questions[-1]) if questions else None
+    return asked.relation.name if asked else ""
 
 
 def revise(request: Request) -> Message:
@@ -123,7 +129,7 @@ def _turn(request: Request, inputs: dict[str, Any], task: Task) -> Message:
 def _untried(paths: Paths, task: Task) -> Iterator[Chain]:
     favoured = frozenset(passage.id for passage in task.given)
     for length in task.lengths:
-        for chain in paths.asked(length, _TYPES, favoured):
+        for chain in paths.asked(length, favoured):
             cited = {hop.passage.id for hop in chain}
             if cited.isdisjoint(task.before) and capital(meaning(chain).question()) not in task.before:
                 yield chain

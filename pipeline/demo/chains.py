@@ -67,21 +67,20 @@ class Paths:
             if set(entry.relation.to) & set(last.relation.to):
                 yield from _through(chain, passage, entry)
 
-    def asked(self, length: int, types: Sequence[str], given: frozenset[str]) -> list[Chain]:
-        """Those that a question can be asked for. Those whose passages name what led to them come last; else those
-        with most of the `given` passages first, then those with the wanted type of answer, then by chance."""
+    def asked(self, length: int, given: frozenset[str]) -> list[Chain]:
+        """Return the chains that a question can be asked for: those with most of the `given` passages first, then by
+        chance; last those whose passages name what led to them.
+        """
         seed = "".join(sorted(given))
 
-        def order(chain: Chain) -> tuple[int, int, int, str]:
+        def order(chain: Chain) -> tuple[bool, int, str]:
             used = sum(hop.passage.id in given for hop in chain)
             # The relation that is asked for is drawn first, so that none is asked for most of the time.
             last = chain[-1].exit.relation
             chance = sha256(f"{seed} {last.name}") + sha256("|".join([seed, *(hop.exit.quote for hop in chain)]))
-            return is_led_back(chain), -used, types.index(last.type), chance
+            return is_led_back(chain), -used, chance
 
-        found = [chain for chain in self.of(length) if chain[-1].exit.relation.type in types]
-        found = [chain for chain in found if is_told_apart(chain, self.passages)]
-        return sorted(found, key=order)
+        return sorted((chain for chain in self.of(length) if is_told_apart(chain, self.passages)), key=order)
 
 
 def _through(chain: Chain, passage: Seen, entry: Fact | None) -> Iterator[Chain]:

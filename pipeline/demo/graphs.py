@@ -31,21 +31,21 @@ class GraphPlan:
     def __init__(self, own: Seen, target: int, paths: Paths) -> None:
         self._own, self._target, self._paths = own, target, paths
         shapes = [shape for shape in (CHAIN, *_BRANCHES) if shape != "difference" or target <= 2 * _LONGEST_BRANCH]
-        first, *others = sorted(shapes, key=self._draw)
+        first, *others = sorted(shapes, key=self._draw) if target > 1 else [CHAIN]
         self.shapes = list(dict.fromkeys((first, CHAIN, *others)))
 
     def graphs(self, shapes: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Give what `propose` takes, for each graph of these shapes whose question can be read again."""
         for shape in shapes:
             if shape == CHAIN:
-                chains = sorted(self._chains(self._target), key=self._order)
-                told_apart = (chain for chain in chains if is_told_apart(chain, self._paths.passages))
-                yield from ({"steps": build_steps(chain)} for chain in told_apart)
+                asked = self._paths.asked(self._target, frozenset([self._own.id]))
+                yield from ({"steps": build_steps(chain)} for chain in asked if not is_led_back(chain))
             else:
                 yield from filter(None, (self._build(shape, branches) for branches in self._join(shape)))
 
-    def searches(self, shape: str) -> Iterator[PlannedSearch]:
-        """Plan searches for a shape: what the seed's passage leads to, and things like those that are compared."""
+    def searches(self) -> Iterator[PlannedSearch]:
+        """Plan searches for the drawn shape: what the seed's passage leads to, and things like those compared."""
+        shape = self.shapes[0]
         if shape == CHAIN:
             return plan_leads(self._paths, self._target, self._own.id)
         chains = sorted((chain for branches in self._group(shape).values() for chain in branches), key=self._order)
@@ -81,7 +81,7 @@ class GraphPlan:
             ordered = sorted(branches, key=self._order)
             for leader in ordered[:_MOST_LEADERS]:
                 trade = _name_trade(leader)
-                alike = [chain for chain in ordered if shape == "list" or _name_trade(chain) == trade]
+                alike = [chain for chain in ordered if _name_trade(chain) == trade]
                 if joined := self._add_branches(leader, alike, {2: hidden, 1: count - hidden}):
                     yield sorted(joined, key=lambda chain: (len(chain), self._draw(_subject(chain))))
 
@@ -148,8 +148,10 @@ def _name_group(shape: str, chain: Chain) -> str:
 
 
 def _name_trade(chain: Chain) -> str:
-    """Return the last word of what a thing is: "singer" of "American jazz singer"."""
-    return "".join(kind_of(chain[-1].passage.text).group.lower().split()[-1:])
+    """Return the last word of what a person is, such as "singer": dates of people are compared within their trade."""
+    kind = kind_of(chain[-1].passage.text)
+    is_dated = kind.name == "person" and chain[-1].exit.relation.type == "date"
+    return kind.group.lower().split()[-1] if is_dated and kind.group else ""
 
 
 def _subject(chain: Chain) -> str:

@@ -13,11 +13,14 @@ _CLAUSES = frozenset(("that", "which", "who", "whose", "whom", "of"))
 
 
 def _grade(question: str) -> tuple[int, str]:
-    """Grade a wording by its words and its most stacked part: sentences and things of a list are read one by one."""
-    count = len(question.split())
+    length, clauses = _measure(question)
+    return max(1, 5 - clauses // 3 - length // 30), f"{length} words and {clauses} clauses in one part"
+
+
+def _measure(question: str) -> tuple[int, int]:
+    """Return the words and clauses of the longest part: sentences, and things of a list, are read one by one."""
     parts = [part.lower().split() for part in re.split(r"[.:,] ", question)]
-    clauses = max(sum(word in _CLAUSES for word in part) for part in parts)
-    return max(1, 5 - clauses // 3 - count // 30), f"{count} words, {clauses} clauses in one part"
+    return max(map(len, parts)), max(sum(word in _CLAUSES for word in part) for part in parts)
 
 
 def detect(request: Request) -> Message:
@@ -33,7 +36,7 @@ def choose(request: Request) -> Message:
 
 def _choose_wording(wordings: list[str]) -> Message:
     graded = [_grade(wording) for wording in wordings]
-    best = max(range(len(graded)), key=lambda index: graded[index][0])
+    best = max(range(len(graded)), key=lambda index: (graded[index][0], -_measure(wordings[index])[1]))
     return said({"reason": graded[best][1], "grades": [grade for grade, _ in graded], "best": best + 1})
 
 

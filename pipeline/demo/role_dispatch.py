@@ -7,6 +7,7 @@ from pipeline.demo import author, chain_solver, graph_wording, reader
 from pipeline.demo.verdicts import judge
 from pipeline.demo.writer import write
 from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.token_usage import estimate_cached
 from pipeline.text import words
 from pipeline.types import Message, Usage
 
@@ -36,14 +37,12 @@ class DemoModel:
         if role not in ROLES:
             raise ValueError(f"the demo model has no rules for '{role}'")
         message = ROLES[role](request)
+        usage = Usage(calls=1, prompt_tokens=sum(map(_size, request.messages)), completion_tokens=_size(message))
         return Completion(
             message=message,
             finish=Finish.TOOL_CALLS if message.tool_calls else Finish.STOP,
-            usage=Usage(
-                calls=1,
-                prompt_tokens=sum(map(_size, request.messages)),
-                completion_tokens=_size(message),
-            ),
+            # As of a server that reports no cached tokens, so that a served demo model counts the same.
+            usage=estimate_cached(usage, request.shared_prefix),
         )
 
 

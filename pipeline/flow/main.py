@@ -3,7 +3,6 @@
 Prefect is imported when one of those two runs without `--no-flow`, and never before.
 """
 
-import asyncio
 import logging
 import signal
 from pathlib import Path
@@ -30,6 +29,8 @@ def in_prefect(config: "RunConfig", folder: Path | None, callbacks: "RunCallback
 
     Our own starts while the run goes on. The workers of an engine are Prefect's, so that they wait for it.
     """
+    import asyncio
+
     from pipeline.cli import console
     from pipeline.errors import StoreError
     from pipeline.flow.server import QUIET, Server

@@ -15,7 +15,7 @@ from pipeline.run import Run, RunCallbacks
 from pipeline.run.batches import Submit
 
 logger = logging.getLogger(__name__)
-_FAREWELL = 3.0
+_FAREWELL = 1.0
 """Seconds in which Prefect may hear of a signal."""
 
 

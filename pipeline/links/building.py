@@ -10,6 +10,7 @@ import subprocess
 import sys
 from functools import cached_property
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -52,14 +53,20 @@ def build(corpus: Corpus, folder: Path, most: int) -> None:
 
 
 def serve() -> None:
-    """What another process does: a step for some of the parts, and a line for each. It ends with the one that reads
-    them."""
+    """Do a step for some of the parts, in a process of its own, and write a line for each. The process ends with its
+    parent, whose end of the pipe closes."""
+    Thread(target=_end_with_parent, daemon=True).start()
     corpus, folder, sections, passages, step, first, apart = sys.argv[1:]
     builder = _Builder(Path(corpus), Path(folder), sections=sections == "True", passages=int(passages))
     for number in builder.numbers[int(first) :: int(apart)]:
         builder.do(step, number)
         sys.stdout.write("done\n")
         sys.stdout.flush()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
 
 
 class _Builder:
@@ -106,7 +113,7 @@ class _Builder:
         given = self._corpus, self._folder, self._sections, self._passages, step, first, apart
         return subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-c", _CHILD, *map(str, given)],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,

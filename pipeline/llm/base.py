@@ -7,6 +7,8 @@ any of them. A request holds all that the answer may depend on and nothing else,
 from enum import StrEnum
 from typing import Any, Protocol
 
+from pydantic import Field
+
 from pipeline.config.models import ToolMode
 from pipeline.config.sampling import Sampling
 from pipeline.types import Data, Message, Usage
@@ -59,6 +61,9 @@ class Request(Data):
     """Send the reasoning of earlier turns back."""
     sample: int = 0
     """The index of the rollout or try: constant over the turns and retries of one agent."""
+    shared_prefix: float = Field(0.0, ge=0, le=1, exclude=True)
+    """The share of the prompt that the previous request of the conversation begins with too. It estimates the cached
+    tokens of servers that report none. No answer depends on it, so it is no part of the digest."""
 
 
 class Completion(Data):

@@ -23,14 +23,15 @@ class Budget:
     ) -> None:
         self._tokens, self._money, self._seconds = tokens, money, seconds
         self._began = time.monotonic()
-        self.used = before.paid.total_tokens
+        self.usage = before.paid
         self.paid = before.money or 0.0
 
     def check(self) -> None:
         """Raises BudgetExceeded."""
         seconds = time.monotonic() - self._began
         if self._tokens is not None and self.used >= self._tokens:
-            raise _exceeded("tokens", f"{self.used:,} of {self._tokens:,} tokens are used")
+            parts = f"{_prompt_tokens(self.usage)}, {self.usage.completion_tokens:,} completion tokens"
+            raise _exceeded("tokens", f"{self.used:,} of {self._tokens:,} tokens are used ({parts})")
         if self._money is not None and self.paid >= self._money:
             raise _exceeded("money", f"{self.paid:.4f} of {self._money:.4f} is spent")
         if self._seconds is not None and seconds >= self._seconds:
@@ -45,8 +46,13 @@ class Budget:
         }
         return {name: limit - used for name, (limit, used) in limits.items() if limit is not None}
 
+    @property
+    def used(self) -> int:
+        """All tokens, those of prompts that a server had cached too."""
+        return self.usage.total_tokens
+
     def add(self, usage: Usage, cost: float | None) -> None:
-        self.used += usage.total_tokens
+        self.usage += usage
         self.paid += cost or 0.0
 
 
@@ -74,6 +80,11 @@ class Budgeted:
             _budget.reset(token)
         self._budget.add(completion.usage, self._cost(completion.usage))
         return completion
+
+
+def _prompt_tokens(usage: Usage) -> str:
+    about = "about " if usage.estimated_cached_tokens else ""
+    return f"{about}{usage.computed_tokens:,} computed and {about}{usage.cached_tokens:,} cached prompt tokens"
 
 
 def _exceeded(name: str, line: str) -> BudgetExceeded:

@@ -22,6 +22,7 @@ from pipeline.llm.ledger import note_failed_try
 from pipeline.llm.limiter import Limiter
 from pipeline.llm.retry import CallFailure, EndpointHealth, retry_after
 from pipeline.llm.token_estimate import size, tokens
+from pipeline.llm.token_usage import estimate_cached
 from pipeline.types import Message
 
 logger = logging.getLogger(__name__)
@@ -116,6 +117,7 @@ class Endpoint:
             begun = repetition.ended(await self._once(request.model_copy(update={"sampling": short})), step)
             if begun.finish is Finish.REPEATS or not repetition.cut_off(begun, step):
                 return begun
+            request = request.model_copy(update={"shared_prefix": 1.0})
         whole = repetition.ended(await self._once(request), sampling.max_tokens)
         if begun or whole.finish is Finish.REPEATS:
             self._may_repeat = whole.finish in (Finish.REPEATS, Finish.LENGTH)
@@ -187,7 +189,9 @@ class Endpoint:
         if len(raw) > connection.MOST_BYTES:
             return reply.empty(Finish.LENGTH)
         try:
-            completion = reply.completion(raw, request.tools, request.output, request.calls)
+            completion = reply.completion(
+                raw, request.tools, request.output, request.calls, shared_prefix=request.shared_prefix
+            )
         except reply.ErrorAnswer as wrapped:
             return self._refusal(answer, wrapped.body.status or 500, wrapped.body)
         except CallFailure as failure:
@@ -197,6 +201,7 @@ class Endpoint:
             prompt = size(request.messages, request.tools)
             written = size([completion.message]) + tokens(completion.message.reasoning)
             usage = completion.usage.model_copy(update={"prompt_tokens": prompt, "completion_tokens": written})
+            usage = estimate_cached(usage, request.shared_prefix)
             completion = completion.model_copy(update={"usage": usage})
         self._see_whether_cut(request, completion.usage.prompt_tokens)
         for name, secret in self.config.secrets():

@@ -37,6 +37,8 @@ def join_stream(raw: bytes) -> dict[str, Any] | None:
             return event
         if event.get("usage"):
             answer["usage"] = event["usage"]
+        if event.get("timings"):
+            answer["timings"] = event["timings"]
         choices = event.get("choices")
         part = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         if isinstance(part.get("message"), dict):

@@ -18,6 +18,7 @@ from pipeline.llm.event_stream import is_stream, join_stream
 from pipeline.llm.retry import CallFailure
 from pipeline.llm.schemas import scrubbed
 from pipeline.llm.server_fields import call_fields, is_thought, message_fields
+from pipeline.llm.token_usage import read_usage
 from pipeline.llm.written_calls import Offered
 from pipeline.text.redact import disguised
 from pipeline.types import Message, ToolCall, Usage
@@ -50,7 +51,12 @@ class ErrorAnswer(Exception):
 
 
 def completion(
-    raw: bytes, tools: Sequence[Tool] = (), output: Schema | None = None, calls: ToolMode = "native"
+    raw: bytes,
+    tools: Sequence[Tool] = (),
+    output: Schema | None = None,
+    calls: ToolMode = "native",
+    *,
+    shared_prefix: float = 0.0,
 ) -> Completion:
     """The answer to a request that offered these tools in that mode, or asked for an object of that schema.
 
@@ -69,7 +75,7 @@ def completion(
         if body.status:
             raise ErrorAnswer(body)
         raise CallFailure("the answer holds no message" + (f" ({body.message})" if body.message else ""), "inside")
-    usage = _usage(_get(tree, "usage"))
+    usage = read_usage(tree, shared_prefix)
     message = _message(answer, Offered(tools), calls)
     if output and message.content:
         content = written_calls.first_object(message.content, output.body)
@@ -228,20 +234,3 @@ def _finish(reason: Any, message: Message, refusal: Any) -> Finish:
     if refusal and not message.content:
         return Finish.CONTENT_FILTER
     return Finish.STOP if message.content or not message.reasoning else Finish.EMPTY
-
-
-def _usage(tree: Any) -> Usage:
-    """Missing counts are 0; no part is greater than its whole, and none negative."""
-    prompt, completion = _count(tree, "prompt_tokens"), _count(tree, "completion_tokens")
-    return Usage(
-        calls=1,
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        cached_tokens=min(prompt, _count(_get(tree, "prompt_tokens_details"), "cached_tokens")),
-        reasoning_tokens=min(completion, _count(_get(tree, "completion_tokens_details"), "reasoning_tokens")),
-    )
-
-
-def _count(tree: Any, key: str) -> int:
-    value = _get(tree, key)
-    return max(0, int(value)) if isinstance(value, int | float) and abs(value) < 1e12 else 0

@@ -3,7 +3,8 @@
 `text`: a call has the form of Qwen and Hermes, which most open models know, `<tool_call>{"name": ..., "arguments":
 {...}}</tool_call>`, and `written_calls` reads it. `schema`: a turn is that object alone, and the server is asked to let
 nothing else through. Results are messages of the user in both. Messages stay append-only, so that servers can cache
-prefixes.
+prefixes. The one exception is at the end of a request that forces a call: its last message says so, and later ones do
+not repeat that.
 """
 
 from collections.abc import Iterable, Sequence

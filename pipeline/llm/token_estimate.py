@@ -5,6 +5,7 @@ place.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from math import ceil
 
 import orjson
@@ -22,6 +23,20 @@ def tokens(text: str) -> int:
     """About the tokens of a text. A character beyond ASCII counts as one."""
     letters = len(text.encode("ascii", "ignore"))
     return ceil(letters / _LETTERS) + len(text) - letters
+
+
+def shared_prefix(
+    previous: Sequence[Message], messages: Sequence[Message], tools: Sequence[Tool] = (), *, thoughts: bool = False
+) -> float:
+    """Return about which share of a request the previous one of its conversation begins with too.
+
+    The tools come first and never change within a conversation. Without a previous request nothing is shared.
+    """
+    if not previous:
+        return 0.0
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(previous, messages, strict=False))
+    shared = [message for message, _ in same]
+    return size(shared, tools, thoughts=thoughts) / size(messages, tools, thoughts=thoughts)
 
 
 def size(messages: Iterable[Message], tools: Sequence[Tool] = (), *, thoughts: bool = False) -> int:

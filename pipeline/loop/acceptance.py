@@ -40,5 +40,10 @@ def outcome(
 
 def no_draft(stop: Stop) -> str:
     """The reason of a seed whose author ended so without a draft: by its own choice, by what, or before it began."""
-    own = {Stop.ANSWERED: "", Stop.SEARCH_BUDGET: "", Stop.FORMAT_ERRORS: ":format_errors"}
+    own = {
+        Stop.ANSWERED: "",
+        Stop.SEARCH_BUDGET: "",
+        Stop.FORMAT_ERRORS: ":format_errors",
+        Stop.NO_PROPOSAL: ":no_proposal",
+    }
     return stop.value if stop is Stop.UNGROUNDED else f"no_draft{own.get(stop, ':limits')}"

@@ -90,7 +90,8 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     draft = proposal.draft
     made_round = partial(Round, index=index, agent=proposal.trajectory, tree=proposal.tree)
     if draft is None:
-        return made_round(draft=None, checked=proposal.checked, feedback=NOTHING_ASKED)
+        asked = proposal.review.probes if proposal.review else ()
+        return made_round(draft=None, checked=(*proposal.checked, *asked), feedback=NOTHING_ASKED)
     target = solve_rates.least_steps(seed, context.config)
     read = await examine(draft, target, context, review=proposal.review)
     made = await draft_rollouts.rollouts(draft, read, index, seed, context)

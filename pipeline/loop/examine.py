@@ -12,7 +12,7 @@ from pipeline.loop.checks.base import CheckResult, known
 from pipeline.loop.graph_review import review_graph
 from pipeline.loop.rival_answer import find_rival
 from pipeline.loop.wording_review import review_wording
-from pipeline.types import Cause, Draft, Finding
+from pipeline.types import Draft
 
 
 async def examine(
@@ -59,8 +59,7 @@ async def _review(draft: Draft, target: int, context: RunContext, *, author: boo
     try:
         passages = {passage.id: passage for passage in await cited.passages(draft, context.retriever)}
         review = await review_graph(draft.graph, target, passages, context)
-        problems = [Finding(check="graph", cause=Cause.GENERATOR_ERROR, detail=line) for line in review.problems]
-        result = CheckResult(findings=tuple(problems), probes=review.probes)
+        result = CheckResult(findings=review.findings, probes=review.probes)
         return result + await review_wording(draft, review.graph, context)
     except FormatError:
         if not author:

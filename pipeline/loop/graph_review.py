@@ -26,7 +26,7 @@ from pipeline.operations import (
 from pipeline.text import untagged
 from pipeline.text.names import contains
 from pipeline.text.open_sets import names_as_example
-from pipeline.types import Data, Passage, Probe
+from pipeline.types import Cause, Data, Finding, Passage, Probe
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
 CHECK_NAME, STEPS = "graph", "steps"
@@ -52,12 +52,17 @@ class StepsOutput(Data):
 class GraphReview(NamedTuple):
     graph: Graph
     """The graph with the answers of its computed steps."""
-    problems: tuple[str, ...]
-    """What to mend, a line each; empty if the graph can be worded."""
+    findings: tuple[Finding, ...]
+    """What to mend; empty if the graph can be worded."""
     probes: tuple[Probe, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return tuple(finding.detail for finding in self.findings)
 
 
 class Problem(NamedTuple):
+    cause: Cause
     seen: str
     mend: str
     """The one thing to do."""
@@ -78,7 +83,8 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
         FormatError: the reader gave nothing readable.
     """
     unsettled = unsettled_steps(graph)
-    problems = [Problem(error, "mend the step or take other values", step_id) for step_id, error in unsettled.items()]
+    mend = "mend the step or take other values"
+    problems = [Problem(Cause.GENERATOR_ERROR, error, mend, step_id) for step_id, error in unsettled.items()]
     if unsettled:
         problems += _length_problems(len(graph.found), target)
     else:
@@ -92,7 +98,7 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
     else:
         faults = [StepFault(step=step.id, fault="unstated") for step in graph.found if not _is_plainly_stated(step)]
     problems += map(_to_problem, faults)
-    return GraphReview(graph, _describe_problems(graph, problems, context), probes)
+    return GraphReview(graph, _to_findings(graph, problems, context), probes)
 
 
 def replace_ids(step: FoundStep | ComputedStep, name: Callable[[str], str]) -> str:
@@ -115,21 +121,23 @@ def _length_problems(count: int, target: int) -> list[Problem]:
     if count >= target:
         return []
     seen = f"the graph has {count} steps that must be searched for, and {target} are asked for"
-    return [Problem(seen, "add a branch or a step between")]
+    return [Problem(Cause.SUPERFICIAL, seen, "add a branch or a step between")]
 
 
 def _idle_problems(graph: Graph, target: int) -> list[Problem]:
     idle = idle_steps(graph)
     seen = "it cannot change the answer, whatever its value is"
-    problems = [Problem(seen, "leave it out or let it decide something", step_id) for step_id in idle]
+    mend = "leave it out or let it decide something"
+    problems = [Problem(Cause.SUPERFICIAL, seen, mend, step_id) for step_id in idle]
     return problems + _length_problems(len(graph.found) - len(idle), target)
 
 
 def _answer_problems(graph: Graph) -> list[Problem]:
     seen = f"it already has the final answer '{graph.answer}', so that a solver who stops there is right"
-    problems = [Problem(seen, "take another final step", step_id) for step_id in repeated_answers(graph)]
+    mend = "take another final step"
+    problems = [Problem(Cause.SUPERFICIAL, seen, mend, step_id) for step_id in repeated_answers(graph)]
     if advice := advice_against_guessing(graph):
-        problems.append(Problem("a blind guess is right half of the time", advice, graph.last.id))
+        problems.append(Problem(Cause.SUPERFICIAL, "a blind guess is right half of the time", advice, graph.last.id))
     return problems
 
 
@@ -139,14 +147,30 @@ def _document_problems(graph: Graph, passages: Mapping[str, Passage]) -> list[Pr
         earlier = first.setdefault(step.citation.passage_id.rpartition("#")[0], step)
         if earlier is not step:
             seen = f"it rests on the document of step '{earlier.id}', so that one search answers both"
-            problems.append(Problem(seen, "take the fact of one of the two from another document", step.id))
+            mend = "take the fact of one of the two from another document"
+            problems.append(Problem(Cause.CO_LOCATED, seen, mend, step.id))
+        for other in graph.found:
+            if other is not step and not _same_document(step, other) and _states(passages, other, step):
+                seen = f"its sentences stand in the passage of step '{other.id}' too, so that one search answers both"
+                problems.append(Problem(Cause.CO_LOCATED, seen, "take another fact", step.id))
         text = passages[step.citation.passage_id].text
         for needed in graph.needed_by(step):
             about = untagged(graph.subject(needed)) if isinstance(needed, FoundStep) else ""
             if about and contains(text, about) and not contains(needed.answer, about):
                 seen = f"its passage names '{about}', which step '{needed.id}' starts from, so that this can be skipped"
-                problems.append(Problem(seen, "take another passage or another fact", step.id))
+                problems.append(Problem(Cause.CO_LOCATED, seen, "take another passage or another fact", step.id))
     return problems
+
+
+def _same_document(step: FoundStep, other: FoundStep) -> bool:
+    return step.citation.passage_id.rpartition("#")[0] == other.citation.passage_id.rpartition("#")[0]
+
+
+def _states(passages: Mapping[str, Passage], other: FoundStep, step: FoundStep) -> bool:
+    """Return whether the passage of another step is about the same thing and has the sentences of the step."""
+    passage = passages[other.citation.passage_id]
+    text, quote = " ".join(passage.text.split()), " ".join(step.citation.quote.split())
+    return quote in text and contains(f"{passage.title} {text}", untagged(step.citation.title))
 
 
 def _set_problems(graph: Graph) -> list[Problem]:
@@ -161,23 +185,27 @@ def _set_problems(graph: Graph) -> list[Problem]:
         if cue:
             seen = f"its sentences name '{step.answer}' as an example ('{cue}'), so that others may fit too"
             mend = f"{members[step.id].operation} needs sentences that name all, or a fact that only one thing fits"
-            problems.append(Problem(seen, mend, step.id))
+            problems.append(Problem(Cause.AMBIGUOUS, seen, mend, step.id))
     return problems
 
 
 async def _search_problems(graph: Graph, context: RunContext) -> list[Problem]:
-    """Search once for the property that is asked for, without the answers that lead to it."""
+    """Search once, with each retriever, for the property that is asked for, without the answers that lead to it."""
     decisive = graph.decisive
     query = " ".join(dict.fromkeys(map(_leave_out_answers, decisive)))
-    hits = await context.retriever.search(query, context.config.retrieval.k)
-    ranks = {hit.passage.id: rank for rank, hit in enumerate(hits, 1)}
-    at = [(step, ranks[step.citation.passage_id]) for step in decisive if step.citation.passage_id in ranks]
-    if len(at) < len(decisive) or len(graph.found) == 1:
-        return []
-    places = " and ".join(f"that of '{step.id}' at rank {rank}" for step, rank in at)
-    seen = f"one search for '{query}' returns the deciding passages ({places}), without the steps before"
-    mend = "ask for a property that many things have, or add a branch whose passage it does not return"
-    return [Problem(seen, mend)]
+    problems = []
+    for name, retriever in {"": context.retriever, **context.others}.items():
+        hits = await retriever.search(query, context.config.retrieval.k)
+        ranks = {hit.passage.id: rank for rank, hit in enumerate(hits, 1)}
+        at = [(step, ranks[step.citation.passage_id]) for step in decisive if step.citation.passage_id in ranks]
+        if len(at) < len(decisive) or len(graph.found) == 1:
+            continue
+        places = " and ".join(f"that of '{step.id}' at rank {rank}" for step, rank in at)
+        search = f"one search for '{query}' over {name}" if name else f"one search for '{query}'"
+        seen = f"{search} returns the deciding passages ({places}), without the steps before"
+        mend = "ask for a property that many things have, or add a branch whose passage it does not return"
+        problems.append(Problem(Cause.QUERY_COLLAPSE, seen, mend))
+    return problems
 
 
 async def _ask_reader(graph: Graph, context: RunContext) -> tuple[list[StepFault], tuple[Probe, ...]]:
@@ -248,15 +276,21 @@ _MENDS = {
 
 def _to_problem(fault: StepFault) -> Problem:
     reason = " ".join(fault.reason.split()).rstrip(".") or "its sentences do not hold the answer"
-    return Problem(f"{fault.fault}: {reason}", _MENDS[fault.fault], fault.step)
+    cause = Cause.AMBIGUOUS if fault.fault == "ambiguous" else Cause.GENERATOR_ERROR
+    return Problem(cause, f"{fault.fault}: {reason}", _MENDS[fault.fault], fault.step)
 
 
-def _describe_problems(graph: Graph, problems: Sequence[Problem], context: RunContext) -> tuple[str, ...]:
-    """Return a line for each problem of the graph, and one for each step at fault: all that was seen, one thing to do.
+def _to_findings(graph: Graph, problems: Sequence[Problem], context: RunContext) -> tuple[Finding, ...]:
+    """Return what to mend of the graph, and once for each step at fault: all that was seen, one thing to do.
 
     A passage that decides the answer and is at fault in a second proposal is not worth a third one.
     """
-    lines = [f"{problem.seen}: {problem.mend}." for problem in problems if not problem.step_id]
+    findings = [
+        Finding(check=CHECK_NAME, cause=problem.cause, detail=f"{problem.seen}: {problem.mend}.")
+        for problem in problems
+        if not problem.step_id
+    ]
+    hops = {step.id: hop for hop, step in enumerate(graph.found)}
     decisive = {step.id for step in graph.decisive}
     for step in graph.steps:
         own = [problem for problem in problems if problem.step_id == step.id]
@@ -268,8 +302,10 @@ def _describe_problems(graph: Graph, problems: Sequence[Problem], context: RunCo
             if step.id in decisive and _note_fault(step, context) > 1:
                 mend = _TAKE_ANOTHER
         seen = "; ".join(dict.fromkeys(problem.seen for problem in own))
-        lines.append(f"step '{step.id}'{source}: {seen}. To do: {mend}.")
-    return tuple(lines)
+        detail = f"step '{step.id}'{source}: {seen}. To do: {mend}."
+        at_fault = (hops[step.id],) if step.id in hops else ()
+        findings.append(Finding(check=CHECK_NAME, cause=own[0].cause, hops=at_fault, detail=detail))
+    return tuple(findings)
 
 
 def _note_fault(step: FoundStep, context: RunContext) -> int:

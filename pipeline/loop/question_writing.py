@@ -131,6 +131,7 @@ async def _ask_writer(
         steps=[_describe(graph, step, hidden) for step in graph.steps],
         answer_form=describe_answer(graph, outcome, hidden),
         hidden=[f"[{step.id}]" for step in graph.steps],
+        like=list(context.config.questions.like),
         earlier=list(earlier),
     )
     output, usage = await structured(context.llm, model, messages, WORDINGS, WordingsOutput, sample=attempt)

@@ -130,7 +130,7 @@ class Run:
         way_on = f"{kept}; continue with: digsite resume {shlex.quote(str(self.folder))}"
         task = asyncio.create_task(self._all(run_seed))
         try:
-            with cancelling(task, f"stopped by force; {way_on}") as caught, suppress(asyncio.CancelledError):
+            with cancelling(task) as caught, suppress(asyncio.CancelledError):
                 await task
             if caught.signal:
                 raise Interrupted(f"interrupted: {len(self.journal.entries)} {way_on}", caught.signal)

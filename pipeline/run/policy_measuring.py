@@ -110,8 +110,8 @@ def describe_work(owed: Sequence[Record], config: RunConfig) -> str:
     if not one.total_tokens:
         return line
     times = count / len(made)
-    fresh, completion = times * (one.prompt_tokens - one.cached_tokens), times * one.completion_tokens
-    return f"{line}, about {compact(fresh)} prompt and {compact(completion)} completion tokens"
+    prompt, completion = times * one.computed_tokens, times * one.completion_tokens
+    return f"{line}, about {compact(prompt)} computed prompt and {compact(completion)} completion tokens"
 
 
 async def remeasure(

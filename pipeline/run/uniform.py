@@ -39,6 +39,10 @@ REFUSED = "refused"
 """The reason of a seed that ended since the server refused a request."""
 REFUSAL_CURES = {
     r"filter|policy|moderat|flagged": "relax the server's content filter for this model, or name another model",
+    r"thought_signature": (
+        "set models.default.tools to schema or text, or use an address that passes the fields of a call on, such as "
+        "Gemini's own: a signature that came with a call is sent back, so a gateway has dropped it"
+    ),
     r"reasoning_content": "set models.default.reasoning=keep",
     r"\btools?\b|\bfunctions?\b": "set models.default.tools to schema or text",
 }

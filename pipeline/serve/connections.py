@@ -1,7 +1,7 @@
 """How many connections a server holds, and what it logs when it can accept no more.
 
-The time and size of a body have limits (`bodies`), and so has the pause between two requests. A proxy in front of the
-server drops clients that never send a request, send its head slowly, or never read an answer.
+The time and size of a body have limits (`bodies`), and so have the time of a head and the pause between two requests. A
+proxy in front of the server drops clients that never read an answer.
 """
 
 import asyncio
@@ -11,6 +11,8 @@ import resource
 import time
 from typing import Any
 
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
 logger = logging.getLogger(__name__)
 MOST = 1024
 """Connections at once; requests beyond that are answered 503, which trainers retry."""
@@ -19,7 +21,7 @@ ACCEPTED = 16
 QUEUE = 2048
 """Connections that the system queues until they are accepted."""
 IDLE_SECONDS = 10
-"""The time that a connection stays open between two requests."""
+"""The time that a connection stays open between two requests, and that a client has to send the head of one."""
 
 
 def most() -> int:
@@ -29,6 +31,39 @@ def most() -> int:
         soft = 4 * MOST if hard == resource.RLIM_INFINITY else min(4 * MOST, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return MOST if soft == resource.RLIM_INFINITY else min(MOST, soft // 2)
+
+
+class HeadTimeout(H11Protocol):
+    """Closes a connection whose client has not sent the head of its next request in time.
+
+    uvicorn limits only the pause after an answer. So a client that sends a byte now and then, or nothing at all, would
+    keep its connection for ever, and a thousand of them would keep all others out.
+    """
+
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._time_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._time_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _time_head(self) -> None:
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_timer()
+        elif self._head_timer is None:
+            self._head_timer = self.loop.call_later(IDLE_SECONDS, self.transport.close)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
 
 class Exhaustion:

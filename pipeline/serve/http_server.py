@@ -33,7 +33,7 @@ from pipeline.text.redact import clean
 from pipeline.types import Data
 
 logger = logging.getLogger(__name__)
-_GRACE = 5
+_GRACE = 1
 """Seconds that requests in progress have after a signal."""
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+))(?::\d{1,5})?")
 
@@ -96,7 +96,7 @@ def serve(app: FastAPI, listening: socket.socket) -> None:
         log_config=None,
         log_level="error",
         access_log=False,
-        http="h11",
+        http=connections.HeadTimeout,
         ws="none",
         backlog=connections.ACCEPTED,
         limit_concurrency=connections.most(),

@@ -43,7 +43,15 @@ class Usage(Slotted):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    """Prompt tokens that the server had in its prefix cache."""
     reasoning_tokens: int = 0
+    estimated_cached_tokens: int = 0
+    """Of `cached_tokens`, the estimated ones: their server reports none."""
+
+    @property
+    def computed_tokens(self) -> int:
+        """The prompt tokens that the server read anew."""
+        return self.prompt_tokens - self.cached_tokens
 
     @property
     def total_tokens(self) -> int:
@@ -72,6 +80,8 @@ class Stop(StrEnum):
     """It made the same calls again and again."""
     CONTEXT = "context"
     """The conversation no longer fitted the model's context."""
+    NO_PROPOSAL = "no_proposal"
+    """The generator had used as many tokens as a pair is worth, and had proposed nothing."""
     UNGROUNDED = "ungrounded"
     """It found no evidence in the corpus for a question that somebody brought."""
 

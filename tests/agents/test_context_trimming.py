@@ -13,9 +13,11 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, shown_passages
 from pipeline.config.limits import AuthorLimits
-from pipeline.config.models import ModelConfig
+from pipeline.config.models import ModelConfig, ToolMode
 from pipeline.config.sampling import Sampling
 from pipeline.llm.base import Request
+from pipeline.llm.cached import request_digest
+from pipeline.llm.chat_body import body
 from pipeline.llm.token_estimate import size
 from pipeline.types import Message, Stop, Trajectory
 from tests.agents.test_agent import ANSWER, say
@@ -193,3 +195,39 @@ def test_evidence_is_cut_last_and_a_search_shows_again_what_was_cut() -> None:
     assert LONG[0].shown_id not in before, "the test is of a conversation that was cut"
     assert {film.shown_id, holm.shown_id} <= before, "cited by its id; named since in the agent's own query"
     assert shown_passages(done.messages[-2].content)[0].id == LONG[0].shown_id
+
+
+@pytest.mark.parametrize("mode", ["native", "schema", "text"])
+def test_what_a_server_sees_only_grows_in_every_mode_but_for_the_words_that_force_a_call(mode: ToolMode) -> None:
+    errors = iter([Message(role="assistant", content="Hm."), say(("search", {"query": "Place1"})), say(("look", {}))])
+    done, llm = run(lambda request: next(errors, one_by_one(request)), author=False)
+    assert done.stop is Stop.CONTEXT
+    sent = [body(request.model_copy(update={"calls": mode}), 0) for request in llm.requests]
+    assert len(sent) > 4
+    for previous, later in pairwise(sent):
+        *before, last = previous["messages"]
+        assert later.get("tools") == previous.get("tools")
+        assert later["messages"][: len(before)] == before
+        # Results in words are the user's, and the user's message may grow.
+        assert later["messages"][len(before)]["content"].startswith(last["content"])
+    forced = llm.requests[-1].model_copy(update={"calls": mode, "tool_choice": "answer"})
+    *before, last = body(forced, 0)["messages"]
+    assert before == sent[-1]["messages"][:-1]
+    assert last["content"].startswith(sent[-1]["messages"][-1]["content"])
+
+
+def test_each_request_knows_which_share_of_it_the_previous_one_begins_with() -> None:
+    _, llm = run(one_by_one)
+    first, *others = llm.requests
+    assert first.shared_prefix == 0
+    cuts = 0
+    for previous, request in pairwise(llm.requests):
+        whole = size(request.messages, request.tools)
+        if request.messages[: len(previous.messages)] == previous.messages:
+            assert request.shared_prefix == size(previous.messages, previous.tools) / whole
+        else:
+            cuts += 1
+            assert 0 < request.shared_prefix < 0.75 < size(previous.messages, previous.tools) / whole
+    assert cuts >= 2
+    assert others[0].shared_prefix > 0
+    assert request_digest(first) == request_digest(first.model_copy(update={"shared_prefix": 0.5}))

@@ -183,3 +183,11 @@ async def test_structured_answers_are_values_or_one_format_error() -> None:
             ended["refused"] += 1
     assert sum(ended.values()) == 100 * len(SHAPES[5:])
     assert min(ended.values()) > 3, ended
+
+
+async def test_a_second_try_at_a_structured_answer_sends_the_prompt_of_the_first_again() -> None:
+    shape, _ = SHAPES[5]
+    model = ScriptedLLM(lambda request: "no JSON")
+    with pytest.raises(FormatError):
+        await structured(model, ModelConfig(), (Message(role="user", content="?"),), "any", shape)
+    assert [request.shared_prefix for request in model.requests] == [0.0, 1.0, 1.0]

@@ -104,3 +104,15 @@ def test_each_call_is_paid_at_the_price_of_the_model_that_was_asked() -> None:
     assert told([both], 1, models).amounts["money"].value == pytest.approx(11.0)
     stranger = SeedCost(True, {"m": asked, "gone": asked})
     assert told([stranger], 1, models).amounts["money"].value is None
+
+
+def test_cached_tokens_that_are_estimated_are_said_to_be() -> None:
+    estimated = USAGE.model_copy(update={"estimated_cached_tokens": 6000})
+    expected = forecast([seed(True), seed(False, estimated)], MODELS, 10)
+    assert "estimated from shared prefixes" in expected.basis["cached prompt tokens"]
+    assert (expected.amounts["computed prompt tokens"].value, expected.amounts["cached prompt tokens"].value) == (
+        60_000,
+        120_000,
+    )
+    assert expected.amounts["money"].value == pytest.approx(10 * ((3000 + 6000 * 0.25 + 3000) + (9000 + 3000)) / 1e6)
+    assert "cached prompt tokens" not in told(pilot(1, 1), 10).basis

@@ -63,6 +63,17 @@ def test_the_rows_hold_the_tree_s_amounts() -> None:
     tree = money.tree(SPENDING, 4)
     solver, pair = tree["roles"]["solver"], tree["per_pair"]
     assert solver.keys() == pair.keys() == tree["total"].keys() == tree["stages"]["round 0"].keys()
-    assert solver["uncached_prompt_tokens"] + solver["prefix_cached_prompt_tokens"] == 500
+    assert solver["computed_prompt_tokens"] + solver["cached_prompt_tokens"] == 500
     assert (solver["calls"], solver["calls_from_digsite_cache"]) == (5, 2), "what nobody billed is no call"
     assert pair["thinking_tokens"] <= pair["completion_tokens"] == 25
+
+
+def test_what_is_estimated_is_marked_and_explained() -> None:
+    unreported = Usage(calls=1, prompt_tokens=100, cached_tokens=40, estimated_cached_tokens=40)
+    mixed = Spending(by_stage={"round 0": {"propose": Spent(paid=unreported), "answer": spent(1, 0.5)}})
+    rows = {row[0]: row[3:5] for row in money.rows(mixed, 1)}
+    assert (rows["generator"], rows["solver"]) == (("≈60", "≈40"), ("75", "25"))
+    assert rows["all"] == ("≈135", "≈65")
+    assert money.notes(mixed) == [money.ESTIMATED]
+    assert money.notes(SPENDING) == []
+    assert money.tree(mixed, 1)["total"]["estimated_cached_prompt_tokens"] == 40

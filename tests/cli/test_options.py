@@ -23,7 +23,8 @@ def test_a_flag_wins_over_the_file_and_set_over_the_flag(tmp_path: Path) -> None
     assert (config.how.pairs, config.seed, config.loop.rounds) == (9, 3, 1)
 
 
-def test_every_flag_has_a_key_of_the_configuration() -> None:
+def test_every_flag_has_a_key_of_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "like.txt").write_text("Who built it?\n")
     for option in options.KEYS:
         texts: dict[str, object] = {
             "against": [Path("questions.txt")],
@@ -34,13 +35,15 @@ def test_every_flag_has_a_key_of_the_configuration() -> None:
             "solve_rate": "0.2-0.8",
             "policy": "mine",
             "as_of": "2024",
-            "answer_types": "date,entity",
+            "operations": "ratio,list",
             "verify": True,
             "engine": "dask",
+            "like": tmp_path / "like.txt",
         }
         numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait", "workers")
         value = texts.get(option) or (3 if option in numbers or option.startswith("budget") else "bm25")
         given = ["models.policies.mine={provider='openai',model='m'}"]
+        given += ["strategy=compose"] if option == "like" else []
         before, after = options.settings({}, sets=given), options.settings({option: value}, sets=given)
         assert before != after, option
 
@@ -82,3 +85,33 @@ def test_a_model_at_an_address() -> None:
     assert (default.provider, default.model, default.base_url) == (
         "openai", "Qwen/Qwen3:8b", "http://localhost:8000/v1",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("like.txt", "Who is  it?\nWhat is it?\n"),
+        ("like.jsonl", '{"question": "Who is it?"}\n{"question": "What is it?"}\n'),
+    ],
+)
+def test_example_questions_are_part_of_the_run(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    config = options.settings({"like": tmp_path / name, "strategy": "compose"})
+    assert config.questions.like == ("Who is it?", "What is it?")
+    assert config.digest() != options.settings({"strategy": "compose"}).digest()
+
+
+@pytest.mark.parametrize(
+    ("text", "strategy", "told"),
+    [
+        ("", "compose", "holds 0 questions; --like takes 1 to 5"),
+        ("Who is it?\n" * 6, "compose", "holds 6 questions; --like takes 1 to 5"),
+        ("Who is it?\n", "ragshaper", "add --strategy compose"),
+    ],
+)
+def test_example_questions_that_cannot_be_followed_are_a_mistake(
+    tmp_path: Path, text: str, strategy: str, told: str
+) -> None:
+    (tmp_path / "like.txt").write_text(text)
+    with pytest.raises(UsageError, match=told):
+        options.settings({"like": tmp_path / "like.txt", "strategy": strategy})

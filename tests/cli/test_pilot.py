@@ -50,8 +50,8 @@ def test_a_pilot_over_a_server_counts_what_the_server_bills(digsite: Digsite, tm
         spent, amounts = first["spent"]["total"], first["forecast"]["amounts"]
         assert spent["calls"] == answered == sum(role["calls"] for role in first["spent"]["roles"].values())
         assert (spent["completion_tokens"], spent["thinking_tokens"]) == (40 * answered, 30 * answered)
-        assert 0 <= spent["uncached_prompt_tokens"] - spent["prefix_cached_prompt_tokens"] <= 2 * answered
-        tokens = [spent[f"{kind}_tokens"] for kind in ("uncached_prompt", "prefix_cached_prompt", "completion")]
+        assert 0 <= spent["computed_prompt_tokens"] - spent["cached_prompt_tokens"] <= 2 * answered
+        tokens = [spent[f"{kind}_tokens"] for kind in ("computed_prompt", "cached_prompt", "completion")]
         paid = (2 * tokens[0] + 0.5 * tokens[1] + 6 * tokens[2]) / 1e6
         assert spent["money"] == pytest.approx(paid)
         # The calls that find out how the model calls tools are paid once, whatever the number of pairs.
@@ -65,5 +65,5 @@ def test_a_pilot_over_a_server_counts_what_the_server_bills(digsite: Digsite, tm
         assert told(url, "stats")["answered"] == answered
         assert (again["spent"]["total"]["calls"], again["spent"]["total"]["money"]) == (0, 0.0)
         assert again["spent"]["total"]["calls_from_digsite_cache"] >= answered
-        for name in ("calls", "uncached prompt tokens", "prompt tokens in prefix cache", "completion tokens", "money"):
+        for name in ("calls", "computed prompt tokens", "cached prompt tokens", "completion tokens", "money"):
             assert again["forecast"]["amounts"][name] == pytest.approx(amounts[name])

@@ -25,12 +25,17 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
 
 
 @pytest.mark.parametrize(
-    ("check", "said"),
-    [("orakel", "'orakel'; did you mean 'oracle'?"), ("false_quote", "'false_quote'; known: ")],
+    ("setting", "message"),
+    [
+        ('checks.run=["orakel"]', r"checks\.run\.0: no check by a reader 'orakel'; did you mean 'oracle'\?"),
+        ('checks.run=["false_quote"]', "'false_quote'; known: closed_book, oracle, alternatives"),
+        ('checks.run=["seeker"]', "'seeker' is gone: every draft's graph and wording are reviewed; known: closed_book"),
+        ("checks.seeker_tries=3", "'checks.seeker_tries' is gone: nobody looks for shortcuts before the rollouts"),
+    ],
 )
-def test_a_check_that_no_reader_makes_is_one_line_that_names_it(check: str, said: str) -> None:
-    with pytest.raises(UsageError, match=rf"checks\.run\.0: no check by a reader {said}"):
-        config.build(sets=[f'checks.run=["{check}"]'])
+def test_a_check_that_no_reader_makes_is_one_line_that_names_it(setting: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        config.build(sets=[setting])
 
 
 @pytest.mark.parametrize("said", ["3", "3-3", '"3-3"', "[3, 3]"])

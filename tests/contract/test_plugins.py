@@ -17,7 +17,7 @@ from tests.rules.source import ROOT
 
 DROPPED = {
     "branching": "cso",
-    "checks": "one_document",
+    "checks": "oracle",
     "distractors": "doppelganger",
     "gates": "solve_rate",
     "operations": "extreme",

@@ -26,8 +26,6 @@ from tests.rules.test_demo_eyes import lineage, seeds
 from tests.scripted import ScriptedLLM
 
 SEEDS = 4
-UNASKED = ("compose",)
-"""Strategies that the demo model proposes nothing for. Their drafts are tested in tests/loop/strategies."""
 TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="solved in 1 step", hops=(0,))
 
 
@@ -44,10 +42,6 @@ def strategy(request: pytest.FixtureRequest) -> ModuleType:
     return module
 
 
-def unasked(strategy: ModuleType) -> bool:
-    return strategy.__name__.rpartition(".")[2] in UNASKED
-
-
 @pytest.fixture(scope="module")
 def proposed(tiny: Corpus, context: RunContext) -> Callable[[ModuleType], list[tuple[Seed, Proposal]]]:
     """What a strategy proposes from the first seeds; asked once, for it takes a while."""
@@ -62,7 +56,7 @@ def proposed(tiny: Corpus, context: RunContext) -> Callable[[ModuleType], list[t
 def test_it_proposes_drafts_that_cite_what_was_read_on_their_own_side(strategy, proposed, tiny: Corpus) -> None:
     texts = {passage.id: passage.text for passage in tiny.passages}
     found = proposed(strategy)
-    assert sum(proposal.draft is not None for _, proposal in found) >= (0 if unasked(strategy) else SEEDS // 4)
+    assert sum(proposal.draft is not None for _, proposal in found) >= SEEDS // 4
     for seed, proposal in found:
         read = {seed.passage.id, *(i for call in proposal.trajectory.calls for i in call.passage_ids)}
         read |= {i for node in (proposal.tree.nodes if proposal.tree else ()) for i in node.passage_ids}
@@ -79,7 +73,7 @@ def test_it_proposes_the_same_again(strategy, proposed, context: RunContext) -> 
 
 def test_it_revises_to_another_question_or_gives_none(strategy, proposed, context: RunContext) -> None:
     drafts = [(seed, first) for seed, first in proposed(strategy) if first.draft][:4]
-    assert drafts or unasked(strategy)
+    assert drafts
     for seed, first in drafts:
         last = Round(index=0, agent=first.trajectory, draft=first.draft, feedback=TOO_EASY)
         again = asyncio.run(strategy.revise(seed, context, [last]))
@@ -96,4 +90,4 @@ def test_a_model_that_never_says_it_well_is_no_crash(strategy, context: RunConte
     )
     proposal = asyncio.run(strategy.propose(next(iter(seeds(tiny))), babble))
     assert proposal.draft is None
-    assert proposal.trajectory.format_errors > 0 or unasked(strategy)
+    assert proposal.trajectory.format_errors > 0

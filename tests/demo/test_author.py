@@ -6,22 +6,26 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.agents.graph_proposals import ComposeArguments, WordedGraphArguments
+from pipeline.agents.graph_proposals import ComposeArguments, WordedGraphArguments, to_graph
 from pipeline.agents.tools import (
     COMPOSER_TOOLS,
     EXPLORE,
     GENERATOR_TOOLS,
+    GRAPH_TOOLS,
     REFINER_TOOLS,
     ExploreArguments,
     render,
     shown,
 )
 from pipeline.demo.author import compose, explore, propose, revise
+from pipeline.demo.comparisons import Comparison, read
 from pipeline.llm.base import Request, Tool
 from pipeline.loop.strategies.base import to_draft
+from pipeline.operations import evaluate
 from pipeline.prompts import fence
 from pipeline.text import contains, words
-from pipeline.types import Draft, Message, Passage
+from pipeline.types import Draft, Message, Passage, ToolCall
+from pipeline.types.graph import Graph
 
 TEXTS = {
     "Harbour Lights": "Harbour Lights is a 2004 Canadian drama film directed by Mira Tollund. Critics liked it.",
@@ -29,8 +33,11 @@ TEXTS = {
     "Ostrava Bay": "Ostrava Bay is a town in the east. It is in Merrick County. It was founded in 1823.",
     "Merrick County": "Merrick County is a county. It was named after Josiah Merrick. It was established in 1790.",
     "Josiah Merrick": "Josiah Merrick (12 March 1741 - 9 July 1802) was a British army officer.",
+    "Anna Reed": "Anna Reed (born 9 June 1975) is a Canadian film director. She lives in Velia.",
+    "Paul Stone": "Paul Stone (born 1 March 1938) is a Canadian film director. He has three sons.",
     "Green Fields": "Green Fields is a 1999 Canadian comedy film written by Anton Weiss.",
     "The Long Road": "The Long Road is a 1987 film directed by Anton Weiss. It was produced by Greta Lund.",
+    "Low Marsh": "Low Marsh is a village in the north. It is in Barrow County.",
     "The Weather": "The weather of the coast is mild, with rain in most months and little snow on the hills.",
 }
 PASSAGES = {
@@ -61,6 +68,19 @@ def asked(tools: Sequence[Tool], **inputs: Any) -> Request:
 
 def start(title: str, **inputs: Any) -> Request:
     return asked(GENERATOR_TOOLS, passage=shown(PASSAGES[title], numbered=True), **inputs)
+
+
+def plan(title: str, **inputs: Any) -> Request:
+    return asked(GRAPH_TOOLS, passage=shown(PASSAGES[title], numbered=True), outline=[], **inputs)
+
+
+def check_graph(arguments: dict[str, Any], steps: int) -> Graph:
+    """Return a proposed graph whose steps cite their answers and whose computed answer its operation settles."""
+    graph = to_graph(orjson.dumps(arguments).decode(), BY_ID)
+    assert graph is not None
+    assert len(graph.found) >= steps
+    assert all(contains(step.citation.quote, step.answer) for step in graph.found)
+    return graph.with_answers({step_id: outcome.answer for step_id, outcome in evaluate(graph).items()})
 
 
 def conversed(agent: Any, request: Request) -> tuple[dict[str, Any], list[str]]:
@@ -145,6 +165,7 @@ def test_a_path_is_explored_by_what_it_names_and_composed_of_what_it_holds() -> 
         found = search(step.argument)
         path.append({"argument": step.argument, "passages": [shown(passage, numbered=True) for passage in found]})
         tried.append({"argument": step.argument})
+    path.append({"argument": "village", "passages": [shown(PASSAGES["Low Marsh"], numbered=True)]})
     request = asked(
         COMPOSER_TOOLS,
         passage=shown(PASSAGES["Harbour Lights"], numbered=True),
@@ -155,3 +176,35 @@ def test_a_path_is_explored_by_what_it_names_and_composed_of_what_it_holds() -> 
     made, _ = conversed(compose, request)
     sound({name: value for name, value in made.items() if name != "negative_aspect"}, 3)
     assert ComposeArguments.model_validate(made).negative_aspect
+
+
+@pytest.mark.parametrize("title", ["Harbour Lights", "Mira Tollund", "Anna Reed"])
+@pytest.mark.parametrize("steps", [2, 3])
+def test_a_graph_is_planned_from_what_the_searches_returned(title: str, steps: int) -> None:
+    arguments, queries = conversed(propose, plan(title, target_steps=steps))
+    assert queries
+    check_graph(arguments, steps)
+
+
+def test_a_comparison_rests_on_one_thing_that_the_question_does_not_name() -> None:
+    arguments, _ = conversed(propose, plan("Anna Reed", target_steps=4))
+    graph = check_graph(arguments, 4)
+    comparison = read(graph.last.sub_question)
+    assert isinstance(comparison, Comparison)
+    assert {step.answer for step in graph.found if step.needs == ()} > {"Mira Tollund"}
+    assert not contains(graph.last.sub_question, "Mira Tollund")
+
+
+def test_after_a_refusal_another_relation_is_asked_for() -> None:
+    request, asked = plan("Harbour Lights", target_steps=2), []
+    while (arguments := conversed(propose, request)[0])["steps"]:
+        asked.append(arguments["steps"][-1]["sub_question"])
+        call = ToolCall(id="call0", name="propose", arguments=orjson.dumps(arguments).decode())
+        refusal = Message(role="tool", tool_call_id=call.id, content="The graph cannot be used yet:\n- mend it")
+        turns = (Message(role="assistant", tool_calls=(call,)), refusal)
+        request = request.model_copy(update={"messages": (*request.messages, *turns)})
+    assert len({*asked}) == len(asked) > 1
+
+
+def test_without_a_graph_it_gives_up() -> None:
+    assert conversed(propose, plan("The Weather"))[0] == {"steps": []}

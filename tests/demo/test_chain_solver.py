@@ -21,6 +21,7 @@ SHELF = Shelf(
     passage("brandt", "Olaf Brandt", "Olaf Brandt (12 July 1601 – 1 May 1670) was a Velian merchant."),
     passage("mill", "The Mill", "The Mill is a 1950 Velian comedy film directed by Ivo Sand."),
     passage("road", "The Road", "The Road is a 1961 film directed by Ivo Sand. It was written by Jon Pell."),
+    passage("orr", "Max Orr", "Max Orr (7 May 1902 – 3 July 1990) was a Velian actor."),
     passage("sand", "Ivo Sand", "Ivo Sand (7 April 1911 – 2 June 1980) was a Velian film director."),
 )
 CHAINS = [
@@ -30,6 +31,16 @@ CHAINS = [
     ('In what year was the founder of the birthplace of the director of the film "Lantern Bay" born?', "1601", 4),
     ('Who wrote the 1961 film directed by the director of the film "The Mill"?', "Jon Pell", 2),
     ("Who wrote the 1961 film directed by Ivo Sand?", "Jon Pell", 1),
+    ('Which of Max Orr, Olaf Brandt and the director of the film "The Mill" was born last?', "Ivo Sand", 4),
+    (
+        'Which of Max Orr, Ada Holm and the director of the film "The Mill" were born after 1900?',
+        "Max Orr; Ivo Sand",
+        4,
+    ),
+    ('Max Orr and the director of the film "The Mill" were born how many years apart?', "9 years", 3),
+    ('Who directed each of these: the film "The Mill" and the film "Lantern Bay"?', "Ivo Sand; Ada Holm", 2),
+    ('Consider the director of the film "Lantern Bay". Where was that director born?', "Vessby", 2),
+    ('Which of Max Orr, Jon Pell and the director of the film "The Mill" was born last?', "unknown", 6),
     ('Who composed the film "Lantern Bay"?', "unknown", 2),
     ("Why is the sea salt?", "unknown", 1),
 ]

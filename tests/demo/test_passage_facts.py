@@ -2,11 +2,13 @@
 
 import pytest
 
-from pipeline.demo.passage_facts import Seen, description, facts
+from pipeline.agents.tools import render
+from pipeline.demo.passage_facts import build_passage, description, facts, seen
+from pipeline.types import Passage
 
 
 def told(title: str, text: str) -> dict[str, str]:
-    return {fact.relation.name: fact.value for fact in facts(Seen("p1", title, text)) if fact.sole}
+    return {fact.relation.name: fact.value for fact in facts(build_passage("p1", title, text)) if fact.sole}
 
 
 @pytest.mark.parametrize(
@@ -54,8 +56,17 @@ def test_what_is_said_of_others_or_of_several_is_not(title: str, text: str) -> N
 
 
 def test_a_description_tells_a_thing_apart_or_is_none() -> None:
-    assert description(Seen("p", "The Mill", "The Mill is a 1950 Velian comedy film.")) == "1950 film"
-    holm = Seen("p", "Ada Holm", "Ada Holm (born 3 May 1890) is a Velian film director.")
+    assert description(build_passage("p", "The Mill", "The Mill is a 1950 Velian comedy film.")) == "1950 film"
+    holm = build_passage("p", "Ada Holm", "Ada Holm (born 3 May 1890) is a Velian film director.")
     assert description(holm) == "film director born in 1890"
-    assert description(Seen("p", "The Mill", "The Mill is a Velian comedy film.")) == ""
-    assert description(Seen("p", "Tide", "Tide is a song by Ada Holm.")) == ""
+    assert description(build_passage("p", "The Mill", "The Mill is a Velian comedy film.")) == ""
+    assert description(build_passage("p", "Tide", "Tide is a song by Ada Holm.")) == ""
+
+
+def test_numbered_sentences_are_cited_by_their_numbers() -> None:
+    text = "Vessby is a town in Velia. It had a mill. Vessby was founded by Olaf Brandt in 1641."
+    whole = Passage(id="d#0", document_id="d", title="Vessby", text=text, start=0, end=len(text))
+    [numbered] = seen(render([whole], numbered=True))
+    [plain] = seen(render([whole]))
+    assert numbered == plain
+    assert {fact.relation.name: fact.sentence for fact in facts(numbered)} == {"founder": 3}

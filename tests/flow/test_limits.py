@@ -9,15 +9,20 @@ from tests.cli.conftest import SMALL
 from tests.flow.conftest import OWNER, environment, python_as
 from tests.flow.test_display import MAIN
 
+GENERATE = ("generate", "tiny", *SMALL, "--seeds", "2")
+
 
 @pytest.mark.parametrize(("limit", "code", "line"), [
     ("-u 6", 1, "digsite: no more threads can be started (see ulimit -u, -v); finished work is kept"),
     pytest.param("-n 40", 0, "", marks=pytest.mark.slow),
+    pytest.param("-u 20", 0, "", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_a_limit_of_the_shell_is_kept_to_or_named_in_one_line(shared: Path, limit: str, code: int, line: str) -> None:
     *wrapper, python = python_as(OWNER)
     limited = ["bash", "-c", f'ulimit {limit} && exec "$@"', "bash", python]
-    command = [*wrapper, *limited, "-m", MAIN, "generate", "tiny", *SMALL, "--seeds", "2", "--out", str(shared)]
+    command = [*wrapper, *limited, "-m", MAIN, *GENERATE, "--out", str(shared)]
+    if limit == "-u 20":  # Prefect's server takes more threads
+        command.append("--no-flow")
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=300, env=environment(OWNER), cwd="/"
     )
@@ -26,3 +31,21 @@ def test_a_limit_of_the_shell_is_kept_to_or_named_in_one_line(shared: Path, limi
         line
     )
     assert "Traceback" not in done.stderr
+    assert "jemalloc" not in done.stderr
+
+
+def test_a_journal_that_this_user_may_not_read_is_named_in_one_line(shared: Path) -> None:
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [*python_as(OWNER), "-m", "pipeline.cli", *arguments, "--out", str(shared)]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=300, env=environment(OWNER), cwd="/"
+        )
+
+    assert run(*GENERATE, "--no-flow").returncode == 0
+    (shared / "tiny/latest/journal/main.jsonl").chmod(0)
+    for command in ((*GENERATE, "--no-flow"), ("inspect", "latest")):
+        done = run(*command)
+        lines = [line for line in done.stderr.splitlines() if line.startswith("digsite:")]
+        assert (done.returncode, len(lines)) == (2, 1), done.stderr
+        assert lines[0].endswith("permission denied; give this user the right to (chmod, chown) and repeat the command")
+        assert "main.jsonl" in lines[0]

@@ -72,7 +72,7 @@ def test_what_reads_badly_is_dropped_where_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "read", "gate"),
+    ("question", "grade", "gate"),
     [
         ("Who is the current manager of the club?", None, "undated"),
         ("What is the latest album of that band?", None, "undated"),
@@ -80,15 +80,13 @@ def test_what_reads_badly_is_dropped_where_that_is_asked_for() -> None:
         ("At the 2010 census, what was the population of the city of the mills?", None, ""),
         ("Who was the current champion in June 2011?", None, ""),
         ("Who founded the town on the Tarn?", None, ""),
-        ("What was the latest album of the band when it broke up?", "no", ""),
+        ("What was the latest album of the band when it broke up?", 4, ""),
     ],
 )
-def test_a_reader_says_which_answer_changes_with_time_and_words_where_none_was_asked(
-    question: str, read: str | None, gate: str
+def test_words_say_which_answer_changes_with_time_if_no_reader_graded_the_wording(
+    question: str, grade: int | None, gate: str
 ) -> None:
-    record = having(1, question=question)
-    if read:
-        record = record.model_copy(update={"naturalness": 4})
+    record = having(1, question=question).model_copy(update={"naturalness": grade})
     assert judged([record], only("undated")) == [gate]
 
 

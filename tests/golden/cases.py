@@ -12,7 +12,7 @@ def steps(place: int, **changed: Any) -> dict[str, Any]:
     return TRAIN.draft(steps=[*whole[:place], {**whole[place], **changed}, *whole[place + 1 :]])
 
 
-def cited(passage: Passage) -> dict[str, str]:
+def cited(passage: Passage) -> dict[str, Any]:
     return {"passage_id": passage.shown_id, "sentences": [2]}
 
 

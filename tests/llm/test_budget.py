@@ -1,10 +1,11 @@
 """A budget refuses the call that would come after it is used up, and no other."""
 
 import asyncio
+import re
 
 import pytest
 
-from pipeline.config.models import Limits
+from pipeline.config.models import Limits, Prices
 from pipeline.errors import BudgetExceeded
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.budget import Budget, Budgeted
@@ -52,6 +53,26 @@ async def calls(budget: Budget) -> int:
 )
 async def test_it_ends_when_it_is_used_up(budget: Budget, allowed: int) -> None:
     assert await calls(budget) == allowed
+
+
+def test_a_budget_of_tokens_tells_computed_and_cached_ones_and_what_is_estimated() -> None:
+    usage = Usage(calls=9, prompt_tokens=9000, cached_tokens=6000, completion_tokens=1000)
+    said = "10,000 of 9,000 tokens are used (3,000 computed and 6,000 cached prompt tokens, 1,000 completion tokens)"
+    with pytest.raises(BudgetExceeded, match=re.escape(said)):
+        Budget(tokens=9000, before=Spent(paid=usage)).check()
+    budget = Budget(tokens=9000, before=Spent())
+    budget.add(usage.model_copy(update={"estimated_cached_tokens": 10}), None)
+    with pytest.raises(BudgetExceeded, match="about 3,000 computed and about 6,000 cached prompt tokens"):
+        budget.check()
+
+
+@pytest.mark.parametrize(
+    ("estimated", "cost"), [(0, 2 * 4 + 6 * 0.5), (6_000_000, 2 * 10), (2_000_000, 2 * 6 + 4 * 0.5)]
+)
+def test_cached_tokens_have_their_price_only_where_they_are_reported(estimated: int, cost: float) -> None:
+    usage = Usage(calls=1, prompt_tokens=10_000_000, cached_tokens=6_000_000, estimated_cached_tokens=estimated)
+    assert Prices(prompt=2, completion=6, cached=0.5).of(usage) == cost
+    assert Prices(prompt=2, completion=6).of(usage) == 20
 
 
 async def test_seconds_run_from_the_start() -> None:

@@ -63,8 +63,18 @@ CHANGES: list[dict[str, Any]] = [
 ]
 
 
+NO_CHANGE = {"shared_prefix": 0.5}
+"""No answer depends on it."""
+
+
 def test_every_field_of_a_request_is_tried_here() -> None:
-    assert {name for change in CHANGES for name in change} == set(Request.model_fields)
+    assert {name for change in (*CHANGES, NO_CHANGE) for name in change} == set(Request.model_fields)
+
+
+async def test_the_same_request_after_another_one_is_no_other_call(tmp_path: Path) -> None:
+    cached = Cached(ScriptedLLM(["one"]), Cache(tmp_path / "c"))
+    answers = [await cached.complete(request) for request in (ASK, ASK.model_copy(update=NO_CHANGE))]
+    assert [answer.message.content for answer in answers] == ["one", "one"]
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=[next(iter(c)) for c in CHANGES])

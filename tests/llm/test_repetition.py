@@ -102,6 +102,9 @@ async def test_a_long_answer_comes_whole_and_the_next_one_in_one_piece(finish: s
     assert [completion.message.content for completion in completions] == [long, long]
     assert [completion.usage.calls for completion in completions] == [1, 1]
     assert completions[0].usage.completion_tokens == STEP + len(long) // 4
+    # Its server reports no cached tokens; the second piece sends the prompt of the first again.
+    cached = [(done.usage.prompt_tokens, done.usage.estimated_cached_tokens) for done in completions]
+    assert cached == [(20, 10), (10, 0)]
 
 
 async def test_after_one_that_was_paid_for_to_its_end_it_is_asked_for_in_steps_again() -> None:

@@ -122,6 +122,43 @@ def test_usage_is_what_can_be_believed(usage: Any, read_as: Usage) -> None:
 
 
 @pytest.mark.parametrize(
+    "reported",
+    [
+        {"usage": {"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 60}}},
+        {"usage": {"prompt_tokens": 100, "prompt_cache_hit_tokens": 60, "prompt_cache_miss_tokens": 40}},
+        {"usage": {"prompt_tokens": 100, "cached_tokens": 60}},
+        {"usage": {"prompt_tokens": 100, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 10}},
+        {
+            "usage": {
+                "prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 0}, "cache_read_input_tokens": 60,
+            }
+        },
+        {"usage": {"input_tokens": 30, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 10}},
+        {"usage": {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 60}}},
+        {"usage": {"prompt_tokens": 100}, "timings": {"cache_n": 60, "prompt_n": 40}},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("stream", [False, True])
+def test_cached_tokens_are_read_wherever_a_server_reports_them(reported: dict[str, Any], stream: bool) -> None:
+    part = "delta" if stream else "message"
+    tree = orjson.dumps({"choices": [{part: {"content": "a"}, "finish_reason": "stop"}], **reported})
+    raw = b"data: " + tree + b"\n\ndata: [DONE]\n\n" if stream else tree
+    usage = reply.completion(raw, shared_prefix=0.9).usage
+    assert (usage.prompt_tokens, usage.cached_tokens, usage.estimated_cached_tokens) == (100, 60, 0)
+    assert usage.computed_tokens == 40
+
+
+@pytest.mark.parametrize("details", [{}, {"prompt_tokens_details": None}, {"prompt_tokens_details": {}}])
+def test_cached_tokens_that_a_server_does_not_report_are_estimated_and_marked(details: dict[str, Any]) -> None:
+    tree = {"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 101, **details}}
+    usage = reply.completion(orjson.dumps(tree), shared_prefix=0.5).usage
+    assert (usage.computed_tokens, usage.cached_tokens, usage.estimated_cached_tokens) == (51, 50, 50)
+    tree["usage"] = {"prompt_tokens": 101, "prompt_tokens_details": {"cached_tokens": 0}}
+    usage = reply.completion(orjson.dumps(tree), shared_prefix=0.5).usage
+    assert (usage.cached_tokens, usage.estimated_cached_tokens) == (0, 0), "a reported 0 is no missing count"
+
+
+@pytest.mark.parametrize(
     "raw",
     [
         b"", b"null", b"[]", b"7", b'"x"', b"{}", b"<html></html>", b'{"choices": []}', b'{"choices": [null]}',

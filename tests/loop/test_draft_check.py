@@ -1,7 +1,9 @@
 """The `check` tool says what the audit will say, and names nothing that the agent was not shown."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import orjson
 import pytest
@@ -25,7 +27,7 @@ SHOWN = {p.shown_id: p for p in (FILM, HOLM, TOWN)}
 
 
 def context(cast: object, *sets: str, shelf: Shelf = SHELF) -> RunContext:
-    settings = config.build(sets=["retrieval.k=1", "checks.run=[]", "checks.naturalness=4", *sets])
+    settings = config.build(sets=["strategy='sage'", "retrieval.k=1", "checks.run=[]", "checks.naturalness=4", *sets])
     return RunContext(config=settings, llm=ScriptedLLM(cast), retriever=shelf, lineage=LINEAGE)  # type: ignore[arg-type]
 
 
@@ -91,16 +93,41 @@ def test_checks_are_counted_and_are_no_searches(times: int, answered: int) -> No
     assert done.trajectory.format_errors == 0
 
 
-def test_of_the_drafts_that_were_checked_only_the_last_is_sent_again_whole() -> None:
+def test_checked_drafts_stay_as_they_are_so_that_each_request_extends_the_previous_one() -> None:
     cast = Checking(lambda question, sample: 3)
     cast.times, cast.checked = 3, tuple(f"{LEADING[:-1]}, or {n}?" for n in range(3))
     there = context(cast)
     asyncio.run(sage.propose(seeded(), there))
-    sent = there.llm.requests[-1].messages  # type: ignore[attr-defined]
-    *before, last = [orjson.loads(made.arguments) for one in sent for made in one.tool_calls if made.name == "check"]
-    assert before == [{"superseded": True, "question": question} for question in cast.checked[:2]]
-    assert last == {"draft": {**cast.first, "question": cast.checked[2]}}
-    assert sum("would be sent back" in one.content for one in sent if one.name == "check") == 3
+    requests = there.llm.requests  # type: ignore[attr-defined]
+    assert all(extends(request.messages, previous.messages) for previous, request in pairwise(requests))
+    sent = requests[-1].messages
+    drafts = [orjson.loads(made.arguments) for message in sent for made in message.tool_calls if made.name == "check"]
+    assert drafts == [{"draft": {**cast.first, "question": question}} for question in cast.checked]
+    assert sum("would be sent back" in message.content for message in sent if message.name == "check") == 3
+
+
+def test_at_the_limit_only_the_last_checked_draft_stays_whole() -> None:
+    cast = Checking(lambda question, sample: 3)
+    cast.times, cast.checked = 12, tuple(f"{LEADING[:-1]}, or {n}?" for n in range(12))
+    model = 'models.default={provider="openai", model="m", base_url="http://127.0.0.1:9/v1"}'
+    sets = [model, "generator.request_tokens=4096", "generator.checks=12"]
+    there = context(cast, *sets)
+    asyncio.run(sage.propose(seeded(), there))
+    requests = there.llm.requests  # type: ignore[attr-defined]
+    breaks = [now for was, now in pairwise(requests) if not extends(now.messages, was.messages)]
+    assert breaks, "the test is of a conversation that reaches its limit"
+    drafts = [
+        orjson.loads(made.arguments)
+        for message in breaks[0].messages
+        for made in message.tool_calls
+        if made.name == "check"
+    ]
+    assert drafts[:-1] == [{"superseded": True, "question": question} for question in cast.checked[: len(drafts) - 1]]
+    assert drafts[-1] == {"draft": {**cast.first, "question": cast.checked[len(drafts) - 1]}}
+
+
+def extends(messages: Sequence[Message], previous: Sequence[Message]) -> bool:
+    return messages[: len(previous)] == previous
 
 
 def test_a_draft_that_nothing_is_held_against_is_taken_without_a_further_turn() -> None:

@@ -101,7 +101,7 @@ def seeded(target: int = 3) -> Seed:
 
 
 def run(cast: Cast, *sets: str, target: int = 3, preset: str = "default") -> Record:
-    settings = config.build(values={"preset": preset}, sets=["retrieval.k=1", *sets])
+    settings = config.build(values={"preset": preset, "strategy": "sage"}, sets=["retrieval.k=1", *sets])
     context = RunContext(config=settings, llm=ScriptedLLM(cast), retriever=SHELF, lineage=LINEAGE)
     return asyncio.run(run_seed(seeded(target), context))
 
@@ -256,7 +256,7 @@ def test_a_slow_model_fails_the_seed_after_a_second_try() -> None:
             await asyncio.sleep(5)
 
     slow = Slow()
-    settings = config.build(sets=["how.rollout_seconds=0.01"])
+    settings = config.build(sets=["strategy='sage'", "how.rollout_seconds=0.01"])
     context = RunContext(config=settings, llm=slow, retriever=SHELF, lineage=LINEAGE)
     record = asyncio.run(run_seed(seeded(), context))
     assert (record.status, record.reason, slow.calls) == (Status.FAILED, "deadline", 2)
@@ -276,7 +276,10 @@ def test_a_judge_that_cannot_be_read_gives_no_verdict() -> None:
         return Message(role="assistant", content="hm") if request.output else cast(request)
 
     context = RunContext(
-        config=config.build(sets=["retrieval.k=1"]), llm=ScriptedLLM(model), retriever=SHELF, lineage=LINEAGE
+        config=config.build(sets=["strategy='sage'", "retrieval.k=1"]),
+        llm=ScriptedLLM(model),
+        retriever=SHELF,
+        lineage=LINEAGE,
     )
     record = asyncio.run(run_seed(seeded(), context))
     assert (record.status, record.reason) == (Status.FAILED, "no_verdict")

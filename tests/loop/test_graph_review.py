@@ -8,7 +8,7 @@ import pytest
 from pipeline import config
 from pipeline.context import RunContext
 from pipeline.loop.graph_review import GraphReview, review_graph
-from pipeline.types import Message, Passage
+from pipeline.types import Cause, Message, Passage
 from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
@@ -55,7 +55,7 @@ def test_open_enumeration_is_no_evidence_for_a_set(text: str, operation: str, is
 
 
 def test_steps_that_stay_open_do_not_hide_what_else_is_wrong() -> None:
-    homes = [passage(n, f"Pier {n}", "It opened in 1902.") for n in "abc"]
+    homes = [passage(n, f"Pier {n}{n}", "It opened in 1902.") for n in "abc"]
     steps = [
         FoundStep(id=home.document_id, sub_question="When?", answer="1902", citation=cite(home)) for home in homes[:2]
     ]
@@ -64,3 +64,18 @@ def test_steps_that_stay_open_do_not_hide_what_else_is_wrong() -> None:
     last = ComputedStep(id="last", sub_question="?", answer="", needs=("tie", "bad"), operation="list")
     problems = review(*steps, tie, bad, last, shelf=Shelf(*homes)).problems
     assert [problem.partition(":")[0] for problem in problems] == ["step 'tie'", "step 'bad'"]
+
+
+def test_each_finding_has_its_cause_and_the_step_at_fault() -> None:
+    pier = passage("pier", "Copper Pier", "It opened in 1902. Ivo Brandt led it.")
+    copy = passage("copy", "Copper Pier (building)", "It opened in 1902. Ivo Brandt led it. It burnt down.")
+    steps = [
+        FoundStep(id="year", sub_question="When did Copper Pier open?", answer="1902", citation=cite(pier)),
+        FoundStep(id="head", sub_question="Who led it?", answer="Ivo Brandt", citation=cite(copy), needs=("year",)),
+    ]
+    findings = review(*steps, shelf=Shelf(pier, copy)).findings
+    assert [(finding.check, finding.cause, finding.hops) for finding in findings] == [
+        ("graph", Cause.QUERY_COLLAPSE, ()),
+        ("graph", Cause.CO_LOCATED, (0,)),
+    ]
+    assert "its sentences stand in the passage of step 'head' too" in findings[1].detail

@@ -60,7 +60,7 @@ def told(
 ) -> tuple[dict[str, Any], int]:
     """The refiner's inputs, and the tokens of its first request."""
     llm = ScriptedLLM(Cast(lambda question, sample: 3, [proposal("Another one, when was it settled?")]))
-    settings = config.build(sets=list(sets)).model_copy(update={"models": Models(default=model)})
+    settings = config.build(sets=["strategy='sage'", *sets]).model_copy(update={"models": Models(default=model)})
     context = RunContext(config=settings, llm=llm, retriever=shelf or SHELF, lineage=LINEAGE)
     asyncio.run(sage.revise(seeded(), context, rounds))
     request = llm.requests[0]

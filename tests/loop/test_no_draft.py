@@ -22,7 +22,12 @@ from tests.scripted import ScriptedLLM
     ],
 )
 def test_a_seed_without_a_draft_says_what_ended_its_author(says: Message, reason: str) -> None:
-    context = RunContext(config=config.build(), llm=ScriptedLLM(lambda request: says), retriever=SHELF, lineage=LINEAGE)
+    context = RunContext(
+        config=config.build(values={"strategy": "sage"}),
+        llm=ScriptedLLM(lambda request: says),
+        retriever=SHELF,
+        lineage=LINEAGE,
+    )
     record = asyncio.run(run_seed(seeded(), context))
     assert (record.status, record.reason) == (Status.REJECTED, reason)
     assert gloss(reason)

@@ -10,7 +10,7 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.hidden_answers import HiddenAnswers
-from pipeline.loop.question_writing import describe_answer, write_question
+from pipeline.loop.question_writing import describe_answer, find_shortcut, write_question
 from pipeline.operations import evaluate
 from pipeline.types import Message
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
@@ -54,10 +54,10 @@ class Writer:
         return Message(role="assistant", content=orjson.dumps(fields).decode())
 
 
-def write(graph: Graph, writer: Writer, *passage_ids: str, steps: str = "2") -> str:
+def write(graph: Graph, writer: Writer, *passage_ids: str, steps: str = "2", sets: tuple[str, ...] = ()) -> str:
     """Return the question; every search returns the passages of these ids."""
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
-    settings = config.build(values={"strategy": "compose", "models": models}, sets=[f"steps=[{steps},{steps}]"])
+    settings = config.build(values={"strategy": "compose", "models": models}, sets=[f"steps=[{steps},{steps}]", *sets])
     shelf = Shelf(*(passage(passage_id, "Which", "Which towns?") for passage_id in passage_ids))
     context = RunContext(config=settings, llm=ScriptedLLM(writer), retriever=shelf, lineage=LINEAGE)
     outcome = evaluate(graph).get(graph.last.id)
@@ -106,3 +106,23 @@ def test_form_of_a_stated_answer_is_told(answer: str, form: str) -> None:
 def test_form_of_a_computed_number_is_told() -> None:
     graph = branches()
     assert describe_answer(graph, evaluate(graph)["z"], HiddenAnswers(graph)) == "a number in years"
+
+
+def test_writer_is_shown_the_questions_whose_style_to_follow() -> None:
+    writer = Writer(["Which lake?"])
+    write(chain("Sweden"), writer, "other", sets=('questions.like=["Who is it?"]',))
+    assert writer.inputs[0]["like"] == ["Who is it?"]
+
+
+def test_wording_is_tried_over_every_retriever() -> None:
+    graph = branches()
+    shelves = [Shelf(*(passage(name, "Which", "Which towns?") for name in names)) for names in ((), ("town0", "town1"))]
+    context = RunContext(
+        config=config.build(sets=["steps=[2,2]"]),
+        llm=ScriptedLLM([]),
+        retriever=shelves[0],
+        lineage=LINEAGE,
+        others={"dense": shelves[1]},
+    )
+    told = asyncio.run(find_shortcut("Which towns?", graph, context))
+    assert told.startswith("one search with it over dense returns the passages that state [year0], [year1]")

@@ -108,7 +108,7 @@ def test_what_it_will_take_is_said_before_it_is_paid_for(tmp_path: Path) -> None
     ]
     record, said = ACCEPTED.model_copy(update={"confirmation": tuple(told)}), list[str]()
     asyncio.run(remeasure("mine", [record], settings, tmp_path / "run", lambda ended: None, said.append))
-    assert said == ["1 question, 4 rollouts, about 32.0k prompt and 360 completion tokens"]
+    assert said == ["1 question, 4 rollouts, about 32.0k computed prompt and 360 completion tokens"]
     asyncio.run(remeasure("mine", [record], settings, tmp_path / "run", lambda ended: None, said.append))
     assert len(said) == 1, "nothing is left to do"
 

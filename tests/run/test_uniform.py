@@ -167,6 +167,8 @@ async def test_refused_seeds_among_good_ones_are_journalled_as_failed(tmp_path: 
     [
         ("blocked by the Content Management Policy", "relax the server's content filter"),
         ("reasoning_content is missing in the message at index 3", "models.default.reasoning=keep"),
+        ("Function call is missing a thought_signature in functionCall parts", "a gateway has dropped it"),
+        ("a thought_signature of the reasoning is missing", "models.default.tools to schema or text"),
         ("Function calling is not enabled for this model", "models.default.tools"),
         ("something that nobody knows", "look into the server's log"),
     ],

@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -121,6 +121,29 @@ def test_a_connection_that_waits_is_closed(url: str, sent: bytes, status: bytes)
     with connect(url) as client:
         client.sendall(sent)
         assert heard(client)[9:12] == status
+
+
+@pytest.mark.parametrize("before", [b"", WHOLE + b"few!"], ids=["the first request", "a later request"])
+def test_a_head_that_comes_slowly_ends_its_connection(url: str, before: bytes) -> None:
+    with connect(url) as client:
+        client.sendall(before)
+        began = time.monotonic()
+        with suppress(ConnectionError):
+            for letter in WHOLE * 3:
+                client.sendall(bytes([letter]))
+                time.sleep(0.1)
+        assert time.monotonic() - began < 4
+
+
+def test_connections_that_send_no_head_keep_nobody_out_for_long(url: str) -> None:
+    with ExitStack() as silent:
+        for _ in range(1100):
+            silent.enter_context(connect(url)).sendall(b"POST / HT")
+        deadline, status = time.monotonic() + 20, 503
+        while status == 503 and time.monotonic() < deadline:
+            status = ask(url, "POST", "/", b"few!")
+            time.sleep(0.2)
+    assert status == 200
 
 
 @pytest.mark.parametrize("token", ["", "secret"])

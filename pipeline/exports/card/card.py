@@ -87,6 +87,7 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         # The demo model's seconds are no price, and would make two equal data sets differ.
         money=[] if figures.paid.total.money == 0 else money.rows(figures.paid, figures.accepted),
         money_heads=money.HEADS,
+        estimated_note=money.ESTIMATED,
         contents=contents,
         config=config,
         # Of a mix `config` is that of one run.
@@ -196,4 +197,9 @@ def _ascii(text: str) -> str:
 
 
 _JINJA.filters |= {function.__name__: function for function in (fence, bar, code, gloss, short, percent)}
-_JINJA.filters |= {"twin_gloss": TWINS.__getitem__, "number": "{:,}".format, "json": partial(json.dumps, indent=2)}
+_JINJA.filters |= {
+    "twin_gloss": TWINS.__getitem__,
+    "number": "{:,}".format,
+    "about": money.about,
+    "json": partial(json.dumps, indent=2),
+}

@@ -80,6 +80,7 @@ def page(
         "data_set": data_set,
         "money": money.rows(made.paid, made.accepted),
         "money_heads": money.HEADS,
+        "estimated_note": money.ESTIMATED,
         "rounds": charts.rounds(seeds),
         "examples": dict(_examples(made.distractors, read)),
         "diversity": charts.diversity(seeds),

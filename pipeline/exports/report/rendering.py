@@ -16,6 +16,7 @@ from jinja2 import FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from pipeline.analysis.estimates import compact, percent, short
+from pipeline.analysis.money import about
 from pipeline.exports.card.glossary import gloss
 from pipeline.exports.report import charts
 from pipeline.text import SINGLE
@@ -36,7 +37,7 @@ def templates(*folders: Path, longest: int | None = None) -> Jinja:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (marked, changed, cut, plain, explained, gloss, short, compact, percent, charts.entropy)
+    filters = (about, marked, changed, cut, plain, explained, gloss, short, compact, percent, charts.entropy)
     jinja.filters |= {function.__name__: function for function in filters}
     return jinja
 

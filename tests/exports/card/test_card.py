@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from pipeline.config import RunConfig, build
 from pipeline.exports.card.card import Contents, bar, card, code, features, fence, front_matter, metadata
 from pipeline.exports.views import base
+from pipeline.types import Usage
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile
-from tests.tables import figures
+from tests.tables import figures, page
 
 ROWS = {"qa": {"train": 3, "eval": 1}, "sft": {"train": 2}}
 
@@ -205,3 +206,23 @@ def test_sizes_are_the_hub_s():
         for n in (10, 999, 1000, 20_000, 999_999, 10**6, 10**7, 10**12)
     ]
     assert sizes == ["n<1K", "n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "1B<n<10B"]
+
+
+def counted(**cached):
+    """A pair whose generator had 90 prompt tokens, of which the server had some cached."""
+    pair = accepted()
+    usage = Usage(calls=2, prompt_tokens=90, completion_tokens=7, cached_tokens=60, **cached)
+    first, *others = pair.rounds
+    first = first.model_copy(update={"agent": first.agent.model_copy(update={"usage": usage})})
+    return pair.model_copy(update={"rounds": (first, *others)})
+
+
+@pytest.mark.parametrize(("cached", "mark"), [({}, ""), ({"estimated_cached_tokens": 60}, "≈")])
+def test_computed_and_cached_tokens_are_told_apart_and_estimates_are_marked(cached, mark):
+    pair = counted(**cached)
+    text = made(pair)
+    assert f"| generator | 2 | {mark}30 | {mark}60 | 7 |" in text
+    assert ("≈: a server reports no cached tokens." in text) is bool(mark)
+    shown = page([pair], RunConfig())
+    assert f'<td>generator</td><td class="n">2</td><td class="n">{mark}30</td><td class="n">{mark}60</td>' in shown
+    assert ("≈: a server reports no cached tokens." in shown) is bool(mark)

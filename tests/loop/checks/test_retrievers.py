@@ -43,6 +43,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> RunContext:
     dense = {"encoder": str(encoders.write(home / "concepts", known, table))}
     built = config.build(
         values={
+            "strategy": "sage",
             "corpus": {"name": str(home / "shelf.jsonl"), "language": "en"},
             "retrieval": {"k": 3, "audit": ["lucene", "dense"], "dense": dense},
             "how": {"out": home / "outputs"},

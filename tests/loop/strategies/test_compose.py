@@ -9,10 +9,10 @@ import pytest
 from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.links.related import Related
-from pipeline.llm.base import Request
+from pipeline.llm.base import Completion, Request
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies.compose import describe_links
-from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status
+from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status, Stop, Usage
 from tests.loop.test_episode import LINEAGE, call
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -103,16 +103,16 @@ class Cast:
         return Message(role="assistant", content=orjson.dumps(fields).decode())
 
 
-def run(cast: Cast, *sets: str, target: int = 3) -> tuple[Record, list[Request]]:
+def run(cast: Cast, *sets: str, target: int = 3, llm: type[ScriptedLLM] = ScriptedLLM) -> tuple[Record, list[Request]]:
     usual = "retrieval.k=1", "loop.rollouts=1", "loop.screen=1", "checks.run=[]"
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
     settings = config.build(
         values={"strategy": "compose", "models": models}, sets=[*usual, "checks.naturalness=3", *sets]
     )
-    llm = ScriptedLLM(cast)
+    model = llm(cast)
     seed = Seed(key="ab" * 32, passage=BAY, draw=0, side="train", target_steps=target)
-    context = RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
-    return asyncio.run(run_seed(seed, context)), llm.requests
+    context = RunContext(config=settings, llm=model, retriever=SHELF, lineage=LINEAGE)
+    return asyncio.run(run_seed(seed, context)), model.requests
 
 
 def last_message(requests: list[Request], role: str) -> str:
@@ -227,7 +227,7 @@ def test_question_that_is_too_easy_continues_the_conversation() -> None:
         "A search agent answered 'Ada Holm' (right). Its searches: 'painter' returned the passages of 'holm_year';"
         in told
     )
-    assert "hops[" not in told
+    assert "hop" not in told
     assert "word" not in told.partition("\n")[2]
 
 
@@ -313,3 +313,17 @@ def test_links_are_shown_by_phrase_with_document_and_whether_a_value_is_stated()
             ],
         }
     ]
+
+
+def test_conversation_without_a_proposal_ends_when_it_has_cost_too_much() -> None:
+    class Paid(ScriptedLLM):
+        async def complete(self, request: Request) -> Completion:
+            usage = Usage(calls=1, prompt_tokens=20_000, cached_tokens=9_000)
+            return (await super().complete(request)).model_copy(update={"usage": usage})
+
+    record, requests = run(Cast(), "generator.give_up_tokens=30000", llm=Paid)
+    assert (record.status, record.reason) == (Status.REJECTED, "no_draft:no_proposal")
+    assert record.rounds[0].agent.stop is Stop.NO_PROPOSAL
+    assert len(requests) == 3
+    record, _ = run(Cast(), "generator.give_up_tokens=80000", llm=Paid)
+    assert record.status is Status.ACCEPTED

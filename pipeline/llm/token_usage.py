@@ -1,0 +1,61 @@
+"""The token counts of an answer: what its server reports, and an estimate of the cached tokens that it does not."""
+
+from typing import Any
+
+from pipeline.types import Usage
+
+_CACHED = (
+    ("usage", "prompt_tokens_details", "cached_tokens"),  # OpenAI, vLLM, SGLang, xAI
+    ("usage", "input_tokens_details", "cached_tokens"),
+    ("usage", "prompt_cache_hit_tokens"),  # DeepSeek
+    ("usage", "cached_tokens"),  # Moonshot
+    ("usage", "cache_read_input_tokens"),  # Anthropic, behind most gateways
+    ("timings", "cache_n"),  # llama.cpp
+)
+"""Where servers report how many prompt tokens they had cached."""
+_BESIDE_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
+"""What Anthropic counts beside `input_tokens`. It is part of `prompt_tokens`."""
+_MOST = 1e12
+
+
+def read_usage(answer: Any, shared_prefix: float) -> Usage:
+    """Return the token counts of an answer. Missing counts are 0; no part is greater than its whole, and none negative.
+
+    The cached tokens that a server does not report are estimated: `shared_prefix` is the share of the prompt that the
+    previous request of the conversation begins with too.
+    """
+    prompt, completion = _prompt(answer), _count(answer, "usage", "completion_tokens")
+    if completion is None:
+        completion = _count(answer, "usage", "output_tokens") or 0
+    reasoning = _count(answer, "usage", "completion_tokens_details", "reasoning_tokens") or 0
+    usage = Usage(
+        calls=1,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        reasoning_tokens=min(completion, reasoning),
+    )
+    reported = [count for path in _CACHED if (count := _count(answer, *path)) is not None]
+    if reported:  # A gateway may fill in one field and leave 0 in another.
+        return usage.model_copy(update={"cached_tokens": min(prompt, max(reported))})
+    return estimate_cached(usage, shared_prefix)
+
+
+def estimate_cached(usage: Usage, shared_prefix: float) -> Usage:
+    """Return the usage of a call with an estimate of its cached tokens, marked as such."""
+    cached = int(usage.prompt_tokens * shared_prefix)
+    return usage.model_copy(update={"cached_tokens": cached, "estimated_cached_tokens": cached})
+
+
+def _prompt(answer: Any) -> int:
+    prompt = _count(answer, "usage", "prompt_tokens")
+    if prompt is not None:
+        return prompt
+    return sum(_count(answer, "usage", name) or 0 for name in ("input_tokens", *_BESIDE_INPUT))
+
+
+def _count(tree: Any, *path: str) -> int | None:
+    """Return the count at a path, or None if no number stands there."""
+    for key in path:
+        tree = tree.get(key) if isinstance(tree, dict) else None
+    is_count = isinstance(tree, int | float) and not isinstance(tree, bool) and abs(tree) < _MOST
+    return max(0, int(tree)) if is_count else None
