@@ -38,6 +38,8 @@ def converted(tree: Any) -> Any:
         if "check" in tree:  # a probe or finding: what it was about and whether it was fatal is kept no more
             kept = {name: value for name, value in kept.items() if name not in ("fatal", "searches")}
             kept = {name: value for name, value in kept.items() if name != "hops" or "cause" in tree}
+        if "draw" in tree:  # a seed, which draws no type of answer any more
+            del kept["answer_type"]
         tree = {RENAMED.get(name, name): converted(value) for name, value in kept.items()}
         return _as_draft(tree) if "hops" in tree and "question" in tree else tree
     return [converted(value) for value in tree] if isinstance(tree, list) else tree

@@ -55,6 +55,7 @@ _OWN, row = projection(
     model=(str, lambda record, draft: record.lineage.model),
     hops=([HOP], lambda record, draft: [item(hop, HOP) for hop in draft.hops]),
     operation=(str, lambda record, draft: draft.graph.operation),
+    origin=(str, lambda record, draft: draft.origin),
     corpus=(str, lambda record, draft: record.lineage.corpus),
     corpus_fingerprint=(str, lambda record, draft: record.lineage.corpus_fingerprint),
     licence=(str, lambda record, draft: record.lineage.licence),
