@@ -4,10 +4,10 @@ import json
 import re
 
 import pytest
-from pipeline.links.related import Related
 
 from pipeline import prompts
 from pipeline.agents.tools import ShownPassage, render, render_links, shown, shown_passages
+from pipeline.links.related import Related
 from pipeline.text import normalise
 from tests.shelf import passage
 

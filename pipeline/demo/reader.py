@@ -7,6 +7,7 @@ from pipeline import prompts
 from pipeline.demo.chain_solver import said
 from pipeline.demo.writer_values import rival
 from pipeline.llm.base import Request
+from pipeline.text import contains
 from pipeline.types import Message
 
 _CLAUSES = frozenset(("that", "which", "who", "whose", "whom", "of"))
@@ -21,6 +22,14 @@ def _measure(question: str) -> tuple[int, int]:
     """Return the words and clauses of the longest part: sentences, and things of a list, are read one by one."""
     parts = [part.lower().split() for part in re.split(r"[.:,] ", question)]
     return max(map(len, parts)), max(sum(word in _CLAUSES for word in part) for part in parts)
+
+
+def check_steps(request: Request) -> Message:
+    """Answer `steps`: an answer is stated if the title or the cited sentences hold it."""
+    steps = [step for step in _inputs(request)["steps"] if "sentences" in step]
+    unstated = [step for step in steps if not contains(f"{step['title']} | {step['sentences']}", step["answer"])]
+    faults = [{"step": step["id"], "fault": "unstated", "reason": "the sentences do not hold it"} for step in unstated]
+    return said({"reason": f"{len(faults)} of {len(steps)} are unstated", "faults": faults})
 
 
 def detect(request: Request) -> Message:

@@ -22,6 +22,7 @@ ROLES: dict[str, Callable[[Request], Message]] = {
     "write": write,
     "wordings": graph_wording.word,
     "weigh": chain_solver.weigh,
+    "steps": reader.check_steps,
     "detect": reader.detect,
     "choose": reader.choose,
     "alter": reader.alter,

@@ -44,8 +44,6 @@ from pipeline.types import Lineage
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 CACHE = "cache.sqlite"
-_BEYOND_RULES = {"aggregate": "writes no programs", "constraints": "writes no clues"}
-"""What a model that works by rules does not do, by the strategy that takes it."""
 
 
 def check(config: RunConfig) -> Manifest:
@@ -54,9 +52,6 @@ def check(config: RunConfig) -> Manifest:
     selection.ready(config)
     for name in config.strategies:
         registry.load("strategies", name)
-    for name, unable in _BEYOND_RULES.items():
-        if name in config.strategies and not config.models.of("generator").capabilities.understands:
-            raise UsageError(f"strategy {name}: the demo model {unable}; name a model with --model")
     check_retriever(config.retrieval)
     for kind in config.distractors.kinds:
         registry.load("distractors", kind)

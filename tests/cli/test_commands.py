@@ -233,7 +233,7 @@ def test_corpus_lists_and_counts(digsite: Digsite) -> None:
     assert {item["name"] for item in digsite("corpus", "list", "--json").json} >= {"wiki", "tiny"}
     counts = digsite("corpus", "stats", "tiny", "--json").json
     assert counts["links"]["phrases"] > 0
-    assert set(counts["links"]["walks"]) == {"2", "3", "4", "6", "8"}
+    assert counts["links"]["linked"] > 0.9
     assert counts["read"] == counts["kept"] == 41
 
 

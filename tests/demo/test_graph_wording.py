@@ -65,3 +65,10 @@ def test_the_reader_chooses_the_wording_that_stacks_least() -> None:
     plain = f"Consider {thing}. Who is the owner of the distributor of that film?"
     choice = answer("choose", "naturalness/choose", wordings=[stacked, plain])
     assert choice["best"] == 2
+
+
+def test_the_reader_names_the_step_whose_answer_stands_in_no_cited_sentence() -> None:
+    shared = {"question": "Who directed it?", "title": "Lantern Bay", "sentences": "It was directed by Ada Holm."}
+    steps = [{"id": "a1", "answer": "Ada Holm"} | shared, {"id": "b1", "answer": "Max Orr"} | shared]
+    faults = answer("steps", "oracle/steps", steps=steps)["faults"]
+    assert [(fault["step"], fault["fault"]) for fault in faults] == [("b1", "unstated")]

@@ -20,8 +20,6 @@ from pipeline.llm import deadline, ledger
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Lineage, Message, Passage, ToolCall, Usage
 from tests.golden import places, runs
-from tests.graphs import chain as chain_steps
-from tests.graphs import step
 from tests.run.fakes import FACT, FakeCorpus
 from tests.shelf import Shelf, passage
 
@@ -43,6 +41,12 @@ def document(name: str, of: str) -> str:
     return next(made for n in range(1000) if side(made := f"{name}-{n}") == of)
 
 
+def step(step_id: str, asked: str, answer: str, passage: Passage, **more: Any) -> dict[str, Any]:
+    """Return a step as a generator hands it in, which cites the second sentence of a passage."""
+    found = {"answer": answer, "passage_id": passage.shown_id, "sentences": [2]}
+    return {"id": step_id, "sub_question": asked, **found, **more}
+
+
 @dataclass(frozen=True)
 class Chain:
     """A film, who directed it, and their home town: three passages and the question over them."""
@@ -53,13 +57,13 @@ class Chain:
     year: str
 
     def draft(self, **changed: Any) -> dict[str, Any]:
-        steps = chain_steps(
-            step(self.film, self.person.title, f"Who directed {self.film.title}?", step_id="film"),
-            step(self.person, self.town.title, "Where did {film} grow up?", step_id="person"),
-            step(self.town, self.year, "When was {person} settled?", step_id="town"),
-        )
-        question = f"When was the home town of the person who directed {self.film.title} settled?"
-        return {"question": question, "steps": steps, **changed}
+        film, town = self.film.title, "the home town of the person who directed"
+        steps = [
+            step("director", f"Who directed {film}?", self.person.title, self.film),
+            step("town", "Where did {director} grow up?", self.town.title, self.person, needs=["director"]),
+            step("year", "When was {town} settled?", self.year, self.town, needs=["town"]),
+        ]
+        return {"question": f"When was {town} {film} settled?", "steps": steps, **changed}
 
     @property
     def queries(self) -> list[str]:
@@ -78,7 +82,7 @@ def chain(of: str, film: str, person: str, town: str, year: str) -> Chain:
 
 TRAIN = chain("train", "Lantern Bay", "Ada Holm", "Vessby", "1641")
 EVAL = chain("eval", "Copper Moon", "Ivo Brandt", "Kestrel", "1702")
-TOLD = passage("told", "Ada Holm (painter)", "Ada Holm lived long. Ada Holm came from Vessby, which dates from 1641.")
+TOLD = passage("told", "Ada Holm (painter)", "Ada Holm lived long after Lantern Bay. Ada Holm came from Vessby.")
 SHELF = Shelf(*(p for c in (TRAIN, EVAL) for p in (c.film, c.person, c.town)), TOLD)
 
 
@@ -100,6 +104,8 @@ class Case:
     """What the model to be trained does, where it is not as the solver."""
     reads: Callable[[int], str] = reads
     fits: bool = False
+    unstated: str = ""
+    """The step whose answer a reader finds in no cited sentence."""
     grade: int = 4
     """Of the question's wording."""
     changes: bool | None = None
@@ -146,11 +152,11 @@ class Player:
         tree: dict[str, Any] = {"answers": [case.chain.person.title]}
         if role == "weigh":
             tree = {"fits": case.fits}
-        elif role == "grade":
-            tree = {"reason": "as one would ask it or not", "grade": case.grade}
+        elif role == "steps":
+            tree = {"faults": [{"step": case.unstated, "fault": "unstated"}] if case.unstated else []}
+        elif role == "choose":
+            tree = {"reason": "as one would ask it or not", "grades": [case.grade], "best": 1}
             tree |= {} if case.changes is None else {"changes_with_time": case.changes}
-        elif role == "skip":
-            tree = {"queries": []}
         elif role == "commit":
             tree = {"fits": [passage["id"] for passage in inputs["passages"]]}
         elif role == "read":
@@ -205,7 +211,8 @@ def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, 
     values = {
         "corpus": {"name": "tiny"},
         "models": {"default": scripted, "policies": {"mine": {**scripted, "model": STUDENT}}},
-        "gates": {"off": ["duplicate", "overused_answer", "overused_opening", "overused_passage"]},
+        "strategy": "sage",
+        "gates": {"off": ["duplicate", "overused_answer", "overused_document", "overused_opening", "overused_passage"]},
         "how": {"seeds": len(cases), "out": out, "rollout_seconds": 600},
     }
     fixed = ["steps=3", "retrieval.k=1", "loop.rounds=2", "solver.searches=6", "solver.turns=7"]

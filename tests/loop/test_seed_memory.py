@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 from pipeline import prompts
 from pipeline.errors import DeadlineExceeded
@@ -21,7 +22,7 @@ def checking(blind_to: str = "") -> Checking:
     """Checks once; its reader cannot answer this question, whatever it is shown."""
 
     class Blind(Checking):
-        def __call__(self, request: Request) -> Message:
+        def __call__(self, request: Any) -> Message:
             inputs = prompts.unfence(request.messages[-1].content) or {}
             if request.output and request.output.name == "read" and inputs.get("question") == blind_to:
                 return Message(role="assistant", content='{"answer": ""}')

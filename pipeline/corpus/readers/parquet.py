@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.corpus.parquet_pages import BadPageError, unpacked_sizes
 from pipeline.corpus.readers.base import LONGEST, ReadBytes, ReadLimits, Row, size
 from pipeline.errors import CorpusError
 
@@ -34,25 +35,26 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
         unpacked = ReadBytes(path, limits, packed=True)
         with _open(path) as file:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-            # The footer is judged before anything is unpacked.
-            ReadBytes(path, limits, packed=True).add(sum(group.total_byte_size + _listed(group) for group in groups))
+            # The pages' sizes are judged before anything is unpacked.
+            sizes = unpacked_sizes(path, file.metadata)
+            ReadBytes(path, limits, packed=True).add(sum(map(sum, sizes)) + sum(map(_listed, groups)))
             odd = _odd(file.schema_arrow)
             if groups and (encoded := [name for name, kind in odd.items() if _bytes(kind)]):
-                rows = min(_SAMPLED, _batch_rows(groups[0]))
+                rows = min(_SAMPLED, _batch_rows(groups[0], sizes[0]))
                 sample = next(file.iter_batches(rows, row_groups=[0], columns=encoded))
                 for name in filter(partial(_holds_text, sample), encoded):
                     del odd[name]
             plain = {name for name in file.schema_arrow.names if name not in odd}
             columns = [leaf.path for leaf in _leaves(file) if _is_read(leaf, plain)]
             for index, group in enumerate(groups):
-                for batch in file.iter_batches(_batch_rows(group), row_groups=[index], columns=columns):
+                for batch in file.iter_batches(_batch_rows(group, sizes[index]), row_groups=[index], columns=columns):
                     unpacked.add(_text_bytes(batch))
                     for values in (values for piece in _pieces(batch) for values in _converted(_dated(piece))):
                         number += 1
                         longest = max(map(size, values.values()), default=0)
                         error = f"a text longer than {LONGEST >> 20} MiB" if longest > LONGEST else ""
                         yield Row(f"row {number}", str(number), values | odd, error)
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError, BadPageError) as error:
         raise CorpusError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from error
 
 
@@ -163,11 +165,10 @@ def _odd(schema: pa.Schema) -> dict[str, Any]:
     return {field.name: field.type for field in schema if not _plain(field.type)}
 
 
-def _batch_rows(group: pq.RowGroupMetaData) -> int:
+def _batch_rows(group: pq.RowGroupMetaData, sizes: list[int]) -> int:
     """Return how many rows stay within `_BATCH_BYTES`, if all rows of a column without a dictionary have one size."""
-    columns = [group.column(index) for index in range(group.num_columns)]
-    largest = [column.total_uncompressed_size for column in columns if _is_delta(column)]
-    usual = group.total_byte_size / max(1, group.num_rows)
+    largest = [size for index, size in enumerate(sizes) if _is_delta(group.column(index))]
+    usual = sum(sizes) / max(1, group.num_rows)
     return max(1, min(_BATCH, int(_BATCH_BYTES / max(1, usual, *largest))))
 
 

@@ -213,3 +213,48 @@ def test_a_bomb_in_a_struct_is_refused_within_little_memory(tmp_path: Path) -> N
     line, megabytes = answer.stdout.splitlines()
     assert line.endswith("unpacks to more than 200 times its size; refused as a bomb")
     assert int(megabytes) < 700
+
+
+def varint(number: int) -> bytes:
+    """Return a whole number as a footer holds it."""
+    number, written = number << 1, []
+    while number > 127:
+        written.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*written, number])
+
+
+def lie(path: Path, true: int, false: int) -> None:
+    """Write another number into the footer, in as many bytes."""
+    data = path.read_bytes()
+    begin = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    size = len(varint(true))
+    number = varint(false).ljust(size, b"\0")
+    padded = bytes(byte | 128 for byte in number[:-1]) + number[-1:]
+    assert varint(true) in data[begin:]
+    path.write_bytes(data[:begin] + data[begin:].replace(varint(true), padded))
+
+
+def test_a_footer_that_lies_of_its_sizes_fills_no_memory(tmp_path: Path) -> None:
+    path, size = tmp_path / "pages.parquet", 150 << 20
+    table = pa.table({"text": ["A" * size, "B" * size]})
+    pq.write_table(
+        table, path, compression="zstd", use_dictionary=False, write_statistics=False, data_page_size=1 << 30
+    )
+    group = pq.read_metadata(path).row_group(0)
+    for true in {group.total_byte_size, group.column(0).total_uncompressed_size}:
+        lie(path, true, 900)
+    assert pq.read_metadata(path).row_group(0).total_byte_size == 900
+    done = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
+    line, most = done.stdout.splitlines()
+    assert line == f"{path}: unpacks to more than 200 times its size; refused as a bomb"
+    assert int(most) < 500
+
+
+def test_a_page_without_a_header_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "pages.parquet"
+    pq.write_table(pa.table({"text": ["Kessel Bridge"]}), path)
+    data = path.read_bytes()
+    path.write_bytes(data[:4] + b"\xff" * 40 + data[44:])
+    with pytest.raises(CorpusError, match="cannot be read as Parquet"):
+        list(parquet.read(path, ReadLimits()))
