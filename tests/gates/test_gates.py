@@ -121,7 +121,7 @@ def unlike(n: int) -> Record:
 
 
 def test_a_small_run_does_not_starve() -> None:
-    assert judged([accepted(n) for n in range(10)], only("overused_relation")) == [""] * 10
+    assert judged([accepted(n) for n in range(10)], only("overused_opening")) == [""] * 10
 
 
 def test_a_passage_serves_five_pairs() -> None:
