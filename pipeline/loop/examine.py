@@ -13,7 +13,7 @@ from pipeline.errors import FormatError
 from pipeline.loop.checks.base import CheckResult, known
 from pipeline.loop.graph_review import review_graph
 from pipeline.loop.rival_answer import find_rival
-from pipeline.loop.wording_review import find_faults, review_wording
+from pipeline.loop.wording_review import review_wording
 from pipeline.types import Draft
 
 
@@ -42,7 +42,7 @@ async def examine(
         result += CheckResult(findings=await find_rival(draft, context.retriever, context.config.retrieval.k))
     if context.config.loop.audit and review is None:
         result += await _read("graph", _review_graph(draft, target, context), author=author)
-        result += await _read("wording", _review_wording(draft, context), author=author)
+        result += await _read("wording", review_wording(draft, context), author=author)
     for name, check in known().items():
         if check.ask and not result.findings and name in context.config.checks_run():
             result += await _read(name, check.ask(draft, context), author=author)
@@ -52,17 +52,9 @@ async def examine(
 
 
 async def _review_graph(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    if draft.graph is None:
-        return CheckResult()
     passages = {passage.id: passage for passage in await cited.passages(draft, context.retriever)}
     review = await review_graph(draft.graph, target, passages, context)
     return CheckResult(findings=review.findings, probes=review.probes)
-
-
-async def _review_wording(draft: Draft, context: RunContext) -> CheckResult:
-    if draft.graph is None:
-        return CheckResult(findings=find_faults(draft))
-    return await review_wording(draft, draft.graph, context)
 
 
 async def _read(name: str, answer: Awaitable[CheckResult], *, author: bool) -> CheckResult:

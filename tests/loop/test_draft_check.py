@@ -9,15 +9,14 @@ import orjson
 import pytest
 
 from pipeline import config
-from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.sage import read_draft
 from pipeline.prompts import unfence
 from pipeline.types import Draft, Message, Passage, Stop
+from tests.graphs import drafted
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal, seeded
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -33,9 +32,7 @@ def context(cast: object, *sets: str, shelf: Shelf = SHELF) -> RunContext:
 
 
 def draft(question: str = QUESTION, shown: dict[str, Passage] = SHOWN) -> Draft:
-    made = read_draft(orjson.dumps(proposal(question)).decode(), AgentState(passages=shown))
-    assert made is not None
-    return made
+    return drafted(question, proposal()["steps"], list(shown.values()))
 
 
 def said(made: Draft, shelf: Shelf = SHELF, target: int = 3) -> str:

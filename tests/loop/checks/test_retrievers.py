@@ -18,9 +18,8 @@ from pipeline.exports.views import qa, records
 from pipeline.loop.episode import run_seed
 from pipeline.loop.question_writing import find_shortcut
 from pipeline.run import prepare
-from pipeline.types import Cause, Record, Status
-from tests import encoders
-from tests.graphs import drafted
+from pipeline.types import Cause, Draft, Record, Status
+from tests import encoders, graphs
 from tests.loop.test_episode import FILM, HOLM, SHELF, TOWN, Cast, proposal, seeded
 from tests.scripted import ScriptedLLM
 
@@ -58,15 +57,17 @@ def name(context: RunContext) -> str:
     return one
 
 
+def drafted(question: str) -> Draft:
+    return graphs.drafted(question, proposal()["steps"], list(SHELF.passages.values()))
+
+
 async def test_the_run_s_own_is_not_searched_twice(context: RunContext) -> None:
     assert getattr(context.retriever, "name", "") == "lucene"
     assert name(context).startswith("dense#concepts@")
 
 
 async def test_what_is_hard_for_bm25_may_be_trivial_for_a_dense_index(context: RunContext) -> None:
-    shown = SHELF.passages.values()
-    chain = drafted(SYNONYMS, proposal()["steps"], list(shown)).graph
-    assert chain
+    chain = drafted(SYNONYMS).graph
     assert await find_shortcut(SYNONYMS, chain, replace(context, others={})) == ""
     assert f"one search with it over {name(context)} returns" in await find_shortcut(SYNONYMS, chain, context)
     assert await find_shortcut(proposal()["question"], chain, context) == ""
