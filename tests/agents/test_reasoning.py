@@ -9,7 +9,8 @@ from pipeline.types import AnswerType, Draft, Hop
 from tests.graphs import chained, computed, drafted, step
 from tests.shelf import hop, passage
 
-PAGES = [passage(f"t{n}", f"Tower {n}", f"Tower {n} is {90 - 3 * n} m high.") for n in range(3)]
+HEIGHTS = ("91 m", "55 m", "23 m")
+PAGES = [passage(f"t{n}", f"Tower {n}", f"Tower {n} is {height} high.") for n, height in enumerate(HEIGHTS)]
 FILM = hop(passage("f", "Lantern Bay", "It was directed by Ada Holm."), "Ada Holm")
 HOLM = hop(passage("h", "Ada Holm", "Ada Holm was born in Vessby."), "Vessby")
 YEAR = hop(passage("y", "Lantern Bay", "It opened in 1936."), "1936")
@@ -23,7 +24,7 @@ def draft(question: str, *hops: Hop) -> Draft:
 
 
 def result(operation: str, **fields: Any) -> Draft:
-    steps = [step(page, f"{90 - 3 * n} m") for n, page in enumerate(PAGES)]
+    steps = [step(page, height) for page, height in zip(PAGES, HEIGHTS, strict=True)]
     ids = [each["id"] for each in steps]
     needs = ids[:2] if operation in ("difference", "ratio") else ids
     used = [each for each in steps if each["id"] in needs]
@@ -33,8 +34,8 @@ def result(operation: str, **fields: Any) -> Draft:
 @pytest.mark.parametrize(
     ("asked", "wanted"),
     [
-        (result("count", condition="over", bound="86 m"), "aggregation"),
-        (result("filter", condition="over", bound="86 m"), "aggregation"),
+        (result("count", condition="over", bound="40 m"), "aggregation"),
+        (result("filter", condition="over", bound="40 m"), "aggregation"),
         (result("list"), "aggregation"),
         (result("difference", unit="m"), "calculation"),
         (result("ratio"), "calculation"),

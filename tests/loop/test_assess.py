@@ -193,7 +193,7 @@ def test_feedback_names_one_thing_to_change_and_what_may_stay() -> None:
     assert feedback.message == "wording: it names 'Vessby'. graph: step 'a': unstated. To do: cite another."
 
 
-@pytest.mark.parametrize("cause", {*Cause} - {Cause.GENERATOR_ERROR, Cause.UNNATURAL, Cause.UNDATED})
+@pytest.mark.parametrize("cause", sorted({*Cause} - {Cause.GENERATOR_ERROR, Cause.UNNATURAL, Cause.UNDATED}))
 def test_every_cause_that_rollouts_show_says_what_to_change(cause: Cause) -> None:
     assert assess.advice(DRAFT, cause, (1,))
 
