@@ -8,7 +8,6 @@ from pipeline.loop.question_writing import find_leak, find_shortcut, grade_wordi
 from pipeline.text.names import normalise
 from pipeline.text.scripts import asks, length
 from pipeline.types import Cause, Draft, Finding
-from pipeline.types.graph import Graph
 
 _FEWEST_WORDS = 4
 _REWORD = (
@@ -17,16 +16,15 @@ _REWORD = (
 )
 
 
-async def review_wording(draft: Draft, graph: Graph, context: RunContext) -> CheckResult:
+async def review_wording(draft: Draft, context: RunContext) -> CheckResult:
     """Check and grade the wording of a draft.
 
     Raises:
         FormatError: the reader gave nothing readable.
     """
     findings = find_faults(draft)
-    if not findings and (
-        fault := find_leak(draft.question, graph) or await find_shortcut(draft.question, graph, context)
-    ):
+    fault = find_leak(draft.question, draft.graph) or await find_shortcut(draft.question, draft.graph, context)
+    if not findings and fault:
         findings = (_finding("wording", Cause.OVER_SPECIFIED, fault),)
     if not context.config.models.of("reader").capabilities.understands:
         return CheckResult(findings=findings)

@@ -30,7 +30,7 @@ def answer(name: str, prompt: str, **inputs: Any) -> dict[str, Any]:
 
 
 def word(steps: list[dict[str, Any]]) -> list[str]:
-    output = answer("wordings", "writer/question", steps=steps, answer_form="", hidden=[], earlier=[])
+    output = answer("wordings", "writer/question", steps=steps, answer_form="", hidden=[], like=[], earlier=[])
     return list(output["wordings"])
 
 
@@ -70,5 +70,5 @@ def test_the_reader_chooses_the_wording_that_stacks_least() -> None:
 def test_the_reader_names_the_step_whose_answer_stands_in_no_cited_sentence() -> None:
     shared = {"question": "Who directed it?", "title": "Lantern Bay", "sentences": "It was directed by Ada Holm."}
     steps = [{"id": "a1", "answer": "Ada Holm"} | shared, {"id": "b1", "answer": "Max Orr"} | shared]
-    faults = answer("steps", "oracle/steps", steps=steps)["faults"]
+    faults = answer("steps", "oracle/steps", steps=steps, to_check=["a1", "b1"])["faults"]
     assert [(fault["step"], fault["fault"]) for fault in faults] == [("b1", "unstated")]

@@ -27,6 +27,7 @@ FIRST: dict[str, Case] = {
     "odder_rollouts": Case(solves=some({5: "budget", 6: "turns", 7: "repeats"})),
     "no_draft": Case(("rejected", "no_draft"), ("generator_error",), (TRAIN.draft(question="", steps=[]),)),
     "no_proposal": Case(("rejected", "no_draft:format_errors"), ("generator_error",), ("I cannot think of one.",)),
+    "long_search": Case(("rejected", "no_draft:no_proposal"), ("generator_error",), turn_tokens=90_000),
     "unstated": Case(("rejected", "generator_error"), ("generator_error",) * 3, unstated="town"),
     "not_answerable": Case(("rejected", "generator_error"), ("generator_error",) * 3, reads=lambda passages: "1999"),
     "prior_knowledge": Case(("rejected", "prior_knowledge"), ("prior_knowledge",) * 3, reads=lambda passages: "right"),

@@ -104,6 +104,8 @@ class Case:
     """What the model to be trained does, where it is not as the solver."""
     reads: Callable[[int], str] = reads
     fits: bool = False
+    turn_tokens: int = 100
+    """Prompt tokens of each turn of the generator."""
     unstated: str = ""
     """The step whose answer a reader finds in no cited sentence."""
     grade: int = 4
@@ -124,7 +126,9 @@ class Player:
         role = ledger.role(request)
         turn = sum(message.role == "assistant" for message in request.messages)
         if role in ("propose", "revise"):
-            return said(self._drafted(case, role, turn))
+            completion = said(self._drafted(case, role, turn))
+            usage = completion.usage.model_copy(update={"prompt_tokens": case.turn_tokens})
+            return completion.model_copy(update={"usage": usage})
         if role == "answer":
             stage = ledger._stage.get()
             does = case.learns if case.learns and request.model == STUDENT else case.solves

@@ -17,6 +17,7 @@ REASONS = {
         "relaxed",
         "no_draft",
         "no_draft:format_errors",
+        "no_draft:no_proposal",
         "beyond_solver",
         "below_target",
         "outside_band",

@@ -20,7 +20,6 @@ from pipeline.loop.rival_answer import find_rival
 from pipeline.loop.wording_review import review_wording
 from pipeline.types import AnswerType, Cause, Draft, GradedRollout, Hop, Passage
 from tests.graphs import chained, changed
-from tests.loop.checks.test_review import graph
 from tests.loop.test_assess import rollout
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
@@ -60,7 +59,7 @@ def graded_wording(**choice: object) -> list[Cause]:
     context = RunContext(
         build(values={"models": {"default": READER}}), ScriptedLLM(lambda request: answer), Shelf(PLAIN), LINEAGE
     )
-    result = asyncio.run(review_wording(DRAFT, graph(DRAFT.hops), context))
+    result = asyncio.run(review_wording(DRAFT, context))
     return [finding.cause for finding in result.findings]
 
 

@@ -56,7 +56,7 @@ class Trained(Cast):
 
 
 def config(*sets: str) -> RunConfig:
-    values = {"models": {"policies": POLICIES}, "retrieval": {"k": 1}}
+    values = {"strategy": "sage", "models": {"policies": POLICIES}, "retrieval": {"k": 1}}
     return build(values=values, sets=sets)
 
 

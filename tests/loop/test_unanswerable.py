@@ -22,7 +22,8 @@ from tests.shelf import Shelf, hop, passage
 
 KEY = "ab" * 32
 SETS = (
-    "retrieval.k=1", "loop.audit=false", "loop.rollouts=2", "questions.unanswerable=1", 'checks.run=["oracle"]',
+    "strategy='sage'", "loop.audit=false",
+    "retrieval.k=1", "loop.rollouts=2", "questions.unanswerable=1", 'checks.run=["oracle"]',
     "models.default.provider=openai", "models.default.model=scripted",
     "models.default.base_url=http://127.0.0.1:9/v1",
 )  # fmt: skip
