@@ -14,6 +14,7 @@ from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop import assess
 from pipeline.loop import solve_rates as band
+from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.examine import examine
 from pipeline.loop.rival_answer import find_rival
 from pipeline.loop.wording_review import review_wording
@@ -88,7 +89,7 @@ def read(check: str, answers: Mapping[str, object], k: int = 4, **models: object
 
     values = {"checks": {"run": [check]}, "models": {"default": READER, **models}, "retrieval": {"k": k}}
     context = RunContext(build(values=values), ScriptedLLM(say), SHELF, LINEAGE)
-    return [finding.cause for finding in asyncio.run(examine(DRAFT, 3, context)).findings]
+    return [finding.cause for finding in asyncio.run(examine(DRAFT, 3, context, review=CheckResult())).findings]
 
 
 def facts(*cited: Passage | None) -> dict[str, object]:

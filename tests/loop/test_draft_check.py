@@ -110,7 +110,7 @@ def test_at_the_limit_only_the_last_checked_draft_stays_whole() -> None:
     cast = Checking(lambda question, sample: 3)
     cast.times, cast.checked = 12, tuple(f"{LEADING[:-1]}, or {n}?" for n in range(12))
     model = 'models.default={provider="openai", model="m", base_url="http://127.0.0.1:9/v1"}'
-    sets = [model, "generator.request_tokens=4096", "generator.checks=12"]
+    sets = [model, "generator.request_tokens=5000", "generator.checks=12"]
     there = context(cast, *sets)
     asyncio.run(sage.propose(seeded(), there))
     requests = [request for request in there.llm.requests if request.tools]  # type: ignore[attr-defined]

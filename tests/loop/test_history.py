@@ -144,8 +144,8 @@ def test_who_cannot_open_has_more_of_them_whole_and_the_demo_model_has_all() -> 
 def test_an_earlier_draft_is_its_question_its_answers_and_why_it_failed() -> None:
     rounds = [round_(n, f"{QUESTION[:-1]}, number {n}?", findings=(RIVAL,)) for n in range(4)]
     inputs, _ = told(*rounds)
-    assert [set(draft) for draft in inputs["drafts"][:-1]] == [{"question", "hops", "feedback"}] * 3
-    assert [hop["answer"] for hop in inputs["drafts"][0]["hops"]] == ["Ada Holm", "Vessby", "1641"]
+    assert [set(draft) for draft in inputs["drafts"][:-1]] == [{"question", "steps", "feedback"}] * 3
+    assert [step["answer"] for step in inputs["drafts"][0]["steps"]] == ["Ada Holm", "Vessby", "1641"]
     assert [draft["feedback"]["cause"] for draft in inputs["drafts"]] == ["ambiguous"] * 4
     assert inputs["drafts"][-1]["checks"][0]["searches"]
 

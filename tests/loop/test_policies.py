@@ -104,7 +104,9 @@ def test_what_the_audit_was_told_from_memory_is_not_asked_for_again() -> None:
 
 def test_another_sampling_of_one_model_is_asked_for_itself() -> None:
     policies = {"policies": {**POLICIES, "cold": {**POLICIES["one"], "sampling": {"temperature": 0.0}}}}
-    built = build(values={"models": policies, "retrieval": {"k": 1}}, sets=['checks.run=["closed_book"]'])
+    built = build(
+        values={"strategy": "sage", "models": policies, "retrieval": {"k": 1}}, sets=['checks.run=["closed_book"]']
+    )
     cast = Trained()
     record = asyncio.run(run_seed(seeded(), RunContext(built, ScriptedLLM(cast), SHELF, LINEAGE)))
     assert [one.policy for one in record.measurements] == ["one", "two", "cold"]

@@ -25,7 +25,13 @@ from tests.loop.test_episode import LINEAGE, SHELF, call, seeded
 from tests.loop.test_policies import Trained, config
 from tests.scripted import ScriptedLLM
 
-ON = ('distractors.kinds=["doppelganger"]', "distractors.rollouts=2", "teacher.rollouts=0", "retrieval.k=2")
+ON = (
+    'distractors.kinds=["doppelganger"]',
+    "distractors.rollouts=2",
+    "teacher.rollouts=0",
+    "retrieval.k=2",
+    "loop.audit=false",
+)
 
 
 class Misled(Trained):

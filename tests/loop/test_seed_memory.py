@@ -61,13 +61,12 @@ def test_readers_of_a_draft_that_was_checked_and_changed_are_kept_apart() -> Non
 def test_the_same_words_are_answered_from_memory_once_whatever_the_hops_are() -> None:
     there = context(checking(), 'checks.run=["closed_book"]')
     made = draft()
-    last = made.hops[-1].model_copy(update={"sub_question": "When was Vessby founded?"})
+    last = made.hops[-1].model_copy(update={"sub_question": "In which year was {h1} settled?"})
     other = changed(made, hops=(*made.hops[:-1], last))
     usage = []
     for version in (made, other, made.model_copy(update={"question": AGAIN})):
-        told, probes = asyncio.run(check_draft(version, 3, SHOWN, there))
-        assert told == ""
-        usage.append([(probe.check, probe.usage.calls, len(probe.answers)) for probe in probes])
+        _, probes = asyncio.run(check_draft(version, 3, SHOWN, there))
+        usage.append([(p.check, p.usage.calls, len(p.answers)) for p in probes if p.check == "closed_book"])
     assert usage == [[("closed_book", 3, 3)], [("closed_book", 0, 3)], [("closed_book", 3, 3)]]
     assert asked(there.llm, "read") == 6  # type: ignore[arg-type]
 

@@ -12,6 +12,7 @@ from pipeline.agents.parse import parse
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
+from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.examine import examine
 from pipeline.types import Data, Draft, Record, Trajectory
 from tests.golden.recording import HOME, unpacked
@@ -85,7 +86,7 @@ async def test_its_readers_answers_find_nothing_wrong_with_what_they_let_pass_or
             return orjson.dumps({"answer": next(answers)}).decode()
 
         run = tuple(dict.fromkeys(probe.check for probe in kept))
-        read = await examine(draft, 2, context(draft, ScriptedLLM(say), run))
+        read = await examine(draft, 2, context(draft, ScriptedLLM(say), run), review=CheckResult())
         asked = [p for p in read.probes if p.check != "contested"]
         assert [(p.check, p.answers, p.right) for p in asked] == [(p.check, p.answers, p.right) for p in kept]
         assert read.findings == ()

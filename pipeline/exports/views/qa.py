@@ -29,7 +29,8 @@ ITEM: dict[str, object] = {"answer": str, "aliases": [str]}
 
 def item(value: AnswerItem | Hop, columns: Iterable[str]) -> dict[str, object]:
     """Return the named fields of a hop or of an item of a list."""
-    return {name: getattr(value, name) for name in columns}
+    fields = {name: getattr(value, name) for name in columns}
+    return {name: list(field) if isinstance(field, tuple) else field for name, field in fields.items()}
 
 
 _OWN, row = projection(

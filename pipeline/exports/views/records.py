@@ -15,10 +15,12 @@ from pipeline.analysis.rollout_metrics import RolloutMetrics, measured, process
 from pipeline.exports.views.base import Rows, ViewOptions
 from pipeline.store.arrow import arrow
 from pipeline.types import Record
+from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
 _ADDED = ("process", "trainable")
 """Columns that a record does not have."""
 WHOLE = pa.int64()
+_NO_STEP = dict.fromkeys((*FoundStep.model_fields, *ComputedStep.model_fields))
 _LEFT_OUT = ("server_fields",)
 """What is meant for the model's server alone."""
 
@@ -49,7 +51,8 @@ def rows(record: Record, environment: Environment) -> Rows:
 def _strip(tree: Any) -> Any:
     """Return a JSON tree without the fields that are left out, at any depth."""
     if isinstance(tree, dict):
-        return {name: _strip(value) for name, value in tree.items() if name not in _LEFT_OUT}
+        kept = {name: _strip(value) for name, value in tree.items() if name not in _LEFT_OUT}
+        return kept | {"steps": _with_nulls(kept["steps"])} if tree.keys() == Graph.model_fields.keys() else kept
     return [_strip(value) for value in tree] if isinstance(tree, list) else tree
 
 
@@ -57,6 +60,11 @@ def record(row: dict[str, Any]) -> Record:
     """Return the record of a row."""
     fields = {name: value for name, value in row.items() if name not in _ADDED}
     return Record.model_validate(fields | {"rounds": list(map(_without_nulls, row["rounds"]))})
+
+
+def _with_nulls(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return steps that have the fields of both kinds."""
+    return [_NO_STEP | step for step in steps]
 
 
 def _without_nulls(past: dict[str, Any]) -> dict[str, Any]:
