@@ -3,8 +3,8 @@
 Corpora are given as for `bench.corpus_size`; copies are versions, which count as one document. Each is prepared in one
 process and its links are found in another and those that it starts; memory is the most that the system counted for all
 of these, with pages of mapped files, which it may drop and which they share, and for the first without them. With
-`--read N`, N links of each corpus are printed instead: a phrase, and two sentences that hold it, for a person who counts
-those that say something of one thing.
+`--read N`, N links of each corpus are printed instead: a phrase, and two sentences that hold it, for a person who
+counts those that say something of one thing.
 """
 
 import argparse

@@ -24,7 +24,6 @@ from pipeline.types import sha256
 KEPT = 500
 _DOC = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Z][\w'’.-]+(?: (?:of |the |de )?[A-Z][\w'’.-]+)*")
-_SENTENCE = re.compile(r"[^.!?]+[.!?]?")
 _MOST_SEARCHES = 6
 
 
@@ -72,9 +71,8 @@ class Script:
         fixed: dict[str, dict[str, Any]] = {
             "verdict": {"correct": True},
             "weigh": {"fits": False},
-            "skip": {"queries": []},
-            "commit": {"answer": "unknown"},
-            "grade": {"grade": 5, "changes_with_time": False},
+            "steps": {"faults": []},
+            "choose": {"grades": [5, 5, 5, 5], "best": 1},
         }
         if name in fixed:
             return {"reason": "", **fixed[name]}
@@ -89,7 +87,7 @@ class Script:
     def _proposed(self, body: dict[str, Any], last: str) -> tuple[str, dict[str, Any]]:
         messages = body["messages"]
         if len(messages) == 1:
-            return last, self._draft([Page("p1", "One", "Two"), Page("p2", "Two", "Three")], "entity", "doctor")
+            return last, self._draft([Page("p1", "One", "Two"), Page("p2", "Two", "Three")], "doctor")
         inputs = unfence(messages[1]["content"]) or {}
         told = inputs.get("seen") or [inputs["passage"]]
         pages = {page["id"]: Page(page["id"], page["title"], page["text"]) for page in told}
@@ -101,25 +99,26 @@ class Script:
         trail = _trail(list(pages.values()), inputs["target_steps"])
         if len(trail) < inputs["target_steps"] and made < _MOST_SEARCHES and body["tool_choice"] == "auto":
             return "search", {"query": _query(trail[-1], messages, made)}
-        return last, self._draft(trail, inputs["answer_types"][0], f"{body['seed']} {messages[1]['content']}")
+        return last, self._draft(trail, f"{body['seed']} {messages[1]['content']}")
 
-    def _draft(self, trail: list[Page], answer_type: str, chance: str) -> dict[str, Any]:
-        hops = [
-            {"sub_question": f"Which one does {a.title} name?", "answer": b.title, "passage_id": a.id,
-             "quote": _sentence(a.text, b.title)}
-            for a, b in pairwise(trail)
-        ]  # fmt: skip
+    def _draft(self, trail: list[Page], chance: str) -> dict[str, Any]:
         end = trail[-1]
-        quote = _sentence(end.text, "")
+        number, quote = _sentence(end.text, "")
         answer = max(quote.split(), key=len).strip(".,;:()\"'")
-        hops.append(
-            {"sub_question": f"What is told of {end.title}?", "answer": answer, "passage_id": end.id, "quote": quote}
-        )
+        found = [
+            (f"Which one does {a.title} name?", b.title, a.id, _sentence(a.text, b.title)[0])
+            for a, b in pairwise(trail)
+        ]
+        found.append((f"What is told of {end.title}?", answer, end.id, number))
+        steps = [
+            {"id": f"s{n}", "sub_question": asked, "answer": said, "passage_id": passage_id, "sentences": [sentence],
+             "needs": [f"s{n - 1}"] if n else []}
+            for n, (asked, said, passage_id, sentence) in enumerate(found)
+        ]  # fmt: skip
         question = f"Where does trail {sha256(chance)[:10]} lead that begins in the passage of {trail[0].title}?"
         self.trails[question] = Trail([page.title for page in trail], answer)
-        self.parts |= {hop["sub_question"]: hop["answer"] for hop in hops}
-        proposed = {"question": question, "answer": answer, "answer_type": answer_type, "hops": hops}
-        return {**proposed, "answer_aliases": [], "answer_precision": "", "family": "chain"}
+        self.parts |= {asked: answer for asked, answer, *_ in found}
+        return {"question": question, "steps": steps}
 
     def _solved(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         messages = body["messages"]
@@ -155,8 +154,10 @@ def _query(page: Page, messages: list[dict[str, Any]], made: int) -> str:
     return next((name for name in names if name not in asked), f"{page.title} {made}")
 
 
-def _sentence(text: str, name: str) -> str:
-    return next((s.strip() for s in _SENTENCE.findall(text) if name in s and len(s) > 20), text[:80]) or text[:80]
+def _sentence(text: str, name: str) -> tuple[int, str]:
+    """Return the first numbered sentence that holds a name, with its number; else the first one."""
+    lines = [line.partition("] ")[2] or line for line in text.split("\n")]
+    return next(((n, line) for n, line in enumerate(lines, 1) if name in line and len(line) > 20), (1, lines[0]))
 
 
 class Endpoint:

@@ -1,12 +1,14 @@
 """Evidence graphs from short arguments: as a model proposes them, and as a draft holds them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from pipeline.agents.graph_proposals import ProposedStep, WordedGraphArguments
-from pipeline.loop.strategies.base import to_draft
+from pipeline.agents.graph_proposals import ProposedStep, WordedGraphArguments, build_step
+from pipeline.loop.strategies.base import build_draft, to_draft
 from pipeline.text import contains, sentences
-from pipeline.types import Draft, Passage
+from pipeline.types import Draft, Hop, Passage
+from pipeline.types.graph import Citation, FoundStep, Graph
 
 
 def step(
@@ -41,3 +43,50 @@ def drafted(question: str, steps: Sequence[dict[str, Any]], passages: Sequence[P
     draft = to_draft(proposed, {passage.shown_id: passage for passage in passages})
     assert draft
     return draft.model_copy(update=changes)
+
+
+def chain_graph(hops: Sequence[Hop]) -> Graph:
+    """Return the graph of a chain, in which each hop needs the one before it."""
+    steps = [
+        FoundStep(
+            id=f"h{place}",
+            sub_question=hop.sub_question,
+            answer=hop.answer,
+            answer_aliases=hop.answer_aliases,
+            needs=(f"h{place - 1}",) if place else (),
+            citation=Citation(
+                passage_id=hop.passage_id,
+                title=hop.title,
+                sentences=(0,),
+                quote=hop.quote,
+                passage_sha256=hop.passage_sha256,
+            ),
+        )
+        for place, hop in enumerate(hops)
+    ]
+    return Graph(steps=tuple(steps))
+
+
+def chained(question: str, hops: Sequence[Hop], *, answer: str = "", **fields: Any) -> Draft:
+    """Return a draft whose evidence is a chain; its last hop gives the `answer`, if one is named."""
+    hops = [*hops[:-1], replace(hops[-1], answer=answer or hops[-1].answer)]
+    return Draft(question=question, graph=chain_graph(hops), **fields)
+
+
+def changed(draft: Draft | None, **changes: Any) -> Draft:
+    """Return a draft with other fields, or with other `hops` of a chain or another `answer`."""
+    assert draft
+    hops, answer = changes.pop("hops", None), changes.pop("answer", "")
+    if hops is not None:
+        changes["graph"] = chain_graph([*hops[:-1], replace(hops[-1], answer=answer or hops[-1].answer)])
+    elif answer:
+        changes["graph"] = draft.graph.with_answers({draft.graph.last.id: answer})
+    return draft.model_copy(update=changes)
+
+
+def extend(draft: Draft, question: str, steps: Sequence[dict[str, Any]], passages: Sequence[Passage]) -> Draft:
+    """Return a draft with other last steps: proposed `steps` follow all steps of a draft but its last one."""
+    shown = {passage.shown_id: passage for passage in passages}
+    before = draft.graph.steps[:-1]
+    added = [build_step(ProposedStep.model_validate(step), shown) for step in steps]
+    return build_draft(Graph(steps=(*before, *added)), question)

@@ -14,6 +14,7 @@ from pipeline.types import (
     AnswerType, Call, Cause, Draft, Feedback, Finding, Hop, Label, Lineage, Message, Passage, Record, Rollout, Round,
     Seed, Status, Stop, ToolCall, Trajectory, Usage, Verdict, sha256,
 )  # fmt: skip
+from tests.graphs import chained
 from tests.hostile import HOSTILE
 
 SYSTEM = "Answer the question with the search tool. Ground every step in what the search returned."
@@ -67,26 +68,25 @@ def world(n: int) -> World:
     )  # fmt: skip
 
 
-def draft(w: World, family: str = "chain") -> Draft:
+def draft(w: World, *, one_hop: bool = False) -> Draft:
     quotes = (w.bridge.text.split(" and opened")[0] + " and opened", w.engineer.text.split(",")[0].split(". ")[1],
               w.town.text.split(" by monks")[0].split(". ")[1])  # fmt: skip
     parts = (
-        ("Who designed the bridge?", w.engineer.title, w.bridge, "designed by"),
-        ("Where was the engineer born?", w.town.title, w.engineer, "born in"),
-        ("When was the town founded?", w.year, w.town, "founded in"),
+        ("Who designed the bridge?", w.engineer.title, w.bridge),
+        ("Where was the engineer born?", w.town.title, w.engineer),
+        ("When was the town founded?", w.year, w.town),
     )
     hops = [
         Hop(sub_question=question, answer=answer, passage_id=p.id, title=p.title, quote=quote,
-            passage_sha256=p.sha256, relation=relation)
-        for (question, answer, p, relation), quote in zip(parts, quotes, strict=True)
+            passage_sha256=p.sha256)
+        for (question, answer, p), quote in zip(parts, quotes, strict=True)
     ]  # fmt: skip
     question = w.question
-    if family == "control":
+    if one_hop:
         hops, question = hops[2:], hops[2].sub_question
-    return Draft(
-        question=question, answer=w.year, answer_aliases=(f"AD {w.year}",), answer_type=AnswerType.DATE,
-        answer_precision="year", hops=tuple(hops), family=family,
-    )  # fmt: skip
+    return chained(
+        question, hops, answer_aliases=(f"AD {w.year}",), answer_type=AnswerType.DATE, answer_precision="year"
+    )
 
 
 def trajectory(
@@ -166,8 +166,7 @@ def round_(w: World, d: Draft, index: int, styles: Sequence[Style], feedback: Fe
 
 
 def seed(w: World, n: int, target: int = 3, side: Literal["train", "eval"] = "train") -> Seed:
-    key, kind = RUN.key(w.bridge.id, n), AnswerType.DATE
-    return Seed(key=key, passage=w.bridge, draw=n, side=side, answer_type=kind, target_steps=target)
+    return Seed(key=RUN.key(w.bridge.id, n), passage=w.bridge, draw=n, side=side, target_steps=target)
 
 
 def lineage(model: str = "embedded") -> Lineage:
@@ -200,11 +199,12 @@ def accepted(
     side: Literal["train", "eval"] = "train",
     rounds: int = 1,
     model: str = "embedded",
-    family: str = "chain",
+    *,
+    one_hop: bool = False,
 ) -> Record:
     """Candidate in its last round and confirmed by 3 of 4; earlier rounds were too easy."""
     w = world(n)
-    d = draft(w, family)
+    d = draft(w, one_hop=one_hop)
     easy = d.model_copy(update={"question": f"When was {w.town.title}, the town of an engineer, founded?"})
     early = [round_(w, easy, i, ["lucky"], TOO_EASY) for i in range(rounds - 1)]
     last = round_(w, d, rounds - 1, ["right", "wrong", "right", "repeats"])
@@ -212,8 +212,8 @@ def accepted(
     return confirmed(base, w, ["right", "repeats", "wrong", "right"])
 
 
-def one_hop(n: int = 1000) -> Record:
-    return accepted(n, family="control")
+def accepted_with_one_hop(n: int = 1000) -> Record:
+    return accepted(n, one_hop=True)
 
 
 def below_target(n: int = 2000) -> Record:
@@ -266,8 +266,9 @@ def hostile(n: int = 6000, text: str = "") -> Record:
                 place[name] += " " + poison
     for d in _drafts(tree):
         d["answer_aliases"] += ["1969", "true", "null", poison]
-        for hop in d["hops"]:
-            hop.update(title=poison, quote=poison + hop["answer"], sub_question=poison, relation=poison[:40])
+        for step in d["graph"]["steps"]:
+            step["sub_question"] = poison
+            step["citation"].update(title=poison, quote=poison + step["answer"])
     tree["lineage"]["attribution"] = poison
     return Record.model_validate(tree)
 
@@ -291,6 +292,6 @@ def batch(size: int = 24) -> list[Record]:
         lambda n: rejected(n, "co_located"),
         below_target,
         no_draft,
-        lambda n: failed(n) if n % 16 == 7 else one_hop(n),
+        lambda n: failed(n) if n % 16 == 7 else accepted_with_one_hop(n),
     )
     return [makers[n % len(makers)](n) for n in range(size)]

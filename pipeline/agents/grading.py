@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from pipeline.agents.cited import before, clues, ends, start, subject
 from pipeline.agents.judge import Grade
 from pipeline.agents.tools import undated
-from pipeline.text import MONTHS, folded, normalise
+from pipeline.text import MONTHS, folded, normalise, untagged
 from pipeline.text.names import contains
 from pipeline.text.scripts import cased
 from pipeline.types import NOT_FOUND, AnswerType, Call, Draft, Rollout, Verdict
@@ -49,13 +48,10 @@ def verdict(draft: Draft, rollout: Rollout, graded: Grade) -> Verdict:
 
 
 def _hit_step(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> int | None:
-    """The step at which the answer first stood in what was shown; of a list, or of what several facts decide, that at
-    which the last of the evidence did."""
-    if draft.listed:
-        return found_at[-1]
+    """Return the step at which the answer was first shown; of a computed answer, at which the last evidence was."""
     if draft.answer_type is AnswerType.UNANSWERABLE:
         return None
-    if draft.decided:
+    if draft.graph.is_computed:
         return max((at for at in found_at if at), default=None) if None not in found_at else None
     steps = 0
     for call, text in observations(rollout):
@@ -66,53 +62,29 @@ def _hit_step(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) ->
 
 
 def supported(draft: Draft, rollout: Rollout) -> bool:
-    """Did it read the last hop's passage, or another one that names both the answer and what it is the answer about?
-    Of a list that is asked of every item; of an answer that can be guessed, of every hop; of clues, of each of them.
+    """Return whether a rollout read every passage that decides the answer, or others that say the same.
 
-    Of a question without an answer: did it come to the premise that nothing states? It read the passage that states it
-    otherwise or the evidence of the hop before; where there is none before, two searches will do.
+    A question without an answer is supported if the rollout came to the premise that nothing states: it read the
+    passage that states it otherwise, or the evidence of the hop before; without a hop before, two searches suffice.
     """
-    if draft.listed:
-        return found(draft, rollout)[-1] is not None
-    if draft.decided and draft.graph is None:
-        return None not in found(draft, rollout)
-    if draft.graph is not None or clues(draft):
-        at = found(draft, rollout)
-        return all(at[number] is not None for number in ends(draft))
-    last = draft.hops[-1]
-    if any(last.passage_id in call.passage_ids for call in rollout.trajectory.calls):
+    at = found(draft, rollout)
+    if all(at[index] is not None for index in draft.graph.decisive_hops):
         return True
-    if draft.answer_type is AnswerType.UNANSWERABLE:
-        return found(draft, rollout)[-2] is not None if len(draft.hops) > 1 else rollout.trajectory.steps > 1
-    return any(shows(draft, len(draft.hops) - 1, (), text) for _, text in observations(rollout))
+    if draft.answer_type is not AnswerType.UNANSWERABLE:
+        return False
+    needs = draft.hops[-1].needs
+    return all(at[index] is not None for index in needs) if needs else rollout.trajectory.steps > 1
 
 
 def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
-    """For each hop the step at which its own passage, or another one that says the same, was first shown."""
-    at, step, items = dict[int, int](), 0, set[int]()
+    """Return for each hop the step at which its own passage, or another one that says the same, was first shown."""
+    at, step = dict[int, int](), 0
     for call, text in observations(rollout):
         step += not call.repeat
-        items |= shown_items(draft, call.passage_ids, text)
         for number in {*range(len(draft.hops))} - at.keys():
-            listed = draft.listed and number == len(draft.hops) - 1
-            if len(items) == len(draft.answer_items) if listed else shows(draft, number, call.passage_ids, text):
+            if shows(draft, number, call.passage_ids, text):
                 at[number] = step
     return tuple(map(at.get, range(len(draft.hops))))
-
-
-def shown_items(draft: Draft, passage_ids: Sequence[str], text: str) -> set[int]:
-    """The items of a list whose evidence an observation holds."""
-    last = len(draft.hops) - 1
-    if not draft.listed:
-        return set()
-    about = _about(draft, last)
-    blocks = [block for block in text.split("\n\n") if _proves(block, about)]
-    return {
-        number
-        for number, item in enumerate(draft.answer_items)
-        if (item.passage_id or draft.hops[last].passage_id) in passage_ids
-        or any(_names(block, item.spellings) for block in blocks)
-    }
 
 
 def skipped(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> tuple[int, ...]:
@@ -128,7 +100,7 @@ def skipped(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> t
         step += not call.repeat
         named |= _naming(draft, call.argument) if call.tool != "open" else set()
         reached = [number for number, at in enumerate(found_at) if at == step]
-        leading = {hop for number in reached for hop in before(draft, number)}
+        leading = {hop for number in reached for hop in draft.graph.hops_before(number)}
         gone |= {number for number in leading if found_at[number] is None} - named
         named |= _naming(draft, text)
     return tuple(sorted(gone))
@@ -156,24 +128,21 @@ def _naming(draft: Draft, text: str) -> set[int]:
 def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
     """Does an observation hold the evidence of that hop?"""
     hop = draft.hops[number]
-    if draft.listed and number == len(draft.hops) - 1:
-        return len(shown_items(draft, passage_ids, text)) == len(draft.answer_items)
     if hop.passage_id in passage_ids:
         return True
     if hop.answer == NOT_FOUND:
         return False
     about = _about(draft, number)
-    gives = hop.answer == draft.answer or (number == len(draft.hops) - 1 and not draft.decided)
+    gives = hop.answer == draft.answer or draft.graph.found[number] is draft.graph.last
     answers = (*hop.spellings, draft.answer, *draft.answer_aliases) if gives else hop.spellings
     return any(_proves(block, answers) and _proves(block, about) for block in undated(text).split("\n\n"))
 
 
 def _about(draft: Draft, number: int) -> tuple[str, ...]:
-    """The `subject` of a hop, in all its spellings."""
-    if draft.graph is not None:
-        needed = draft.graph.needed_by(draft.graph.found[number])
-        return needed[0].spellings if needed else (subject(draft, number),)
-    return (subject(draft, number),) if start(draft, number) == number else draft.hops[number - 1].spellings
+    """Return what a hop is about, in all its spellings."""
+    step = draft.graph.found[number]
+    needed = draft.graph.needed_by(step)
+    return needed[0].spellings if needed else (untagged(draft.graph.subject(step)),)
 
 
 def _names(text: str, spellings: Sequence[str]) -> bool:

@@ -33,11 +33,15 @@ class ProposedStep(Data):
         False, description="Of a value: true if it is defined (a limit, a price), not measured or rounded."
     )
     operation: str = Field("", description="Computed steps: the name of the operation.")
-    which: Literal["", "most", "least", "earliest", "latest"] = ""
-    condition: Literal["", "is", "is not", "before", "after", "under", "over"] = ""
+    which: Literal["", "most", "least", "earliest", "latest"] = Field(
+        "", description="Of extreme: the end of the scale."
+    )
+    condition: Literal["", "is", "is not", "before", "after", "under", "over"] = Field(
+        "", description="Of filter, count and yes_no: what a value must meet."
+    )
     bound: str = Field("", description="What the condition compares with.")
     unit: str = Field("", description="Computed numbers: the unit of the answer.")
-    rounding: Literal["", "up", "down"] = ""
+    rounding: Literal["", "up", "down"] = Field("", description="Of a number: round up or down to a whole number.")
 
 
 class GraphArguments(Data):
@@ -86,7 +90,7 @@ def build_graph(proposed: GraphArguments, passages: Mapping[str, Passage]) -> Gr
     steps, faults = list[FoundStep | ComputedStep](), list[str]()
     for step in proposed.steps:
         try:
-            steps.append(_computed(step) if step.operation else _found(step, passages))
+            steps.append(build_step(step, passages))
         except FormatError as error:
             faults.append(f"step '{step.id[:24]}': {error}")
         except ValidationError as error:
@@ -98,6 +102,11 @@ def build_graph(proposed: GraphArguments, passages: Mapping[str, Passage]) -> Gr
         return Graph(steps=tuple(steps))
     except ValidationError as error:
         raise FormatError(f"{error.errors()[0]['msg'].removeprefix('Value error, ')}.") from error
+
+
+def build_step(step: ProposedStep, passages: Mapping[str, Passage]) -> FoundStep | ComputedStep:
+    """Return a proposed step. Raises FormatError or ValidationError if its fields do not fit together."""
+    return _computed(step) if step.operation else _found(step, passages)
 
 
 def _computed(step: ProposedStep) -> ComputedStep:

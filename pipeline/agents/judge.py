@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
+from pipeline.agents.answers import answer_limits, list_items
 from pipeline.agents.structured import schema, structured
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.llm.base import LLM
 from pipeline.prompts import load
-from pipeline.reward.answers import compared, placed, side
+from pipeline.reward.answers import compared, lies_within, side
 from pipeline.reward.equality import equal, quantity
 from pipeline.text import folded, words
 from pipeline.text.names import normalise
@@ -67,10 +68,11 @@ async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool =
         return Grade(right=refuses(response), method="exact" if response else "none")
     if response in ("", NOT_FOUND):
         return Grade(right=False, method="none")
-    if draft.answer_items:
-        return await _grade_list(draft, response, context, ask=ask)
-    case = NearMiss(response=response, **draft.model_dump(include=set(NearMiss.model_fields)))
-    same = same_number(case)
+    if items := list_items(draft):
+        return await _grade_list(draft, items, response, context, ask=ask)
+    case = build_case(draft, response)
+    is_within = lies_within(response, answer_limits(draft))
+    same = same_number(case) if is_within is None else is_within
     if same or exact(case):
         return Grade(right=True, method="exact")
     # Yes and no leave nothing to weigh, and neither does a number beside a number.
@@ -81,23 +83,26 @@ async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool =
     return await ask_judges(case, context.config.models.judges(), context.llm, context.boundary)
 
 
-async def _grade_list(draft: Draft, response: str, context: RunContext, *, ask: bool) -> Grade:
-    """Right with every item and nothing else, in any order or in their own. Of items that match no other exactly the
-    judges are asked, one by one, each with the item that it shares most words with, or any with that of its place."""
-    items = draft.answer_items
-    if draft.ordered:
-        in_place = zip(items, placed(response, len(items), [list(item.spellings) for item in items]), strict=True)
-        wrong = [([item], [said]) for item, said in in_place if not equal(said, list(item.spellings))]
-    else:
-        found, others = compared(response, [list(item.spellings) for item in items])
-        missing = [item for number, item in enumerate(items) if number not in found]
-        wrong = [(missing, others)] if missing or others else []
-    if not wrong:
+def build_case(draft: Draft, response: str) -> NearMiss:
+    """Return what a judge is given of a draft and a response."""
+    fields = draft.model_dump(include=set(NearMiss.model_fields))
+    return NearMiss(response=response, answer=draft.answer, **fields)
+
+
+async def _grade_list(
+    draft: Draft, items: Sequence[AnswerItem], response: str, context: RunContext, *, ask: bool
+) -> Grade:
+    """Grade an answer that is a list: right with every item and nothing else, in any order.
+
+    Judges are asked about items that match no other exactly, one by one, each with the item that it shares most words
+    with.
+    """
+    found, others = compared(response, [list(item.spellings) for item in items])
+    missing = [item for number, item in enumerate(items) if number not in found]
+    if not missing and not others:
         return Grade(right=True, method="exact")
-    count = sum(len(missing) for missing, _ in wrong)
-    near = count <= MOST_JUDGED and all(len(missing) == len(others) for missing, others in wrong)
-    pairs = [pair for missing, others in wrong for pair in _paired(missing, others)] if near else []
-    judged = bool(pairs) and len(pairs) == count
+    pairs = _paired(missing, others) if len(missing) == len(others) <= MOST_JUDGED else []
+    judged = bool(pairs)
     if not judged or not ask:
         return Grade(right=False, method="none" if judged else "exact")
     usage = second = Usage()

@@ -1,16 +1,14 @@
 """What a question mainly asks of whoever answers it, beyond reading: from its draft alone, without a model.
 
-The hops, the type of the answer and how the question was made say most of it, in any language; that something is
-denied, reckoned or put in order of time may stand in the words of the question alone, which are read in English.
+The evidence graph says most of it, in any language; that something is denied, reckoned or put in order of time may
+stand in the words of the question alone, which are read in English.
 """
 
 import re
 from enum import StrEnum
 
-from pipeline.agents.cited import ends
 from pipeline.text import dates
-from pipeline.text.names import normalise
-from pipeline.types import CONSTRAINTS, AnswerType, Draft
+from pipeline.types import Draft
 
 
 class Reasoning(StrEnum):
@@ -47,42 +45,31 @@ _CALCULATION = re.compile(
 _TEMPORAL = re.compile(
     rf"\b(?:before|until|during|earlier|later|{_UNITS} after|same (?:year|season|month|day|decade))\b", re.IGNORECASE
 )
-_TIME = frozenset("date day decade month time year".split())
-
-
-_COMPUTED = {"count": Reasoning.AGGREGATION, "sum": Reasoning.AGGREGATION, "difference": Reasoning.CALCULATION}
+_BY_OPERATION = {
+    "count": Reasoning.AGGREGATION,
+    "sum": Reasoning.AGGREGATION,
+    "list": Reasoning.AGGREGATION,
+    "filter": Reasoning.AGGREGATION,
+    "difference": Reasoning.CALCULATION,
+    "ratio": Reasoning.CALCULATION,
+    "product": Reasoning.CALCULATION,
+    "intersect": Reasoning.CONJUNCTION,
+}
 
 
 def reasoning(draft: Draft) -> Reasoning:
-    asked, kind = draft.question, draft.answer_type
-    if draft.program:
-        return _COMPUTED.get(draft.program.operation, Reasoning.COMPARISON)
-    # What the text around gaps says is asked of nobody.
-    if draft.family == CONSTRAINTS or (draft.ordered and len(ends(draft)) > 1):
-        return Reasoning.CONJUNCTION
-    if _NEGATION.search(asked) and not draft.ordered:
+    graph = draft.graph
+    if _NEGATION.search(draft.question):
         return Reasoning.NEGATION
-    if kind is AnswerType.LIST:
-        return Reasoning.AGGREGATION
-    if _reckoned(draft):
+    if graph.is_computed:
+        return _BY_OPERATION.get(graph.operation, Reasoning.COMPARISON)
+    if _CALCULATION.search(draft.question):
         return Reasoning.CALCULATION
-    if kind is AnswerType.COMPARISON or (kind.decided and len(ends(draft)) > 1):
-        return Reasoning.COMPARISON
-    if _TEMPORAL.search(asked) or any(_dated(hop.answer, hop.answer_kind) for hop in draft.hops[:-1]):
+    if _TEMPORAL.search(draft.question) or any(_is_date(hop.answer) for hop in draft.hops[:-1]):
         return Reasoning.TEMPORAL
-    if draft.joined:
-        return Reasoning.CONJUNCTION
     return Reasoning.BRIDGE if len(draft.hops) > 1 else Reasoning.LOOKUP
 
 
-def _reckoned(draft: Draft) -> bool:
-    """Does the question ask for a sum or a difference, or is the answer none that its last hop states?"""
-    if draft.answer_type not in (AnswerType.NUMBER, AnswerType.DATE):
-        return False
-    return bool(_CALCULATION.search(draft.question)) or normalise(draft.hops[-1].answer) != normalise(draft.answer)
-
-
-def _dated(answer: str, kind: str) -> bool:
-    """Is what a hop gives a date and nothing else, by its author's word or its form?"""
+def _is_date(answer: str) -> bool:
     found = dates(answer)
-    return kind.lower() in _TIME or (bool(found) and found[0].span == (0, len(answer)))
+    return bool(found) and found[0].span == (0, len(answer))

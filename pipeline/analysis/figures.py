@@ -199,7 +199,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         signatures=tuple(_signatures(accepted)),
         one_search=tuple(one_search(accepted)),
         confirmed=Share(part=confirmed, whole=fresh),
-        hardened=counted(accepted.filter(pl.col("strategy") == "harden"), "family"),
+        hardened=counted(accepted.filter(pl.col("strategy") == "harden"), "origin"),
         missing=counted(accepted.explode("missing").drop_nulls("missing"), "missing"),
         distractors=tuple(harm.pop("")),
         policy_distractors=tuple(chain(*harm.values())),

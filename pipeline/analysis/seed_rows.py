@@ -50,8 +50,8 @@ SCHEMA = columns(
     key=str, status=str, reason=str, gate=str, gate_detail=str, cause=str, stage=str,
     **{name: {"trainable": bool, "demo_solver": int}.get(name, str) for name in Lineage.__slots__},
     split=str, passage_id=str, draw=int, target_steps=int,
-    answer_type=str, question=str, answer=str, family=str, reasoning=str,
-    hops=int, hop_titles=[str], hop_passages=[str], hop_relations=[str],
+    answer_type=str, question=str, answer=str, operation=str, origin=str, reasoning=str,
+    hops=int, hop_titles=[str], hop_passages=[str],
     difficulty=int, solve_rate=float, measured_rollouts=int, correct_rollouts=int, confirmation_rollouts=int,
     correct_steps=[int], hit_steps=[int], hops_seen=[float],
     prior_knowledge=bool, skippable_hops=[int], one_search=[OneSearch], naturalness=int,
@@ -126,12 +126,12 @@ def _question(draft: Draft | None) -> Row:
         "question": masked(draft.question),
         "answer": masked(draft.answer),
         "answer_type": draft.answer_type,
-        "family": draft.family,
+        "operation": draft.graph.operation,
+        "origin": draft.origin,
         "reasoning": reasoning(draft),
         "hops": len(draft.hops),
         "hop_titles": [masked(hop.title) for hop in draft.hops],
         "hop_passages": [hop.passage_id for hop in draft.hops],
-        "hop_relations": [masked(hop.relation) for hop in draft.hops],
     }
 
 

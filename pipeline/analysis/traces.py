@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from pipeline.agents.answers import list_items
 from pipeline.agents.tools import ShownPassage, all_shown, shown_passages
 from pipeline.analysis.rollout_metrics import RolloutMetrics, process
 from pipeline.types import Draft, Encounter, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
@@ -112,8 +113,7 @@ def item(record: Record) -> Item:
         )
         before = past.draft or before
     draft = record.draft or before
-    answers = (draft.answer, *draft.answer_aliases) if draft and not draft.answer_type.decided else ()
-    answers += tuple(name for item in draft.answer_items for name in item.spellings) if draft else ()
+    answers = (draft.answer, *draft.answer_aliases, *_items(draft)) if draft else ()
     trajectories = [past.agent for past in record.rounds]
     trajectories += [r.trajectory for past in record.rounds for r in (*past.rollouts, *past.policy_rollouts)]
     trajectories += [r.trajectory for r in record.confirmation]
@@ -124,6 +124,10 @@ def item(record: Record) -> Item:
         passages=by_title(all_shown(trajectories)),
         answers=tuple(answer for answer in answers if answer),
     )
+
+
+def _items(draft: Draft) -> list[str]:
+    return [name for item in list_items(draft) for name in item.spellings]
 
 
 def steps(trajectory: Trajectory, draft: Draft | None) -> tuple[Step, ...]:

@@ -128,12 +128,9 @@ class PairOptions(ModelOptions, ProvenanceOptions):
         str | None, Option(metavar="A-B", help="Target: the solve rate of a pair, such as 0.2-0.8.")
     ] = None
     policy: For = None
-    answer_types: Annotated[
+    operations: Annotated[
         str | None,
-        Option(
-            metavar="TYPE[,TYPE]",
-            help="Of entity, date, number, list, boolean, comparison; a seed draws one.  [entity,date,number]",
-        ),
+        Option(metavar="NAME[,NAME]", help="How answers may be computed: extreme, ratio, list, yes_no and so on."),
     ] = None
     seed: Annotated[int | None, Option(min=0, help="Random seed.  [0]")] = None
     retriever: Engine = None
@@ -141,9 +138,7 @@ class PairOptions(ModelOptions, ProvenanceOptions):
         str | None,
         Option(
             metavar="NAME[:WEIGHT,…]",
-            help="compose: an evidence graph that a writer words; walk: along links of the corpus; constraints: a "
-            "thing behind clues; aggregate: computed over linked documents; mask: gaps in a passage that others fill; "
-            "sage: by searching; ragshaper: from a tree.  [sage]",
+            help="compose: an evidence graph that a writer words; sage: by searching; ragshaper: from a tree.  [sage]",
         ),
     ] = None
     like: Annotated[
@@ -171,7 +166,7 @@ class RunOptions(PairOptions):
 
 
 _SECTIONS = {
-    "": "preset strategy steps solve_rate policy answer_types seed",
+    "": "preset strategy steps solve_rate policy operations seed",
     "corpus.": "text_field title_field id_field language licence attribution as_of",
     "how.": "pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address workers out "
     "verify",

@@ -29,7 +29,7 @@ def pair(record: Record) -> Iterator[Text | Padding]:
         yield text("  no question came of it")
         return
     if record.original not in ("", record.draft.question):
-        yield _in(text(f"was  {record.original}  (rewritten: {record.draft.family})", style="dim"), 2)
+        yield _in(text(f"was  {record.original}  (rewritten: {record.draft.origin})", style="dim"), 2)
     yield from _draft(record.draft)
 
 

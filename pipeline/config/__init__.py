@@ -26,16 +26,19 @@ from pipeline.config.loop_settings import MOST_TRIES, ChecksConfig, LoopConfig, 
 from pipeline.config.models import ModelConfig
 from pipeline.config.presets import PRESETS
 from pipeline.config.prompts_of_run import may_ask
-from pipeline.config.questions import AnswerTypes, QuestionsConfig
+from pipeline.config.questions import Operations, QuestionsConfig, offered_by_default
 from pipeline.config.ragshaper_settings import DistractorConfig, TeacherConfig, TreeConfig
 from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
 from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
 from pipeline.config.strategy_mix import LINKED, StrategyMix, strategy_weights
-from pipeline.errors import UsageError, unknown
+from pipeline.errors import UsageError as UsageError
+from pipeline.errors import unknown
+from pipeline.operations import operation
 from pipeline.store.real_paths import real_root
-from pipeline.types import PLAIN, AsOf, Data, TargetRange, sha256
+from pipeline.types import PLAIN as PLAIN
+from pipeline.types import AnswerType, AsOf, Data, TargetRange, sha256
 
 LOCAL_SEEDS = 8
 """Seeds at work at once where no endpoint is asked."""
@@ -95,9 +98,9 @@ class RunConfig(Data):
     steps_required: bool = True
     """Whether a pair must take its target of steps. If false, `solve_rate` alone is the target, and `steps` only
     guides the generator. Left out: false where `solve_rate` is given without `steps`, else true."""
-    answer_types: AnswerTypes = PLAIN
-    """Types of answer that questions may have: `entity`, `date`, `number`, `list`, `boolean`, `comparison`. The last
-    three need a real model."""
+    operations: Operations = Field(default_factory=offered_by_default)
+    """Names of the operations that generators may compute answers with: `count`, `difference`, `extreme`, `filter`,
+    `intersect`, `list`, `product`, `ratio`, `sum`, `yes_no`. Empty: every answer is stated in a passage."""
     questions: QuestionsConfig = QuestionsConfig()
     loop: LoopConfig = LoopConfig()
     checks: ChecksConfig = ChecksConfig()
@@ -178,8 +181,9 @@ class RunConfig(Data):
         return bool(self.questions.file)
 
     def answer_notes(self) -> tuple[str, ...]:
-        """What whoever answers is told of answers that are no short span."""
-        return tuple(f"{kind.value}/_answer" for kind in self.answer_types if not kind.plain)
+        """Return the names of the notes on answers that are no short span, for whoever answers."""
+        types = {kind for name in self.operations for kind in operation(name).answer_types}
+        return tuple(f"{kind.value}/_answer" for kind in AnswerType if kind in types and not kind.plain)
 
     def solver_notes(self) -> tuple[str, ...]:
         """What whoever answers by searching is told beside its prompt."""
@@ -208,9 +212,7 @@ class RunConfig(Data):
         del tree["questions"]["file"]
         tree["models"] = self.models.digested()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if may_ask(name, self)}
-        special = [kind.value for kind in self.answer_types if not kind.plain]
-        notes = [f"{kind}/{note}" for kind in special for note in ("_write", "_answer")]
-        notes += self.environment.notes
+        notes = self.solver_notes()
         tree["prompts"] |= {name: sha256(prompts.note(name)) for name in notes}
         if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))
@@ -267,8 +269,4 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
         config = derive_limits(RunConfig.model_validate(tree), given)
     except ValidationError as error:
         raise config_error(RunConfig, error.errors()[0]) from error
-    writes = config.models.of("generator").capabilities.answer_types
-    if lacking := [kind for kind in config.answer_types if kind not in writes]:
-        known = f"the demo model writes {', '.join(writes)} and no '{lacking[0]}'"
-        raise UsageError(f"answer_types: {known}; name a model with --model")
     return config.with_how(out=real_root(config.how.out))

@@ -28,10 +28,8 @@ class GateConfig(Data):
     pairs may use it whatever their share is."""
     openings: Ratio = 0.10
     """Greatest share of the pairs whose questions begin with the same four words."""
-    relations: Ratio = 0.20
-    """Greatest share of the pairs that use the same relation between hops."""
     least: int = Field(10, ge=1)
-    """This many pairs may share an opening, a relation or a quota whatever their share is, so that small runs keep
+    """This many pairs may share an opening or a quota whatever their share is, so that small runs keep
     their pairs."""
     pairs_per_passage: int = Field(5, ge=1)
     """Most pairs that use the same passage as evidence."""

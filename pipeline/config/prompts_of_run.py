@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from pipeline import prompts
 from pipeline.config.strategy_mix import LINKED
-from pipeline.types import AnswerType
 from pipeline.types.distractor import Kind
 
 if TYPE_CHECKING:
@@ -12,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def may_ask(prompt: str, config: "RunConfig") -> bool:
-    """Not that of strategies, of questions to harden, of a kind of distractor beyond the shipped ones, of a type of
-    answer, of twins or of a target, that is not asked for: to add one changes no run."""
+    """Not that of strategies, of questions to harden, of a kind of distractor beyond the shipped ones, of
+    twins or of a target, that is not asked for: to add one changes no run."""
     own = {*prompt.removesuffix("_in_band").split("/")} & {*LINKED}
     if not own <= config.strategies.keys():
         return False
@@ -25,7 +24,5 @@ def may_ask(prompt: str, config: "RunConfig") -> bool:
         return config.questions.unanswerable > 0
     if prompt.startswith("hard_passage/"):
         return prompt.removeprefix("hard_passage/") in config.distractors.kinds
-    if (kind := prompt.partition("/")[0]) in tuple(AnswerType):
-        return kind in config.answer_types
     kind = prompt.removeprefix("distractor/")
     return kind == prompt or kind in (*Kind, *config.distractors.kinds)

@@ -2,38 +2,32 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from pipeline.config.roles import Models
 from pipeline.errors import unknown
-from pipeline.types import AnswerType, Data
+from pipeline.operations import operations
+from pipeline.types import Data
 
 MOST_EXAMPLES = 5
 """Questions of somebody whose style a writer is shown."""
 
 
-def _answerable(given: tuple[AnswerType, ...]) -> tuple[AnswerType, ...]:
-    if AnswerType.UNANSWERABLE in given:
-        raise ValueError("questions without an answer are made from accepted pairs: set questions.unanswerable")
-    if AnswerType.ORDERED in given:
-        raise ValueError("ordered answers are those of masked texts: use --strategy mask, whatever the answer types")
-    return given
+def offered_by_default() -> tuple[str, ...]:
+    return tuple(name for name, operation in operations().items() if operation.is_offered)
 
 
 def _each_once(given: Any) -> Any:
-    """`"list,entity"` or `["list", "entity"]`. Where a name is none, the error lists those that may be asked for."""
+    """Return the names in `"list,ratio"` or `["list", "ratio"]`. Raises ValueError for an unknown one."""
     named = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
     if not isinstance(named, list | tuple):
         return named
-    if wrong := [kind for kind in named if kind not in [*AnswerType]]:
-        asked = [kind.value for kind in AnswerType if kind not in (AnswerType.ORDERED, AnswerType.UNANSWERABLE)]
-        raise ValueError(str(unknown("answer type", str(wrong[0]), asked)))
-    return tuple(dict.fromkeys(named))
+    if wrong := [name for name in named if name not in operations()]:
+        raise ValueError(str(unknown("operation", str(wrong[0]), operations())))
+    return tuple(sorted(dict.fromkeys(named)))
 
 
-AnswerTypes = Annotated[
-    tuple[AnswerType, ...], BeforeValidator(_each_once), Field(min_length=1), AfterValidator(_answerable)
-]
+Operations = Annotated[tuple[str, ...], BeforeValidator(_each_once)]
 
 
 class QuestionsConfig(Data):

@@ -10,7 +10,8 @@ describe the pipeline, not the quality of data.
 
 from typing import TYPE_CHECKING
 
-from pipeline.types import DEMO_MODELS, PLAIN
+from pipeline.types import DEMO_MODELS
+from pipeline.types import PLAIN as PLAIN
 from pipeline.types.capabilities import Capabilities
 
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ VERSION = 3
 
 def capabilities() -> Capabilities:
     """Return what the demo model states of itself, in either strength."""
-    return Capabilities(
-        understands=False, limited=False, trainable=False, answer_types=PLAIN, english_only=True, version=VERSION
-    )
+    return Capabilities(understands=False, limited=False, trainable=False, english_only=True, version=VERSION)
 
 
 def model(name: str) -> "LLM":

@@ -79,13 +79,13 @@ def revise(request: Request) -> Message:
     """The refiner's next turn: another chain, longer where the last was too easy."""
     inputs = _inputs(request)
     last, target = inputs["drafts"][-1], inputs["target_steps"]
-    easy = last["feedback"]["label"] == "too_easy" and len(last["hops"]) >= target
+    easy = last["feedback"]["label"] == "too_easy" and len(last["steps"]) >= target
     before = [one["question"] for one in inputs["drafts"]]
     before += [
-        one["hops"][hop + 1]["passage_id"]
+        one["steps"][hop + 1]["passage_id"]
         for one in inputs["drafts"]
         for hop in one["feedback"]["hops"]
-        if hop + 1 < len(one["hops"])
+        if hop + 1 < len(one["steps"])
     ]
     lengths = [target + 1, target] if easy else [target]
     return _turn(request, inputs, Task(list(map(shown, inputs["seen"])), lengths, before))

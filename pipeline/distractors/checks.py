@@ -20,7 +20,7 @@ from pipeline.context import RunContext
 from pipeline.corpus.language import common_words, language_of
 from pipeline.distractors.entities import is_person, may_live
 from pipeline.distractors.hard_passages import laid_over, overlaid
-from pipeline.distractors.writing_task import is_name, living, opening, query, right_answers
+from pipeline.distractors.writing_task import is_name, living, opening, query, right_answers, subject
 from pipeline.errors import FormatError
 from pipeline.retrieval.question_passages import Overlay
 from pipeline.text import dates, numbers, untagged, words
@@ -211,7 +211,7 @@ async def untrue(d: Distractor, case: DistractorChecks) -> str:
     own = d.id if d.unaltered and case.understands else ""
     asked = query(case.draft, d.target)
     titles = (untagged(case.draft.hops[hop].title) for hop in (d.target, d.hop))
-    about = (cited.subject(case.draft, d.target), *titles)
+    about = (subject(case.draft, d.target), *titles)
     for hit in await case.context.retriever.search(f"{asked} {d.claim}", TRUTH_DEPTH):
         text = f"{hit.passage.title}\n{hit.passage.text}"
         if contains(text, d.claim) and any(contains(text, name) for name in about) and hit.passage.id != own:

@@ -1,9 +1,7 @@
 """What a distractor is written from: a hop, the query that finds it, and wrong answers of the right answer's kind."""
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
-from pipeline.agents.cited import start, subject
 from pipeline.context import RunContext
 from pipeline.distractors.entities import asked_nouns, first_sentence, head_nouns, is_dated, is_person, may_live
 from pipeline.distractors.kinds import base
@@ -20,7 +18,21 @@ _HITS = 30
 def query(draft: Draft, index: int) -> str:
     """The search that a hop asks for: its sub-question, with its subject where the sub-question does not name it."""
     asked, about = draft.hops[index].sub_question, subject(draft, index)
-    return asked if start(draft, index) == index or contains(asked, about) else f"{about} {asked}"
+    return asked if not draft.hops[index].needs or contains(asked, about) else f"{about} {asked}"
+
+
+def subject(draft: Draft, index: int) -> str:
+    """Return what a hop is about."""
+    return untagged(draft.graph.subject(draft.graph.found[index]))
+
+
+def _leap_back(draft: Draft, target: int, count: int) -> int | None:
+    """Return the hop that stands so many hops before another one, or None if there are not so many."""
+    for _ in range(count):
+        if not (needs := draft.hops[target].needs):
+            return None
+        target = needs[0]
+    return target
 
 
 def is_name(answer: str) -> bool:
@@ -35,7 +47,7 @@ async def writing_task(draft: Draft, kind: str, target: int, context: RunContext
     corpus, or may be about someone who is alive, as far as rules can tell; a reader that understands is asked of what
     was written instead (`no_living_person`).
     """
-    if (hop := target - base.load(kind).SKIPPED_HOPS) < start(draft, target):
+    if (hop := _leap_back(draft, target, base.load(kind).SKIPPED_HOPS)) is None:
         return None
     retriever, stated, claimed = context.retriever, draft.hops[hop], draft.hops[target]
     source = await retriever.get(stated.passage_id)
@@ -51,14 +63,15 @@ async def writing_task(draft: Draft, kind: str, target: int, context: RunContext
         answer=claimed.answer,
         rivals=await rivals(draft, target, retriever) if is_name(claimed.answer) else (),
         style=await style(draft, hop, retriever),
-        answers=(*right_answers(draft, target), *chain(*draft.wanted(target))),
+        answers=right_answers(draft, target),
         excluded=tuple(_documents(draft)),
     )
 
 
 def right_answers(draft: Draft, target: int) -> tuple[str, ...]:
     """The spellings of the answer of a hop; of the last one those of the question too."""
-    return (*draft.hops[target].spellings, *(draft.answer_aliases if target == len(draft.hops) - 1 else ()))
+    gives_answer = draft.graph.found[target] is draft.graph.last
+    return (*draft.hops[target].spellings, *(draft.answer_aliases if gives_answer else ()))
 
 
 def _documents(draft: Draft) -> set[str]:

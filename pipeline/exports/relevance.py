@@ -94,8 +94,7 @@ def _searches(record: Record, draft: Draft) -> Iterator[_Search]:
 
 def _negatives(draft: Draft, hops: Iterable[int], searches: Iterable[_Search]) -> list[FoundPassage]:
     names = list(chain.from_iterable(_names(draft, hop) for hop in hops))
-    evidence = [hop.passage_id for hop in draft.hops] + [item.passage_id for item in draft.answer_items]
-    cited = {_document(passage_id) for passage_id in evidence}
+    cited = {_document(hop.passage_id) for hop in draft.hops}
     score, found = defaultdict[str, float](float), dict[str, FoundPassage]()
     for search in searches:
         for rank, passage in enumerate(search.found, 1):
@@ -115,9 +114,7 @@ def _names_one(passage: FoundPassage, names: Iterable[str]) -> bool:
 
 
 def _names(draft: Draft, number: int) -> list[str]:
-    """The spellings of what a hop gives: of the last one those of the answer too, but for yes, no or a choice."""
-    if number < len(draft.hops) - 1 or draft.decided:
-        return list(draft.hops[number].spellings)
-    if draft.answer_items:
-        return list(chain.from_iterable(item.spellings for item in draft.answer_items))
-    return [*draft.hops[number].spellings, *spellings(draft)]
+    """Return the spellings of what a hop gives; of one that gives the final answer also those of the answer."""
+    names = draft.hops[number].spellings
+    gives_answer = draft.graph.found[number] is draft.graph.last
+    return [*names, *spellings(draft)] if gives_answer else list(names)

@@ -24,7 +24,7 @@ KINDS = (".hashes", *question_list.KINDS)
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     index, names = lists(settings.against)
-    place = index.find(draft)
+    place = index.find(draft.question, (draft.answer, *draft.answer_aliases), draft.hops)
     return "" if place is None else f"it is too like a question of {names[place]}"
 
 

@@ -6,6 +6,7 @@ Such an offer is known by English words alone: in another language a question th
 
 import re
 
+from pipeline.agents.answers import may_be_named
 from pipeline.config.gates import GateConfig
 from pipeline.gates.base import YES_NO
 from pipeline.loop.given_answer import given
@@ -21,8 +22,7 @@ _AND = " and "
 
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> str:
-    # A comparison names its answer, in whatever language; the audit sees to it that it offers another one too.
-    if draft.answer_type is AnswerType.COMPARISON:
+    if may_be_named(draft):
         return ""
     # A date or a number may stand beside "and" or "or" without being one of several to choose from.
     named = draft.answer_type not in (AnswerType.DATE, AnswerType.NUMBER)

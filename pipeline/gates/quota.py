@@ -107,14 +107,8 @@ def overused_passage(draft: Draft, record: Record, settings: GateConfig) -> list
     return _limited(passages, "enough pairs rest on one of its passages", settings.pairs_per_passage)
 
 
-def overused_relation(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
-    """Questions with a relation between hops that too many other pairs use."""
-    relations = [hop.relation.lower() for hop in draft.hops if hop.relation]
-    return _limited(relations, "enough pairs rest on one of its relations", settings.least, settings.relations)
-
-
 def _limited(marks: list[str], full: str, most: int = 1, share: float = 0.0) -> list[GateResult]:
     return [GateResult(marks=tuple(dict.fromkeys(marks)), most=most, share=share, full=full)] if marks else []
 
 
-OWN_GATES = (overused_answer, overused_document, overused_opening, overused_passage, overused_relation)
+OWN_GATES = (overused_answer, overused_document, overused_opening, overused_passage)

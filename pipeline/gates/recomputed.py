@@ -1,9 +1,14 @@
-"""Aggregates whose answer is not what their program gives over the quotes as they stand."""
+"""Questions whose computed answer does not follow from their evidence as it stands."""
 
 from pipeline.config.gates import GateConfig
-from pipeline.loop.recomputed import program_fault
+from pipeline.operations import OperationError, evaluate
 from pipeline.types import Draft, Record
 
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> str:
-    return program_fault(draft)
+    try:
+        outcomes = evaluate(draft.graph)
+    except OperationError as error:
+        return str(error)
+    wrong = [step_id for step_id, outcome in outcomes.items() if outcome.answer != draft.graph.by_id[step_id].answer]
+    return f"its evidence gives another answer for step '{wrong[0]}'" if wrong else ""

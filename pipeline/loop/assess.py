@@ -7,7 +7,6 @@ calls are left out, and a rollout is correct only if it also read the support of
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from pipeline.agents import cited
 from pipeline.agents.environment_file import environment
 from pipeline.agents.grading import by_heart, observations, shows
 from pipeline.context import RunContext
@@ -136,7 +135,7 @@ def shortcut(draft: Draft, rollout: Rollout, found: Verdict) -> tuple[Cause, tup
     """Why a correct rollout took few steps: cause, hops concerned and what happened. The four causes of SAGE's failure
     analysis (paper, §5), or what its solver knew by heart, which is none of them."""
     calls = rollout.trajectory.calls
-    deciding = {draft.hops[number].passage_id for number in cited.ends(draft)}
+    deciding = {draft.hops[number].passage_id for number in draft.graph.decisive_hops}
     at_once = len(draft.hops) > 1 and bool(calls) and deciding <= {*calls[0].passage_ids}
     unused = tuple(number for number, at in enumerate(found.found_at) if at is None)
     known = tuple(number for number in by_heart(draft, rollout) if at_once or number in unused)
@@ -145,7 +144,7 @@ def shortcut(draft: Draft, rollout: Rollout, found: Verdict) -> tuple[Cause, tup
         return Cause.PRIOR_KNOWLEDGE, known, why
     if at_once:
         why = f"the first search, '{calls[0].argument}', already found what decides the answer"
-        return Cause.OVER_SPECIFIED, cited.ends(draft), why
+        return Cause.OVER_SPECIFIED, draft.graph.decisive_hops, why
     why = f"it did without {answers(draft, unused)}" if unused else "the hops took fewer searches than wanted"
     return _together(draft, rollout) or (Cause.SUPERFICIAL, unused, why)
 

@@ -143,10 +143,7 @@ async def enrich(record: Record, context: RunContext) -> Record:
     distractor_eval = await unless_refused("distractors", written, record.distractor_eval)
     teacher = await teacher_rollouts(draft, distractor_eval, key, context, record.teacher_rollouts)
     measured = await policy_measurements(record.model_copy(update={"distractor_eval": distractor_eval}), context)
-    asks = not draft.ordered  # A gap has no premise that could be changed.
-    twin = None
-    if asks:
-        twin = await unless_refused("unanswerable", unanswerable_twin(draft, key, context, record.twin), record.twin)
+    twin = await unless_refused("unanswerable", unanswerable_twin(draft, key, context, record.twin), record.twin)
     more = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
     record = record.model_copy(update=more)
     if twin and (own := as_record(record)):
@@ -157,7 +154,7 @@ async def enrich(record: Record, context: RunContext) -> Record:
         "distractors": missing_pairs(distractor_eval, context),
         "teacher": missing_samples(distractor_eval, teacher, context),
         "policies": unmeasured(record, context) or (own is not None and unmeasured(own, context)),
-        "unanswerable": asks and missing_twin(key, twin, context),
+        "unanswerable": missing_twin(key, twin, context),
     }
     missing = tuple(stage for stage, lacking in owed.items() if lacking or stage in refused)
     return record.model_copy(update={"missing": missing})

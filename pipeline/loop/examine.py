@@ -5,13 +5,15 @@ shown to further readers: one who holds the evidence must be able to answer, or 
 its memory must not, or the draft is too easy.
 """
 
+from collections.abc import Awaitable
+
 from pipeline.agents import cited
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.checks.base import CheckResult, known
 from pipeline.loop.graph_review import review_graph
 from pipeline.loop.rival_answer import find_rival
-from pipeline.loop.wording_review import find_faults, review_wording
+from pipeline.loop.wording_review import review_wording
 from pipeline.types import Draft
 
 
@@ -37,33 +39,28 @@ async def examine(
         return CheckResult(findings=known_result[0], probes=known_result[1], again=True)
     result = review or CheckResult()
     if context.config.loop.audit:
-        k = context.config.retrieval.k
-        result += CheckResult(findings=await find_rival(draft, context.retriever, k))
-        result += CheckResult() if review else await _review(draft, target, context, author=author)
+        result += CheckResult(findings=await find_rival(draft, context.retriever, context.config.retrieval.k))
+    if context.config.loop.audit and review is None:
+        result += await _read("graph", _review_graph(draft, target, context), author=author)
+        result += await _read("wording", review_wording(draft, context), author=author)
     for name, check in known().items():
-        if result.findings:
-            break
-        if check.ask and name in context.config.checks_run():
-            try:
-                result += await check.ask(draft, context)
-            except FormatError:
-                if not author:
-                    raise
-                result += CheckResult(unread=(name,))
+        if check.ask and not result.findings and name in context.config.checks_run():
+            result += await _read(name, check.ask(draft, context), author=author)
     if not result.unread:
         context.memory.audits[draft] = result.findings, result.probes
     return result
 
 
-async def _review(draft: Draft, target: int, context: RunContext, *, author: bool) -> CheckResult:
-    if draft.graph is None:
-        return CheckResult(findings=find_faults(draft))
+async def _review_graph(draft: Draft, target: int, context: RunContext) -> CheckResult:
+    passages = {passage.id: passage for passage in await cited.passages(draft, context.retriever)}
+    review = await review_graph(draft.graph, target, passages, context)
+    return CheckResult(findings=review.findings, probes=review.probes)
+
+
+async def _read(name: str, answer: Awaitable[CheckResult], *, author: bool) -> CheckResult:
     try:
-        passages = {passage.id: passage for passage in await cited.passages(draft, context.retriever)}
-        review = await review_graph(draft.graph, target, passages, context)
-        result = CheckResult(findings=review.findings, probes=review.probes)
-        return result + await review_wording(draft, review.graph, context)
+        return await answer
     except FormatError:
         if not author:
             raise
-        return CheckResult(unread=("graph",))
+        return CheckResult(unread=(name,))

@@ -2,6 +2,7 @@
 
 import re
 
+from pipeline.agents.answers import list_items
 from pipeline.agents.naming import mentions
 from pipeline.loop.dates_and_numbers import counted, dated
 from pipeline.loop.rival_answer import FILLERS
@@ -19,13 +20,14 @@ _FEW = 20
 
 def given(draft: Draft) -> list[str]:
     """Return the names of the answer, and of its items, that the question gives."""
-    names = (draft.answer, *draft.answer_aliases, *(name for item in draft.answer_items for name in item.spellings))
+    items = [name for item in list_items(draft) for name in item.spellings]
+    names = (draft.answer, *draft.answer_aliases, *items)
     return [name for name in names if not _counts(draft, name) and _gives(draft, name)]
 
 
 def _counts(draft: Draft, name: str) -> bool:
     """Return whether it is a small number, in figures or in words, of a draft whose answer is computed."""
-    amount = quantity(name) if draft.decided else None
+    amount = quantity(name) if draft.graph.is_computed else None
     return amount is not None and amount.unit is None and abs(amount.number) <= SMALL
 
 

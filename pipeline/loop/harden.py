@@ -31,7 +31,7 @@ from pipeline.types import AnswerType, Cause, Draft, Given, Label, Passage, Roun
 from pipeline.types.graph import FoundStep, Graph
 
 AS_GIVEN = "given"
-"""The family of a question that stands as it was brought."""
+"""The origin of a question that stands as it was brought."""
 _ORDERED, _SHOWN = 4, 8
 """Most documents of which every order is tried, and passages of known documents that a generator is shown."""
 Named = Callable[[str], list[str]]
@@ -102,10 +102,10 @@ def _rewritten(given: Given, before: Draft | None, easier: str, arguments: str, 
     led = {hop.passage_id for hop in before.hops} if before else set()
     if draft is None or easier or led.issuperset(hop.passage_id for hop in draft.hops):
         return draft
-    return draft.model_copy(update={"family": "link"})
+    return draft.model_copy(update={"origin": "link"})
 
 
-def _draft(given: Given, question: str, family: str, proposed: GraphArguments, state: AgentState) -> Draft | None:
+def _draft(given: Given, question: str, origin: str, proposed: GraphArguments, state: AgentState) -> Draft | None:
     """Return the draft of a proposal, or None if the generator gives up.
 
     Raises FormatError if the steps form no graph, or lead to another answer.
@@ -114,7 +114,7 @@ def _draft(given: Given, question: str, family: str, proposed: GraphArguments, s
     if graph is None or not question.strip():
         return None
     try:
-        draft = _keep_answer(given, graph, question, family)
+        draft = _keep_answer(given, graph, question, origin)
     except OperationError as error:
         raise FormatError(f"{error}.") from error
     if not _same(draft.answer, given):
@@ -122,9 +122,9 @@ def _draft(given: Given, question: str, family: str, proposed: GraphArguments, s
     return draft
 
 
-def _keep_answer(given: Given, graph: Graph, question: str, family: str) -> Draft:
+def _keep_answer(given: Given, graph: Graph, question: str, origin: str) -> Draft:
     """Return the draft of a graph whose answer is spelled as the corpus has it, with the given spellings as aliases."""
-    draft = build_draft(graph, question, answer_type=given.answer_type, family=family)
+    draft = build_draft(graph, question, answer_type=given.answer_type, origin=origin)
     others = tuple(name for name in given.spellings if normalise(name) != normalise(draft.answer))
     return draft.model_copy(update={"answer_aliases": others})
 
@@ -136,7 +136,7 @@ async def _read(ids: frozenset[str], context: RunContext) -> list[Passage]:
 def _quoted(given: Given, documents: Sequence[Sequence[Passage]]) -> Draft | None:
     """The question with a quote from each of its documents, in the first order in which each names the title of the
     next and the last states the answer; none where there is no such order, or more than quotes decides the answer."""
-    if not documents or given.answer_type.decided or len(documents) > _ORDERED or not all(documents):
+    if not documents or not given.answer_type.plain or len(documents) > _ORDERED or not all(documents):
         return None
     for chain in permutations(documents):
         ends: list[Named] = [*(partial(_titles, [after]) for after in chain[1:]), partial(_spelled, given)]

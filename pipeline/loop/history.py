@@ -12,7 +12,8 @@ from pipeline.context import RunContext
 from pipeline.llm.token_estimate import tokens
 from pipeline.loop.checks.base import meanings
 from pipeline.loop.draft_check import places, without_hidden
-from pipeline.types import AnswerItem, Draft, GradedRollout, Hop, Passage, Probe, Round, Searched, Seed
+from pipeline.types import Draft, GradedRollout, Passage, Probe, Round, Searched, Seed
+from pipeline.types.graph import FoundStep
 
 _LAST, _PASSAGES, _OTHERS = 4_000, 1_500, 2
 """Tokens of the last draft with all that came of it, tokens of the passages shown whole, and the titles named of a
@@ -37,8 +38,7 @@ async def read(seed: Seed, context: RunContext, rounds: Sequence[Round], pairs: 
     for past in rounds:
         seen |= dict.fromkeys(i for node in (past.tree.nodes if past.tree else ()) for i in node.passage_ids)
         seen |= dict.fromkeys(i for call in past.agent.calls for i in call.passage_ids)
-        cited: tuple[Hop | AnswerItem, ...] = (*past.draft.hops, *past.draft.answer_items) if past.draft else ()
-        seen |= dict.fromkeys(one.passage_id for one in cited if one.passage_id)
+        seen |= dict.fromkeys(hop.passage_id for hop in (past.draft.hops if past.draft else ()))
         tried = (*past.rollouts, *past.policy_rollouts)
         rollouts = [rollout for rollout, _ in pairs] if past is rounds[-1] else tried
         found = [search.passage_ids for finding in past.findings for search in finding.searches]
@@ -87,21 +87,30 @@ def graded(past: Round) -> list[GradedRollout]:
 
 def _failed(past: Round, draft: Draft, known: Read) -> dict[str, Any]:
     """An earlier draft: not to be made again."""
-    hops = [{"answer": hop.answer, "passage_id": _shown_id(hop.passage_id, known)} for hop in draft.hops]
-    return {"question": draft.question, "hops": hops, "feedback": _feedback(past, known)}
+    return {"question": draft.question, "steps": _steps(draft, known), "feedback": _feedback(past, known)}
 
 
 def _tried(past: Round, draft: Draft, pairs: Sequence[GradedRollout], known: Read) -> dict[str, Any]:
-    tree = draft.model_dump(mode="json", exclude={"negative_aspect", "family"})
-    for one in (*tree["hops"], *tree.get("answer_items", ())):
-        del one["passage_sha256"], one["title"]
-        one["passage_id"] = _shown_id(one["passage_id"], known)
     return {
-        **tree,
+        "question": draft.question,
+        "answer": draft.answer,
+        "steps": _steps(draft, known),
         "checks": _checks(past, draft, known),
         "rollouts": [_rollout(pair, past, draft, known) for pair in pairs],
         "feedback": _feedback(past, known),
     }
+
+
+def _steps(draft: Draft, known: Read) -> list[dict[str, Any]]:
+    """Return the steps of a draft as its author handed them in."""
+    steps = []
+    for step in draft.graph.steps:
+        fields = step.model_dump(mode="json", exclude={"citation"}, exclude_defaults=True)
+        if isinstance(step, FoundStep):
+            fields["passage_id"] = _shown_id(step.citation.passage_id, known)
+            fields["sentences"] = [index + 1 for index in step.citation.sentences]
+        steps.append(fields)
+    return steps
 
 
 def _shown_id(passage_id: str, known: Read) -> str:

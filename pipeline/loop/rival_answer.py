@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Container, Iterable
 from typing import TypeVar
 
-from pipeline.agents.cited import clues, searched
+from pipeline.agents.cited import searched
 from pipeline.agents.grading import holds
 from pipeline.agents.naming import mentions
 from pipeline.agents.tools import ShownPassage
@@ -92,7 +92,7 @@ def _tied(name: str, subject: str) -> bool:
 
 def _claim_words(draft: Draft) -> set[str]:
     """What the last quote says of its subject beside the answer; nothing where it is too little to know a rival by."""
-    last, quote = draft.hops[-1], draft.hops[-1].quote
+    quote = draft.hops[-1].quote
     if spaceless(quote):
         # The subject would be most of its characters, and pairs would reach into the answer.
         for name in (*_spellings(draft), _subject(draft)):
@@ -100,10 +100,7 @@ def _claim_words(draft: Draft) -> set[str]:
     silent = _filler_test(draft)
     told = {word for word in terms(quote) if not silent(word)}
     said = told - {word for answer in _spellings(draft) for word in terms(answer)} - FILLERS
-    # A comparison's answer is not what its last step finds, another answer to a list is one more of its items, and a
-    # clue is to fit other things.
-    clue = len(draft.hops) - 1 in clues(draft)
-    if draft.answer_items or clue or len(said) < LEAST or normalise(last.answer) != normalise(draft.answer):
+    if draft.graph.is_computed or len(said) < LEAST:
         return set()
     return said - {*terms(_subject(draft))}
 

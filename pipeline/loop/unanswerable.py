@@ -22,7 +22,7 @@ from pipeline.errors import FormatError, RequestRefused
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
 from pipeline.loop.checks.alternatives import seen
-from pipeline.text import SINGLE, words
+from pipeline.text import SINGLE, untagged, words
 from pipeline.text.names import contains, normalise
 from pipeline.types import ChangedPremise, Data, Draft, Passage, Probe, Twin, refuses, sha256, twin_draft
 
@@ -101,7 +101,8 @@ def preferred(key: str, earlier: int) -> str:
 async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twin:
     """The twin with one more try of the writer, and what its searches found; refused where it is no such change."""
     writer, sample = context.config.models.of("writer"), len(twin.tries) + twin.unwritten
-    hops = draft.model_dump(include={"hops": {"__all__": {"sub_question", "answer", "title", "quote"}}})["hops"]
+    shown_fields = "sub_question", "answer", "title", "quote"
+    hops = [{name: getattr(hop, name) for name in shown_fields} for hop in draft.hops]
     messages = context.prompt(
         "twin/change",
         question=draft.question,
@@ -125,7 +126,12 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
     outcome, detail = unfit(draft, tried)
     tried = tried.model_copy(update={"outcome": outcome, "detail": detail})
     if not outcome:
-        queries = [tried.question, tried.sub_question, f"{cited.subject(draft, tried.hop)} {tried.changed_to}"]
+        about = untagged(draft.graph.subject(draft.graph.found[tried.hop]))
+        queries = [
+            tried.question,
+            tried.sub_question,
+            f"{about} {tried.changed_to}",
+        ]
         queries = list(dict.fromkeys(query for query in (*queries, *said.queries[:QUERIES]) if words(query)))
         found = await context.retriever.search_many(queries, DEPTH)
         tried = tried.model_copy(update={"searches": tuple(map(cited.searched, queries, found))})

@@ -1,5 +1,6 @@
 """What is wrong with a question that its generator worded itself: the same rules as for the writer's wordings."""
 
+from pipeline.agents.answers import may_be_named
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.given_answer import given
@@ -7,7 +8,6 @@ from pipeline.loop.question_writing import find_leak, find_shortcut, grade_wordi
 from pipeline.text.names import normalise
 from pipeline.text.scripts import asks, length
 from pipeline.types import Cause, Draft, Finding
-from pipeline.types.graph import Graph
 
 _FEWEST_WORDS = 4
 _REWORD = (
@@ -16,16 +16,15 @@ _REWORD = (
 )
 
 
-async def review_wording(draft: Draft, graph: Graph, context: RunContext) -> CheckResult:
+async def review_wording(draft: Draft, context: RunContext) -> CheckResult:
     """Check and grade the wording of a draft.
 
     Raises:
         FormatError: the reader gave nothing readable.
     """
     findings = find_faults(draft)
-    if not findings and (
-        fault := find_leak(draft.question, graph) or await find_shortcut(draft.question, graph, context)
-    ):
+    fault = find_leak(draft.question, draft.graph) or await find_shortcut(draft.question, draft.graph, context)
+    if not findings and fault:
         findings = (_finding("wording", Cause.OVER_SPECIFIED, fault),)
     if not context.config.models.of("reader").capabilities.understands:
         return CheckResult(findings=findings)
@@ -38,7 +37,7 @@ def find_faults(draft: Draft) -> tuple[Finding, ...]:
     if not asks(draft.question) or length(draft.question) < _FEWEST_WORDS or not normalise(draft.answer):
         detail = "it asks nothing or answers nothing: word it as one question"
         return (_finding("wording", Cause.GENERATOR_ERROR, detail),)
-    if not draft.answer_type.decided and (names := given(draft)):
+    if not may_be_named(draft) and (names := given(draft)):
         detail = f"the question holds its answer, '{names[0]}': take it out"
         return (_finding("wording", Cause.GENERATOR_ERROR, detail),)
     return ()

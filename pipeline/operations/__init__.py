@@ -68,11 +68,18 @@ def _compute(graph: Graph, changed: Mapping[str, ValueInterval | str]) -> tuple[
 
 def advice_against_guessing(graph: Graph) -> str:
     """Return what to ask instead if a blind guess gets the answer half of the time, or nothing."""
-    if not isinstance(graph.last, ComputedStep):
+    if not isinstance(graph.last, ComputedStep) or guess_chance(graph) < _LIKELY:
         return ""
-    last, outcomes = operation(graph.last.operation), evaluate(graph)
+    return operation(graph.last.operation).guess_advice
+
+
+def guess_chance(graph: Graph) -> float:
+    """Return how often a blind guess of the answer is right, given the things that the question names."""
+    if not isinstance(graph.last, ComputedStep):
+        return 0.0
+    outcomes = evaluate(graph)
     operands = [_operand(graph, need, outcomes, {}) for need in graph.last.needs]
-    return last.guess_advice if last.chance(operands) >= _LIKELY else ""
+    return operation(graph.last.operation).chance(operands)
 
 
 def _operand(
@@ -173,6 +180,7 @@ __all__ = [
     "OperationError",
     "advice_against_guessing",
     "evaluate",
+    "guess_chance",
     "idle_steps",
     "operation",
     "operations",

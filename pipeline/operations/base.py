@@ -7,6 +7,7 @@ blind guess is right, and how it is described to the generator.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor, log10
@@ -223,7 +224,4 @@ def round_alike(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
 
 def write_decimal(number: Fraction) -> str:
     """Write a number that has finitely many decimals."""
-    decimals = 0
-    while (number * 10**decimals).denominator != 1:
-        decimals += 1
-    return f"{number:.{decimals}f}" if decimals else str(number.numerator)
+    return format(Decimal(number.numerator) / number.denominator, "f")

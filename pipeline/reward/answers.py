@@ -1,11 +1,12 @@
-"""What an answer says where it is a list, in any order or in one of its own, or yes or no."""
+"""What an answer says if it is a list, yes or no, or a number that is computed."""
 
 import json
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cache
 
-from pipeline.reward.equality import _folded, equal
+from pipeline.reward.equality import _folded, equal, quantity
 
 YES = "yes ja oui sí si sì sim tak evet да ναι 是 是的 はい 예 네 نعم हाँ ใช่ có true".split()
 NO = "no nein non não nee nej nie hayır нет όχι 否 不是 いいえ 아니요 아니오 لا नहीं ไม่ใช่ không false".split()
@@ -15,11 +16,7 @@ _AROUND_WORD = " \t\r\n*`\"'“”‘’«»„「」.,!。！"
 _SIDES = {_folded(word): side for side, words in (("yes", YES), ("no", NO)) for word in words}
 _BULLET = re.compile(r"\A\s*(?:[-*•·]|\d{1,3}[.)])\s+")
 _MARKS_BETWEEN = re.compile(r"[\n;；、]+")
-ORDERED = "ordered"
-_BETWEEN_PLACES = re.compile(r"[;；、][^\S\n]*\n\s*|\n\s*|[;；、]|(?<![\s,])[\s,]+(?=\[\d{1,2}\])")
-_BLANKS = re.compile(r"[^\S\n]+")
-_PLACE = re.compile(r"\A\s*\[(\d{1,2})\]\s*[:=]?\s*")
-_NUMBERED = re.compile(r"\A(\d{1,3})[.)](?:\s+|\Z)")
+_ROUGHLY = re.compile(r"\A\s*(?:about|around|some|roughly|approximately)\s+", re.IGNORECASE)
 _AND_WORDS = r"(?:and|und|et|y|e|en|och|og|и)"
 _LEADING_AND = re.compile(r"\A\s*(?:(?:and|und|och|og)\s+|&\s*)", re.IGNORECASE)
 _SEPARATOR = re.compile(
@@ -41,49 +38,33 @@ def listed(golds: list[str]) -> list[list[str]]:
     return _items(_read(golds[0])) if len(golds) == 1 and golds[0].startswith("[[") else []
 
 
-def ordered(golds: list[str]) -> list[list[str]]:
-    """The same of a list whose order counts, from `{"ordered": [["Paris"], ["Rome", "Roma"]]}`."""
-    found = _read(golds[0]) if len(golds) == 1 and golds[0].startswith("{") else None
-    return _items(found.get(ORDERED)) if isinstance(found, dict) else []
+def tolerance(golds: Sequence[str]) -> str:
+    """Return the gold text that says between which limits a computed number is right; empty if there is none."""
+    return next((gold for gold in golds if gold.startswith('{"from"')), "")
 
 
-def placed(answer: str, places: int, items: Sequence[list[str]] = ()) -> list[str]:
-    """What an answer gives for each of so many places; empty for all where it gives more than there are.
+def lies_within(answer: str, limits: str) -> bool | None:
+    """Return whether a number lies within the limits of a gold text; None if the answer is no such number.
 
-    It is a JSON array, or its parts stand in their order between semicolons or lines, or else commas or "and" where
-    these make as many parts. An empty part leaves its place open. Where "[2]" stands before parts, only these count.
-    Where each part begins with a number ("2. Texas Flood"), that of its place is none of it, unless it is the item that
-    belongs there as it stands ("1. Mai 1990").
+    Args:
+        answer: a number with or without its unit.
+        limits: `{"from": "58/3", "to": "20.7", "unit": "%"}`, with limits in that unit.
     """
-    # A run of blanks is one: the patterns below would begin anew at each of them.
-    answer = _BLANKS.sub(" ", answer)
-    parts = _array(answer) or _BETWEEN_PLACES.split(answer.strip().rstrip(";；"))
-    if len(parts) == 1 and len(by_commas := _SEPARATOR.split(answer)) == places:
-        parts = by_commas
-    named = [(int(found[1]), part[found.end() :]) for part in parts if (found := _PLACE.match(part))]
-    given = named or list(enumerate(parts, 1))
-    if any(not 1 <= place <= places for place, _ in given):
-        return [""] * places
-    by_place = dict(reversed(given))
-    filled = [by_place.get(place, "").strip() for place in range(1, places + 1)]
-    return filled if named else _unnumbered(filled, items)
-
-
-def _unnumbered(parts: list[str], items: Sequence[list[str]]) -> list[str]:
-    numbers = [_NUMBERED.match(part) for part in parts]
-    if any(part and not number for part, number in zip(parts, numbers, strict=True)):
-        return parts
-    given = list(parts)
-    for place, number in enumerate(numbers):
-        if number and int(number[1]) == place + 1 and not (items and equal(parts[place], items[place])):
-            given[place] = parts[place][number.end() :]
-    return given
-
-
-def share(answer: str, items: list[list[str]]) -> float:
-    """The share of places in which an answer gives the item that belongs there."""
-    found = placed(answer, len(items), items)
-    return sum(equal(said, item) for said, item in zip(found, items, strict=True)) / len(items)
+    found = _read(limits)
+    if not isinstance(found, dict):
+        return None
+    unit, text = str(found["unit"]), _ROUGHLY.sub("", answer.strip())
+    if unit and quantity(text) is None and text.casefold().endswith(unit.casefold()):
+        text = text[: -len(unit)]
+    if (amount := quantity(text)) is None or amount.of or amount.doubtful:
+        return None
+    number = amount.number
+    if amount.unit:
+        own = quantity(f"1 {unit}")
+        if own is None or own.unit is None or own.unit[0] != amount.unit[0]:
+            return None
+        number = number * amount.unit[1] / own.unit[1]
+    return Fraction(found["from"]) <= number <= Fraction(found["to"])
 
 
 def _items(found: object) -> list[list[str]]:

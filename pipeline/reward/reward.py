@@ -24,9 +24,8 @@ Where several things are asked for, the gold answer is one JSON text: a list of 
 reward is then the F1 of the sets: 2 * right / (named + wanted), each thing counted once, in any order; the answer is a
 JSON array, or its names stand between semicolons, lines, commas or "and". More than twice as many names as items get 0.
 
-Where their order counts, as of the gaps of a text, it is the object {"ordered": [...]}, and the reward is the share of
-places that are filled right. The answer gives its parts in that order between semicolons or lines, or as a JSON array;
-"[2]" before a part names its place. More parts than places get 0.
+Where a number is computed from values that are rounded themselves, one gold answer is {"from": ..., "to": ..., "unit":
+...}: every number between these limits is right.
 
 Where the gold answer is "not found" the question has none, and an answer is right that says so and nothing else ("no
 answer", "cannot be found in the corpus", "unknown"); to any other question it is wrong.
@@ -36,7 +35,7 @@ import json
 from typing import Any
 
 from pipeline.reward.abstention import NOT_FOUND, refuses
-from pipeline.reward.answers import SIDES, f1, listed, ordered, share, side
+from pipeline.reward.answers import SIDES, f1, lies_within, listed, side, tolerance
 from pipeline.reward.equality import equal
 from pipeline.reward.responses import final_answer
 from pipeline.reward.written_forms import unboxed
@@ -45,7 +44,7 @@ __all__ = ["compute_score", "exact_match", "final_answer", "reward_func", "score
 
 
 def score(answer: str | None, golds: Any) -> float:
-    """1.0 if the answer is one of the gold answers, else 0.0; of a list set F1, or the share of places."""
+    """1.0 if the answer is one of the gold answers, else 0.0; of a list set F1."""
     if not isinstance(answer, str):
         return 0.0
     texts = _texts(golds)
@@ -53,8 +52,8 @@ def score(answer: str | None, golds: Any) -> float:
         return float(refuses(unboxed(answer)))
     if items := listed(texts):
         return f1(unboxed(answer), items)
-    if items := ordered(texts):
-        return share(unboxed(answer), items)
+    if (limits := tolerance(texts)) and (is_within := lies_within(unboxed(answer), limits)) is not None:
+        return float(is_within)
     if decided := SIDES.intersection(texts):
         return float(len(decided) == 1 and side(unboxed(answer)) in decided)
     return float(equal(unboxed(answer), list(map(unboxed, texts))))

@@ -15,11 +15,12 @@ from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.gates import contaminated
 from pipeline.gates.benchmarks.question_rows import HUB
+from pipeline.operations import operation, operations
 from pipeline.reward.answers import side
 from pipeline.run import gold_questions
 from pipeline.text import dates, numbers
 from pipeline.text.names import contains, normalise
-from pipeline.types import AnswerType, Draft, Given, Passage, Record, sha256
+from pipeline.types import AnswerType, Given, Passage, Record, sha256
 
 _LOOKED_AT = 500
 """Questions, evenly spaced, that are held against the benchmarks."""
@@ -38,7 +39,7 @@ def hardening(config: RunConfig, file: Path) -> RunConfig:
     questions = config.questions.model_copy(update={"file": name, "sha256": _digest(found)})
     config = config.model_copy(update={"questions": questions})
     given = of(config)
-    _check_types(str(file), given, config)
+    _check_operations(str(file), given, config)
     if "contaminated" not in config.gates.off:
         _check_benchmarks(str(file), given, config)
     if "pairs" not in config.how.model_fields_set and config.how.seeds is None:
@@ -55,7 +56,7 @@ def of(config: RunConfig, corpus: Corpus | None = None) -> tuple[Given, ...]:
     found = _known(config.questions.file, config.questions.sha256)
     if corpus:
         found = gold_questions.located(found, corpus)
-    given = [_given(one, config) for one in found]
+    given = [_given(one) for one in found]
     return tuple(sorted({one.passage.id: one for one in given}.values(), key=lambda one: one.passage.id))
 
 
@@ -67,7 +68,7 @@ def pairs(records: Iterable[Record]) -> bytes:
             "question": record.draft.question if record.draft else record.original,
             "answer": record.draft.answer if record.draft else None,
             "original_question": record.original,
-            "rewritten": record.draft.family if record.draft and record.draft.question != record.original else "",
+            "rewritten": record.draft.origin if record.draft and record.draft.question != record.original else "",
             "status": record.status,
             "reason": record.reason,
             "difficulty": record.difficulty,
@@ -98,7 +99,7 @@ def _digest(questions: Sequence[gold_questions.GoldQuestion]) -> str:
     return sha256("\n".join(sorted(orjson.dumps(row).decode() for row in rows)))
 
 
-def _given(one: gold_questions.GoldQuestion, config: RunConfig) -> Given:
+def _given(one: gold_questions.GoldQuestion) -> Given:
     name = "question-" + sha256(f"{one.question}\n{one.answer}")[:16]
     text = one.question.strip()
     passage = Passage(id=f"{name}#0", document_id=name, title="Question", text=text, start=0, end=len(text))
@@ -107,16 +108,16 @@ def _given(one: gold_questions.GoldQuestion, config: RunConfig) -> Given:
         passage=passage,
         answer=one.answer,
         answer_aliases=aliases,
-        answer_type=_answer_type(text, one.answer, config),
+        answer_type=_answer_type(text, one.answer),
         documents=one.evidence,
     )
 
 
-def _answer_type(question: str, answer: str, config: RunConfig) -> AnswerType:
-    """By the form of the answer, of the types that this run asks for."""
+def _answer_type(question: str, answer: str) -> AnswerType:
+    """Tell the type of an answer by its form."""
     if side(answer):
         return AnswerType.BOOLEAN
-    if AnswerType.COMPARISON in config.answer_types and contains(question, answer):
+    if contains(question, answer):
         return AnswerType.COMPARISON
     text = answer.strip().rstrip(".")
     if any(text == text[slice(*found.span)] for found in dates(text)):
@@ -124,34 +125,22 @@ def _answer_type(question: str, answer: str, config: RunConfig) -> AnswerType:
     return AnswerType.NUMBER if any(text == text[slice(*n.span)] for n in numbers(text)) else AnswerType.ENTITY
 
 
-def _check_types(file: str, given: Sequence[Given], config: RunConfig) -> None:
+def _check_operations(file: str, given: Sequence[Given], config: RunConfig) -> None:
+    types = {kind for name in config.operations for kind in operation(name).answer_types}
     for one in given:
-        if one.answer_type is AnswerType.BOOLEAN:
-            lacking, how = AnswerType.BOOLEAN, "is answered by yes or no"
-        elif contains(one.passage.text, one.answer):
-            lacking, how = AnswerType.COMPARISON, f"names its answer, {one.answer}"
-        else:
+        if one.answer_type.plain or one.answer_type in types:
             continue
-        if lacking not in config.answer_types:
-            types = ",".join((*config.answer_types, lacking))
-            raise UsageError(f"{file}: '{one.passage.text[:60]}' {how}: add --answer-types {types}")
+        able = next(name for name, each in operations().items() if one.answer_type in each.answer_types)
+        names = ",".join((*config.operations, able))
+        text = one.passage.text[:60]
+        raise UsageError(f"{file}: no operation gives the answer '{one.answer}' of '{text}': add --operations {names}")
 
 
 def _check_benchmarks(file: str, given: Sequence[Given], config: RunConfig) -> None:
     index, names = contaminated.lists(config.gates.against)
     looked_at = given[:: len(given) // _LOOKED_AT + 1]
-    found = [(one, names[place]) for one in looked_at if (place := index.find(_bare(one))) is not None]
+    found = [(one, names[place]) for one in looked_at if (place := index.find(one.question, one.spellings)) is not None]
     if len(found) > _TEST_SPLIT * len(looked_at):
         one, name = found[0]
         share = f"{len(found)} of {len(looked_at)} questions are of a benchmark that no pair may resemble"
         raise UsageError(f"{file}: {share}, such as '{one.question[:60]}' ({name}); give others, as of its train split")
-
-
-def _bare(one: Given) -> Draft:
-    return Draft(
-        question=one.question,
-        answer=one.answer,
-        answer_aliases=one.answer_aliases,
-        answer_type=one.answer_type,
-        hops=(),
-    )

@@ -66,7 +66,6 @@ class Order:
         self._config, self._run = config, RunIdentity(config.digest(), corpus.fingerprint)
         self._corpus, self._known = corpus, known
         self._given = given_questions.of(config)
-        self._types = {one.passage.id: one.answer_type for one in self._given}
         self._ordinals = array("Q")
         """By index, how many draws of passages come before that of the seed. A seed holds its passage, so that millions
         of them would fill the memory: only the latest are kept."""
@@ -114,17 +113,15 @@ class Order:
         return Planned(self._seed(key, passage, draw), f"{draw:06}-{place:012}")
 
     def _seed(self, key: str, passage: Passage, draw: int) -> Seed:
-        """Its target and type rest on passage and draw alone, so that runs that differ in another setting, or in a
-        prompt, can be compared seed by seed."""
+        """Its target rests on passage and draw alone, so that runs that differ in another setting, or in a prompt, can
+        be compared seed by seed."""
         chance = f"{self._config.seed}\n{passage.id}\n{draw}"
-        types, (low, high) = self._config.answer_types, self._config.steps
-        drawn = types[_chance(chance, "answer type") % len(types)]
+        low, high = self._config.steps
         return Seed(
             key=key,
             passage=passage,
             draw=draw,
             side=side(passage.document_id),
-            answer_type=self._types.get(passage.id, drawn),
             target_steps=low + _chance(chance, "target") % (high - low + 1),
         )
 

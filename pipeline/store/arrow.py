@@ -21,12 +21,18 @@ def arrow(kind: Any, whole: pa.DataType = pa.int32()) -> pa.DataType:  # noqa: B
     if isinstance(kind, list) or get_origin(kind) is tuple:
         return pa.list_(arrow(kind[0] if isinstance(kind, list) else get_args(kind)[0], whole))
     if get_origin(kind) is UnionType:
-        return arrow(next(part for part in get_args(kind) if part is not NoneType), whole)
+        first, *others = (part for part in get_args(kind) if part is not NoneType)
+        return _merge([arrow(part, whole) for part in (first, *others)]) if others else arrow(first, whole)
     if fields := getattr(kind, "__pydantic_fields__", None):
         kind = {name: field.annotation for name, field in fields.items()}
     if isinstance(kind, dict):
         return pa.struct([(name, arrow(part, whole)) for name, part in kind.items()])
     return {bool: pa.bool_(), int: whole, float: pa.float64()}.get(kind, pa.string())
+
+
+def _merge(structs: list[pa.DataType]) -> pa.DataType:
+    """Return a struct with the fields of all of these, each once; a value has null for those of other kinds."""
+    return pa.struct(list({field.name: field for struct in structs for field in struct}.values()))
 
 
 def table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:

@@ -12,9 +12,9 @@ from pipeline.types.corpus import AsOf, Document, Hit, Passage, shown_id
 from pipeline.types.data import Data, Slotted, sha256
 from pipeline.types.distractor import Distractor, DistractorCheck, DistractorEval, Encounter, Outcome, TeacherRollout
 from pipeline.types.fork import Branch, Fork
+from pipeline.types.graph import Hop
 from pipeline.types.model_probe import OneSearch, Probe, Searched, beyond_chance
-from pipeline.types.program import Program, ProgramValue
-from pipeline.types.question import CONSTRAINTS, PLAIN, AnswerItem, AnswerType, Draft, Given, Hop, NegativeAspect, Seed
+from pipeline.types.question import PLAIN, AnswerItem, AnswerType, Draft, Given, NegativeAspect, Seed
 from pipeline.types.record import ROLES, Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
 from pipeline.types.rollout import (
     Call,

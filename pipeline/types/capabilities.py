@@ -1,7 +1,6 @@
 """What the product may expect of a model, whatever kind of model it is."""
 
 from pipeline.types.data import Data
-from pipeline.types.question import AnswerType
 
 
 class Capabilities(Data):
@@ -14,8 +13,6 @@ class Capabilities(Data):
     """Its context ends somewhere, and so do its answers."""
     trainable: bool = True
     """Models may be trained on what it writes."""
-    answer_types: tuple[AnswerType, ...] = tuple(AnswerType)
-    """The types of answer that its questions have."""
     english_only: bool = False
     """It reads no other language."""
     version: int | None = None

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from pipeline.types.data import Data
+from pipeline.types.data import Data, Slotted, slotted
 
 MOST_STEPS = 24
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]{1,24})\}")
@@ -74,6 +74,26 @@ class ComputedStep(GraphStep):
     """Of a number: always round up or down to a whole number. Empty: round to the digits that the evidence supports."""
 
 
+@slotted
+class Hop(Slotted):
+    """A found step as the link of a chain. `quote` is a verbatim slice of the passage's text and holds the answer."""
+
+    sub_question: str
+    """With the answers of other steps in the place of their ids."""
+    answer: str
+    passage_id: str
+    title: str
+    quote: str
+    passage_sha256: str
+    answer_aliases: tuple[str, ...] = ()
+    needs: tuple[int, ...] = ()
+    """Indices of the hops whose answers it uses, directly or through computed steps."""
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        return (self.answer, *self.answer_aliases)
+
+
 class Graph(Data):
     """Steps in an order in which each follows those that it needs.
 
@@ -119,14 +139,50 @@ class Graph(Data):
     @property
     def decisive(self) -> tuple[FoundStep, ...]:
         """The found steps from which the answer is read or computed, without those that only lead to them."""
-        pending, ids = [self.last], set[str]()
-        while pending:
-            step = pending.pop()
-            if isinstance(step, ComputedStep):
-                pending += self.needed_by(step)
-            else:
-                ids.add(step.id)
+        ids = {step.id for step in ([self.last] if isinstance(self.last, FoundStep) else self._found_needs(self.last))}
         return tuple(step for step in self.found if step.id in ids)
+
+    @property
+    def operation(self) -> str:
+        """The name of the operation that gives the answer; `lookup` if a passage states it."""
+        return self.last.operation if isinstance(self.last, ComputedStep) else "lookup"
+
+    @cached_property
+    def hops(self) -> tuple[Hop, ...]:
+        """The found steps as hops, in graph order."""
+        return tuple(
+            Hop(
+                sub_question=self.fill_in(step),
+                answer=step.answer,
+                passage_id=step.citation.passage_id,
+                title=step.citation.title,
+                quote=step.citation.quote,
+                passage_sha256=step.citation.passage_sha256,
+                answer_aliases=step.answer_aliases,
+                needs=self._hop_indices(self._found_needs(step)),
+            )
+            for step in self.found
+        )
+
+    @property
+    def decisive_hops(self) -> tuple[int, ...]:
+        """Indices of the hops from which the answer is read or computed."""
+        return self._hop_indices(self.decisive)
+
+    def hops_before(self, index: int) -> tuple[int, ...]:
+        """Return the indices of all hops that a hop rests on."""
+        return self._hop_indices(_found_among(self.ancestors(self.found[index])))
+
+    def _hop_indices(self, steps: Iterable[GraphStep]) -> tuple[int, ...]:
+        ids = {step.id for step in steps}
+        return tuple(index for index, step in enumerate(self.found) if step.id in ids)
+
+    def _found_needs(self, step: GraphStep) -> list[FoundStep]:
+        """Return the found steps whose answers a step uses, directly or through computed steps."""
+        steps: list[FoundStep] = []
+        for need in self.needed_by(step):
+            steps += [need] if isinstance(need, FoundStep) else self._found_needs(need)
+        return steps
 
     @property
     def roots(self) -> tuple[FoundStep | ComputedStep, ...]:

@@ -6,6 +6,7 @@ from typing import Literal
 from pipeline.reward.abstention import NOT_FOUND
 from pipeline.types.assessment import Assessment, PolicyMeasurement
 from pipeline.types.data import Data, sha256
+from pipeline.types.graph import Graph
 from pipeline.types.model_probe import Probe, Searched
 from pipeline.types.question import AnswerType, Draft
 from pipeline.types.rollout import Rollout, Usage, Verdict
@@ -83,13 +84,13 @@ def twin_key(key: str) -> str:
 
 
 def twin_draft(draft: Draft, tried: ChangedPremise) -> Draft:
-    """The twin as a draft. Its chain ends at the first hop without an answer, with the passage that once gave one."""
-    before, miss = draft.hops[: tried.hop], draft.hops[tried.hop]
-    changed = miss.model_copy(update={"sub_question": tried.sub_question, "answer": NOT_FOUND})
+    """Return the twin as a draft, whose evidence ends at the first hop without an answer."""
+    graph = draft.graph
+    miss = graph.found[tried.hop]
+    changed = miss.model_copy(update={"sub_question": tried.sub_question, "answer": NOT_FOUND, "answer_aliases": ()})
     return Draft(
         question=tried.question,
-        answer=NOT_FOUND,
+        graph=Graph(steps=(*graph.ancestors(miss), changed)),
         answer_type=AnswerType.UNANSWERABLE,
-        hops=(*before, changed),
-        family=draft.family,
+        origin=draft.origin,
     )

@@ -109,8 +109,9 @@ def _evidence(draft: Draft, found: Item, skippable: Sequence[int]) -> list[Evide
     for number, hop in enumerate(draft.hops):
         passage = passages.get(shown_id(hop.passage_id))
         heading, text = (passage.title, passage.text) if passage else (hop.title, "")
-        answers = [spelling for wanted in draft.wanted(number) for spelling in wanted]
-        made.append(Evidence(hop, highlighted(text or hop.quote, hop.quote, answers), heading, number in skippable))
+        made.append(
+            Evidence(hop, highlighted(text or hop.quote, hop.quote, [hop.answer]), heading, number in skippable)
+        )
     return made
 
 

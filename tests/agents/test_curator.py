@@ -14,7 +14,7 @@ from pipeline.agents.curator import TRIES, grow, new_titles
 from pipeline.context import RunContext
 from pipeline.corpus.split import side
 from pipeline.llm.base import Request
-from pipeline.types import AnswerType, Call, Message, Passage, Seed, Tree, sha256
+from pipeline.types import Call, Message, Passage, Seed, Tree, sha256
 from tests.loop.test_episode import LINEAGE, call
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -48,7 +48,7 @@ def onward(told: dict[str, Any]) -> dict[str, Any]:
 def grown(curator: Curator, *sets: str, key: str = "ab" * 32, start: int = 1) -> tuple[Tree, ScriptedLLM]:
     llm = ScriptedLLM(lambda request: call("explore", **curator(inputs(request))))
     context = RunContext(config.build(sets=["retrieval.k=1", *sets]), llm, LAND, LINEAGE)
-    seed = Seed(key=key, passage=place(start), draw=0, side="train", answer_type=AnswerType.ENTITY, target_steps=3)
+    seed = Seed(key=key, passage=place(start), draw=0, side="train", target_steps=3)
     return asyncio.run(grow(seed, context)), llm
 
 
@@ -155,7 +155,7 @@ def test_open_reads_the_document_of_a_passage_that_the_path_holds() -> None:
 
     llm = ScriptedLLM(curator)
     context = RunContext(config.build(sets=["retrieval.k=1", "tree.branching=0"]), llm, shelf, LINEAGE)
-    seed = Seed(key="a", passage=place(1), draw=0, side="train", answer_type=AnswerType.ENTITY, target_steps=2)
+    seed = Seed(key="a", passage=place(1), draw=0, side="train", target_steps=2)
     tree = asyncio.run(grow(seed, context))
     assert [node.argument for node in tree.nodes] == ["", "Place2"]
     assert tree.refused == 1

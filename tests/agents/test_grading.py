@@ -5,12 +5,13 @@ import pytest
 from pipeline.agents.grading import verdict
 from pipeline.agents.judge import Grade
 from pipeline.agents.tools import render
-from pipeline.types import AnswerItem, AnswerType, Call, Draft, Message, Rollout, Stop, ToolCall, Trajectory
+from pipeline.types import Call, Draft, Message, Rollout, Stop, ToolCall, Trajectory
+from tests.graphs import changed
 from tests.loop.checks.test_readings import DRAFT
 from tests.shelf import passage
 
 LAST = DRAFT.hops[-1]
-DAY = DRAFT.model_copy(update={"answer": "3 February 1641", "answer_aliases": ("February 3, 1641",)})
+DAY = changed(DRAFT, answer="3 February 1641", answer_aliases=("February 3, 1641",))
 
 
 def read(text: str) -> Rollout:
@@ -24,16 +25,13 @@ def read(text: str) -> Rollout:
     return Rollout(sample=0, trajectory=Trajectory(messages=messages, calls=(call,), stop=Stop.ANSWERED), answer="?")
 
 
-def spelled(draft: Draft, number: int, **changed: object) -> Draft:
-    hops = [hop.model_copy(update=changed) if n == number else hop for n, hop in enumerate(draft.hops)]
-    return draft.model_copy(update={"hops": tuple(hops)})
+def spelled(draft: Draft, number: int, **fields: object) -> Draft:
+    hops = [hop.model_copy(update=fields) if n == number else hop for n, hop in enumerate(draft.hops)]
+    return changed(draft, hops=tuple(hops))
 
 
 WHERE = spelled(DRAFT, 1, answer_aliases=("Vesby",))
 SHORT = spelled(DRAFT, 1, answer_aliases=("US",))
-LIST = WHERE.model_copy(
-    update={"answer_type": AnswerType.LIST, "answer_items": (AnswerItem(answer="Ada Holm", aliases=("A. Holm",)),)}
-)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +46,6 @@ LIST = WHERE.model_copy(
         (SHORT, "The US was settled in 1641.", True),
         (SHORT, "He told us that it was settled in 1641.", False),
         (SHORT, "Tom US was settled in 1641.", False),
-        (LIST, "Vesby is where A. Holm lived.", True),
-        (LIST, "Westby is where A. Holm lived.", False),
     ],
 )
 def test_the_support_may_stand_in_any_spelling(draft: Draft, text: str, *, supported: bool) -> None:

@@ -24,7 +24,8 @@ from pipeline.demo.passage_facts import seen
 from pipeline.llm.base import Tool
 from pipeline.llm.chat_body import strictly
 from pipeline.retrieval.passage_texts import contents, quoted, search_r1
-from pipeline.types import AnswerType, Draft
+from pipeline.types import AnswerType
+from tests.graphs import chained
 from tests.shelf import hop, passage
 
 TABLE = passage("t", "Velia\n(Land)", "Coastline:  340 km \r\n\n\n  Capital > name: Vessby\n")
@@ -99,7 +100,7 @@ def test_a_passage_is_shown_with_the_date_and_source_of_its_document_where_the_c
 
 def test_the_date_of_a_document_is_no_evidence() -> None:
     cited = hop(passage("other", "The Tarn", "It rose in 2020."), "2020", "When did the Tarn rise?")
-    draft = Draft(question="When?", answer="2020", answer_type=AnswerType.DATE, hops=(cited,))
+    draft = chained(question="When?", answer="2020", answer_type=AnswerType.DATE, hops=(cited,))
     assert not shows(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose."})]))
     assert shows(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose in 2020."})]))
 

@@ -13,6 +13,7 @@ from pipeline.errors import UsageError
 from pipeline.exports.card.card import Contents, card
 from pipeline.store.review_marks import ASKED
 from pipeline.types import Share
+from tests.graphs import changed
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile
 from tests.tables import figures, page
@@ -55,7 +56,7 @@ def test_a_row_shows_question_answer_and_evidence():
 @pytest.mark.parametrize("text", [*HOSTILE, "=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", ' "=1', "\x00=1"])
 def test_no_text_becomes_a_formula_or_another_row(text):
     record = hostile(text=text)
-    draft = record.draft.model_copy(update={"question": text, "answer": text or "x"})
+    draft = changed(record.draft, question=text, answer=text or "x")
     last = record.rounds[-1].model_copy(update={"draft": draft})
     (row,) = parsed(review.sheet([record.model_copy(update={"rounds": (last,)})]))
     assert row["key"] == record.key

@@ -11,8 +11,9 @@ from bench.endpoint import simulated, told
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
-from pipeline.types import AnswerType, Distractor, DistractorCheck, DistractorEval, Draft, Hop, Record
+from pipeline.types import AnswerType, Distractor, DistractorCheck, DistractorEval, Hop, Record
 from tests import records
+from tests.graphs import chained, changed
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -23,14 +24,14 @@ PASSAGES = (WORLD.bridge, WORLD.engineer, WORLD.town, *WORLD.noise)
 TEXTS = {passage.document_id: recheck.Text(passage.title, passage.text) for passage in PASSAGES}
 
 
-def changed(hop: int | None = None, **values: Any) -> Record:
+def altered(hop: int | None = None, **values: Any) -> Record:
     """The good record with another draft, or another hop of it."""
     assert GOOD.draft
     if hop is not None:
         hops = list(GOOD.draft.hops)
         hops[hop] = hops[hop].model_copy(update=values)
-        values = {"hops": tuple(hops)}
-    last = GOOD.rounds[-1].model_copy(update={"draft": GOOD.draft.model_copy(update=values)})
+        values = {"hops": hops}
+    last = GOOD.rounds[-1].model_copy(update={"draft": changed(GOOD.draft, **values)})
     return GOOD.model_copy(update={"rounds": (*GOOD.rounds[:-1], last)})
 
 
@@ -41,17 +42,17 @@ def test_a_good_pair_passes_the_recheck() -> None:
 @pytest.mark.parametrize(
     ("record", "fault"),
     [
-        (changed(0, quote="Nothing of the kind."), "quote is not in the document"),
-        (changed(0, passage_sha256="0" * 64), "SHA-256"),
-        (changed(1, passage_id="nowhere#0"), "no document"),
-        (changed(1, passage_id=f"{WORLD.engineer.document_id}#1"), "passage 1 starts"),
-        (changed(1, title="Another"), "title"),
-        (changed(1, answer="Somebody Else"), "neither quote nor title"),
-        (changed(2, answer="1999"), "last hop's answer is another"),
-        (changed(answer="2222", answer_aliases=()), "not in the last quote"),
-        (changed(question=f"Which town was founded in {WORLD.year}?"), "holds the answer"),
-        (changed(question=f"When was {WORLD.town.title} founded?"), "names"),
-        (changed(2, passage_id=WORLD.engineer.id), "rest on one passage"),
+        (altered(0, quote="Nothing of the kind."), "quote is not in the document"),
+        (altered(0, passage_sha256="0" * 64), "SHA-256"),
+        (altered(1, passage_id="nowhere#0"), "no document"),
+        (altered(1, passage_id=f"{WORLD.engineer.document_id}#1"), "passage 1 starts"),
+        (altered(1, title="Another"), "title"),
+        (altered(1, answer="Somebody Else"), "neither quote nor title"),
+        (altered(2, answer="1999"), "last hop's answer is another"),
+        (altered(answer="2222", answer_aliases=()), "not in the last quote"),
+        (altered(question=f"Which town was founded in {WORLD.year}?"), "holds the answer"),
+        (altered(question=f"When was {WORLD.town.title} founded?"), "names"),
+        (altered(2, passage_id=WORLD.engineer.id), "rest on one passage"),
         (GOOD.model_copy(update={"confirmation_verdicts": ()}), "confirmed in []"),
         (GOOD.model_copy(update={"seed": GOOD.seed.model_copy(update={"target_steps": 9})}), "target 9"),
     ],
@@ -102,7 +103,7 @@ async def test_a_weak_reader_is_asked_without_and_with_what_misleads_it() -> Non
     hop = Hop(
         sub_question="", answer="1934", passage_id=fog.id, passage_sha256=fog.sha256, title=fog.title, quote=fog.text
     )
-    draft = Draft(question="When did Sea Fog come out?", answer="1934", answer_type=AnswerType.DATE, hops=(hop,))
+    draft = chained(question="When did Sea Fog come out?", answer="1934", answer_type=AnswerType.DATE, hops=(hop,))
     lie = Distractor(
         kind="doppelganger", title="Sea Fog: Fog", text="Sea Fog came out in 1951. Fog!", hop=0, claim="1951", mark="",
         source_id=fog.id, source_sha256=fog.sha256, checks=(DistractorCheck(name="marked", passed=True),),

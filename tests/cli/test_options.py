@@ -35,7 +35,7 @@ def test_every_flag_has_a_key_of_the_configuration(tmp_path: Path) -> None:
             "solve_rate": "0.2-0.8",
             "policy": "mine",
             "as_of": "2024",
-            "answer_types": "date,entity",
+            "operations": "ratio,list",
             "verify": True,
             "engine": "dask",
             "like": tmp_path / "like.txt",

@@ -117,8 +117,12 @@ def test_more_seeds_are_at_work_than_the_models_take_calls() -> None:
     assert config.build(values=two, sets=["how.concurrency=3"]).seeds_at_work() == 3
 
 
-@pytest.mark.parametrize("given", ["entitty", ["list", "entitty"]])
-def test_only_answer_types_that_may_be_asked_for_are_listed(given: str | list[str]) -> None:
-    listed = r"'entitty'; did you mean 'entity'\? known: entity, date, number, list, boolean, comparison$"
-    with pytest.raises(UsageError, match=listed):
-        config.build(values={"answer_types": given})
+@pytest.mark.parametrize("given", ["ration", ["list", "ration"]])
+def test_operations_that_there_are_none_of_are_named(given: str | list[str]) -> None:
+    with pytest.raises(UsageError, match="'ration'; did you mean 'ratio'"):
+        config.build(values={"operations": given})
+
+
+def test_operations_say_what_answerers_are_told() -> None:
+    assert config.build(values={"operations": "ratio,difference"}).answer_notes() == ()
+    assert config.build(values={"operations": "yes_no"}).answer_notes() == ("boolean/_answer",)

@@ -40,7 +40,7 @@ SPECIAL: list[Callable[..., Record]] = [listed, decided, twinned]
 CONFIG = build(
     values={
         "models": {"default": {"provider": "openai", "model": "qwen", "base_url": "http://127.0.0.1:9/v1"}},
-        "answer_types": ["date", "list", "boolean"],
+        "operations": ["list", "yes_no"],
         "questions": {"unanswerable": 0.1},
     }
 )

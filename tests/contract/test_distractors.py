@@ -19,6 +19,7 @@ from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.text import contains
 from pipeline.types import AnswerType, Distractor, Draft, Message, Usage
 from pipeline.types.distractor import Kind
+from tests.graphs import chained, changed
 from tests.hostile import HOSTILE
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
@@ -45,7 +46,7 @@ def draft(tiny: Corpus) -> Draft:
         start = source.text.index(begins.split(" is a ")[0])
         quote = source.text[start : source.text.index(".", start + len(begins)) + 1]
         hops.append(hop(source, answer, asked, quote))
-    return Draft(
+    return chained(
         question="In what year was the city of the Kessel Bridge founded?",
         answer="1182",
         answer_type=AnswerType.DATE,
@@ -120,7 +121,7 @@ def test_its_targets_are_hops_that_it_can_reach(kind: str, draft: Draft, context
         return [target for target in hops if asyncio.run(writing_task(draft, kind, target, context))]
 
     assert targets(draft) == ([1] if kind == Kind.FALSE_SHORTCUT else [0, 1])
-    single = draft.model_copy(update={"hops": draft.hops[1:]})
+    single = changed(draft, hops=draft.hops[1:])
     assert targets(single) == ([] if kind == Kind.FALSE_SHORTCUT else [0])
 
 

@@ -22,7 +22,7 @@ def test_it_says_what_it_computes_with_an_example(name: str) -> None:
 
 def test_its_answers_have_a_type_that_questions_may_have(name: str) -> None:
     assert operation(name).answer_types
-    assert operation(name).answer_types <= set(AnswerType) - {AnswerType.UNANSWERABLE, AnswerType.ORDERED}
+    assert operation(name).answer_types <= set(AnswerType) - {AnswerType.UNANSWERABLE}
 
 
 def test_the_chance_of_a_guess_is_a_probability(name: str) -> None:

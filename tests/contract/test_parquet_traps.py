@@ -19,7 +19,7 @@ from pipeline.exports.shards import ShardWriter
 from pipeline.exports.views import base
 from tests.exports.column_types import OF_EACH_TYPE
 from tests.forks import branched
-from tests.records import accepted, below_target, hostile, one_hop
+from tests.records import accepted, accepted_with_one_hop, below_target, hostile
 from tests.teacher_rollouts import taught
 
 RECORDS = [
@@ -28,7 +28,7 @@ RECORDS = [
     *(accepted(n, side="eval" if n % 5 == 4 else "train") for n in range(1, 5)),
     *(branched(n) for n in (8, 9)),
     *(taught(n) for n in (12, 13)),
-    one_hop(),
+    accepted_with_one_hop(),
     hostile(),
 ]
 

@@ -12,7 +12,8 @@ from pipeline.corpus import Corpus
 from pipeline.corpus.seed_passages import quality
 from pipeline.loop.wording_review import find_faults
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from pipeline.types import AnswerType, Draft, Passage
+from pipeline.types import AnswerType, Passage
+from tests.graphs import chained
 from tests.shelf import hop
 
 pytestmark = pytest.mark.network
@@ -71,7 +72,9 @@ def test_a_question_over_it_that_tells_its_answer_is_at_fault(real: tuple[str, C
     year = hop(home, "1993", ASKED[code][2], home.text)
 
     def details(asked: str) -> list[str]:
-        draft = Draft(question=asked, answer="1993", answer_type=AnswerType.DATE, answer_precision="year", hops=(year,))
+        draft = chained(
+            question=asked, answer="1993", answer_type=AnswerType.DATE, answer_precision="year", hops=(year,)
+        )
         return [finding.detail for finding in find_faults(draft)]
 
     question = ASKED[code][0]

@@ -138,7 +138,7 @@ def test_another_question_comes_after_feedback_a_longer_one_where_it_was_too_eas
     made, _ = conversed(propose, start("Harbour Lights"))
     feedback = {"label": label, "cause": "superficial", "message": "", "hops": []}
     seen = [shown(passage, numbered=True) for passage in PASSAGES.values()]
-    request = asked(REFINER_TOOLS, drafts=[made | {"hops": made["steps"], "feedback": feedback}], seen=seen)
+    request = asked(REFINER_TOOLS, drafts=[made | {"feedback": feedback}], seen=seen)
     again, _ = conversed(revise, request)
     assert sound(again, steps).question != made["question"]
 
@@ -147,9 +147,7 @@ def test_a_passage_that_was_found_without_its_hop_is_not_used_again() -> None:
     made, _ = conversed(propose, start("Harbour Lights"))
     feedback = {"label": "too_easy", "cause": "superficial", "message": "", "hops": [0]}
     seen = [shown(passage, numbered=True) for passage in PASSAGES.values()]
-    again, _ = conversed(
-        revise, asked(REFINER_TOOLS, drafts=[made | {"hops": made["steps"], "feedback": feedback}], seen=seen)
-    )
+    again, _ = conversed(revise, asked(REFINER_TOOLS, drafts=[made | {"feedback": feedback}], seen=seen))
     assert made["steps"][1]["passage_id"] not in {step["passage_id"] for step in again["steps"]}
 
 

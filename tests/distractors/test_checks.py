@@ -13,8 +13,9 @@ from pipeline.distractors.checks import CHECKS, DistractorChecks, differs, simil
 from pipeline.distractors.hard_passages import overlaid
 from pipeline.distractors.writing_task import query, right_answers, writing_task
 from pipeline.llm.base import Request
-from pipeline.types import CONSTRAINTS, AnswerType, Distractor, Draft, Message
+from pipeline.types import AnswerType, Distractor, Message
 from pipeline.types.distractor import Kind
+from tests.graphs import chained, changed, computed, drafted, step
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, hop, passage
@@ -27,7 +28,7 @@ MILL = passage("mill", "Tarn Mill", "Tarn Mill is a mill. It grinds corn for Ves
 SHELF = Shelf(FILM, HOLM, TOWN, MILL)
 
 
-DRAFT = Draft(
+DRAFT = chained(
     question="When was the home town of the director of Lantern Bay settled?",
     answer="1641",
     answer_aliases=("AD 1641",),
@@ -266,29 +267,20 @@ def test_the_writer_is_told_which_words_of_the_query_are_lacking() -> None:
 
 def test_the_answer_by_another_name_contradicts_nothing() -> None:
     named = DRAFT.hops[1].model_copy(update={"answer_aliases": ("Vesby",)})
-    draft = DRAFT.model_copy(update={"hops": (DRAFT.hops[0], named, DRAFT.hops[2])})
+    draft = changed(DRAFT, hops=(DRAFT.hops[0], named, DRAFT.hops[2]))
     assert right_answers(draft, 1) == ("Vessby", "Vesby")
     assert right_answers(draft, 2) == ("1641", "AD 1641")
 
 
-@pytest.mark.parametrize(
-    ("family", "kind"),
-    [("chain", AnswerType.COMPARISON), (CONSTRAINTS, AnswerType.ENTITY)],
-    ids=["comparison", "clues"],
-)
-def test_a_step_that_begins_a_chain_is_asked_in_its_own_words(family: str, kind: AnswerType) -> None:
-    first, second = hop(FILM, "Ada Holm", "Who directed Lantern Bay?"), hop(MILL, "Ada Holm", "Who rebuilt Tarn Mill?")
-    draft = Draft(question="Who?", answer="Ada Holm", answer_type=kind, family=family, hops=(first, second))
-    assert [query(draft, n) for n in range(2)] == ["Who directed Lantern Bay?", "Who rebuilt Tarn Mill?"]
+def test_a_step_that_begins_a_chain_is_asked_in_its_own_words() -> None:
+    steps = [step(FILM, "Ada Holm", "Who directed Lantern Bay?"), step(MILL, "1711", "When was Tarn Mill rebuilt?")]
+    draft = drafted("Which?", [*steps, computed("list", "film", "mill")], [FILM, MILL])
+    assert [query(draft, n) for n in range(2)] == ["Who directed Lantern Bay?", "When was Tarn Mill rebuilt?"]
 
 
 def test_a_shortcut_leaps_within_a_chain_alone() -> None:
     context = RunContext(config=config.build(), llm=ScriptedLLM(reader), retriever=SHELF, lineage=LINEAGE)
-    several = DRAFT.model_copy(
-        update={
-            "answer_type": AnswerType.COMPARISON,
-            "hops": (*DRAFT.hops[:2], hop(FILM, "silent drama film", "What is Lantern Bay?")),
-        }
-    )
+    steps = [step(FILM, "Ada Holm"), step(HOLM, "Vessby", "", "film"), step(MILL, "1711")]
+    several = drafted("Which?", [*steps, computed("list", "holm", "mill")], [FILM, HOLM, MILL])
     leaps = [bool(asyncio.run(writing_task(d, Kind.FALSE_SHORTCUT, 2, context))) for d in (DRAFT, several)]
     assert leaps == [True, False]

@@ -3,7 +3,9 @@
 import pytest
 
 from pipeline.gates.duplicate import bands
+from tests.answer_types import decided
 from tests.gates.test_gates import having, judged, only
+from tests.graphs import changed
 from tests.records import accepted
 
 LONG = (
@@ -67,14 +69,13 @@ def test_the_same_names_with_the_same_answer() -> None:
 
 
 def test_a_comparison_is_no_chain() -> None:
-    """ "Are A and B in one country?": yes, since both are in Iran, and so are C and D."""
-    hops = [hop.model_copy(update={"answer": "Iran"}) for hop in accepted().draft.hops]
-    pairs = [alone(n, f"Are {a} and {b} in the same country?", answer="yes")
-             for n, (a, b) in enumerate([("Burbur", "Dasht"), ("Hormozgan", "Ab Garmu")])]  # fmt: skip
-    last = [pair.rounds[-1].model_copy(update={"draft": pair.draft.model_copy(update={"hops": tuple(hops)})})
-            for pair in pairs]  # fmt: skip
-    records = [pair.model_copy(update={"rounds": (one,)}) for pair, one in zip(pairs, last, strict=True)]
-    assert judged(records, GATE) == ["", ""]
+    """Two questions of yes or no over the same passages are no duplicates."""
+    records = [decided(n) for n in (0, 14)]
+    records[1] = records[1].model_copy(update={"rounds": records[0].rounds})
+    asked = [changed(records[0].rounds[-1].draft, question=f"Are {a} old?") for a in ("Burbur", "Hormozgan")]
+    last = [records[0].rounds[-1].model_copy(update={"draft": draft}) for draft in asked]
+    pairs = [record.model_copy(update={"rounds": (past,)}) for record, past in zip(records, last, strict=True)]
+    assert judged(pairs, GATE) == ["", ""]
 
 
 def test_another_answer_from_the_same_passages_is_another_pair() -> None:

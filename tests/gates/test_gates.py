@@ -7,6 +7,7 @@ from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, described, dropped
 from pipeline.types import Record, Status
 from pipeline.types.model_probe import PriorKnowledge
+from tests.graphs import changed
 from tests.records import accepted, no_draft
 
 
@@ -15,8 +16,8 @@ def having(n: int, **draft: object) -> Record:
     record = accepted(n)
     last = record.rounds[-1]
     assert last.draft
-    changed = last.model_copy(update={"draft": last.draft.model_copy(update=draft)})
-    return record.model_copy(update={"rounds": (*record.rounds[:-1], changed)})
+    last = last.model_copy(update={"draft": changed(last.draft, **draft)})
+    return record.model_copy(update={"rounds": (*record.rounds[:-1], last)})
 
 
 def judged(records: list[Record], settings: GateConfig = GateConfig()) -> list[str]:  # noqa: B008 - frozen
@@ -92,7 +93,6 @@ def test_words_say_which_answer_changes_with_time_if_no_reader_graded_the_wordin
 SHARES = {
     "overused_answer": ("answers", lambda n: having(n, answer="2015"), 1),
     "overused_opening": ("openings", lambda n: having(n, question=f"In what year did number {n} of them end?"), 10),
-    "overused_relation": ("relations", accepted, 10),
 }
 
 
@@ -116,12 +116,12 @@ def test_a_share_holds_in_every_prefix_and_has_a_floor(gate: str) -> None:
 
 def unlike(n: int) -> Record:
     """A pair that has no answer, opening or relation in common with any other."""
-    hop = accepted(n).draft.hops[0].model_copy(update={"relation": f"relation {n}"})  # type: ignore[union-attr]
+    hop = accepted(n).draft.hops[0]  # type: ignore[union-attr]
     return having(n, answer=f"answer {n}", question=f"Opening {n} of four words: what is it?", hops=(hop,))
 
 
 def test_a_small_run_does_not_starve() -> None:
-    assert judged([accepted(n) for n in range(10)], only("overused_relation")) == [""] * 10
+    assert judged([accepted(n) for n in range(10)], only("overused_opening")) == [""] * 10
 
 
 def test_a_passage_serves_five_pairs() -> None:
@@ -137,17 +137,17 @@ def test_a_larger_run_only_adds() -> None:
 
 
 def test_pairs_do_not_crowd_on_a_document_that_their_seeds_do_not_lie_in() -> None:
-    def pair(n: int, documents: tuple[str, ...], seed: str) -> Record:
+    def pair(n: int, documents: tuple[str, ...], home: str) -> Record:
         record = accepted(n)
         draft = record.draft
         assert draft is not None
         hops = [
             hop.model_copy(update={"passage_id": f"{d}#{n}"}) for d, hop in zip(documents, draft.hops, strict=False)
         ]
-        passage = record.seed.passage.model_copy(update={"document_id": seed, "id": f"{seed}#0"})
-        last = record.rounds[-1].model_copy(update={"draft": draft.model_copy(update={"hops": tuple(hops)})})
-        changed = {"rounds": (*record.rounds[:-1], last), "seed": record.seed.model_copy(update={"passage": passage})}
-        return record.model_copy(update=changed)
+        passage = record.seed.passage.model_copy(update={"document_id": home, "id": f"{home}#0"})
+        last = record.rounds[-1].model_copy(update={"draft": changed(draft, hops=tuple(hops))})
+        seed = record.seed.model_copy(update={"passage": passage})
+        return record.model_copy(update={"rounds": (*record.rounds[:-1], last), "seed": seed})
 
     gate = only("overused_document")
     crowd = [pair(n, (f"d{n}", "hub"), f"d{n}") for n in range(4)]

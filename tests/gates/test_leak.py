@@ -3,8 +3,9 @@
 import pytest
 
 from pipeline.types import AnswerType
-from pipeline.types.program import Program, ProgramValue
 from tests.gates.test_gates import having, judged, only
+from tests.graphs import computed, drafted, step
+from tests.shelf import passage
 
 DATE, NUMBER, ENTITY = AnswerType.DATE, AnswerType.NUMBER, AnswerType.ENTITY
 
@@ -41,8 +42,9 @@ def test_what_tells_nothing(question: str, answer: str, kind: AnswerType) -> Non
 
 def test_a_small_number_in_words_tells_nothing_of_a_computed_one() -> None:
     asked = "Two groups use it. How many years longer has the one been active than the other?"
-    values = tuple(ProgramValue(hop=n, value=str(2019 + 2 * n)) for n in range(2))
-    draft = {"question": asked, "answer": "2", "answer_aliases": ("two", "2 years"), "answer_type": NUMBER}
-    assert judged([having(0, **draft)], only("leak")) == ["leak"]
-    program = Program(operation="difference", values=values, unit="years")
-    assert judged([having(0, **draft, program=program)], only("leak")) == [""]
+    draft = {"question": asked, "answer_aliases": ("two", "2 years"), "answer_type": NUMBER}
+    assert judged([having(0, **draft, answer="2")], only("leak")) == ["leak"]
+    pages = [passage(f"g{n}", f"Group {n}", f"It has been active since {2019 + 2 * n}.") for n in range(2)]
+    steps = [*(step(page, str(2019 + 2 * n)) for n, page in enumerate(pages)), computed("difference", "g0", "g1")]
+    graph = drafted(asked, [*steps[:2], steps[2] | {"unit": "years"}], pages).graph
+    assert judged([having(0, **draft, graph=graph)], only("leak")) == [""]

@@ -5,11 +5,11 @@ import pytest
 from pipeline.errors import UsageError
 from pipeline.gates import Gates
 from tests.gates.test_gates import judged, only
-from tests.records import accepted, one_hop
+from tests.records import accepted, accepted_with_one_hop
 
 
 def test_a_quota_keeps_a_share_and_a_floor() -> None:
-    records = [one_hop(n) if n % 2 else accepted(n) for n in range(60)]
+    records = [accepted_with_one_hop(n) if n % 2 else accepted(n) for n in range(60)]
     found = judged(records, only("quota", quotas={"hops": {"1": 0.25}}))
     passed = [n for n, drop in enumerate(found) if not drop]
     assert sum(n % 2 for n in passed) == 10
@@ -17,7 +17,7 @@ def test_a_quota_keeps_a_share_and_a_floor() -> None:
 
 
 def test_pairs_are_balanced_by_what_they_ask_of_who_answers() -> None:
-    records = [one_hop(n) if n % 2 else accepted(n) for n in range(60)]
+    records = [accepted_with_one_hop(n) if n % 2 else accepted(n) for n in range(60)]
     found = judged(records, only("quota", quotas={"reasoning": {"bridge": 0.25}}))
     assert [n % 2 for n, drop in enumerate(found) if not drop].count(0) == 10
 

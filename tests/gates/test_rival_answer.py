@@ -5,6 +5,7 @@ import pytest
 from pipeline.agents import tools
 from pipeline.types import Record
 from tests.gates.test_gates import judged, only
+from tests.graphs import changed
 from tests.records import accepted, passage, world
 
 TOWN = world(0).town.title
@@ -31,7 +32,7 @@ def test_another_answer_to_the_last_step(text: str, title: str) -> None:
     last = accepted().draft.hops[-1]
     quote = last.model_copy(update={"quote": f"{TOWN} was founded in {last.answer}"})
     record = shown(text, title)
-    draft = record.draft.model_copy(update={"hops": (*record.draft.hops[:-1], quote)})
+    draft = changed(record.draft, hops=(*record.draft.hops[:-1], quote))
     final = record.rounds[-1].model_copy(update={"draft": draft})
     assert judged([record.model_copy(update={"rounds": (final,)})], only("rival_answer")) == ["rival_answer"]
 

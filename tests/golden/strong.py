@@ -12,7 +12,7 @@ from pipeline.config import build
 from pipeline.run import publish, resume
 from pipeline.store.files import write_json
 from pipeline.store.journal import Journal
-from pipeline.types import Record
+from pipeline.types import Draft, Record
 from tests.golden.recording import HOME, unpacked
 from tests.golden.runs import Pinned
 
@@ -27,7 +27,7 @@ RENAMED = {
     "solver": "model",
 }
 """Fields of records, at any depth, that have another name since."""
-DROPPED = frozenset({"control", "decided", "solver_digest"})
+DROPPED = frozenset({"control", "decided", "solver_digest", "hides"})
 """Fields of records, at any depth, that are no more."""
 
 
@@ -38,8 +38,28 @@ def converted(tree: Any) -> Any:
         if "check" in tree:  # a probe or finding: what it was about and whether it was fatal is kept no more
             kept = {name: value for name, value in kept.items() if name not in ("fatal", "searches")}
             kept = {name: value for name, value in kept.items() if name != "hops" or "cause" in tree}
-        return {RENAMED.get(name, name): converted(value) for name, value in kept.items()}
+        if "draw" in tree:  # a seed, which draws no type of answer any more
+            del kept["answer_type"]
+        tree = {RENAMED.get(name, name): converted(value) for name, value in kept.items()}
+        return _as_draft(tree) if "hops" in tree and "question" in tree else tree
     return [converted(value) for value in tree] if isinstance(tree, list) else tree
+
+
+def _as_draft(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return a kept draft with its hops as the steps of a graph."""
+    steps = [
+        {
+            "id": f"h{n}",
+            "sub_question": hop["sub_question"],
+            "answer": hop["answer"],
+            "answer_aliases": hop.get("answer_aliases", []),
+            "needs": [f"h{n - 1}"] if n else [],
+            "citation": {name: hop[name] for name in ("passage_id", "title", "quote", "passage_sha256")}
+            | {"sentences": [0]},
+        }
+        for n, hop in enumerate(tree["hops"])
+    ]
+    return {name: value for name, value in tree.items() if name in Draft.model_fields} | {"graph": {"steps": steps}}
 
 
 def config(out: Path) -> Pinned:

@@ -26,6 +26,7 @@ from pipeline.types import (
     Trajectory,
     Verdict,
 )
+from tests.graphs import chained
 from tests.shelf import hop, passage
 
 FILM = passage("f", "Lantern Bay", "It was directed by Ada Holm.")
@@ -33,7 +34,7 @@ HOLM = passage("h", "Ada Holm", "Ada Holm was born in Vessby.")
 TOWN = passage("v", "Vessby", "Vessby was founded in 1641.")
 BOTH = passage("b", "Notes", "Ada Holm of Vessby made Lantern Bay.")
 PAGE = passage("w", "Vessby (town)", "A town on a river.")
-DRAFT = Draft(
+DRAFT = chained(
     question="In what year was the birthplace of the director of Lantern Bay founded?",
     answer="1641",
     answer_type=AnswerType.DATE,
@@ -192,7 +193,7 @@ def test_feedback_names_one_thing_to_change_and_what_may_stay() -> None:
     assert feedback.message == "wording: it names 'Vessby'. graph: step 'a': unstated. To do: cite another."
 
 
-@pytest.mark.parametrize("cause", {*Cause} - {Cause.GENERATOR_ERROR, Cause.UNNATURAL, Cause.UNDATED})
+@pytest.mark.parametrize("cause", sorted({*Cause} - {Cause.GENERATOR_ERROR, Cause.UNNATURAL, Cause.UNDATED}))
 def test_every_cause_that_rollouts_show_says_what_to_change(cause: Cause) -> None:
     assert assess.advice(DRAFT, cause, (1,))
 

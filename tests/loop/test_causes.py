@@ -18,7 +18,7 @@ from pipeline.loop.examine import examine
 from pipeline.loop.rival_answer import find_rival
 from pipeline.loop.wording_review import review_wording
 from pipeline.types import AnswerType, Cause, Draft, GradedRollout, Hop, Passage
-from tests.loop.checks.test_review import graph
+from tests.graphs import chained, changed
 from tests.loop.test_assess import rollout
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
@@ -37,8 +37,8 @@ READER = {"provider": "openai", "model": "reader"}
 
 
 def drafted(*hops: Hop, **changes: Any) -> Draft:
-    draft = Draft(question=QUESTION, answer=hops[-1].answer, answer_type=AnswerType.ENTITY, hops=hops)
-    return draft.model_copy(update=changes)
+    draft = chained(question=QUESTION, answer=hops[-1].answer, answer_type=AnswerType.ENTITY, hops=hops)
+    return changed(draft, **changes)
 
 
 FIRST = hop(DOOR, "Kettle", "What brought Gullwing?")
@@ -58,7 +58,7 @@ def graded_wording(**choice: object) -> list[Cause]:
     context = RunContext(
         build(values={"models": {"default": READER}}), ScriptedLLM(lambda request: answer), Shelf(PLAIN), LINEAGE
     )
-    result = asyncio.run(review_wording(DRAFT, graph(DRAFT.hops), context))
+    result = asyncio.run(review_wording(DRAFT, context))
     return [finding.cause for finding in result.findings]
 
 

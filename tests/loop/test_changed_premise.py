@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from pipeline.loop.unanswerable import KINDS, preferred, unfit
-from pipeline.types import AnswerType, ChangedPremise, Draft, sha256
+from pipeline.types import AnswerType, ChangedPremise, sha256
+from tests.graphs import chained
 from tests.loop.test_episode import FILM, HOLM, TOWN, seeded
 from tests.loop.test_unanswerable import CHANGED, Playing, twin
 from tests.shelf import hop
@@ -58,13 +59,13 @@ def test_the_changed_words_stand_once_in_each_question_or_the_writer_is_told(upd
 )
 def test_a_premise_stands_where_it_is_a_whole_word(before: str, old: str, new: str) -> None:
     asked = hop(FILM, "Ada Holm")
-    draft = Draft(question=before, answer="Ada Holm", answer_type=AnswerType.ENTITY, hops=(asked,))
+    draft = chained(question=before, answer="Ada Holm", answer_type=AnswerType.ENTITY, hops=(asked,))
     changed = {"hop": 0, "changed_from": old, "changed_to": new, "sub_question": "Who?"}
     assert unfit(draft, ChangedPremise(question=before.replace(old, new, 1), **changed)) == ("", "")
 
 
 def test_words_that_stand_twice_where_nothing_parts_them_are_no_premise() -> None:
-    draft = Draft(
+    draft = chained(
         question="德国，谁在德国写了它？", answer="Orm", answer_type=AnswerType.ENTITY, hops=(hop(FILM, "Orm"),)
     )
     changed = {"question": "法国，谁在德国写了它？", "changed_from": "德国", "changed_to": "法国", "sub_question": "?"}

@@ -9,15 +9,14 @@ import orjson
 import pytest
 
 from pipeline import config
-from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.sage import read_draft
 from pipeline.prompts import unfence
 from pipeline.types import Draft, Message, Passage, Stop
+from tests.graphs import drafted
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal, seeded
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -33,9 +32,7 @@ def context(cast: object, *sets: str, shelf: Shelf = SHELF) -> RunContext:
 
 
 def draft(question: str = QUESTION, shown: dict[str, Passage] = SHOWN) -> Draft:
-    made = read_draft(orjson.dumps(proposal(question)).decode(), AgentState(passages=shown))
-    assert made is not None
-    return made
+    return drafted(question, proposal()["steps"], list(shown.values()))
 
 
 def said(made: Draft, shelf: Shelf = SHELF, target: int = 3) -> str:
@@ -101,7 +98,7 @@ def test_checked_drafts_stay_as_they_are_so_that_each_request_extends_the_previo
     cast.times, cast.checked = 3, tuple(f"{LEADING[:-1]}, or {n}?" for n in range(3))
     there = context(cast)
     asyncio.run(sage.propose(seeded(), there))
-    requests = there.llm.requests  # type: ignore[attr-defined]
+    requests = [request for request in there.llm.requests if request.tools]  # type: ignore[attr-defined]
     assert all(extends(request.messages, previous.messages) for previous, request in pairwise(requests))
     sent = requests[-1].messages
     drafts = [orjson.loads(made.arguments) for message in sent for made in message.tool_calls if made.name == "check"]
@@ -116,7 +113,7 @@ def test_at_the_limit_only_the_last_checked_draft_stays_whole() -> None:
     sets = [model, "generator.request_tokens=4096", "generator.checks=12"]
     there = context(cast, *sets)
     asyncio.run(sage.propose(seeded(), there))
-    requests = there.llm.requests  # type: ignore[attr-defined]
+    requests = [request for request in there.llm.requests if request.tools]  # type: ignore[attr-defined]
     breaks = [now for was, now in pairwise(requests) if not extends(now.messages, was.messages)]
     assert breaks, "the test is of a conversation that reaches its limit"
     drafts = [
@@ -149,12 +146,11 @@ def test_a_draft_that_nothing_is_held_against_is_taken_without_a_further_turn() 
 def test_a_check_of_what_was_not_read_is_a_format_error() -> None:
     cast = Checking(lambda question, sample: 3)
     cast.times = 1
-    right = cast.first["hops"]
-    wrong = [{**hop, "passage_id": "p000000000000"} for hop in right]
+    wrong = [{**step, "passage_id": "p000000000000"} for step in cast.first["steps"]]
 
     def model(request: object) -> Message:
         made = cast(request)
-        return call("check", **{**cast.first, "hops": wrong}) if made.tool_calls[0].name == "check" else made
+        return call("check", **{**cast.first, "steps": wrong}) if made.tool_calls[0].name == "check" else made
 
     done = asyncio.run(sage.propose(seeded(), context(model)))
     assert done.trajectory.format_errors == 1

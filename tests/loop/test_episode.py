@@ -11,7 +11,7 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
-from pipeline.types import AnswerType, Cause, Label, Lineage, Message, Record, Seed, Status, ToolCall
+from pipeline.types import Cause, Label, Lineage, Message, Record, Seed, Status, ToolCall
 from tests.graphs import chain, step
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -72,6 +72,9 @@ class Cast:
         role = request.output.name if request.output else request.tools[-1].name
         if role == "verdict":
             return Message(role="assistant", content='{"correct": false}')
+        if role in ("steps", "choose"):
+            said = {"faults": []} if role == "steps" else {"grades": [5, 5], "best": 1}
+            return Message(role="assistant", content=orjson.dumps(said).decode())
         if role in ("read", "weigh"):
             inputs = prompts.unfence(request.messages[1].content) or {}
             said = {"fits": self.fits} if role == "weigh" else {"answer": self.reads(len(inputs.get("passages", ())))}
@@ -94,7 +97,7 @@ class Cast:
 
 
 def seeded(target: int = 3) -> Seed:
-    return Seed(key="ab" * 32, passage=FILM, draw=0, side="train", answer_type=AnswerType.DATE, target_steps=target)
+    return Seed(key="ab" * 32, passage=FILM, draw=0, side="train", target_steps=target)
 
 
 def run(cast: Cast, *sets: str, target: int = 3, preset: str = "default") -> Record:

@@ -14,17 +14,14 @@ from pipeline.llm.base import Request
 from pipeline.loop import harden
 from pipeline.loop.episode import run_seed
 from pipeline.types import AnswerType, Draft, Given, Message, Passage, Record, Seed, Status
-from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, hop
+from tests.graphs import step
+from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
 ASKED = passage("question-1", "Question", QUESTION)
 HIDDEN = "When was the home town of whoever directed a silent drama with a bay in its title settled?"
-HOPS = [
-    hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
-    hop(HOLM, "Vessby", "Where did Ada Holm grow up?"),
-    hop(TOWN, "1641", "When was Vessby settled?"),
-]
+STEPS = proposal()["steps"]
 KNOWN = tuple(frozenset([one.document_id]) for one in (TOWN, FILM, HOLM))
 
 
@@ -33,7 +30,7 @@ class Author(Cast):
 
     def __init__(self, paths: Callable[[str, int], int], *rewritten: dict[str, Any]) -> None:
         super().__init__(paths)
-        self.rewritten, self.hops, self.told = list(rewritten), HOPS, list[dict[str, Any]]()
+        self.rewritten, self.steps, self.told = list(rewritten), STEPS, list[dict[str, Any]]()
         self.asked = list[str]()
 
     def __call__(self, request: Request) -> Message:
@@ -42,7 +39,7 @@ class Author(Cast):
         turn = sum(m.role == "assistant" for m in request.messages)
         if role == "ground":
             queries = ("Lantern Bay", "Ada Holm painter", "Vessby Tarn")
-            return call("search", query=queries[turn]) if turn < 3 else call("ground", hops=self.hops)
+            return call("search", query=queries[turn]) if turn < 3 else call("ground", steps=self.steps)
         if role == "rewrite":
             self.told.append(prompts.unfence(request.messages[1].content) or {})
             return call("rewrite", **self.rewritten.pop(0))
@@ -50,7 +47,7 @@ class Author(Cast):
 
 
 def rewritten(question: str, operator: str, **update: Any) -> dict[str, Any]:
-    return {"question": question, "operator": operator, "hops": HOPS} | update
+    return {"question": question, "operator": operator, "steps": STEPS} | update
 
 
 def context(author: Author, *sets: str, known: tuple[frozenset[str], ...] = (), model: str = "") -> RunContext:
@@ -65,7 +62,7 @@ def context(author: Author, *sets: str, known: tuple[frozenset[str], ...] = (), 
 
 
 def run(author: Author, *sets: str, known: tuple[frozenset[str], ...] = (), model: str = "") -> Record:
-    seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", answer_type=AnswerType.DATE, target_steps=3)
+    seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", target_steps=3)
     return asyncio.run(run_seed(seed, context(author, *sets, known=known, model=model)))
 
 
@@ -73,7 +70,7 @@ def test_a_question_that_is_in_range_is_accepted_as_it_stands() -> None:
     record = run(Author(lambda question, sample: 3))
     assert record.status is Status.ACCEPTED
     assert record.draft is not None
-    assert (record.draft.question, record.draft.answer, record.draft.family) == (QUESTION, "1641", "given")
+    assert (record.draft.question, record.draft.answer, record.draft.origin) == (QUESTION, "1641", "given")
     assert [one.passage_id for one in record.draft.hops] == [FILM.id, HOLM.id, TOWN.id]
     assert record.draft.answer_precision == "year"
 
@@ -99,7 +96,7 @@ def proposed(
     documents = tuple(frozenset([one.document_id]) for one in known)
     given = Given(passage=ASKED, answer=answer, answer_aliases=(), answer_type=kind, documents=documents)
     there = replace(context(author), retriever=Shelf(FILM, HOLM, *towns), given={ASKED.id: given})
-    seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", answer_type=kind, target_steps=3)
+    seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", target_steps=3)
     return asyncio.run(harden.propose(seed, there)).draft
 
 
@@ -119,7 +116,7 @@ def test_a_date_or_number_may_be_written_in_another_form(
 ) -> None:
     author = Author(lambda question, sample: 3)
     town = passage("town", "Vessby", f"Vessby lies on the Tarn. Its roll of monks begins with {written} in all.")
-    author.hops = [*HOPS[:2], hop(town, written, "With what does the roll of Vessby begin?")]
+    author.steps = [*STEPS[:2], step(town, written, "With what does the roll of {holm} begin?", "holm")]
     documents = (FILM, HOLM, town) if known else ()
     draft = proposed(author, answer, kind, *documents, towns=(town,))
     assert draft is not None
@@ -149,7 +146,7 @@ def test_an_author_is_shown_each_known_document_and_first_what_leads_on() -> Non
     class Looking(Author):
         def __call__(self, request: Request) -> Message:
             self.told.append(prompts.unfence(request.messages[1].content) or {})
-            return call("ground", hops=[])
+            return call("ground", steps=[])
 
     lives = [passage("life", "Ada Holm", f"Ada Holm did thing number {n}.", n) for n in range(9)]
     lives.append(passage("life", "Ada Holm", "Ada Holm came from Vessby.", 9))
@@ -164,7 +161,7 @@ def test_an_author_is_shown_each_known_document_and_first_what_leads_on() -> Non
 def test_a_more_exact_answer_is_another_one() -> None:
     town = passage("town", "Vessby", "Vessby lies on the Tarn. It was settled on 12 May 1641.")
     author = Author(lambda question, sample: 3)
-    author.hops = [*HOPS[:2], hop(town, "12 May 1641", "When was Vessby settled?")]
+    author.steps = [*STEPS[:2], step(town, "12 May 1641", "When was {holm} settled?", "holm")]
     assert proposed(author, "1641", AnswerType.DATE, towns=(town,)) is None
 
 
@@ -181,7 +178,7 @@ def test_a_question_that_is_too_easy_is_rewritten_by_one_operator() -> None:
     assert record.status is Status.ACCEPTED
     assert record.draft is not None
     assert (record.draft.question, record.draft.answer) == (HIDDEN, "1641")
-    assert record.draft.family == "meta_attribute"
+    assert record.draft.origin == "meta_attribute"
     assert record.original == QUESTION
     assert author.told[0]["original"] == QUESTION
     assert author.told[0]["drafts"][-1]["feedback"]["label"] == "too_easy"
@@ -189,9 +186,9 @@ def test_a_question_that_is_too_easy_is_rewritten_by_one_operator() -> None:
 
 def test_a_wording_that_leads_over_another_document_is_a_link_whatever_its_author_says() -> None:
     author = Author(lambda question, sample: 2 if question == QUESTION else 3, rewritten(HIDDEN, "paraphrase"))
-    author.hops = HOPS[1:]
+    author.steps = [STEPS[1] | {"needs": []}, STEPS[2]]
     record = run(author, "loop.audit=false")
-    assert (record.status, record.draft and record.draft.family) == (Status.ACCEPTED, "link")
+    assert (record.status, record.draft and record.draft.origin) == (Status.ACCEPTED, "link")
 
 
 def test_to_mend_a_wording_is_not_to_make_it_easier() -> None:
@@ -200,19 +197,19 @@ def test_to_mend_a_wording_is_not_to_make_it_easier() -> None:
     record = run(author, "generator.checks=0")
     causes = [past.feedback.cause if past.feedback else "" for past in record.rounds]
     assert causes == ["superficial", "generator_error", ""]
-    assert (record.status, record.draft and record.draft.family) == (Status.ACCEPTED, "paraphrase")
+    assert (record.status, record.draft and record.draft.origin) == (Status.ACCEPTED, "paraphrase")
 
 
 def test_a_question_that_nobody_solves_is_repaired_by_taking_one_back() -> None:
     plain = "When was Vessby, the home town of the person who directed Lantern Bay, settled?"
     author = Author(lambda question, sample: 0 if question == QUESTION else 3, rewritten(plain, "category"))
     record = run(author, "loop.audit=false")
-    assert (record.status, record.draft and record.draft.family) == (Status.ACCEPTED, "category:reversed")
+    assert (record.status, record.draft and record.draft.origin) == (Status.ACCEPTED, "category:reversed")
 
 
 def test_a_question_that_the_corpus_does_not_bear_out_ends_as_ungrounded() -> None:
     author = Author(lambda question, sample: 3)
-    author.hops = []
+    author.steps = []
     record = run(author)
     assert (record.status, record.reason) == (Status.REJECTED, "ungrounded")
     assert record.usage["solver"].calls == 0
@@ -226,15 +223,15 @@ def test_who_works_by_rules_grounds_and_rewrites_nothing() -> None:
 
 @pytest.mark.parametrize("role", ["ground", "rewrite"])
 def test_evidence_for_another_answer_is_sent_back_in_one_line(role: str) -> None:
-    other = [*HOPS[:2], hop(TOWN, "monks", "Who founded Vessby?")]
-    changed = rewritten(f"By whom? {HIDDEN}", "category", hops=other)
+    other = [*STEPS[:2], step(TOWN, "monks", "Who founded {holm}?", "holm")]
+    changed = rewritten(f"By whom? {HIDDEN}", "category", steps=other)
     author = Author(lambda question, sample: 2 if question == QUESTION else 3, changed, rewritten(HIDDEN, "category"))
     if role == "ground":
-        author.hops = other
+        author.steps = other
     record = run(author, "generator.format_errors=2")
     told = [m.content for m in record.rounds[role == "rewrite"].agent.messages if m.role == "tool"]
     said = next(text for text in told if text.startswith("Error"))
-    assert said.startswith("Error: The answer stays '1641': the last hop must give it, and its quote hold it.")
+    assert said.startswith("Error: The answer stays '1641': the last step must give it.")
     assert record.rounds[role == "rewrite"].agent.format_errors == (1 if role == "rewrite" else 2)
     if role == "rewrite":
         assert record.draft is not None

@@ -63,7 +63,7 @@ def test_links_of_both_sides_are_listed_to_who_rewrites_where_there_are_any(film
         told.extend(message.content for message in request.messages if message.name == "links")
         if linked and not any(message.role == "tool" for message in request.messages):
             return call("links", passage_id=first.shown_id)
-        return call("rewrite", question="", operator="link", hops=[])
+        return call("rewrite", question="", operator="link", steps=[])
 
     own = settings()
     given = Given(
@@ -72,7 +72,7 @@ def test_links_of_both_sides_are_listed_to_who_rewrites_where_there_are_any(film
     )  # fmt: skip
     links = prepare.links_of_sides(own, films) if linked else {}
     context = RunContext(own, ScriptedLLM(author), Bm25Retriever(films), LINEAGE, links=links, given={ASKED.id: given})
-    seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", answer_type=AnswerType.DATE, target_steps=2)
+    seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", target_steps=2)
     asyncio.run(run_seed(seed, context))
     assert ("links" in offered[0]) is linked
     if linked:

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from pipeline import config, prompts
+from pipeline.agents.graph_proposals import WordedGraphArguments
 from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
@@ -13,8 +14,6 @@ from pipeline.corpus.split import side
 from pipeline.llm.token_estimate import size, tokens
 from pipeline.loop.strategies import sage
 from pipeline.types import (
-    AnswerItem,
-    AnswerType,
     Cause,
     Feedback,
     Finding,
@@ -114,16 +113,11 @@ def test_who_is_right_without_the_evidence_is_told_from_who_read_it() -> None:
     assert inputs["drafts"][-1]["checks"][0]["said"].endswith("right, but no passage states: Ada Holm came from Vessby")
 
 
-def test_the_items_of_a_list_are_shown_by_the_ids_that_its_author_may_cite() -> None:
-    mill = of_side("train", "Tarn Mill", "The mill of the Tarn is old.")
-    items = [AnswerItem(answer=mill.title, passage_id=mill.id, title=mill.title, quote=mill.text,
-                        passage_sha256=mill.sha256), AnswerItem(answer="1641")]  # fmt: skip
-    mills = draft().model_copy(update={"answer_type": AnswerType.LIST, "answer_items": tuple(items)})
-    inputs, _ = told(round_(0, draft=mills), shelf=Shelf(*SHELF.passages.values(), mill))
-    assert inputs["drafts"][-1]["answer_items"] == [
-        {"answer": mill.title, "aliases": [], "passage_id": mill.shown_id, "quote": mill.text},
-        {"answer": "1641", "aliases": [], "passage_id": "", "quote": ""},
-    ]
+def test_steps_are_shown_as_their_author_may_hand_them_in() -> None:
+    inputs, _ = told(round_(0))
+    last = inputs["drafts"][-1]["steps"][-1]
+    assert (last["answer"], last["passage_id"], last["sentences"]) == ("1641", TOWN.shown_id, [2])
+    assert WordedGraphArguments.model_validate({"question": "?", "steps": inputs["drafts"][-1]["steps"]})
 
 
 def test_nothing_of_the_other_split_is_shown_not_even_a_title() -> None:

@@ -56,7 +56,7 @@ class Trained(Cast):
 
 
 def config(*sets: str) -> RunConfig:
-    values = {"models": {"policies": POLICIES}, "retrieval": {"k": 1}}
+    values = {"strategy": "sage", "models": {"policies": POLICIES}, "retrieval": {"k": 1}}
     return build(values=values, sets=sets)
 
 
@@ -136,7 +136,7 @@ def test_an_unreadable_judge_costs_a_policy_its_rollout_and_it_is_made_up(tmp_pa
 
 def test_what_was_not_accepted_is_measured_for_nobody() -> None:
     cast = Trained()
-    cast.first = {**cast.first, "hops": cast.first["hops"][2:]}
+    cast.first = {**cast.first, "steps": [cast.first["steps"][2] | {"needs": []}]}
     record = tried(ScriptedLLM(cast), "loop.rounds=0")
     assert (record.status, record.measurements) == (Status.REJECTED, ())
     assert not cast.asked["small", "answer"]

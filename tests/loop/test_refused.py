@@ -128,13 +128,3 @@ def test_a_refused_policy_is_missing_and_neither_wrong_nor_ignorant(refuses: Cal
     for found, wanted in zip(record.measurements, whole.measurements, strict=True):
         assert {*found.verdicts} <= {*wanted.verdicts}
         assert found.closed_book in (None, wanted.closed_book)
-
-
-def test_a_hint_that_is_refused_leaves_the_finding_as_it_is() -> None:
-    """The draft goes back in any case: only which hop was misread is not known."""
-    play = Cast(lambda question, sample: 3)
-    play.reads = lambda passages: ""
-    sets = (CHECKS, "loop.rounds=0")
-    whole = asyncio.run(run_seed(seeded(), context(ScriptedLLM(play), *sets)))
-    record = asyncio.run(run_seed(seeded(), context(refusing(play, lambda request: role(request) == "trace"), *sets)))
-    assert (record.status, record.reason) == (whole.status, whole.reason) == (Status.REJECTED, "generator_error")

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 from pipeline import prompts
 from pipeline.errors import DeadlineExceeded
@@ -10,6 +11,7 @@ from pipeline.llm.ledger import Counted, counting
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.types import Message
+from tests.graphs import changed
 from tests.loop.test_draft_check import READERS, SHOWN, Checking, asked, context, draft
 from tests.loop.test_episode import QUESTION, seeded
 
@@ -20,7 +22,7 @@ def checking(blind_to: str = "") -> Checking:
     """Checks once; its reader cannot answer this question, whatever it is shown."""
 
     class Blind(Checking):
-        def __call__(self, request: Request) -> Message:
+        def __call__(self, request: Any) -> Message:
             inputs = prompts.unfence(request.messages[-1].content) or {}
             if request.output and request.output.name == "read" and inputs.get("question") == blind_to:
                 return Message(role="assistant", content='{"answer": ""}')
@@ -60,7 +62,7 @@ def test_the_same_words_are_answered_from_memory_once_whatever_the_hops_are() ->
     there = context(checking(), 'checks.run=["closed_book"]')
     made = draft()
     last = made.hops[-1].model_copy(update={"sub_question": "When was Vessby founded?"})
-    other = made.model_copy(update={"hops": (*made.hops[:-1], last)})
+    other = changed(made, hops=(*made.hops[:-1], last))
     usage = []
     for version in (made, other, made.model_copy(update={"question": AGAIN})):
         told, probes = asyncio.run(check_draft(version, 3, SHOWN, there))

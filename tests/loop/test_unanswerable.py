@@ -10,18 +10,19 @@ import pytest
 from pipeline import config, prompts
 from pipeline.agents.judge import grade
 from pipeline.context import RunContext
-from pipeline.errors import UsageError
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed as run_episode
 from pipeline.loop.unanswerable import drawn, unanswerable_twin
-from pipeline.types import NOT_FOUND, AnswerType, Draft, Message, Record, Status, Twin, Usage, sha256, twin_draft
+from pipeline.types import NOT_FOUND, AnswerType, Message, Record, Status, Twin, Usage, sha256, twin_draft
 from tests.distractors.test_checks import DRAFT
-from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, TOWN, Cast, call, proposal, seeded
+from tests.graphs import chained
+from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, TOWN, Cast, call, seeded
 from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.shelf import Shelf, hop, passage
 
 KEY = "ab" * 32
 SETS = (
+    "strategy='sage'",
     "retrieval.k=1", "loop.rollouts=2", "questions.unanswerable=1", 'checks.run=["oracle"]',
     "models.default.provider=openai", "models.default.model=scripted",
     "models.default.base_url=http://127.0.0.1:9/v1",
@@ -227,7 +228,7 @@ def test_the_share_is_drawn_by_key_and_a_larger_one_only_adds() -> None:
     ],
 )
 def test_a_refusal_is_right_and_no_judge_is_asked(response: str, right: bool) -> None:
-    draft = Draft.model_validate(proposal(hops=[], answer=NOT_FOUND, answer_type="unanswerable"))
+    draft = chained("When?", [hop(TOWN, NOT_FOUND)], answer_type=AnswerType.UNANSWERABLE)
     model = ScriptedLLM([])
     graded = asyncio.run(grade(draft, response, context(Playing()).__class__(
         config=config.build(), llm=model, retriever=Shelf(), lineage=LINEAGE)))  # fmt: skip
@@ -255,12 +256,6 @@ def test_what_is_not_asked_for_changes_no_digest() -> None:
     assert asked.digested()["questions"]["unanswerable"] == 0.1
     assert {"twin/absent", "twin/change"} < set(asked.digested()["prompts"])
     assert asked.digest() != plain.digest()
-
-
-def test_no_seed_asks_for_an_answer_that_is_none() -> None:
-    assert AnswerType.UNANSWERABLE not in config.build().answer_types
-    with pytest.raises(UsageError, match=r"questions\.unanswerable"):
-        config.build(sets=['answer_types=["entity", "unanswerable"]'])
 
 
 def test_a_reader_with_a_small_context_is_shown_less() -> None:

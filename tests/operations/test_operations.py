@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import pytest
 
 from pipeline.operations import (
@@ -9,6 +11,7 @@ from pipeline.operations import (
     repeated_answers,
     unsettled_steps,
 )
+from pipeline.operations.base import write_decimal
 from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph
 
 
@@ -92,6 +95,13 @@ def test_step_that_cannot_change_the_answer_is_idle():
 def test_ratio_keeps_the_digits_on_which_all_corners_agree(first, second, answer):
     steps = found("a", first), found("b", second), computed("c", "ratio", "a", "b")
     assert compute(*steps) == answer
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [("7/2", "3.5"), ("1/8", "0.125"), ("-5/4", "-1.25"), ("1200", "1200"), ("0", "0")]
+)
+def test_decimals_are_written_in_full(number, text):
+    assert write_decimal(Fraction(number)) == text
 
 
 def test_ratio_tells_its_rounding_and_its_interval():

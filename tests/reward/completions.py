@@ -6,6 +6,7 @@ import random
 
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.types import AnswerType
+from tests.graphs import changed
 from tests.records import draft, world
 
 TAGS = "<answer>{}</answer>"
@@ -83,7 +84,7 @@ def golds(kind: str, answer: str, precision: str = "") -> list[str]:
     """As the views write them."""
     types = {"date": AnswerType.DATE, "number": AnswerType.NUMBER}
     changes = {"answer": answer, "answer_aliases": (), "answer_type": types.get(kind, AnswerType.ENTITY)}
-    return spellings(draft(world(1)).model_copy(update={**changes, "answer_precision": precision}))
+    return spellings(changed(draft(world(1)), **changes, answer_precision=precision))
 
 
 def disguised(text: str, chance: random.Random) -> str:

@@ -1,7 +1,6 @@
 """The scorer that travels with the data: what it takes for an answer, and that it stands alone and never raises."""
 
 import ast
-import json
 import random
 import subprocess
 import sys
@@ -102,7 +101,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("target", [["Ouse", "12 km", "12"], ['{"ordered":[["Grim"],["1921"]]}']])
+@pytest.mark.parametrize("target", [["Ouse", "12 km", "12"]])
 @pytest.mark.parametrize("piece", [*PIECES, ", "])
 def test_hostile_text_of_100_kilobytes_costs_no_time(piece, target):
     text = (piece * 100_000)[:100_000]
@@ -202,65 +201,20 @@ def test_to_name_everything_is_worth_nothing() -> None:
             assert time.perf_counter() - began < 1
 
 
-GAPS = ['{"ordered":[["Olaf Grim","Grim"],["12 March 1875"],["Crosby, Stills and Nash"],["1,200"]]}']
-
-
-@pytest.mark.parametrize(
-    ("answer", "worth"),
-    [
-        ("Olaf Grim; 12 March 1875; Crosby, Stills and Nash; 1,200", 1.0),
-        ("Grim\n\nMarch 12, 1875\nCrosby, Stills and Nash\n1200", 1.0),
-        ("1. Grim\n2. 1875-03-12\n3. Crosby, Stills and Nash\n4. 1,200", 1.0),
-        ('["Grim", "12 March 1875", "Crosby, Stills and Nash", "1,200"]', 1.0),
-        ("[4] 1200; [2] 12 March 1875; [1] Grim; [3] Crosby, Stills and Nash", 1.0),
-        ("The gaps: [1] Grim, [2]: 12 March 1875 [3] Crosby, Stills and Nash [4] 1200.", 1.0),
-        ("Grim；12 March 1875；Per Dal；1200", 0.75),
-        ("Grim; ; ; 1,200", 0.5),
-        ("[3] Crosby, Stills and Nash", 0.25),
-        ("Grim", 0.25),
-        # The right things in other places, and one guess for all of them.
-        ("12 March 1875; Grim; 1,200; Crosby, Stills and Nash", 0.0),
-        ("Grim; Grim; Grim; Grim", 0.25),
-        ("[1] Per Dal; [1] Grim", 0.0),
-        # More than there are gaps.
-        ("Grim; 12 March 1875; Crosby, Stills and Nash; 1,200; Per Dal", 0.0),
-        ("[1] Grim; [5] Grim", 0.0),
-        ("; ".join(["Grim"] * 9000), 0.0),
-        ("Grim or 12 March 1875; 12 March 1875 or Grim; x; y", 0.0),
-        ("", 0.0),
-        ("[" * 9000, 0.0),
-        ("[9" * 9000, 0.0),
-    ],
-)
-def test_a_text_with_gaps_is_worth_the_share_that_is_filled_right(answer: str, worth: float) -> None:
-    assert reward.score(answer, GAPS) == pytest.approx(worth)
-    assert reward.compute_score("", f"<answer>{answer}</answer>", {"target": GAPS}) == pytest.approx(worth)
-
-
-def test_short_things_may_stand_between_commas_where_these_make_as_many() -> None:
-    gold = ['{"ordered":[["Grim"],["1921"]]}']
-    assert [reward.score(said, gold) for said in ("Grim, 1921", "Grim and 1921", "Grim, 1921, 1922")] == [1.0, 1.0, 0.0]
-    assert reward.score("Grim", ['{"ordered":[]}']) == reward.score("Grim", ['{"ordered":"Grim"}']) == 0.0
-    assert reward.score('{"a": 1}', ['{"a": 1}']) == 1.0, "a gold answer that only looks like one"
-
-
-BAND, DAYS = ["Double Trouble", "Texas Flood", "1983"], ["1. Mai 1990", "2. Juni 1991"]
+LIMITS = ["20", '{"from":"58/3","to":"20.7","unit":""}']
+SHARE = ["20 %", '{"from":"19.5","to":"20.5","unit":"%"}']
 
 
 @pytest.mark.parametrize(
     ("answer", "golds", "worth"),
     [
-        ("Double Trouble;\nTexas Flood;\r\n1983", BAND, 1.0), ("Double Trouble;;\n1983", BAND, 2 / 3),
-        ("1. Double Trouble;\n2. Texas Flood;\n3. 1983", BAND, 1.0), ("1. Double Trouble\n2.\n3. 1983", BAND, 2 / 3),
-        ("1. Mai 1990; Texas Flood", [DAYS[0], "Texas Flood"], 1.0), ("1. Mai 1990\n2. Juni 1991", DAYS, 1.0),
-        ("1. Mai 1990, 2. Juni 1991", DAYS, 1.0), ("1. 1. Mai 1990\n2. 2. Juni 1991", DAYS, 1.0),
-        ("1. FC Köln; FC Bayern", ["1. FC Köln", "FC Bayern"], 1.0),
+        ("20", LIMITS, 1.0), ("about 19.4", LIMITS, 1.0), ("19.3", LIMITS, 0.0), ("20.8", LIMITS, 0.0),
+        ("twenty", LIMITS, 1.0), ("some", LIMITS, 0.0), ("20.2 %", SHARE, 1.0), ("20.2", SHARE, 1.0),
+        ("21 percent", SHARE, 0.0),
     ],
 )  # fmt: skip
-def test_a_number_before_a_part_is_none_of_it_unless_the_part_is_right_with_it(answer, golds, worth) -> None:
-    items = [[gold] for gold in golds]
-    assert reward.score(answer, [json.dumps({"ordered": items})]) == pytest.approx(worth)
-    assert worth < 1 or reward.score(answer, [json.dumps(items)]) == 1.0
+def test_a_computed_number_is_right_within_its_limits(answer: str, golds: list[str], worth: float) -> None:
+    assert reward.score(answer, golds) == worth
 
 
 def test_a_box_around_a_refusal_does_not_count() -> None:

@@ -10,6 +10,7 @@ from pipeline.reward import reward
 from pipeline.reward.answers import NO, YES
 from pipeline.reward.written_forms import unboxed
 from pipeline.types import AnswerType
+from tests.graphs import changed
 from tests.records import draft, world
 
 EQUAL = [
@@ -121,7 +122,7 @@ def test_a_month_among_the_spellings_of_a_date_is_no_season() -> None:
 
 def asked(answer: str, kind: AnswerType) -> list[str]:
     """The gold answers of a data set."""
-    return spellings(draft(world(1)).model_copy(update={"answer": answer, "answer_aliases": (), "answer_type": kind}))
+    return spellings(changed(draft(world(1)), answer=answer, answer_aliases=(), answer_type=kind))
 
 
 @pytest.mark.parametrize("word", sorted({*YES, *NO}))

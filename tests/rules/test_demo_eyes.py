@@ -34,6 +34,7 @@ from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
 from pipeline.types import AnswerType, Draft, Lineage, Message, Seed, sha256
 from pipeline.types.distractor import Kind
+from tests.graphs import changed
 
 ROLES = (
     "propose",
@@ -90,7 +91,6 @@ def seeds(corpus: Corpus) -> Iterable[Seed]:
             passage=passage,
             draw=0,
             side=side(passage.document_id),
-            answer_type=list(AnswerType)[number % 3],
             target_steps=2 + number % 3,
         )
 
@@ -121,12 +121,12 @@ async def play(corpus: Corpus, model: Recorder) -> None:
 
 
 async def near_misses(draft: Draft, context: RunContext) -> None:
-    counted = draft.model_copy(update={"answer": "7", "answer_type": AnswerType.NUMBER})
+    counted = changed(draft, answer="7", answer_type=AnswerType.NUMBER)
     await grade(counted, "seven", context)
     for response in (f"{draft.answer}, roughly", f"not {draft.answer}", "about 1,000"):
         await grade(draft, response, context)
-    dated = {"answer": "7 March 2007", "answer_type": AnswerType.DATE, "answer_precision": "month"}
-    await grade(draft.model_copy(update=dated), "March 2007", context)
+    dated = changed(draft, answer="7 March 2007", answer_type=AnswerType.DATE, answer_precision="month")
+    await grade(dated, "March 2007", context)
 
 
 async def readings(draft: Draft, corpus: Corpus, context: RunContext) -> None:

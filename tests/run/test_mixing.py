@@ -20,7 +20,7 @@ from pipeline.types import Record, sha256
 from tests.left import files
 from tests.records import accepted
 
-PLAIN = {"off": ["overused_relation", "overused_opening", "overused_answer"]}
+PLAIN = {"off": ["overused_opening", "overused_answer"]}
 LIMITS: dict[str, Any] = {"solver": {"searches": 5}}
 
 

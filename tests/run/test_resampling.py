@@ -21,7 +21,7 @@ from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run.attempts import NAME, Attempt
 from pipeline.run.resampling import branch
 from pipeline.store.amendments import Forks
-from pipeline.types import AnswerType, Record, Seed, Status, ToolCall, sha256
+from pipeline.types import Record, Seed, Status, ToolCall, sha256
 from tests.run.fakes import LINEAGE
 
 ENOUGH = 4
@@ -62,9 +62,9 @@ def with_model(context: RunContext, model: LLM, concurrency: int = 8) -> RunCont
 def records(tiny, context) -> list[Record]:
     """Accepted ones of which at least one rollout failed; and one that was not accepted, to be passed over."""
     found: list[Record] = []
-    for number, passage in enumerate(p for p in tiny.passages if quality(p) is None):
-        made = Seed(key=sha256(passage.id), passage=passage, draw=0, side=side(passage.document_id),
-                    answer_type=list(AnswerType)[number % 3], target_steps=1)  # fmt: skip
+    for passage in (p for p in tiny.passages if quality(p) is None):
+        key, split = sha256(passage.id), side(passage.document_id)
+        made = Seed(key=key, passage=passage, draw=0, side=split, target_steps=1)
         record = asyncio.run(episode.run_seed(made, context))
         if record.status is Status.ACCEPTED and (list(cso.states(record)) or len(found) < 1):
             found.append(record)

@@ -19,7 +19,7 @@ from pipeline.run.resume import begin, resumable
 from tests.run.fakes import FakeCorpus, config, corpus
 
 CHOICES: dict[str, Any] = {
-    "answer_types": ["date"],
+    "operations": ["ratio"],
     "corpus.as_of": "2024",
     "models.default.tools": "text",
     "models.default.sampling.extra_body": {"other": 1},

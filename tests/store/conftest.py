@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pipeline.types import AnswerType, Lineage, Passage, Record, Seed, Status, sha256
+from pipeline.types import Lineage, Passage, Record, Seed, Status, sha256
 
 LINEAGE = Lineage(
     run="r", preset="default", strategy="sage", model="fake", demo_solver=None, corpus="tiny", corpus_fingerprint="f",
@@ -27,7 +27,6 @@ def make() -> Callable[[int], Record]:
                 passage=passage,
                 draw=0,
                 side="train",
-                answer_type=AnswerType.ENTITY,
                 target_steps=number % 3 + 1,
             ),
             status=Status.ACCEPTED if number % 3 else Status.REJECTED,

@@ -25,10 +25,9 @@ class RoundFigures(NamedTuple):
 class Diversity(NamedTuple):
     """What the accepted pairs are made of, how they begin, and what they rest on; the most frequent first."""
 
-    families: tuple[Count, ...]
+    operations: tuple[Count, ...]
     answer_types: tuple[Count, ...]
     reasoning: tuple[Count, ...]
-    relations: tuple[Count, ...]
     openings: tuple[Count, ...]
     answers: tuple[Count, ...]
     passages: tuple[Count, ...]
@@ -44,15 +43,14 @@ def rounds(seeds: pl.LazyFrame) -> dict[int, RoundFigures]:
 
 def diversity(seeds: pl.LazyFrame) -> Diversity:
     pairs = seeds.filter(ACCEPTED & pl.col("question").is_not_null())
-    of_hops = ("hop_relations", "hop_titles", "hop_passages")
+    of_hops = ("hop_titles", "hop_passages")
     hops = pairs.select("key", *of_hops).explode(of_hops)
     title = pl.format("{} [{}]", "hop_titles", "hop_passages").alias("passage")
     as_first_spelled = pl.col("answer").first().over(_each("answer", normalise))
     return Diversity(
-        families=counted(pairs, "family"),
+        operations=counted(pairs, "operation"),
         answer_types=counted(pairs, "answer_type"),
         reasoning=counted(pairs.drop_nulls("reasoning"), "reasoning"),
-        relations=counted(hops.filter(pl.col("hop_relations") != "").unique(["key", "hop_relations"]), "hop_relations"),
         openings=counted(pairs.select(_each("question", opening)), "question"),
         answers=counted(pairs.select(as_first_spelled), "answer"),
         passages=counted(hops.select("key", title).unique(), "passage"),

@@ -8,7 +8,6 @@ dependences and weights.
 import re
 from typing import Any
 
-from pipeline.agents.cited import ends
 from pipeline.text import normalise
 from pipeline.types import NOT_FOUND, Draft, Hop
 
@@ -31,8 +30,8 @@ def checklist(draft: Draft, found_at: tuple[int | None, ...]) -> list[dict[str, 
     """
     hops, answer = draft.hops, _of_answer(draft)
     items = [_of_hop(number, hop, at) for number, (hop, at) in enumerate(zip(hops, found_at, strict=True))]
-    needs = {f"C{n}": [f"C{needed - 1}" for needed in step(hop, hops[:n])[1]] for n, hop in enumerate(hops)}
-    needs[answer["id"]] = [f"C{number}" for number in ends(draft)]
+    needs = {f"C{n}": [f"C{needed}" for needed in hop.needs] for n, hop in enumerate(hops)}
+    needs[answer["id"]] = [f"C{number}" for number in draft.graph.decisive_hops]
     items.append(answer)
     return [{"turn": 0, "checklist": items, "dependence": needs, "weight": dict.fromkeys(needs, 1 / len(items))}]
 

@@ -124,9 +124,9 @@ def guessed(draft: Draft, rollout: Rollout) -> bool:
     """Did it search with the answer of a hop before it had been shown it?"""
     if by_heart(draft, rollout):
         return True
-    if draft.decided:
+    if draft.graph.is_computed:
         return False
-    names = [name for spellings in draft.wanted(len(draft.hops) - 1) for name in spellings]
+    names = [draft.answer]
     for call, text in observations(rollout):
         shown = [name for name in names if holds(text, name)]
         if any(holds(call.argument, name) for name in names):

@@ -11,7 +11,8 @@ from fractions import Fraction
 
 import orjson
 
-from pipeline.reward.answers import ORDERED, side
+from pipeline.agents.answers import answer_limits, list_items
+from pipeline.reward.answers import side
 from pipeline.reward.equality import quantity
 from pipeline.text import MONTHS, Date, Number, dates, numbers
 from pipeline.types import AnswerType, Draft
@@ -28,11 +29,10 @@ _PARTS = {"": 3, "day": 3, "month": 2, "year": 1}
 
 def spellings(draft: Draft) -> list[str]:
     """The answer, its aliases, and their other spellings; each once, the answer first. Of a list one JSON text, which
-    `reward.py` reads: its items, each with its aliases; where their order counts, under the name `ordered`. Of
-    yes or no also that word, by which it knows such a question in any language."""
-    if draft.answer_items:
-        items = [item.spellings for item in draft.answer_items]
-        return [orjson.dumps({ORDERED: items} if draft.ordered else items).decode()]
+    `reward.py` reads: its items, each with its aliases. Of yes or no also that word, by which it knows such a question
+    in any language."""
+    if items := list_items(draft):
+        return [orjson.dumps([item.spellings for item in items]).decode()]
     known = [draft.answer, *draft.answer_aliases]
     more: list[str] = []
     for text in known:
@@ -44,7 +44,7 @@ def spellings(draft: Draft) -> list[str]:
         elif draft.answer_type is AnswerType.NUMBER:
             amounts = numbers(text)
             more += _numbers(text, amounts[0]) if len(amounts) == 1 else []
-    return list(dict.fromkeys([*known, *more]))
+    return list(dict.fromkeys([*known, *more, *filter(None, [answer_limits(draft)])]))
 
 
 def _dates(date: Date, asked: int) -> list[str]:

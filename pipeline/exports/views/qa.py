@@ -6,21 +6,38 @@ run's own solver, then for every policy that was measured, its latest last. A qu
 pair that it was made from (`twin_of`); its last hop holds the passage that states otherwise what it asks for.
 """
 
+from collections.abc import Iterable
+
+from pipeline.agents.answers import list_items
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.views.base import Rows, ViewOptions, projection
 from pipeline.store.arrow import columns
-from pipeline.types import AnswerType, Assessment, OneSearch, Record, correct
+from pipeline.types import AnswerItem, AnswerType, Assessment, Hop, OneSearch, Record, correct
 from pipeline.types.curriculum import COLUMNS, curriculum
 from pipeline.types.twin_record import twin_of
 
-HOP = ("sub_question", "answer", "passage_id", "title", "quote")
-ITEM: dict[str, object] = {"answer": str, "aliases": [str], "passage_id": str, "title": str, "quote": str}
+HOP: dict[str, object] = {
+    "sub_question": str,
+    "answer": str,
+    "passage_id": str,
+    "title": str,
+    "quote": str,
+    "needs": [int],
+}
+ITEM: dict[str, object] = {"answer": str, "aliases": [str]}
+
+
+def item(value: AnswerItem | Hop, columns: Iterable[str]) -> dict[str, object]:
+    """Return the named fields of a hop or of an item of a list."""
+    return {name: getattr(value, name) for name in columns}
+
+
 _OWN, row = projection(
     id=(str, lambda record, draft: record.key),
     question=(str, lambda record, draft: draft.question),
     answer=(str, lambda record, draft: draft.answer),
     answer_aliases=([str], lambda record, draft: list(draft.answer_aliases)),
-    answer_items=([ITEM], lambda record, draft: [{k: getattr(i, k) for k in ITEM} for i in draft.answer_items]),
+    answer_items=([ITEM], lambda record, draft: [item(i, ITEM) for i in list_items(draft)]),
     answer_type=(str, lambda record, draft: draft.answer_type.value),
     answerable=(bool, lambda record, draft: draft.answer_type is not AnswerType.UNANSWERABLE),
     twin_of=(str, lambda record, draft: twin_of(record)),
@@ -36,8 +53,9 @@ _OWN, row = projection(
     strategy=(str, lambda record, draft: record.lineage.strategy),
     preset=(str, lambda record, draft: record.lineage.preset),
     model=(str, lambda record, draft: record.lineage.model),
-    hops=([dict.fromkeys(HOP, str)], lambda record, draft: [{k: getattr(hop, k) for k in HOP} for hop in draft.hops]),
-    family=(str, lambda record, draft: draft.family),
+    hops=([HOP], lambda record, draft: [item(hop, HOP) for hop in draft.hops]),
+    operation=(str, lambda record, draft: draft.graph.operation),
+    origin=(str, lambda record, draft: draft.origin),
     corpus=(str, lambda record, draft: record.lineage.corpus),
     corpus_fingerprint=(str, lambda record, draft: record.lineage.corpus_fingerprint),
     licence=(str, lambda record, draft: record.lineage.licence),

@@ -19,8 +19,8 @@ from pipeline.types import Record
 _ADDED = ("process", "trainable")
 """Columns that a record does not have."""
 WHOLE = pa.int64()
-_LEFT_OUT = ("server_fields", "graph")
-"""What is meant for the model's server alone, and the evidence graph, of which `hops` hold the found steps."""
+_LEFT_OUT = ("server_fields",)
+"""What is meant for the model's server alone."""
 
 
 def _without(kind: pa.DataType, names: Container[str]) -> pa.DataType:
@@ -54,5 +54,14 @@ def _strip(tree: Any) -> Any:
 
 
 def record(row: dict[str, Any]) -> Record:
-    """The inverse of `rows`."""
-    return Record.model_validate({name: value for name, value in row.items() if name not in _ADDED})
+    """Return the record of a row."""
+    fields = {name: value for name, value in row.items() if name not in _ADDED}
+    return Record.model_validate(fields | {"rounds": list(map(_without_nulls, row["rounds"]))})
+
+
+def _without_nulls(past: dict[str, Any]) -> dict[str, Any]:
+    """Return a round whose steps have the fields of their own kind only: a column holds those of both kinds."""
+    if (draft := past["draft"]) is None:
+        return past
+    steps = [{name: value for name, value in step.items() if value is not None} for step in draft["graph"]["steps"]]
+    return past | {"draft": draft | {"graph": {"steps": steps}}}

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.agents.answers import list_items
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories.cleaning import correct
 from pipeline.exports.trajectories.spellings import spellings
@@ -66,7 +67,7 @@ def verl(prompt: dict[str, str], golds: list[str]) -> dict[str, Any]:
 def scorable(record: Record, *tags: str) -> tuple[str, list[str]] | None:
     """The question, with one question mark at its end, and the gold answers; none where they hold a tag of the prompt,
     or where no correct rollout would have scored."""
-    if record.draft is None or record.draft.answer_items:
+    if record.draft is None or list_items(record.draft):
         return None
     question = asked(record.draft.question)
     golds = [gold for gold in spellings(record.draft) if normalise(gold)]

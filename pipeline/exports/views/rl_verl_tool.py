@@ -9,6 +9,7 @@ these rollouts': the answer between tags is what they would have said there.
 
 import pyarrow as pa
 
+from pipeline.agents.answers import list_items
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.views import rl_trl
 from pipeline.exports.views.base import REWARDED, RL, Rows, rewarded, task
@@ -35,7 +36,7 @@ OPTIONS = REWARDED._replace(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    listed = record.draft is not None and bool(record.draft.answer_items)
+    listed = record.draft is not None and bool(list_items(record.draft))
     if (found := _list(record) if listed else scorable(record, "tool_call", "tool_response")) is None:
         return
     question, golds = found

@@ -19,7 +19,7 @@ from pipeline.gates.base import YES_NO
 from pipeline.gates.duplicate import FRAME
 from pipeline.text import contains, normalise, terms, untagged, words
 from pipeline.text.scripts import runs
-from pipeline.types import Draft
+from pipeline.types import Hop
 
 GRAM = 13
 NUMBERS = 1 << 12
@@ -93,23 +93,22 @@ class Index:
         self._long = np.array(lengths) >= _FEW
         self._totals = np.bincount(places, self._weights[asked], minlength=len(listed)) + 1e-9
 
-    def find(self, draft: Draft) -> int | None:
-        """The place of a listed question that a draft asks too, in the same or in other words."""
-        answers = (draft.answer, *draft.answer_aliases)
-        shared = (self._marks.get(mark) for mark in marks(draft.question, answers, [hop.title for hop in draft.hops]))
+    def find(self, question: str, answers: Sequence[str], hops: Sequence[Hop] = ()) -> int | None:
+        """Return the place of a listed question that asks the same, in the same or in other words."""
+        shared = (self._marks.get(mark) for mark in marks(question, answers, [hop.title for hop in hops]))
         place = next((place for place in shared if place is not None), None)
-        return self._reworded(draft, answers) if place is None else place
+        return self._reworded(question, answers, hops) if place is None else place
 
-    def _reworded(self, draft: Draft, answers: Sequence[str]) -> int | None:
+    def _reworded(self, question: str, answers: Sequence[str], hops: Sequence[Hop]) -> int | None:
         """As `find`, by the words in common with the question, and with the whole chain where the answer agrees."""
-        asked = _asked(draft.question, answers)
-        chain = _short(text for hop in draft.hops for text in (untagged(hop.title), hop.sub_question))
-        met = frozenset().union(*(_short([hop.answer]) - _short([hop.sub_question]) for hop in draft.hops[:-1]))
+        asked = _asked(question, answers)
+        chain = _short(text for hop in hops for text in (untagged(hop.title), hop.sub_question))
+        met = frozenset().union(*(_short([hop.answer]) - _short([hop.sub_question]) for hop in hops[:-1]))
         common = self._common_weight(asked | chain)
         share = np.where(self._long, common / self._totals, 0)
         alike = np.maximum(self._alike(asked), self._alike(chain - met))
         said = _answers(answers)
-        bare = normalise(draft.answer) in YES_NO
+        bare = normalise(answers[0]) in YES_NO
         for place in np.flatnonzero((share >= SHARE) | (alike >= ALIKE)):
             if not said or not self._answers[place]:
                 found = alike[place] >= UNANSWERED

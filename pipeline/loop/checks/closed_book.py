@@ -8,6 +8,7 @@ from pipeline.errors import FormatError
 from pipeline.loop.asking import ask_reader
 from pipeline.loop.checks.alternatives import VOTES, is_key, same
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning
+from pipeline.operations import guess_chance
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Usage, beyond_chance
 
 
@@ -21,7 +22,7 @@ async def closed_book(draft: Draft, context: RunContext) -> CheckResult:
         same = model.digested() == solver.digested()
         probes += [] if same else [await recalled(draft, context, model)]
         known.append(probes[0] if same else probes[-1])
-        if beyond_chance(known[-1].right, known[-1].tries, draft.answer_type.chance) <= 0.5:
+        if beyond_chance(known[-1].right, known[-1].tries, guess_chance(draft.graph)) <= 0.5:
             known = []
             break
     if known:
@@ -77,8 +78,8 @@ async def contested(draft: Draft, recalled: Probe, context: RunContext) -> Check
 
 
 def _remembered(draft: Draft, recalled: Probe) -> str:
-    """The wrong answer of most tries; empty where there is none. Of a list or of yes and no there is none to defend."""
-    if draft.answer_type.decided or draft.answer_items or recalled.right * 2 > recalled.tries:
+    """Return the wrong answer of most tries, or nothing. Nobody asks a source about an answer that is computed."""
+    if draft.graph.is_computed or recalled.right * 2 > recalled.tries:
         return ""
     said, enough = recalled.answers, max(VOTES, recalled.tries // 2 + 1)
     agreed = next((one for one in said if one and sum(same(one, other) for other in said) >= enough), "")

@@ -9,9 +9,8 @@ from pipeline.errors import FormatError
 from pipeline.loop.checks.base import CheckResult
 from pipeline.operations import OperationError, evaluate
 from pipeline.text import dates
-from pipeline.types import AnswerItem, AnswerType, Data, Draft, Passage, Probe, Round, Seed, Trajectory, Tree
+from pipeline.types import AnswerType, Data, Draft, Passage, Probe, Round, Seed, Trajectory, Tree
 from pipeline.types.graph import Graph
-from pipeline.types.question import to_hop
 from pipeline.values.interval import DATE, read_interval
 
 
@@ -73,17 +72,12 @@ def build_draft(graph: Graph, question: str, **fields: Any) -> Draft:
     graph = graph.with_answers({step_id: outcome.answer for step_id, outcome in outcomes.items()})
     outcome = outcomes.get(graph.last.id)
     answer_type = fields.pop("answer_type", outcome.answer_type if outcome else _stated_type(graph.answer))
-    items = zip(outcome.items, outcome.item_aliases, strict=True) if outcome else ()
     date = dates(graph.answer)[:1] if answer_type is AnswerType.DATE else []
     values = {
         "question": question,
-        "answer": graph.answer,
         "answer_aliases": tuple(dict.fromkeys((*graph.last.answer_aliases, *(outcome.aliases if outcome else ())))),
         "answer_type": answer_type,
-        "answer_items": tuple(AnswerItem(answer=item, aliases=aliases) for item, aliases in items),
         "answer_precision": date[0].precision if date else "",
-        "hops": tuple(to_hop(graph, step) for step in graph.found),
-        "family": "graph",
         "graph": graph,
     }
     return Draft.model_validate(values | fields)

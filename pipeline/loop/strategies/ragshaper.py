@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+from pipeline.agents.answers import list_items
 from pipeline.agents.calls import AgentState
 from pipeline.agents.curator import grow, steps
 from pipeline.agents.graph_proposals import ComposeArguments
@@ -95,9 +96,9 @@ def keeps_to_the_rules(draft: Draft, least_hops: int) -> None:
         raise FormatError("Ask for a fact, not how or why.")
     if len(draft.hops) < least_hops:
         raise FormatError(f"The question needs at least {least_hops} dependent hops.")
-    if not draft.answer_items and (";" in answer or "\n" in answer or len(answer.split()) > MOST_ANSWER_WORDS):
+    if not list_items(draft) and (";" in answer or "\n" in answer or len(answer.split()) > MOST_ANSWER_WORDS):
         raise FormatError("The answer is one entity, date or number, not a list or a sentence.")
-    if not draft.decided and contains(asked, answer):
+    if not draft.graph.is_computed and contains(asked, answer):
         raise FormatError("The question holds its answer.")
 
 

@@ -18,7 +18,7 @@ from pipeline.loop import history
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.solve_rates import aim, least_steps
 from pipeline.loop.strategies.base import Proposal, to_draft
-from pipeline.operations import operations
+from pipeline.operations import operation
 from pipeline.text import normalise
 from pipeline.types import Draft, GradedRollout, Message, Round, Seed
 
@@ -141,7 +141,7 @@ def agent(
 
 def offered(context: RunContext) -> list[str]:
     """Return the descriptions of the operations that a run offers."""
-    return [operation.description for operation in operations().values() if operation.is_offered]
+    return [operation(name).description for name in context.config.operations]
 
 
 async def run(author: Agent, messages: tuple[Message, ...], state: AgentState, seed: Seed) -> Proposal:

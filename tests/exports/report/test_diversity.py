@@ -1,6 +1,7 @@
 from pipeline.analysis.estimates import Count
 from pipeline.exports.report import charts
-from tests.records import accepted, below_target, one_hop, rejected
+from tests.graphs import changed
+from tests.records import accepted, accepted_with_one_hop, below_target, rejected
 from tests.tables import table
 
 
@@ -10,7 +11,7 @@ def diversity(*records):
 
 
 def test_diversity_is_of_accepted_pairs_alone():
-    found = diversity(accepted(0), one_hop(), rejected(), below_target())
+    found = diversity(accepted(0), accepted_with_one_hop(), rejected(), below_target())
     assert found["families"] == {"chain": 1, "control": 1}
     assert found["reasoning"] == {"bridge": 1, "lookup": 1}
     assert found["relations"] == {"founded in": 2, "born in": 1, "designed by": 1}
@@ -26,6 +27,6 @@ def test_an_answer_is_shown_as_it_was_first_spelled():
     records = []
     for answer in ("64.5", "The Gambia", "the gambia"):
         *_, last = (record := accepted(0)).rounds
-        played = last.model_copy(update={"draft": last.draft.model_copy(update={"answer": answer})})
+        played = last.model_copy(update={"draft": changed(last.draft, answer=answer)})
         records.append(record.model_copy(update={"rounds": (played,)}))
     assert diversity(*records)["answers"] == {"The Gambia": 2, "64.5": 1}

@@ -10,6 +10,7 @@ from pipeline.exports.report.page import MOST_BYTES, SHOWN
 from pipeline.types import Record, Status, sha256
 from tests.golden.recording import HOME, unpacked
 from tests.golden.strong import converted
+from tests.graphs import changed
 from tests.records import accepted, batch, hostile, rejected
 from tests.tables import page
 from tests.teacher_rollouts import taught
@@ -35,9 +36,7 @@ def long(record: Record, text: str) -> Record:
     draft = record.draft
     assert draft
     hops = tuple(hop.model_copy(update={"quote": text, "title": text}) for hop in draft.hops)
-    return record.model_copy(
-        update={"draft": draft.model_copy(update={"question": text, "answer": text, "hops": hops})}
-    )
+    return record.model_copy(update={"draft": changed(draft, question=text, answer=text, hops=hops)})
 
 
 RUNS = {

@@ -4,6 +4,7 @@ import pytest
 
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.types import AnswerType
+from tests.graphs import changed
 from tests.records import draft, world
 
 BASE = draft(world(1))
@@ -11,7 +12,7 @@ BASE = draft(world(1))
 
 def of(answer, kind, precision="", aliases=()):
     changes = {"answer": answer, "answer_type": kind, "answer_precision": precision, "answer_aliases": aliases}
-    return spellings(BASE.model_copy(update=changes))
+    return spellings(changed(BASE, **changes))
 
 
 DAY = """12 March 1875|March 12, 1875|12 Mar 1875|Mar 12, 1875|12th March 1875|March 12th, 1875|12th of March 1875

@@ -4,6 +4,7 @@ from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import planner
 from pipeline.types import Hop
+from tests.graphs import changed
 from tests.records import accepted
 
 ENVIRONMENT = environment(RunConfig())
@@ -16,7 +17,7 @@ def hop(question, answer, title="T"):
 def rows(*hops):
     record = accepted(1)
     last = record.rounds[-1]
-    drafted = last.model_copy(update={"draft": last.draft.model_copy(update={"hops": hops})})
+    drafted = last.model_copy(update={"draft": changed(last.draft, hops=hops)})
     return list(planner.rows(record.model_copy(update={"rounds": (drafted,)}), ENVIRONMENT))
 
 

@@ -4,9 +4,9 @@ from pipeline.agents.environment_file import environment
 from pipeline.analysis.rollout_metrics import RolloutMetrics
 from pipeline.config import RunConfig
 from pipeline.exports.views import records
-from pipeline.types import Program, Record
+from pipeline.types import Record
 from pipeline.types.model_probe import PriorKnowledge
-from tests.gates.test_gates import having
+from tests.answer_types import decided, listed
 from tests.records import accepted, batch, hostile, rejected
 from tests.teacher_rollouts import taught
 
@@ -18,9 +18,7 @@ def test_every_record_comes_back_from_arrow_as_it_was():
     agreed = accepted(1).model_copy(update={"agreed_answer": "75 %"})
     known = (PriorKnowledge(model="m", tries=3, right=1),)
     recalled = rejected().model_copy(update={"known_to": known})
-    program = {"operation": "count", "values": [{"hop": n, "value": f"1{n}", "name": f"f{n}"} for n in (0, 1)]}
-    computed = having(1, program=Program.model_validate(program))
-    originals = [*batch(), hostile(), with_distractors, taught(), agreed, recalled, computed]
+    originals = [*batch(), hostile(), with_distractors, taught(), agreed, recalled, decided(1), listed(2)]
     rows = [row for record in originals for row in records.rows(record, ENVIRONMENT)]
     table = pa.Table.from_pylist(rows, schema=records.SCHEMA)
     assert [records.record(row) for row in table.to_pylist()] == originals

@@ -8,6 +8,7 @@ import pytest
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
 from pipeline.exports.views import rl_search_r1 as view
+from tests.graphs import changed
 from tests.records import accepted
 
 ENVIRONMENT = environment(RunConfig())
@@ -36,7 +37,7 @@ def rows(record):
 def with_draft(record, **changes):
     """The record with another final draft, whose correct rollouts gave its answer."""
     last = record.rounds[-1]
-    fresh = last.draft.model_copy(update=changes)
+    fresh = changed(last.draft, **changes)
     rounds = (*record.rounds[:-1], last.model_copy(update={"draft": fresh}))
     answered = tuple(r.model_copy(update={"answer": changes.get("answer", r.answer)}) for r in record.confirmation)
     return record.model_copy(update={"rounds": rounds, "confirmation": answered})

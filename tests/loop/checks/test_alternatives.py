@@ -15,6 +15,7 @@ from pipeline.types import (
     Trajectory,
     Verdict,
 )  # fmt: skip
+from tests.graphs import changed
 from tests.loop.checks.test_readings import DRAFT, context
 from tests.loop.test_episode import HOLM, TOWN
 from tests.scripted import ScriptedLLM
@@ -79,8 +80,8 @@ async def test_a_draft_that_goes_back_anyway_is_not_asked_about_but_an_unsolved_
 
 async def test_the_key_in_another_form_is_no_wrong_answer_that_others_agree_on() -> None:
     """No judge is asked of a rollout that did not read the support."""
-    dated = DRAFT.model_copy(update={"answer": "May 6, 2008", "answer_aliases": ("12 km",)})
+    dated = changed(DRAFT, answer="May 6, 2008", answer_aliases=("12 km",))
     pairs = tried("6 May 2008", "6 May 2008", "12 kilometres", "12 kilometres")
     assert agreed(dated, pairs) == []
-    assert len(agreed(DRAFT.model_copy(update={"answer": "$5 million"}), tried("€5 million", "€5 million"))) == 2
+    assert len(agreed(changed(DRAFT, answer="$5 million"), tried("€5 million", "€5 million"))) == 2
     assert await alternatives(dated, pairs, None, context(ScriptedLLM([]), ("alternatives",))) == CheckResult()

@@ -9,6 +9,7 @@ from pipeline.gates import leak
 from pipeline.loop.rival_answer import find_rival, other_answer
 from pipeline.loop.wording_review import find_faults
 from pipeline.types import AnswerType, Cause, Draft
+from tests.graphs import chained, changed
 from tests.records import accepted
 from tests.shelf import Shelf, hop, passage
 
@@ -24,15 +25,13 @@ HOPS = (
     hop(TOWN, "1641", "When was Vessby settled?"),
 )
 QUESTION = "When was the home town of the person who directed Lantern Bay settled?"
-DRAFT = Draft(
-    question=QUESTION, answer="1641", answer_type=AnswerType.DATE, answer_precision="year", hops=HOPS, family="chain"
-)
+DRAFT = chained(question=QUESTION, answer="1641", answer_type=AnswerType.DATE, answer_precision="year", hops=HOPS)
 
 
-def changed(n: int, **update: object) -> Draft:
+def with_hop(n: int, **update: object) -> Draft:
     hops = list(HOPS)
     hops[n] = hops[n].model_copy(update=update)
-    return DRAFT.model_copy(update={"hops": tuple(hops)})
+    return changed(DRAFT, hops=tuple(hops))
 
 
 def test_a_sound_chain_passes() -> None:
@@ -51,7 +50,7 @@ def test_a_sound_chain_passes() -> None:
     ],
 )
 def test_a_wording_that_asks_nothing_or_tells_the_answer_is_at_fault(update: dict[str, object], detail: str) -> None:
-    (finding,) = find_faults(DRAFT.model_copy(update=update))
+    (finding,) = find_faults(changed(DRAFT, **update))
     assert (finding.check, finding.cause) == ("wording", Cause.GENERATOR_ERROR)
     assert detail in finding.detail
 
@@ -84,7 +83,7 @@ def test_a_quote_that_says_nothing_but_its_subject_has_no_rival() -> None:
     last = hop(songs, "Harbour Song", "Which song is by Ada Holm?")
     bare = last.model_copy(update={"quote": "Harbour Song, by Ada Holm"})
     by_quote = [
-        DRAFT.model_copy(update={"hops": (HOPS[0], one), "answer": "Harbour Song", "answer_type": AnswerType.ENTITY})
+        changed(DRAFT, hops=(HOPS[0], one), answer="Harbour Song", answer_type=AnswerType.ENTITY)
         for one in (bare, bare.model_copy(update={"quote": "Harbour Song, song by Ada Holm, is one"}))
     ]
     assert [other_answer(draft, {songs.id}, [listed]) for draft in by_quote] == [None, None]
@@ -112,7 +111,7 @@ def test_a_quote_that_says_nothing_but_its_subject_has_no_rival() -> None:
 def test_a_question_gives_its_answer_as_a_value_and_a_name_where_it_is_one(
     answer: str, kind: AnswerType, question: str, leaks: bool
 ) -> None:
-    last = changed(2, quote=f"They say that {answer if answer != 'Piano' else 'a piano'} is meant.")
-    draft = last.model_copy(update={"answer": answer, "answer_type": kind, "question": question})
+    last = with_hop(2, quote=f"They say that {answer if answer != 'Piano' else 'a piano'} is meant.")
+    draft = changed(last, answer=answer, answer_type=kind, question=question)
     assert any("holds its answer" in finding.detail for finding in find_faults(draft)) is leaks
     assert bool(leak.check(draft, accepted(), GateConfig())) is leaks

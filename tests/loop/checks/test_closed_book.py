@@ -5,10 +5,9 @@ import pytest
 
 from pipeline.errors import FormatError
 from pipeline.llm.base import Request
-from pipeline.loop.examine import examine
 from pipeline.types import Cause
 from pipeline.types.model_probe import known_to
-from tests.loop.checks.test_readings import DRAFT, context, read, told
+from tests.loop.checks.test_readings import DRAFT, context, examined, read, told
 from tests.scripted import ScriptedLLM
 
 
@@ -34,11 +33,11 @@ async def test_the_policy_is_asked_what_it_knows_too_and_once_where_it_is_the_re
 
     for policy, models in ((small, ["large", "small"]), (large, ["large"])):
         where = context(ScriptedLLM(knows), ("closed_book",), models={"default": large, "policies": {"mine": policy}})
-        answer = await examine(DRAFT, 3, where)
+        answer = await examined(DRAFT, 3, where)
         assert [probe.model for probe in answer.probes] == models
         assert bool(answer.findings) is (policy is small)
         assert {known.model for known in known_to(answer.probes)} == set(models)
-    assert "small" in (await examine(DRAFT, 3, context(ScriptedLLM(knows), ("closed_book",), models={
+    assert "small" in (await examined(DRAFT, 3, context(ScriptedLLM(knows), ("closed_book",), models={
         "default": large, "policies": {"mine": small}}))).findings[0].detail  # fmt: skip
 
 
@@ -53,10 +52,10 @@ async def test_what_one_policy_does_not_know_is_still_of_use_to_it(knowing: tupl
         return orjson.dumps({"answer": "1641" if request.model in knowing else ""}).decode()
 
     model = ScriptedLLM(knows)
-    answer = await examine(DRAFT, 3, context(model, ("closed_book",), models=models))
+    answer = await examined(DRAFT, 3, context(model, ("closed_book",), models=models))
     assert bool(answer.findings) is fatal
     banded = {"models": models, "solve_rate": "0.2-0.8", "policy": "one"}
-    targeted = await examine(DRAFT, 3, context(model, ("closed_book",), **banded))
+    targeted = await examined(DRAFT, 3, context(model, ("closed_book",), **banded))
     assert bool(targeted.findings) is ("a" in knowing)
 
 
@@ -66,17 +65,17 @@ async def test_a_policy_that_cannot_be_read_knows_nothing_and_a_reader_is_an_err
     def says(request: Request) -> str:
         return "hm" if request.model == "p" else '{"answer": ""}'
 
-    answer = await examine(DRAFT, 3, context(ScriptedLLM(says), ("closed_book",), models=policies))
+    answer = await examined(DRAFT, 3, context(ScriptedLLM(says), ("closed_book",), models=policies))
     assert [(probe.model, probe.answers) for probe in answer.probes] == [("embedded", ("",) * 3), ("p", ("",) * 3)]
     with pytest.raises(FormatError):
-        await examine(DRAFT, 3, context(ScriptedLLM(lambda request: "hm"), ("closed_book",), models=policies))
+        await examined(DRAFT, 3, context(ScriptedLLM(lambda request: "hm"), ("closed_book",), models=policies))
 
 
 async def test_it_is_the_solver_and_the_policies_that_are_asked_and_not_who_reads_for_the_checks() -> None:
     models = {name: {"provider": "openai", "model": name} for name in ("default", "solver")}
     models |= {"policies": {"mine": {"provider": "openai", "model": "mine"}}}  # type: ignore[dict-item]
     model = ScriptedLLM(lambda request: '{"answer": "%s"}' % ("" if request.model == "mine" else "1641"))
-    answer = await examine(DRAFT, 3, context(model, ("closed_book", "oracle"), models=models))
+    answer = await examined(DRAFT, 3, context(model, ("closed_book", "oracle"), models=models))
     assert [(p.check, p.model) for p in answer.probes] == [
         ("closed_book", "solver"), ("closed_book", "mine"), ("oracle", "default"),
     ]  # fmt: skip

@@ -6,9 +6,9 @@ import pytest
 from pipeline import prompts
 from pipeline.llm.base import Request
 from pipeline.loop.assess import feedback_from_findings
-from pipeline.loop.examine import examine
-from pipeline.types import AnswerType, Cause, Draft, Label
-from tests.loop.checks.test_readings import DRAFT, context, told
+from pipeline.types import Cause, Label
+from tests.answer_types import decided
+from tests.loop.checks.test_readings import DRAFT, context, examined, told
 from tests.scripted import ScriptedLLM
 
 
@@ -29,7 +29,7 @@ def memory(answers: list[str], *, defended: bool) -> ScriptedLLM:
 @pytest.mark.parametrize("defended", [True, False])
 async def test_what_memory_agrees_on_instead_is_sent_back_where_a_source_may_bear_it_out(defended: bool) -> None:
     model = memory(["1650", "1700", "in 1650"], defended=defended)
-    answer = await examine(DRAFT, 3, context(model, ("closed_book",)))
+    answer = await examined(DRAFT, 3, context(model, ("closed_book",)))
     probe = answer.probes[-1]
     assert (probe.check, probe.answers, probe.right, probe.usage.calls) == ("contested", ("1650",), defended, 1)
     shown = prompts.unfence(model.requests[-1].messages[-1].content) or {}
@@ -46,12 +46,12 @@ async def test_what_memory_agrees_on_instead_is_sent_back_where_a_source_may_bea
     "answers", [["1650", "1700", "1750"], ["", "", ""], ["1641", "1641", "1650"], ["1650", "", ""]]
 )
 async def test_nobody_is_asked_where_memory_agrees_on_nothing_else(answers: list[str]) -> None:
-    answer = await examine(DRAFT, 3, context(memory(answers, defended=True), ("closed_book",)))
+    answer = await examined(DRAFT, 3, context(memory(answers, defended=True), ("closed_book",)))
     assert [probe.check for probe in answer.probes] == ["closed_book"]
 
 
 async def test_of_yes_and_no_the_other_is_no_answer_to_defend() -> None:
-    yes = DRAFT.model_copy(update={"answer": "yes", "answer_type": AnswerType.BOOLEAN})
-    draft = Draft.model_validate(yes.model_dump())
-    answer = await examine(draft, 3, context(memory(["no"] * 3, defended=True), ("closed_book",)))
+    draft = decided().draft
+    assert draft
+    answer = await examined(draft, 3, context(memory(["no"] * 3, defended=True), ("closed_book",)))
     assert [probe.check for probe in answer.probes] == ["closed_book"]

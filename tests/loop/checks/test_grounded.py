@@ -8,9 +8,8 @@ import pytest
 from pipeline import prompts
 from pipeline.llm.base import Request
 from pipeline.loop.checks.base import CheckResult
-from pipeline.loop.examine import examine
 from pipeline.types import Cause, Round, Stop, Trajectory
-from tests.loop.checks.test_readings import DRAFT, context, told
+from tests.loop.checks.test_readings import DRAFT, context, examined, told
 from tests.loop.test_episode import FILM, HOLM, TOWN
 from tests.scripted import ScriptedLLM
 
@@ -44,7 +43,7 @@ async def read(check: str, cites: Cites, target: int = 3, answer: str = "1641", 
         facts = [{"fact": fact, "passage": FACTS[fact] if fact in cited else ""} for fact in FACTS]
         return orjson.dumps({"facts": facts, "answer": answer}).decode()
 
-    return await examine(DRAFT, target, context(ScriptedLLM(say), (check,), **values))
+    return await examined(DRAFT, target, context(ScriptedLLM(say), (check,), **values))
 
 
 async def test_a_right_answer_from_memory_does_not_prove_that_the_evidence_bears_the_question_out() -> None:
@@ -62,7 +61,7 @@ async def test_a_wrong_try_does_not_ground_a_right_one() -> None:
     wrong = '{"facts": [], "answer": "1650"}'
     for tries in ([recalled, wrong, wrong], [wrong, recalled, wrong]):
         model = ScriptedLLM(tries)
-        (finding,) = (await examine(DRAFT, 3, context(model, ("oracle",)))).findings
+        (finding,) = (await examined(DRAFT, 3, context(model, ("oracle",)))).findings
         assert finding.detail.startswith(f"the reader answered, but no passage of the draft states: '{SECOND}'.")
 
 

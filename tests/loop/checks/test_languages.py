@@ -12,6 +12,7 @@ from pipeline.loop.rival_answer import find_rival
 from pipeline.loop.wording_review import find_faults
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Call, Draft, Message, Passage, Rollout, Stop, ToolCall, Trajectory
+from tests.graphs import chained, changed
 from tests.shelf import InMemory, hop, passage
 
 K = 5
@@ -147,14 +148,14 @@ def drafted(case: Case, **changes: Any) -> Draft:
         hop(one, answer, asked, second_sentence(one.text))
         for asked, answer, one in zip(case.sub_questions, case.answers, case.passages, strict=False)
     ]
-    draft = Draft(
+    draft = chained(
         question=case.question,
         answer=case.answers[-1],
         answer_type=case.kind,
         answer_precision="day",
         hops=tuple(hops),
     )
-    return draft.model_copy(update=changes)
+    return changed(draft, **changes)
 
 
 def second_sentence(text: str) -> str:

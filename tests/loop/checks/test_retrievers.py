@@ -18,9 +18,8 @@ from pipeline.exports.views import qa, records
 from pipeline.loop.episode import run_seed
 from pipeline.loop.question_writing import find_shortcut
 from pipeline.run import prepare
-from pipeline.types import Draft, Record, Status
-from tests import encoders
-from tests.loop.checks.test_review import graph
+from pipeline.types import Cause, Draft, Record, Status
+from tests import encoders, graphs
 from tests.loop.test_episode import FILM, HOLM, SHELF, TOWN, Cast, proposal, seeded
 from tests.scripted import ScriptedLLM
 
@@ -59,12 +58,7 @@ def name(context: RunContext) -> str:
 
 
 def drafted(question: str) -> Draft:
-    told = proposal(question)
-    shelf = {passage.shown_id: passage for passage in SHELF.passages.values()}
-    for hop in told["hops"]:
-        cited = shelf[hop["passage_id"]]
-        hop |= {"passage_id": cited.id, "title": cited.title, "passage_sha256": cited.sha256}
-    return Draft.model_validate(told)
+    return graphs.drafted(question, proposal()["steps"], list(SHELF.passages.values()))
 
 
 async def test_the_run_s_own_is_not_searched_twice(context: RunContext) -> None:
@@ -73,26 +67,31 @@ async def test_the_run_s_own_is_not_searched_twice(context: RunContext) -> None:
 
 
 async def test_what_is_hard_for_bm25_may_be_trivial_for_a_dense_index(context: RunContext) -> None:
-    chain = graph(drafted(SYNONYMS).hops)
+    chain = drafted(SYNONYMS).graph
     assert await find_shortcut(SYNONYMS, chain, replace(context, others={})) == ""
     assert f"one search with it over {name(context)} returns" in await find_shortcut(SYNONYMS, chain, context)
     assert await find_shortcut(proposal()["question"], chain, context) == ""
 
 
 def run(context: RunContext) -> tuple[Record, Cast]:
-    cast = Cast(lambda question, sample: 3)
+    """Propose what the dense index finds at once, then what it does not."""
+    cast = Cast(lambda question, sample: 3, [proposal()])
     cast.first = proposal(SYNONYMS)
     return asyncio.run(run_seed(seeded(), replace(context, llm=ScriptedLLM(cast)))), cast
 
 
-def test_each_accepted_pair_says_which_retriever_finds_what_in_one_search(context: RunContext) -> None:
-    record, _ = run(context)
+def test_a_draft_goes_back_for_what_any_of_them_finds_and_each_pair_says_who_found_what(context: RunContext) -> None:
+    record, cast = run(context)
     assert record.status is Status.ACCEPTED
+    assert [past.feedback and past.feedback.cause for past in record.rounds] == [Cause.OVER_SPECIFIED, None]
+    assert f"one search with it over {name(context)} returns" in cast.feedback[0]["message"]
     assert [(found.retriever, found.question_hops, found.sub_question_hops) for found in record.one_search] == [
-        ("lucene", (), (0, 1, 2)),
-        (name(context), (0, 1, 2), (0, 1, 2)),
+        ("lucene", (0,), (0, 1, 2)),
+        (name(context), (0,), (0, 1, 2)),
     ]
-    assert run(replace(context, others={}))[0].one_search == ()
+    alone, _ = run(replace(context, others={}))
+    assert len(alone.rounds) == 1
+    assert alone.one_search == ()
 
 
 def test_it_is_a_column_of_the_views_and_a_figure_of_card_and_report(context: RunContext) -> None:
@@ -104,7 +103,7 @@ def test_it_is_a_column_of_the_views_and_a_figure_of_card_and_report(context: Ru
     record, _ = run(context)
     rows = list(records.rows(record, environment(context.config)))
     table = pa.Table.from_pylist(rows, records.SCHEMA)
-    assert records.record(table.to_pylist()[0]) == record
+    assert records.record(table.to_pylist()[0]).one_search == record.one_search
     (flat,) = qa.rows(record, environment(context.config))
     assert [one["retriever"] for one in flat["one_search"]] == ["lucene", name(context)]
     seeds = pl.from_arrow(pa.Table.from_pylist([row(record)], SCHEMA))
@@ -112,7 +111,7 @@ def test_it_is_a_column_of_the_views_and_a_figure_of_card_and_report(context: Ru
     found = figures(seeds.lazy().with_columns(plan_order=pl.lit("0")))
     assert [(one.retriever, str(one.last_found)[:6]) for one in found.one_search] == [
         ("lucene", "0 of 1"),
-        (name(context), "1 of 1"),
+        (name(context), "0 of 1"),
     ]
 
 

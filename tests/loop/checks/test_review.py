@@ -144,6 +144,13 @@ async def test_a_reader_that_gives_nothing_readable_is_an_error_but_for_the_auth
     assert await check_draft(worded(), 3, {}, context(silent)) == ("", ())
 
 
+async def test_a_grade_that_cannot_be_read_hides_no_fault_of_the_graph() -> None:
+    faults = orjson.dumps({"faults": [{"step": "home", "fault": "unstated", "reason": "it names no town"}]}).decode()
+    model = ScriptedLLM(lambda request: faults if request.output and request.output.name == "steps" else "hm")
+    told, _ = await check_draft(worded(), 3, {}, context(model))
+    assert "it names no town" in told
+
+
 async def test_the_paper_s_preset_makes_no_check() -> None:
     settings = build(values={"preset": "sage", "models": REAL})
     model = ScriptedLLM([])

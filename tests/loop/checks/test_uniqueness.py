@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from pipeline.loop.rival_answer import find_rival, other_answer
-from pipeline.types import AnswerType, Draft
-from tests.loop.checks.test_audit import FILM, HOLM, TOWN, changed
+from pipeline.types import AnswerType
+from tests.graphs import chained
+from tests.loop.checks.test_audit import FILM, HOLM, TOWN, with_hop
 from tests.shelf import Shelf, hop, passage
 
 GENE = passage("sialuria", "Sialuria", "Sialuria is rare. It is caused by mutations in the GNE gene.")
@@ -28,7 +29,7 @@ def test_what_the_question_and_earlier_hops_name_is_no_other_answer(title: str, 
         hop(GENE, "GNE", "Which gene causes sialuria?"),
         hop(MUSCLE, "Nonaka myopathy", "Which other disorder do mutations in the GNE gene cause?"),
     )
-    draft = Draft(
+    draft = chained(
         question="Which disorder, other than Salla disease, is caused by the gene behind sialuria?",
         answer="Nonaka myopathy",
         answer_type=AnswerType.ENTITY,
@@ -42,7 +43,7 @@ def test_what_the_question_and_earlier_hops_name_is_no_other_answer(title: str, 
 
 def test_what_an_earlier_hop_cites_is_no_rival_though_it_says_more() -> None:
     home = passage("h", "Vessby people", f"{HOLM.text} Vessby was founded by monks around 1702.")
-    draft = changed(1, passage_sha256=home.sha256, title=home.title)
+    draft = with_hop(1, passage_sha256=home.sha256, title=home.title)
     assert not asyncio.run(find_rival(draft, Shelf(FILM, home, TOWN), 3))
     elsewhere = passage("e", "Annals", home.text)
     assert asyncio.run(find_rival(draft, Shelf(FILM, home, TOWN, elsewhere), 4))
@@ -55,7 +56,7 @@ def rival(
     start, end = passage("a", "Annals", f"A note. It tells of {subject}."), passage("e", subject, f"A note. {quote}")
     asked = "What is asked for here of that, as of 2019?"
     hops = (hop(start, subject, "Of what?"), hop(end, answer, asked, quote))
-    draft = Draft(question=asked, answer=answer, answer_type=kind, hops=hops)
+    draft = chained(question=asked, answer=answer, answer_type=kind, hops=hops)
     return other_answer(draft, {start.id, end.id}, [passage("x", "Gazette", sentence)]) is not None
 
 

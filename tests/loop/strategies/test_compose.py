@@ -110,7 +110,7 @@ def run(cast: Cast, *sets: str, target: int = 3, llm: type[ScriptedLLM] = Script
         values={"strategy": "compose", "models": models}, sets=[*usual, "checks.naturalness=3", *sets]
     )
     model = llm(cast)
-    seed = Seed(key="ab" * 32, passage=BAY, draw=0, side="train", answer_type=AnswerType.ENTITY, target_steps=target)
+    seed = Seed(key="ab" * 32, passage=BAY, draw=0, side="train", target_steps=target)
     context = RunContext(config=settings, llm=model, retriever=SHELF, lineage=LINEAGE)
     return asyncio.run(run_seed(seed, context)), model.requests
 

@@ -221,7 +221,6 @@ def test_a_seed_that_reaches_nothing_is_composed_from_its_own_passage() -> None:
     assert Shelf(FILM).passages.keys() == set(done.tree.nodes[0].passage_ids)
 
 
-@pytest.mark.xfail(reason="worded graphs are not reviewed yet")
 def test_what_readers_said_of_a_checked_draft_comes_with_the_proposal() -> None:
     class Checked(Curated):
         def __call__(self, request: Request) -> Message:

@@ -68,7 +68,7 @@ def test_the_refiner_sees_every_rollout_the_cause_and_all_that_was_read() -> Non
     assert told["drafts"][-1]["feedback"]["label"] == Label.TOO_EASY
     assert [rollout["steps"] for rollout in told["drafts"][-1]["rollouts"]] == [3, 2, 3, 1]
     assert {seen["title"] for seen in told["seen"]} == {"Lantern Bay", "Ada Holm", "Vessby"}
-    assert told["drafts"][-1]["hops"][0]["passage_id"] == FILM.shown_id
+    assert told["drafts"][-1]["steps"][0]["passage_id"] == FILM.shown_id
     assert {tool.name for tool in request.tools} == {"search", "open", "check", "revise"}
     assert proposed.draft is not None
 

@@ -1,0 +1,110 @@
+"""Answers that follow from several steps: how they are graded, and what supports them."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from pipeline import prompts
+from pipeline.agents import grading
+from pipeline.agents.judge import grade
+from pipeline.agents.tools import render
+from pipeline.config import build
+from pipeline.context import RunContext
+from pipeline.exports.trajectories.checklist import checklist
+from pipeline.types import Call, Draft, Message, Passage, Rollout, Stop, Trajectory
+from tests.graphs import computed, drafted, step
+from tests.loop.test_episode import FILM, LINEAGE
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
+
+FOG = passage("fog", "Sea Fog", "It is a talkie. It was directed by Bo Rask.")
+RASK = passage("rask", "Bo Rask", "Bo Rask was a sailor. Bo Rask was born in 1875.")
+HOLM = passage("holm", "Ada Holm", "Ada Holm was a painter. Ada Holm was born in 1881.")
+BRANCHES = [
+    step(FILM, "Ada Holm", "Who directed Lantern Bay?"),
+    step(HOLM, "1881", "When was {film} born?", "film"),
+    step(FOG, "Bo Rask", "Who directed Sea Fog?"),
+    step(RASK, "1875", "When was {fog} born?", "fog"),
+]
+SAME = drafted(
+    "Were the directors of Lantern Bay and Sea Fog born in the same year?",
+    [*BRANCHES, computed("yes_no", "holm", "rask")],
+    [FILM, FOG, RASK, HOLM],
+)
+ORDER = passage("order", "Brothers of Vessby", "The founders of Vessby were Olaf Grim and Per Dal.")
+STONE = passage("stone", "Memorial stone", "It stands at the quay. The stone says that Ivar Lund too founded Vessby.")
+FOUNDERS = drafted(
+    "Who founded Vessby?",
+    [
+        step(ORDER, "Olaf Grim", "Who was the first founder of Vessby?", step_id="first"),
+        step(ORDER, "Per Dal", "Who was the second founder of Vessby?", step_id="second"),
+        step(STONE, "Ivar Lund", "Who founded Vessby too?", step_id="third"),
+        computed("list", "first", "second", "third"),
+    ],
+    [ORDER, STONE],
+)
+
+
+def graded(draft: Draft, answer: str, *judges: str) -> tuple[bool, str]:
+    context = RunContext(build(values={"checks": {"run": ()}}), ScriptedLLM(judges), Shelf(FILM), LINEAGE)
+    grade_of_answer = asyncio.run(grade(draft, answer, context))
+    return grade_of_answer.right, grade_of_answer.method
+
+
+def rollout(answer: str, *results: Sequence[Passage]) -> Rollout:
+    calls = tuple(
+        Call(id=f"c{n}", tool="search", argument=f"q{n}", passage_ids=tuple(p.id for p in passages))
+        for n, passages in enumerate(results)
+    )
+    messages = tuple(
+        Message(role="tool", tool_call_id=f"c{n}", content=render(found)) for n, found in enumerate(results)
+    )
+    return Rollout(sample=0, answer=answer, trajectory=Trajectory(messages=messages, calls=calls, stop=Stop.ANSWERED))
+
+
+def test_guess_is_unsupported_until_every_deciding_passage_was_read() -> None:
+    assert SAME.answer == "no"
+    assert not grading.supported(SAME, rollout("no", [FILM, HOLM], [FOG]))
+    assert grading.supported(SAME, rollout("no", [FILM, HOLM], [RASK]))
+
+
+def test_second_branch_before_the_first_is_no_skip() -> None:
+    assert grading.skipped(SAME, rollout("no", [FOG], [RASK]), (None, None, 1, 2)) == ()
+    assert grading.skipped(SAME, rollout("no", [RASK]), (None, None, None, 1)) == (2,)
+
+
+@pytest.mark.parametrize(("said", "right"), [("Nein", True), ("No.", True), ("yes", False), ("yes and no", False)])
+def test_yes_and_no_are_graded_without_a_judge(said: str, right: bool) -> None:
+    assert graded(SAME, said)[0] is right
+
+
+def test_answer_of_a_checklist_needs_every_deciding_hop() -> None:
+    (turn,) = checklist(SAME, (1, 2, 3, 4))
+    assert turn["dependence"] == {"C0": [], "C1": ["C0"], "C2": [], "C3": ["C2"], "C4": ["C1", "C3"]}
+
+
+def test_list_is_right_with_all_items_in_any_order_and_nothing_else() -> None:
+    for answer in ("Per Dal, Ivar Lund and Olaf Grim", "- Ivar Lund\n- Per Dal\n- Olaf Grim"):
+        assert graded(FOUNDERS, answer) == (True, "exact")
+    for answer in ("Per Dal; Ivar Lund", "Per Dal; Ivar Lund; Olaf Grim; Finn Moe", "1641"):
+        assert graded(FOUNDERS, answer) == (False, "exact")
+
+
+def test_judges_are_asked_about_the_items_that_differ() -> None:
+    assert graded(FOUNDERS, "Brother Per Dal; Ivar Lund; Olaf Grim", *['{"correct": true}'] * 2) == (True, "judge")
+    assert graded(FOUNDERS, "Sven Dal; Ivar Lund; Olaf Grim", '{"correct": false}') == (False, "judge")
+
+
+def test_list_is_supported_when_every_item_was_shown() -> None:
+    assert not grading.supported(FOUNDERS, rollout("", [ORDER]))
+    assert grading.supported(FOUNDERS, rollout("", [ORDER], [STONE]))
+
+
+def test_judge_of_an_item_is_told_that_it_is_one() -> None:
+    model = ScriptedLLM(['{"correct": false}'])
+    context = RunContext(build(values={"checks": {"run": ()}}), model, Shelf(FILM), LINEAGE)
+    asyncio.run(grade(FOUNDERS, "Brother Per Dal; Ivar Lund; Olaf Grim", context))
+    inputs = prompts.unfence(model.requests[0].messages[-1].content) or {}
+    assert (inputs["answer"], inputs["response"]) == ("Per Dal", "Brother Per Dal")
+    assert inputs["question"].endswith("(The answer is a list. Here one item of it is judged.)")
