@@ -127,15 +127,16 @@ def _hop(index: int, hop: Hop, texts: dict[str, Text]) -> list[str]:
 
 def _question(draft: Draft) -> list[str]:
     found = []
-    last = draft.hops[-1]
-    answers = (draft.answer, *draft.answer_aliases)
-    if not draft.graph.is_computed and not any(holds(last.quote, answer) for answer in answers):
-        found.append("the answer is not in the last quote")
-    if not draft.graph.is_computed and any(holds(draft.question, answer) for answer in answers):
-        found.append("the question holds the answer")
-    found += [f"the question names {hop.answer!r}" for hop in draft.hops[:-1] if holds(draft.question, hop.answer)]
     if len({hop.passage_id for hop in draft.hops}) < len(draft.hops):
         found.append("two hops rest on one passage")
+    if draft.graph.is_computed:  # Neither a quote nor a hop holds the answer, and the question may name it.
+        return found
+    last = draft.hops[-1]
+    if not any(holds(last.quote, answer) for answer in (draft.answer, *draft.answer_aliases)):
+        found.append("the answer is not in the last quote")
+    if any(holds(draft.question, answer) for answer in (draft.answer, *draft.answer_aliases)):
+        found.append("the question holds the answer")
+    found += [f"the question names {hop.answer!r}" for hop in draft.hops[:-1] if holds(draft.question, hop.answer)]
     return found
 
 

@@ -2,16 +2,15 @@
 
 It reads the fenced inputs of the prompt (`prompts.unfence`), or the bare question where there is no fence, and the tool
 messages; nothing else. Its role is the name of the last tool or of the schema in the request: `propose` (generator),
-`revise` (refiner), `explore` (curator), `compose` (composer), `answer` (solver), `verdict` (judge), `read`, `trace`,
-`weigh`, `detect` and `skip` (reader), `write` (writer). Random choices depend on those inputs and the sample index
-alone, so an answer is a pure function of what the cache keys on. It shows that every stage works: figures made with it
-describe the pipeline, not the quality of data.
+`revise` (refiner), `explore` (curator), `compose` (composer), `answer` (solver), `verdict` (judge), `read`, `steps`,
+`weigh`, `choose` and `detect` (reader), `wordings` and `write` (writer). Random choices depend on those inputs and the
+sample index alone, so an answer is a pure function of what the cache keys on. It shows that every stage works: figures
+made with it describe the pipeline, not the quality of data.
 """
 
 from typing import TYPE_CHECKING
 
 from pipeline.types import DEMO_MODELS
-from pipeline.types import PLAIN as PLAIN
 from pipeline.types.capabilities import Capabilities
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ class Task(NamedTuple):
 
 
 def propose(request: Request) -> Message:
-    """The generator's next turn, from walks where the prompt gives any."""
+    """Take the generator's next turn: a graph for a writer to word, or a chain with its question."""
     inputs = _inputs(request)
     if "outline" in inputs:
         return _plan_graph(request, inputs)

@@ -99,7 +99,7 @@ def _told(relation: Relation, quote: str, begun: int) -> Iterable[Fact]:
     for value, end in values:
         if relation.type == "entity" and _GOES_ON.match(quote, end):
             return
-        if relation.type == "entity" and (len(value.split()[-1]) < 2 or value.split()[0] in MONTHS):
+        if relation.type == "entity" and _is_no_name(value):
             return
         start = end - len(value)
         name = value if value.endswith(("Jr.", "Sr.")) else value.rstrip(".'’,!-")
@@ -107,6 +107,12 @@ def _told(relation: Relation, quote: str, begun: int) -> Iterable[Fact]:
         year = _YEAR.search(quote) if "@" in relation.ask else None
         sole = len(values) == 1 and bool(relation.ask) and ("@" not in relation.ask or year is not None)
         yield Fact(relation, name, quote, article + name, sole, year[0] if year else "")
+
+
+def _is_no_name(value: str) -> bool:
+    """Return whether a value is cut off, or a date: "May 1941", or the month of "in Vessby, April 1941"."""
+    parts = value.split()
+    return len(parts[-1]) < 2 or parts[0] in MONTHS or value.partition(", ")[2] in MONTHS
 
 
 def _begun(title: str, quote: str, number: int) -> int:

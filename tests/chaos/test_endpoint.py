@@ -38,7 +38,7 @@ SETTINGS: dict[str, Any] = {
     "corpus": {"name": "tiny"},
     "retrieval": {"retriever": "bm25"},
     "loop": {"rounds": 1, "rollouts": 2},
-    "checks": {"run": ["closed_book", "end"]},
+    "checks": {"run": ["closed_book", "oracle"]},
     "steps": [1, 2],
 }
 

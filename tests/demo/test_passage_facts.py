@@ -70,3 +70,7 @@ def test_numbered_sentences_are_cited_by_their_numbers() -> None:
     [plain] = seen(render([whole]))
     assert numbered == plain
     assert {fact.relation.name: fact.sentence for fact in facts(numbered)} == {"founder": 3}
+
+
+def test_a_month_is_no_part_of_a_place() -> None:
+    assert told("Ada Holm", "Ada Holm is a Velian actor. She was born in Vessby, April 1941.") == {"born": "1941"}

@@ -47,9 +47,11 @@ ROLES = (
     "weigh",
     "detect",
     "write",
+    "wordings",
+    "choose",
 )
 WITH_DISTRACTORS = config.build(values={"distractors": {"kinds": tuple(Kind), "tries": 2}})
-EACH = 4
+EACH = 6
 """Requests of one role that are asked again."""
 LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor."
 FENCED = re.compile(r"^<<<inputs ([0-9a-f]{16})>>>\n.*\n<<<end \1>>>$", re.MULTILINE)
