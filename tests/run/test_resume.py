@@ -26,6 +26,7 @@ CHOICES: dict[str, Any] = {
     "models.default.sampling.min_p": 0.5,
     "models.default.sampling.seed": 1,
     "models.default.sampling.top_k": 1,
+    "questions.like": ["Who built it?"],
     "questions.unanswerable": 0.5,
     "retrieval.audit": ["bm25"],
     "solve_rate": [0.25, 0.75],
