@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 
 _Looked = Literal["search", "open", "find", "links"]
+FEW_LEFT = 6
+"""Searches left from which on an author is told their number with every result."""
 LinksOf = Callable[[Passage, int], Sequence["Related"]]
 
 
@@ -136,11 +138,17 @@ async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int)
         if call.name == CHECK and box.check:
             return await _checked(box, state, call.arguments), True
         if len(state.calls) >= box.limits.searches:
-            left = f"`{CHECK}` or `{last}`" if state.checks < box.checks else f"`{last}`"
+            left = f"`{CHECK}` or `{last}`" if CHECK in names and state.checks < box.checks else f"`{last}`"
             return f"The search budget is used up. Call {left} now.", True
-        return await _look(box, state, call), True
+        return await _look(box, state, call) + _remaining(box, state), True
     except FormatError as error:
         return f"Error: {error}{_needed(box, call)}", False
+
+
+def _remaining(box: Toolbox, state: AgentState) -> str:
+    """Tell an author how many searches and openings are left, once these are few."""
+    left = box.limits.searches - len(state.calls)
+    return f"\n\nSearches and openings left: {left}." if box.check and left <= FEW_LEFT else ""
 
 
 def _needed(box: Toolbox, call: ToolCall) -> str:
@@ -163,10 +171,11 @@ async def _checked(box: Toolbox, state: AgentState, arguments: str) -> str:
     if not found:
         state.final = draft
         return ""
+    left = "Checks" if any(tool.name == CHECK for tool in box.tools) else "Proposals"
     if state.checks == box.checks and box.give_up:
         state.final = box.give_up
         return ""
-    return f"{found}\nChecks left: {box.checks - state.checks}."
+    return f"{found}\n{left} left: {box.checks - state.checks}."
 
 
 async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:

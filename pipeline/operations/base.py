@@ -197,7 +197,8 @@ def unit_size(unit: str, kind: str) -> Fraction:
         return Fraction(1, 100)
     one = read_interval(f"1 {unit}", is_exact=True) if unit else None
     if one is None or one.kind != kind:
-        raise OperationError(f"`unit` must be a unit of {kind or 'bare numbers, which is empty'}, not '{unit}'")
+        wanted = f"must be a unit of {kind}" if kind else "must be empty, since the values are counts or bare numbers"
+        raise OperationError(f"`unit` {wanted}, not '{unit}'")
     return one.corners[0]
 
 

@@ -14,8 +14,7 @@ class Extreme(Operation):
     names_operands: ClassVar[bool] = True
     gives_subjects: ClassVar[bool] = True
     guess_advice: ClassVar[str] = (
-        "compare three or more things, ask for the difference or the ratio of the two values, or add a step that asks "
-        "for another attribute of the winner"
+        "compare three or more things, or ask for the difference or the ratio of the two values"
     )
     description: ClassVar[str] = (
         "extreme: which of three or more things has the most or least of an amount, or the earliest or latest date. It "

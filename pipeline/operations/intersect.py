@@ -16,8 +16,8 @@ class Intersect(Operation):
     needs_whole_set: ClassVar[bool] = True
     description: ClassVar[str] = (
         "intersect: the one thing that fits every clue. It needs two or more steps whose answer is that same thing, "
-        "each from a document of its own, and no clue may fit it alone. Example: a = a film that X directed (The "
-        "Wharf), b = a film that was shot in Y (The Wharf); intersect(a, b) -> The Wharf."
+        "each from a document of its own; each clue fits several things, and only this one fits all. Example: a = a "
+        "film that X directed (The Wharf), b = a film that was shot in Y (The Wharf); intersect(a, b) -> The Wharf."
     )
 
     def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:

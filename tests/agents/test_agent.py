@@ -1,6 +1,7 @@
 """The tool loop: whatever a model does goes back to it as text or ends it with a stop; nothing is an exception."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import orjson
@@ -32,8 +33,15 @@ def say(*calls: tuple[str, dict[str, Any] | str]) -> Message:
     return Message(role="assistant", tool_calls=tuple(made))
 
 
+async def find_no_fault(arguments: str, state: AgentState) -> str:
+    return ""
+
+
 def run(
-    outputs: Any, limits: AgentLimits | None = None, model: ModelConfig | None = None
+    outputs: Any,
+    limits: AgentLimits | None = None,
+    model: ModelConfig | None = None,
+    check: Callable[[str, AgentState], Awaitable[str]] | None = None,
 ) -> tuple[Trajectory, ScriptedLLM]:
     llm = ScriptedLLM(outputs)
     agent = Agent(
@@ -44,6 +52,7 @@ def run(
         retriever=SHELF,
         k=1,
         accept=lambda arguments, state: parse(AnswerArguments, arguments),
+        check=check,
     )
     return asyncio.run(converse(agent, START, sample=3, state=AgentState())), llm
 
@@ -116,6 +125,13 @@ def test_the_same_words_or_document_again_is_a_repeat() -> None:
     done, _ = run([*searches, say(("open", {"passage_id": shown}), ("open", {"passage_id": shown})), ANSWER])
     assert [call.repeat for call in done.calls] == [False, True, False, True]
     assert done.steps == 2
+
+
+def test_only_an_author_is_told_how_many_searches_are_left() -> None:
+    for check, told in ((find_no_fault, True), (None, False)):
+        done, _ = run([say(("search", {"query": "Ada Holm"})), ANSWER], check=check)
+        observation = next(message.content for message in done.messages if message.role == "tool")
+        assert observation.endswith("Searches and openings left: 3.") is told
 
 
 def test_after_the_budget_the_answer_is_forced() -> None:

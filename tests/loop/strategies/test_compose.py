@@ -158,7 +158,7 @@ def test_all_faults_of_a_graph_are_told_at_once() -> None:
     assert "step 'first': the values tie or their ranges overlap" in told
     assert "step 'pier' ('Lantern Bay'): it rests on the document of step 'bay'" in told
     assert "step 'holm_year' ('Ada Holm'): unstated: it says where, not when. To do: cite the sentence" in told
-    assert told.endswith("Checks left: 2.")
+    assert told.endswith("Proposals left: 2.")
 
 
 def test_conversation_ends_after_the_last_proposal() -> None:
