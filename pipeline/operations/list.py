@@ -14,12 +14,15 @@ class ListAll(Operation):
     names_operands: ClassVar[bool] = True
     needs_whole_set: ClassVar[bool] = True
     description: ClassVar[str] = (
-        "list: several answers, all of them asked for. It needs two or more steps with different answers, and the "
-        "question must name what each answer belongs to: no search proves a list complete. Example: a = birthplace of "
-        "the novel's author (Lisbon), b = birthplace of its translator (Ghent); list(a, b) -> Lisbon; Ghent."
+        "list: one question asked of several things, all answers wanted. It needs two or more steps that ask the same, "
+        "with different answers, and the question must name each thing: no search proves a list complete. Example: "
+        "a = birthplace of the novel's author (Lisbon), b = birthplace of its translator (Ghent); list(a, b) -> "
+        "Lisbon; Ghent."
     )
 
     def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
+        if len({operand.interval.kind if operand.interval else "name" for operand in operands}) > 1:
+            raise OperationError("the answers are of different kinds: a list asks one question of several things")
         items: list[str] = []
         for operand in operands:
             if any(equal(operand.answer, [item]) for item in items):

@@ -91,9 +91,9 @@ async def test_the_whole_loop_over_the_wire_gives_the_same_records(ground: Groun
         assert await _dug(ground.seeds, context(server, ground, tmp_path)) == ground.records
         assert len(server.asked) == paid
     prefixes_stand(server.asked)
-    # Generator, refiner and solver may make several calls a turn, but where one is forced.
+    # Generator and solver may make several calls a turn, but where one is forced.
     turns = [body for body in server.asked if "tools" in body]
-    assert {body["tools"][-1]["function"]["name"] for body in turns} == {"propose", "revise", "answer"}
+    assert {body["tools"][-1]["function"]["name"] for body in turns} == {"propose", "answer"}
     assert all(body.get("parallel_tool_calls", True) is (body["tool_choice"] == "auto") for body in turns)
 
 

@@ -90,7 +90,7 @@ def test_no_schema_that_is_sent_refers_to_a_part_of_itself(calls: ToolMode, with
     assert "$ref" not in sent
     assert "$defs" not in sent
     assert sent.count("sub_question") >= 2
-    assert "The id of the passage that states it, as it was shown." in sent
+    assert "Found steps: the id of the passage that states the answer." in sent
 
 
 def test_a_schema_that_holds_itself_ends() -> None:

@@ -193,6 +193,13 @@ def test_operations_on_request():
     assert compute(*steps[:2], computed("e", "yes_no", *"ab")) == "yes"
 
 
+def test_list_refuses_answers_of_different_kinds():
+    with pytest.raises(OperationError, match="one question of several things"):
+        compute(found("a", "43.5%"), found("b", "1977"), computed("c", "list", "a", "b"))
+    with pytest.raises(OperationError, match="one question of several things"):
+        compute(found("a", "Lisbon"), found("b", "1977"), computed("c", "list", "a", "b"))
+
+
 def test_list_refuses_an_item_twice():
     assert compute(found("a", "Lisbon"), found("b", "Ghent"), computed("c", "list", "a", "b")) == "Lisbon; Ghent"
     with pytest.raises(OperationError, match="twice"):
