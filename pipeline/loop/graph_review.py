@@ -106,12 +106,6 @@ def replace_ids(step: FoundStep | ComputedStep, name: Callable[[str], str]) -> s
     return " ".join(_PLACEHOLDER.sub(lambda match: name(match[1]), step.sub_question).split())
 
 
-def _substitute_answers(graph: Graph, step: FoundStep | ComputedStep) -> str:
-    return replace_ids(
-        step, lambda step_id: graph.by_id[step_id].answer if step_id in graph.by_id else f"{{{step_id}}}"
-    )
-
-
 def _leave_out_answers(step: FoundStep | ComputedStep) -> str:
     """Return what a solver who skips the steps before could search for."""
     return replace_ids(step, lambda _: " ")
@@ -246,7 +240,7 @@ def _can_be_at_fault(step: FoundStep | ComputedStep, fault: StepFault) -> bool:
 
 
 def _describe_step(graph: Graph, step: FoundStep | ComputedStep) -> dict[str, object]:
-    description: dict[str, object] = {"id": step.id, "question": _substitute_answers(graph, step)}
+    description: dict[str, object] = {"id": step.id, "question": graph.fill_in(step)}
     values: dict[str, object]
     if isinstance(step, FoundStep):
         values = {
