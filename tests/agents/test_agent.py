@@ -129,7 +129,7 @@ def test_the_same_words_or_document_again_is_a_repeat() -> None:
 
 def test_only_an_author_is_told_how_many_searches_are_left() -> None:
     for check, told in ((find_no_fault, True), (None, False)):
-        done, _ = run([say(("search", {"query": "Ada Holm"})), ANSWER], check=check)
+        done, _ = run([say(("search", {"query": "Ada Holm"})), *[ANSWER] * 9], check=check)
         observation = next(message.content for message in done.messages if message.role == "tool")
         assert observation.endswith("Searches and openings left: 3.") is told
 
