@@ -111,7 +111,8 @@ def test_inspect_lists_every_seed_and_shows_one_in_full(digsite: Digsite, out: P
     page = digsite("inspect", "latest", "--out", out, "--item", accepted["key"][:12]).out
     record = digsite("inspect", "latest", "--out", out, "--item", accepted["key"], "--json").json
     assert record["key"] == accepted["key"]
-    for needed in ("round 0: generator", "rollout 0", "confirmation", record["rounds"][-1]["draft"]["answer"]):
+    answer = record["rounds"][-1]["draft"]["graph"]["steps"][-1]["answer"]
+    for needed in ("round 0: generator", "rollout 0", "confirmation", answer):
         assert needed in page
 
 

@@ -38,7 +38,7 @@ def _accepted(digsite: Digsite, where: tuple[str | Path, ...]) -> str:
 def test_limits_of_gates_can_be_set_for_a_run_that_is_there(digsite: Digsite, run: Path) -> None:
     where = ("tiny", "--out", run)
     before = digsite("export", *where, "--json").json["shards"]
-    none_left = digsite("export", *where, "--set", "gates.quotas.strategy={sage=0.0}")
+    none_left = digsite("export", *where, "--set", "gates.quotas.strategy={compose=0.0}")
     assert none_left.code == 0
     assert f"no pair passed the gates: digsite inspect tiny --out {run} counts" in none_left.err
     assert "gate:quota" in (run / "tiny/latest/dataset/README.md").read_text()
@@ -176,7 +176,7 @@ def test_a_plain_export_stays_plain_when_it_is_written_again(digsite: Digsite, r
 
 def test_what_nobody_solved_cannot_be_included_and_is_told(digsite: Digsite, tmp_path: Path) -> None:
     weak = ("--set", "models.solver.model=embedded-weak", "--set", "loop.rounds=0")
-    made = digsite("generate", "tiny", "--steps", "2", "--pairs", "2", "--max-seeds", "10", *weak, "--out", tmp_path)
+    made = digsite("generate", "tiny", "--steps", "2", "--seeds", "12", *weak, "--out", tmp_path)
     assert made.code == 0
     remeasure = f"digsite remeasure tiny --out {tmp_path}"
     again = digsite("export", "tiny", "--out", tmp_path, "--include", "beyond_solver")
@@ -187,7 +187,7 @@ def test_every_pair_of_the_demo_model_is_exported_for_rewards_and_the_band_is_ex
     digsite: Digsite, tmp_path: Path
 ) -> None:
     out = ("--out", tmp_path)
-    told = digsite("generate", "tiny", "--pairs", "3", "--steps", "2", "--retriever", "bm25", "--no-flow", *out)
+    told = digsite("generate", "tiny", "--pairs", "3", "--steps", "1", "--retriever", "bm25", "--no-flow", *out)
     dataset = tmp_path / "tiny/latest/dataset"
     rows = pq.read_table(dataset / "rl_trl").to_pylist()
     assert len(rows) == len(pq.read_table(dataset / "qa")) == 3

@@ -12,7 +12,12 @@ import pytest
 from tests.rules.hostile_texts import Recipe, recipes
 from tests.rules.patterns import METHODS, PatternUse, all_patterns
 
-HANDED_IN = ("pipeline/types/data.py", "pipeline/run/uniform.py", "pipeline/store/amendments.py")
+HANDED_IN = (
+    "pipeline/types/data.py",
+    "pipeline/run/uniform.py",
+    "pipeline/store/amendments.py",
+    "pipeline/loop/hidden_answers.py",
+)
 """Files whose pattern comes from elsewhere or is made of bytes; these few were read by a person."""
 QUICK = 2e-6
 """Seconds for a character; a pattern that takes less is linear or never slow."""
