@@ -12,6 +12,7 @@ import asyncio
 import re
 import sys
 import time
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from pipeline.types import sha256
 
 KEPT = 500
 _DOC = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
+_ID = re.compile(r"\((p[0-9a-f]{12})\)")
 _NAME = re.compile(r"[A-Z][\w'’.-]+(?: (?:of |the |de )?[A-Z][\w'’.-]+)*")
 _MOST_SEARCHES = 6
 
@@ -45,6 +47,8 @@ class Script:
 
     def __init__(self) -> None:
         self.trails: dict[str, Trail] = {}
+        self.unworded: dict[tuple[str, ...], str] = {}
+        """The questions of drafts that a writer is to word, by the passages that their steps ask about."""
         self.parts: dict[str, str] = {}
         """The answers of sub-questions."""
 
@@ -77,6 +81,8 @@ class Script:
         if name in fixed:
             return {"reason": "", **fixed[name]}
         inputs = unfence(body["messages"][-1]["content"]) or {}
+        if name == "wordings":
+            return {"wordings": [self.unworded[_ids(step["asks"] for step in inputs["steps"])]]}
         if name == "trace":
             return {"reason": "", "answers": [self.parts.get(part["question"], "unknown") for part in inputs["parts"]]}
         trail = self.trails.get(inputs.get("question", ""))
@@ -86,8 +92,10 @@ class Script:
 
     def _proposed(self, body: dict[str, Any], last: str) -> tuple[str, dict[str, Any]]:
         messages = body["messages"]
+        has_question = "question" in body["tools"][-1]["function"]["parameters"]["properties"]
         if len(messages) == 1:
-            return last, self._draft([Page("p1", "One", "Two"), Page("p2", "Two", "Three")], "doctor")
+            pages = [Page("p1", "One", "Two"), Page("p2", "Two", "Three")]
+            return last, self._draft(pages, "doctor", has_question=has_question)
         inputs = unfence(messages[1]["content"]) or {}
         told = inputs.get("seen") or [inputs["passage"]]
         pages = {page["id"]: Page(page["id"], page["title"], page["text"]) for page in told}
@@ -99,26 +107,32 @@ class Script:
         trail = _trail(list(pages.values()), inputs["target_steps"])
         if len(trail) < inputs["target_steps"] and made < _MOST_SEARCHES and body["tool_choice"] == "auto":
             return "search", {"query": _query(trail[-1], messages, made)}
-        return last, self._draft(trail, f"{body['seed']} {messages[1]['content']}")
+        return last, self._draft(trail, f"{body['seed']} {messages[1]['content']}", has_question=has_question)
 
-    def _draft(self, trail: list[Page], chance: str) -> dict[str, Any]:
+    def _draft(self, trail: list[Page], chance: str, *, has_question: bool) -> dict[str, Any]:
         end = trail[-1]
         number, quote = _sentence(end.text, "")
         answer = max(quote.split(), key=len).strip(".,;:()\"'")
         found = [
-            (f"Which one does {a.title} name?", b.title, a.id, _sentence(a.text, b.title)[0])
+            (f"Which one does {a.title} ({a.id}) name?", b.title, a.id, _sentence(a.text, b.title)[0])
             for a, b in pairwise(trail)
         ]
-        found.append((f"What is told of {end.title}?", answer, end.id, number))
+        found.append((f"What is told of {end.title} ({end.id})?", answer, end.id, number))
         steps = [
             {"id": f"s{n}", "sub_question": asked, "answer": said, "passage_id": passage_id, "sentences": [sentence],
              "needs": [f"s{n - 1}"] if n else []}
             for n, (asked, said, passage_id, sentence) in enumerate(found)
         ]  # fmt: skip
-        question = f"Where does trail {sha256(chance)[:10]} lead that begins in the passage of {trail[0].title}?"
+        # Two drafts of one trail are worded alike, whichever of them the writer is asked for first.
+        ids = _ids(asked for asked, *_ in found)
+        mark = sha256(chance if has_question else " ".join(ids))[:10]
+        question = f"Where does trail {mark} lead that begins in the passage of {trail[0].title}?"
         self.trails[question] = Trail([page.title for page in trail], answer)
         self.parts |= {asked: answer for asked, answer, *_ in found}
-        return {"question": question, "steps": steps}
+        if has_question:
+            return {"question": question, "steps": steps}
+        self.unworded[ids] = question
+        return {"steps": steps}
 
     def _solved(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         messages = body["messages"]
@@ -146,6 +160,10 @@ def _trail(pages: list[Page], most: int) -> list[Page]:
             break
         trail.append(page)
     return trail
+
+
+def _ids(sub_questions: Iterable[str]) -> tuple[str, ...]:
+    return tuple(_ID.findall(" ".join(sub_questions)))
 
 
 def _query(page: Page, messages: list[dict[str, Any]], made: int) -> str:

@@ -175,9 +175,9 @@ def test_a_plain_export_stays_plain_when_it_is_written_again(digsite: Digsite, r
 
 
 def test_what_nobody_solved_cannot_be_included_and_is_told(digsite: Digsite, tmp_path: Path) -> None:
-    weak = ("--set", "models.solver.model=embedded-weak", "--set", "loop.rounds=0")
-    made = digsite("generate", "tiny", "--steps", "2", "--seeds", "12", *weak, "--out", tmp_path)
-    assert made.code == 0
+    weak = ("--set", "models.solver.model=embedded-weak", "--set", "loop.rounds=0", "--set", "loop.rollouts=1")
+    once = ("--steps", "2", "--seeds", "16", "--retriever", "bm25", "--no-flow")
+    assert digsite("generate", "tiny", *once, *weak, "--out", tmp_path).code == 0
     remeasure = f"digsite remeasure tiny --out {tmp_path}"
     again = digsite("export", "tiny", "--out", tmp_path, "--include", "beyond_solver")
     assert f"no model has solved 1 of the beyond_solver seeds, so they are left out: {remeasure}" in again.err

@@ -20,7 +20,7 @@ ASKED = (
 @pytest.fixture(autouse=True)
 def chat(monkeypatch: pytest.MonkeyPatch) -> None:
     def say(request: Request) -> Completion:
-        usage = Usage(calls=1, prompt_tokens=20_000, completion_tokens=10)
+        usage = Usage(calls=1, prompt_tokens=10_000, completion_tokens=10)
         return Completion(message=Message(role="assistant", content="Hm."), finish=Finish.STOP, usage=usage)
 
     async def there(*_: object) -> str:

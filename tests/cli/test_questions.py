@@ -47,8 +47,9 @@ def test_generate_drops_a_pair_that_a_benchmark_asks(digsite: Digsite, out: Path
     items = digsite("inspect", "tiny", "--out", out, "--json").json["items"]
     key = next(item["key"] for item in items if item["status"] == "accepted")
     draft = digsite("inspect", "tiny", "--out", out, "--item", key, "--json").json["rounds"][-1]["draft"]
-    facts = [[hop["title"], 0] for hop in draft["hops"]]
-    row = {"_id": "5a8b", "question": draft["question"], "answer": draft["answer"], "supporting_facts": facts}
+    steps = draft["graph"]["steps"]
+    facts = [[step["citation"]["title"], 0] for step in steps if "citation" in step]
+    row = {"_id": "5a8b", "question": draft["question"], "answer": steps[-1]["answer"], "supporting_facts": facts}
     (tmp_path / "hotpot_dev.json").write_bytes(orjson.dumps([row | {"context": [], "type": "bridge"}]))
     against = "--against", tmp_path / "hotpot_dev.json"
     digsite("generate", "tiny", *SMALL, "--seeds", "8", *against, "--out", tmp_path / "out")
