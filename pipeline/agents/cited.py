@@ -12,5 +12,6 @@ async def passages(draft: Draft, retriever: Retriever) -> list[Passage]:
     return list({passage.id: passage for passage in cited if passage is not None}.values())
 
 
-def searched(query: str, hits: Sequence[Hit], retriever: str = "") -> Searched:
-    return Searched(query=query, passage_ids=tuple(hit.passage.id for hit in hits), retriever=retriever)
+def searched(query: str, hits: Sequence[Hit]) -> Searched:
+    """Return a search with what it found, as checks keep it."""
+    return Searched(query=query, passage_ids=tuple(hit.passage.id for hit in hits))

@@ -31,14 +31,16 @@ from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
 CHECK_NAME, STEPS = "graph", "steps"
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]{1,24})\}")
-_OF_COMPUTED = frozenset({"incomparable", "misnamed"})
+_OF_COMPUTED = frozenset({"incomparable", "misnamed", "unrelated"})
 """Faults that only computed steps can have; the others are faults of what a passage states."""
 _TAKE_ANOTHER = "this passage was at fault before: take another one"
 
 
 class StepFault(Data):
     step: str = Field(description="The id of the step.")
-    fault: Literal["unstated", "contradicted", "ambiguous", "unlinked", "incomparable", "misnamed"]
+    fault: Literal[
+        "unstated", "contradicted", "ambiguous", "unlinked", "undated", "incomparable", "misnamed", "unrelated"
+    ]
     reason: str = Field("", description="What the sentences say instead, in one short line.")
 
 
@@ -263,6 +265,8 @@ _MENDS = {
     "contradicted": "correct the detail or drop it",
     "ambiguous": "say in the sub-question what tells it apart, or take another fact",
     "unlinked": "cite a sentence that names what the step starts from",
+    "undated": "give the date in the sub-question and in `time`, or take a fact that stays as it is",
+    "unrelated": "let things meet that belong together: of one list, place, event, maker or kind that people compare",
     "incomparable": "compare values of one unit, population, time and definition",
     "misnamed": "give the name of each thing in `about` of its first step, or as the answer of a step before",
 }
@@ -270,7 +274,8 @@ _MENDS = {
 
 def _to_problem(fault: StepFault) -> Problem:
     reason = " ".join(fault.reason.split()).rstrip(".") or "its sentences do not hold the answer"
-    cause = Cause.AMBIGUOUS if fault.fault == "ambiguous" else Cause.GENERATOR_ERROR
+    causes = {"ambiguous": Cause.AMBIGUOUS, "undated": Cause.UNDATED, "unrelated": Cause.UNNATURAL}
+    cause = causes.get(fault.fault, Cause.GENERATOR_ERROR)
     return Problem(cause, f"{fault.fault}: {reason}", _MENDS[fault.fault], fault.step)
 
 

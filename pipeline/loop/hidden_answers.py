@@ -139,8 +139,18 @@ class HiddenAnswers:
         for word in words:
             is_name = word[:1].isupper() and word.isalpha() and len(word) >= _SHORTEST_PART
             pattern = rf"\b{re.escape(word)}\b"
-            if is_name and re.search(pattern, evidence) and not re.search(rf"\b{word.lower()}\b", evidence):
+            if is_name and _stands_alone(word, evidence) and not re.search(rf"\b{word.lower()}\b", evidence):
                 yield pattern, True, "a part of the answer"
+
+
+def _stands_alone(word: str, text: str) -> bool:
+    """Return whether a text has a word outside longer names: "Holm", but not the "Center" of "Brooks Center"."""
+    for match in re.finditer(rf"\b{re.escape(word)}\b", text):
+        before = text[: match.start()].split()[-1:]
+        after = text[match.end() :].split()[:1]
+        if not any(neighbour[:1].isupper() for neighbour in (*before, *after)):
+            return True
+    return False
 
 
 def _same_values(name: str, text: str) -> Iterator[tuple[int, int]]:

@@ -82,7 +82,9 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
             return WrittenQuestion(best, (_finding("undated", Cause.UNDATED, detail),), tuple(probes))
         if grade >= context.config.checks.naturalness:
             return WrittenQuestion(best, (), tuple(probes))
-        earlier += [{"wording": wording, "fault": choice.reason} for wording in sound]
+        faults = {choice.best: choice.reason}
+        for place, wording in enumerate(sound, 1):
+            earlier.append({"wording": wording, "fault": faults.get(place, f"graded {grades.get(place, 0)} of 5")})
     detail = earlier[-1]["fault"] if earlier else "the writer gave no wording"
     return WrittenQuestion(best, (_finding("naturalness", Cause.UNNATURAL, detail),), tuple(probes))
 
@@ -183,7 +185,7 @@ def _describe(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswer
     description: dict[str, object] = {"id": step.id, "asks": _ask(graph, step, hidden)}
     if isinstance(step, FoundStep):
         about = f"[{step.needs[0]}]" if step.needs else untagged(graph.subject(step))
-        values = {"population": step.population, "time": step.time}
+        values = {"population": hidden.mask(step.population), "time": hidden.mask(step.time)}
         description |= {"about": about, "sentence": hidden.mask(" ".join(step.citation.quote.split()))}
     else:
         values = {"which": step.which, "condition": step.condition, "bound": step.bound, "unit": step.unit}

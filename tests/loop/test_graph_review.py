@@ -1,6 +1,7 @@
 """What is said of a proposed graph, by rules and by a reader, without a generator."""
 
 import asyncio
+from collections.abc import Sequence
 
 import orjson
 import pytest
@@ -21,10 +22,10 @@ def cite(source: Passage) -> Citation:
     )
 
 
-def review(*steps: FoundStep | ComputedStep, shelf: Shelf) -> GraphReview:
+def review(*steps: FoundStep | ComputedStep, shelf: Shelf, faults: Sequence[dict[str, str]] = ()) -> GraphReview:
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
     settings = config.build(values={"strategy": "compose", "models": models}, sets=["retrieval.k=1"])
-    llm = ScriptedLLM(lambda _: Message(role="assistant", content=orjson.dumps({"faults": []}).decode()))
+    llm = ScriptedLLM(lambda _: Message(role="assistant", content=orjson.dumps({"faults": faults}).decode()))
     context = RunContext(config=settings, llm=llm, retriever=shelf, lineage=LINEAGE)
     return asyncio.run(review_graph(Graph(steps=steps), 2, shelf.passages, context))
 
@@ -79,3 +80,23 @@ def test_each_finding_has_its_cause_and_the_step_at_fault() -> None:
         ("graph", Cause.CO_LOCATED, (0,)),
     ]
     assert "its sentences stand in the passage of step 'head' too" in findings[1].detail
+
+
+def test_facts_without_a_date_and_parts_that_have_nothing_in_common_go_back() -> None:
+    homes = [passage(n, f"Pier {n}{n}", f"It had {20 + place} members.") for place, n in enumerate("abc")]
+    steps = [
+        FoundStep(id=home.document_id, sub_question="How many?", answer=str(20 + place), citation=cite(home))
+        for place, home in enumerate(homes)
+    ]
+    last = ComputedStep(
+        id="last", sub_question="?", answer="", needs=("a", "b", "c"), operation="extreme", which="most"
+    )
+    faults = [
+        {"step": "a", "fault": "undated", "reason": "members come and go"},
+        {"step": "last", "fault": "unrelated", "reason": "a choir and two ships"},
+        {"step": "b", "fault": "unrelated", "reason": "of a found step it says nothing"},
+    ]
+    findings = review(*steps, last, shelf=Shelf(*homes), faults=faults).findings
+    told = {(finding.cause, finding.detail.partition(":")[0]) for finding in findings}
+    assert {(Cause.UNDATED, "step 'a' ('Pier aa')"), (Cause.UNNATURAL, "step 'last'")} <= told
+    assert not any("says nothing" in finding.detail for finding in findings)
