@@ -94,8 +94,8 @@ class Script:
         messages = body["messages"]
         has_question = "question" in body["tools"][-1]["function"]["parameters"]["properties"]
         if len(messages) == 1:
-            pages = [Page("p1", "One", "Two"), Page("p2", "Two", "Three")]
-            return last, self._draft(pages, "doctor", has_question=has_question)
+            trail = [Page("p1", "One", "Two"), Page("p2", "Two", "Three")]
+            return last, self._draft(trail, "doctor", has_question=has_question)
         inputs = unfence(messages[1]["content"]) or {}
         told = inputs.get("seen") or [inputs["passage"]]
         pages = {page["id"]: Page(page["id"], page["title"], page["text"]) for page in told}
