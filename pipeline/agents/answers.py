@@ -3,7 +3,7 @@
 import orjson
 
 from pipeline.operations import Computation, evaluate, operation
-from pipeline.operations.base import unit_size
+from pipeline.operations.base import NumberOperation, unit_size
 from pipeline.types import AnswerItem, Draft
 from pipeline.types.graph import ComputedStep
 
@@ -29,9 +29,14 @@ def list_items(draft: Draft) -> tuple[AnswerItem, ...]:
 def answer_limits(draft: Draft) -> str:
     """Return the limits of a computed number as `reward.py` reads them; empty if only one value is right."""
     outcome, last = compute_answer(draft), draft.graph.last
-    interval = outcome.interval if outcome else None
-    if interval is None or not isinstance(last, ComputedStep) or not outcome or not outcome.rounding:
+    # The answer of an intersection may be a number too, but a passage states it.
+    if not isinstance(last, ComputedStep) or not isinstance(operation(last.operation), NumberOperation):
+        return ""
+    if outcome is None or (interval := outcome.interval) is None:
+        return ""
+    low, high = interval.corners
+    if low == high and not outcome.rounding:
         return ""
     size = unit_size(last.unit, interval.kind)
-    low, high = (limit / size for limit in interval.corners)
+    low, high = low / size, high / size
     return orjson.dumps({"from": str(low), "to": str(high), "unit": last.unit}).decode()

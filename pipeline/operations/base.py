@@ -1,4 +1,4 @@
-"""The contract of an operation, and what operations share: operands, conditions, and numbers at all corners.
+"""The contract of an operation, and what operations share: operands, conditions, and numbers with their limits.
 
 An operation is one class in one file of this folder, and the file's name is the operation's. It computes an answer from
 the answers of the steps that it needs, says which answer types it can give, when its evidence is complete, how often a
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
-from math import ceil, floor, log10
+from math import ceil, floor
 from typing import ClassVar, NamedTuple
 
 from pipeline.reward.equality import equal
@@ -18,8 +18,10 @@ from pipeline.types.graph import ComputedStep
 from pipeline.types.question import AnswerType
 from pipeline.values.interval import SHARE, ValueInterval, read_interval
 
-MOST_DIGITS = 4
-"""Significant digits of a computed number, if the evidence supports so many."""
+MOST_DIGITS = 3
+"""Significant digits of a ratio, and of every number that has no last decimal."""
+_WIDEST = Fraction(1, 4)
+"""How wide the limits of a computed number may be, as a part of it."""
 
 
 class Operand(NamedTuple):
@@ -43,7 +45,7 @@ class Computation(NamedTuple):
     answer: str
     answer_type: AnswerType
     interval: ValueInterval | None = None
-    """Of a number: all values that the evidence allows, so that the reward can accept each of them."""
+    """Of a number: all values that the evidence allows and all that round to the answer. The reward accepts each."""
     aliases: tuple[str, ...] = ()
     """Other names of the answer, if it is one thing that a step names."""
     items: tuple[str, ...] = ()
@@ -51,7 +53,7 @@ class Computation(NamedTuple):
     item_aliases: tuple[tuple[str, ...], ...] = ()
     """Of a list: other names of each item."""
     rounding: str = ""
-    """Of a rounded number: to what it is rounded, such as "the nearest 10", for the question to state."""
+    """Of a number with fewer digits than its values give: such as "the nearest 10", for the question to state."""
 
 
 class Operation(ABC):
@@ -147,46 +149,61 @@ def _passes(step: ComputedStep, operand: Operand) -> bool:
     )
 
 
-def compute_at_corners(
-    step: ComputedStep, operands: Sequence[Operand], kind: str, compute: Callable[[Sequence[Fraction]], Fraction]
+def compute_number(
+    step: ComputedStep,
+    operands: Sequence[Operand],
+    kind: str,
+    compute: Callable[[Sequence[Fraction]], Fraction],
+    most_digits: int | None = None,
 ) -> Computation:
-    """Compute a number at every corner of the operands' intervals, and round it as far as all corners agree.
+    """Compute a number from the values as stated, and its limits from all corners of their intervals.
+
+    The answer is rounded to the largest power of ten that is not above the width of its limits. The corners may round
+    to other numbers: the limits say which of them are right too. Only a number that the step rounds up or down must be
+    the same at all corners.
 
     Args:
         step: the computed step, whose `unit` and `rounding` say how the answer is written.
         operands: the values, each with a lower and an upper limit.
         kind: the kind of the result.
         compute: a function that is monotone in each of its arguments, so that the corners give its limits.
+        most_digits: how many significant digits the answer may have; None for no limit.
 
     Raises:
-        OperationError: an interval is open or missing, a unit does not fit, or the corners round to different numbers.
+        OperationError: an interval is open or missing, a unit does not fit, the limits are too wide, or the corners
+            differ when they are rounded up or down.
     """
-    corners = []
-    for operand in operands:
-        if operand.interval is None or not operand.interval.is_bounded:
-            raise OperationError(
-                f"the answer of step '{operand.step_id}', '{operand.answer}', is no amount with two limits"
-            )
-        corners.append(operand.interval.corners)
+    intervals = [_bounded_interval(operand) for operand in operands]
+    size = unit_size(step.unit, kind)
     try:
-        results = [compute(values) for values in product(*corners)]
+        results = [compute(values) / size for values in product(*(interval.corners for interval in intervals))]
+        stated = compute([interval.value for interval in intervals]) / size
     except ZeroDivisionError:
         raise OperationError("one of the values may be zero, so that nothing can be divided by it") from None
-    size = unit_size(step.unit, kind)
-    low, high = min(results) / size, max(results) / size
-    rounding = ""
+    low, high = min(results), max(results)
     if step.rounding:
-        to_whole = ceil if step.rounding == "up" else floor
-        if to_whole(low) != to_whole(high):
-            raise OperationError(f"the evidence allows {to_whole(low)} and {to_whole(high)}; cite more exact values")
-        number = low = high = Fraction(to_whole(low))
+        number = _round_to_whole(low, high, step.rounding)
+        low = high = stated = number
         rounding = f"{step.rounding} to a whole number"
     else:
-        number, unit = round_alike(low, high)
-        if number != low or number != high:
-            rounding = f"the nearest {write_decimal(unit)}"
-    interval = ValueInterval(low * size, high * size, kind)
+        number, unit = _round_to_evidence(stated, high - low, most_digits)
+        low, high = min(low, number - unit / 2), max(high, number + unit / 2)
+        rounding = "" if number == stated else f"the nearest {write_decimal(unit)}"
+    if high - low > abs(number) * _WIDEST:
+        raise OperationError(
+            f"the evidence allows all values from {float(low):.4g} to {float(high):.4g}, too many for one answer; take "
+            "values that lie farther apart, or are more exact"
+        )
+    interval = ValueInterval(low * size, high * size, kind, stated * size)
     return Computation(f"{write_decimal(number)} {step.unit}".strip(), AnswerType.NUMBER, interval, rounding=rounding)
+
+
+def _bounded_interval(operand: Operand) -> ValueInterval:
+    if operand.interval is None or not operand.interval.is_bounded:
+        raise OperationError(
+            f"the answer of step '{operand.step_id}', '{operand.answer}', is no amount with two limits"
+        )
+    return operand.interval
 
 
 def unit_size(unit: str, kind: str) -> Fraction:
@@ -202,25 +219,30 @@ def unit_size(unit: str, kind: str) -> Fraction:
     return one.corners[0]
 
 
-def round_alike(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the number to which both limits round, and the unit that it is rounded to, with as many digits as agree.
+def _round_to_whole(low: Fraction, high: Fraction, direction: str) -> Fraction:
+    to_whole = ceil if direction == "up" else floor
+    if to_whole(low) != to_whole(high):
+        raise OperationError(f"the evidence allows {to_whole(low)} and {to_whole(high)}; cite more exact values")
+    return Fraction(to_whole(low))
 
-    Raises OperationError if the limits differ even when they are rounded to one significant digit.
-    """
-    largest = max(abs(low), abs(high))
-    if low == high and (low * 100).denominator == 1:
-        return low, Fraction(1, 100)
-    exponent = floor(log10(largest)) if largest else 0
-    for digits in range(MOST_DIGITS, 0, -1):
-        unit = Fraction(10) ** (exponent - digits + 1)
-        number = floor(low / unit + Fraction(1, 2))
-        # The upper limit itself rounds up, and every value below it rounds down.
-        if number and number == ceil(high / unit - Fraction(1, 2)):
-            return number * unit, unit
-    raise OperationError(
-        f"the evidence allows all values from {float(low):.4g} to {float(high):.4g}, so that no digit of the answer is "
-        "certain; take values that lie farther apart, or are more exact"
-    )
+
+def _round_to_evidence(number: Fraction, width: Fraction, most_digits: int | None) -> tuple[Fraction, Fraction]:
+    """Return a number as exactly as the width of its limits allows, and the unit to which it is rounded, or 0."""
+    unit = _power_of_ten(width) if width else Fraction()
+    if not unit and not _has_last_decimal(number):
+        most_digits = most_digits or MOST_DIGITS
+    if most_digits and number:
+        unit = max(unit, _power_of_ten(abs(number)) / 10 ** (most_digits - 1))
+    return (floor(number / unit + Fraction(1, 2)) * unit if unit else number), unit
+
+
+def _power_of_ten(number: Fraction) -> Fraction:
+    """Return the largest power of ten that is not above a positive number."""
+    return Fraction(10) ** (Decimal(number.numerator) / number.denominator).adjusted()
+
+
+def _has_last_decimal(number: Fraction) -> bool:
+    return 10 ** number.denominator.bit_length() % number.denominator == 0
 
 
 def write_decimal(number: Fraction) -> str:

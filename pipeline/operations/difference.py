@@ -11,7 +11,7 @@ from pipeline.operations.base import (
     Operand,
     OperationError,
     comparable_intervals,
-    compute_at_corners,
+    compute_number,
 )
 from pipeline.text import Date
 from pipeline.types.graph import ComputedStep
@@ -32,9 +32,9 @@ class Difference(NumberOperation):
         values = comparable_intervals(operands)
         if values[0].kind == DATE:
             return _between_dates(step, operands)
-        outcome = compute_at_corners(step, operands, values[0].kind, lambda pair: pair[0] - pair[1])
+        outcome = compute_number(step, operands, values[0].kind, lambda pair: pair[0] - pair[1])
         if outcome.answer.startswith("-"):
-            return compute_at_corners(step, operands[::-1], values[0].kind, lambda pair: pair[0] - pair[1])
+            return compute_number(step, operands[::-1], values[0].kind, lambda pair: pair[0] - pair[1])
         return outcome
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import prod
 from typing import ClassVar
 
-from pipeline.operations.base import Computation, NumberOperation, Operand, OperationError, compute_at_corners
+from pipeline.operations.base import Computation, NumberOperation, Operand, OperationError, compute_number
 from pipeline.types.graph import ComputedStep
 from pipeline.values.interval import DATE
 
@@ -21,7 +21,7 @@ class Product(NumberOperation):
     def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         if any(operand.interval is not None and operand.interval.kind == DATE for operand in operands):
             raise OperationError("dates have no product")
-        return compute_at_corners(step, operands, step.unit, lambda values: prod(values, start=Fraction(1)))
+        return compute_number(step, operands, step.unit, lambda values: prod(values, start=Fraction(1)))
 
 
 OPERATION = Product()

@@ -10,7 +10,7 @@ from pipeline.operations.base import (
     Operand,
     OperationError,
     comparable_intervals,
-    compute_at_corners,
+    compute_number,
 )
 from pipeline.types.graph import ComputedStep
 from pipeline.values.interval import DATE
@@ -28,7 +28,7 @@ class Sum(NumberOperation):
         kind = comparable_intervals(operands)[0].kind
         if kind == DATE:
             raise OperationError("dates have no sum")
-        return compute_at_corners(step, operands, kind, lambda values: sum(values, Fraction()))
+        return compute_number(step, operands, kind, lambda values: sum(values, Fraction()))
 
 
 OPERATION = Sum()

@@ -18,6 +18,8 @@ DATE = "date"
 SHARE = "share"
 """The kind of percentages, odds ("1 in 36,000") and rates ("2 per 100,000")."""
 _LONGEST = 120
+_MEASURES = ("mass", "celsius")
+"""Kinds of the units table that end in s and count nothing."""
 _ROUND_COUNT = 100
 """From here on, a count that ends in zeros is taken to be rounded."""
 _NUMBER = r"-?(?:\d{1,3}(?:[, ]\d{3})+(?!\d)|\d+)(?:\.\d+)?"
@@ -33,9 +35,14 @@ _ODDS = re.compile(
     rf"(?P<part>{_SCALED})(?: in | out of |(?P<per> per |/))(?P<whole>{_SCALED})"
     rf"(?:{_TO}(?:1 in )?(?P<other_whole>{_SCALED}))?(?: [^\d]*)?"
 )
+# A digit belongs to a unit at its end (m2), or in a word that begins with letters (CO2, PM2.5).
+_DIGITS_OF_UNIT = re.compile(r"(?<=[ /(])[^\W\d_]+\d[\w.]*|(?<=[^\W\d_^])[23]\Z|(?<=\^)[23]\Z")
+_RATE = re.compile(
+    rf"(?P<counted>.+?)(?: ?(?P<slash>/) ?| per )(?:(?P<whole>{_SCALED})(?:\Z| ?(?=[^\W\d_])))?(?P<of>[^\W\d_].*)?"
+)
 _AMOUNT = re.compile(
     rf"(?P<currency>(?:us)?[$£€¥₹] ?)?(?P<number>{_SCALED})"
-    rf"(?: ?%?{_TO}(?:(?:us)?[$£€¥₹] ?)?(?P<other_number>{_SCALED}))? ?(?P<unit>[^\d]+[23]?)?"
+    rf"(?: ?%?{_TO}(?:(?:us)?[$£€¥₹] ?)?(?P<other_number>{_SCALED}))?(?P<unit>[^\d].*)?"
 )
 _DECADE = re.compile(r"(?:the )?(?P<first_year>[12]\d\d0)s")
 
@@ -50,6 +57,8 @@ class ValueInterval(NamedTuple):
     high: Fraction | None
     kind: str
     """What can be compared: `date`, `share`, `length`, ..., or the name of a unit that has no conversion."""
+    stated: Fraction | None = None
+    """The value as it is written or computed, if that is not the middle."""
 
     @property
     def is_bounded(self) -> bool:
@@ -61,6 +70,12 @@ class ValueInterval(NamedTuple):
         if self.low is None or self.high is None:
             raise ValueError("the interval is open")
         return self.low, self.high
+
+    @property
+    def value(self) -> Fraction:
+        """The value as stated, without what rounding allows. Raises ValueError if a limit is missing."""
+        low, high = self.corners
+        return (low + high) / 2 if self.stated is None else self.stated
 
     def lies_below(self, other: "ValueInterval") -> bool:
         """Return whether every value of this interval is less than every value of the other."""
@@ -143,14 +158,21 @@ def _read_odds(plain: str, digits: int) -> ValueInterval | None:
     # One side is the unit of the rate and exact: the 1 of "1 in 36,000", the 100,000 of "2 per 100,000".
     whole = _read_range(match["whole"], match["other_whole"], 0 if match["per"] else digits)
     part = _round_limits(match["part"], 0 if match["part"] == "1" else digits)
-    return ValueInterval(part[0] / whole[1], part[1] / whole[0], SHARE) if 0 < part[1] <= whole[0] else None
+    if not 0 < part[1] <= whole[0]:
+        return None
+    # The limits of a quotient lie unevenly around it.
+    stated = None if match["other_whole"] else sum(part) / sum(whole)
+    return ValueInterval(part[0] / whole[1], part[1] / whole[0], SHARE, stated)
 
 
 def _read_amount(plain: str, digits: int) -> ValueInterval | None:
     match = _AMOUNT.fullmatch(plain)
     if match is None:
         return None
-    kind, size, is_counted = _resolve_unit(" ".join(filter(None, (match["currency"], match["unit"]))).strip())
+    unit = _resolve_unit(f"{match['currency'] or ''}{match['unit'] or ''}")
+    if unit is None:
+        return None
+    kind, size, is_counted = unit
     number = match["number"].replace(",", "")
     # A count that ends in no zero is exact, and so is a small one.
     is_sharp = is_counted and digits != 1 and number.isdecimal() and (number[-1] != "0" or int(number) < _ROUND_COUNT)
@@ -166,15 +188,44 @@ def _read_range(number: str, other: str | None, digits: int) -> tuple[Fraction, 
     return min(first, last), max(first, last)
 
 
-def _resolve_unit(unit: str) -> tuple[str, Fraction, bool]:
-    """Return the kind of a unit, its size in the base unit, and whether it counts whole things."""
+def _resolve_unit(text: str) -> tuple[str, Fraction, bool] | None:
+    """Return the kind of a unit, its size in the base unit, and whether it counts whole things.
+
+    A rate such as "deaths per 100,000 live births" is of the kind "deaths/live births". Return None if the text has
+    other numbers, or states the amount a second time ("5 km/3 mi").
+    """
+    unit = text.strip()
+    if known := _known_unit(unit):
+        return known
+    rate = _RATE.fullmatch(text)
+    if re.search(r"\d", _DIGITS_OF_UNIT.sub("", text.replace(rate["whole"], "") if rate and rate["whole"] else text)):
+        return None
+    if rate and (rate["whole"] or rate["of"]):
+        return _resolve_rate(rate)
+    measure, of, thing = unit.partition(" of ")
+    if of and (known := _known_unit(measure)):
+        kind, size, is_counted = known
+        return f"{kind} of {thing}", size, is_counted
+    return unit, Fraction(1), True
+
+
+def _resolve_rate(rate: re.Match[str]) -> tuple[str, Fraction, bool] | None:
+    counted, of = rate["counted"].strip(), (rate["of"] or "").strip()
+    first, second = _known_unit(counted), _known_unit(of)
+    if rate["slash"] and rate["whole"] and first and second and first[0] == second[0]:
+        return None
+    whole = _round_limits(rate["whole"], 0)[0] if rate["whole"] else Fraction(1)
+    return (f"{counted}/{of}", 1 / whole, False) if whole > 0 else None
+
+
+def _known_unit(unit: str) -> tuple[str, Fraction, bool] | None:
     if unit in ("%", "percent", "per cent", "pct"):
         return SHARE, Fraction(1, 100), False
     known = quantity(f"1 {unit}") if unit else None
     if known is None or known.unit is None:
-        return unit, Fraction(1), True
+        return None
     kind, size = known.unit
-    return kind, size, kind == "people" or kind.endswith("s")
+    return kind, size, kind == "people" or (kind.endswith("s") and kind not in _MEASURES)
 
 
 def _round_limits(number: str, digits: int) -> tuple[Fraction, Fraction]:

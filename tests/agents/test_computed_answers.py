@@ -46,6 +46,19 @@ FOUNDERS = drafted(
 )
 
 
+FERRY = passage("ferry", "Vess Ferry", "The ferry is long. The ferry carried 25,760 people.")
+BOAT = passage("boat", "Quay Boat", "The boat is small. The boat carried 177 people.")
+CARRIED = drafted(
+    "How many times as many people did the ferry carry as the boat?",
+    [
+        step(FERRY, "25,760", "How many people did the ferry carry?", step_id="ferry"),
+        step(BOAT, "177", "How many people did the boat carry?", step_id="boat"),
+        computed("ratio", "ferry", "boat"),
+    ],
+    [FERRY, BOAT],
+)
+
+
 def graded(draft: Draft, answer: str, *judges: str) -> tuple[bool, str]:
     context = RunContext(build(values={"checks": {"run": ()}}), ScriptedLLM(judges), Shelf(FILM), LINEAGE)
     grade_of_answer = asyncio.run(grade(draft, answer, context))
@@ -108,3 +121,9 @@ def test_judge_of_an_item_is_told_that_it_is_one() -> None:
     inputs = prompts.unfence(model.requests[0].messages[-1].content) or {}
     assert (inputs["answer"], inputs["response"]) == ("Per Dal", "Brother Per Dal")
     assert inputs["question"].endswith("(The answer is a list. Here one item of it is judged.)")
+
+
+@pytest.mark.parametrize(("answer", "is_right"), [("146", True), ("145.5", True), ("145.54", True), ("147", False)])
+def test_number_is_right_if_it_rounds_as_the_answer_does(answer: str, is_right: bool) -> None:
+    assert CARRIED.answer == "146"
+    assert graded(CARRIED, answer, *(() if is_right else ("no",)))[0] is is_right

@@ -90,11 +90,62 @@ def test_step_that_cannot_change_the_answer_is_idle():
 
 @pytest.mark.parametrize(
     ("first", "second", "answer"),
-    [("44 %", "2.2 %", "20"), ("185,000 cases", "36,000 cases", "5")],
+    [
+        ("44 %", "2.2 %", "20"),
+        ("185,000 cases", "36,000 cases", "5.1"),
+        ("25,760", "177", "146"),
+        ("33.506 million tonnes of CO2", "5.798 million tonnes of CO2", "5.78"),
+        ("276 deaths/100,000 live births", "12 deaths per 100,000 live births", "23"),
+    ],
 )
-def test_ratio_keeps_the_digits_on_which_all_corners_agree(first, second, answer):
+def test_ratio_has_the_digits_that_the_evidence_supports(first, second, answer):
     steps = found("a", first), found("b", second), computed("c", "ratio", "a", "b")
     assert compute(*steps) == answer
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "answer"), [("9", "2", "4.5"), ("1", "3", "0.333"), ("1,256", "1", "1260")]
+)
+def test_exact_ratio_has_three_digits(first, second, answer):
+    steps = found("a", first, is_exact=True), found("b", second, is_exact=True)
+    assert compute(*steps, computed("c", "ratio", "a", "b")) == answer
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "unit", "answer", "rounding"),
+    [
+        ("5.5 %", "4.3 %", "percentage points", "1.2 percentage points", ""),
+        ("7,200", "3,300", "", "3900", ""),
+        ("3,300", "7,200", "", "3900", ""),
+        ("12.34 kg", "1.2 kg", "kg", "11.1 kg", "the nearest 0.1"),
+        ("12,345 members", "678 members", "members", "11667 members", ""),
+        (
+            "276 deaths/100,000 births",
+            "112 deaths/100,000 births",
+            "deaths/100,000 births",
+            "164 deaths/100,000 births",
+            "",
+        ),
+    ],
+)
+def test_difference_keeps_the_digits_of_its_values(first, second, unit, answer, rounding):
+    graph = Graph(steps=(found("a", first), found("b", second), computed("c", "difference", "a", "b", unit=unit)))
+    outcome = evaluate(graph)["c"]
+    assert (outcome.answer, outcome.rounding) == (answer, rounding)
+
+
+def test_limits_hold_everything_that_rounds_to_the_answer():
+    steps = found("a", "25,760"), found("b", "177"), computed("c", "ratio", "a", "b")
+    outcome = evaluate(Graph(steps=steps))["c"]
+    assert outcome.rounding == "the nearest 1"
+    assert outcome.interval is not None
+    assert outcome.interval.corners == (Fraction("145.5"), Fraction("146.5"))
+
+
+def test_number_that_is_rounded_up_must_be_the_same_at_all_corners():
+    steps = found("a", "44 %"), found("b", "2.2 %"), computed("c", "ratio", "a", "b", rounding="up")
+    with pytest.raises(OperationError, match="allows 20 and 21"):
+        compute(*steps)
 
 
 @pytest.mark.parametrize(
@@ -104,18 +155,18 @@ def test_decimals_are_written_in_full(number, text):
     assert write_decimal(Fraction(number)) == text
 
 
-def test_ratio_tells_its_rounding_and_its_interval():
+def test_ratio_has_the_limits_of_all_corners():
     graph = Graph(steps=(found("a", "44 %"), found("b", "2.2 %"), computed("c", "ratio", "a", "b")))
     outcome = evaluate(graph)["c"]
-    assert outcome.rounding == "the nearest 10"
+    assert outcome.rounding == ""
     assert outcome.interval is not None
     low, high = outcome.interval.corners
     assert 19.3 < low < 19.4
     assert 20.6 < high < 20.7
 
 
-def test_answer_that_changes_between_corners_is_refused():
-    with pytest.raises(OperationError, match=r"step 'c'.*no digit"):
+def test_answer_with_limits_that_are_too_wide_is_refused():
+    with pytest.raises(OperationError, match=r"step 'c'.*too many for one answer"):
         compute(found("a", "9 km"), found("b", "3 km"), computed("c", "ratio", "a", "b"))
 
 
@@ -239,7 +290,7 @@ def test_no_operand_of_two_years_is_idle(last: ComputedStep) -> None:
 
 def test_difference_of_shares_is_told_in_percentage_points() -> None:
     steps = found("a", "75.2 %"), found("b", "48.8 %")
-    assert compute(*steps, computed("c", "difference", "a", "b", unit="percentage points")) == "26 percentage points"
+    assert compute(*steps, computed("c", "difference", "a", "b", unit="percentage points")) == "26.4 percentage points"
 
 
 def test_winner_and_items_keep_the_names_of_their_steps() -> None:

@@ -35,7 +35,59 @@ def day(*parts: int) -> Fraction:
     ],
 )
 def test_text_becomes_the_interval_that_it_allows(text, low, high, kind):
-    assert read_interval(text) == ValueInterval(low, high, kind)
+    interval = read_interval(text)
+    assert interval is not None
+    assert interval[:3] == (low, high, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "kind"),
+    [
+        ("276 deaths/100,000 live births", "275.5/100000", "276.5/100000", "deaths/live births"),
+        ("276 deaths per 100,000 live births", "275.5/100000", "276.5/100000", "deaths/live births"),
+        ("10-20 deaths/1,000 births", "1/100", "2/100", "deaths/births"),
+        ("about 5 deaths/1,000 births", "4.5/1000", "5.5/1000", "deaths/births"),
+        ("2.5 children born/woman", "2.45", "2.55", "children born/woman"),
+        ("12.5 people per km2", "12.45", "12.55", "people/km2"),
+        ("$1,200 per month", "1150", "1250", "$/month"),
+        ("33.506 million tonnes of CO2", "33505500000", "33506500000", "mass of co2"),
+        ("34 tonnes of CO2 emissions", "33500", "34500", "mass of co2 emissions"),
+        ("27% of GDP", "0.265", "0.275", "share of gdp"),
+        ("60 sec", "59.5", "60.5", "second"),
+        ("1,276 confirmed cases", "1276", "1276", "confirmed cases"),
+        ("85 km/h", "84500", "85500", "speed"),
+        ("10-20", "10", "20", ""),
+    ],
+)
+def test_words_after_a_number_are_part_of_its_kind(text, low, high, kind):
+    interval = read_interval(text)
+    assert interval is not None
+    limits = [Fraction(top) / Fraction(bottom or 1) for top, _, bottom in (low.partition("/"), high.partition("/"))]
+    assert (interval.low, interval.high, interval.kind) == (*limits, kind)
+
+
+def test_rate_keeps_its_qualifier():
+    interval = read_interval("at least 3 deaths/1,000 births")
+    assert interval is not None
+    assert (interval.low, interval.high) == (Fraction(3, 1000), None)
+
+
+def test_value_of_odds_is_the_stated_one():
+    odds, width = read_interval("1 in 5"), read_interval("7,200")
+    assert odds is not None
+    assert width is not None
+    assert (odds.value, width.value) == (Fraction(1, 5), Fraction(7200))
+
+
+@pytest.mark.parametrize(
+    "text", ["5 km/3 mi", "10 km-20 km", "1 km and 2 years", "0x0c2", "1,276 deaths (2019)", "12.5.3"]
+)
+def test_text_with_a_second_number_has_no_interval(text):
+    assert read_interval(text) is None
+
+
+def test_long_unit_is_read_at_once():
+    assert read_interval("1 " + " a1b" * 28 + " 9") is None
 
 
 @pytest.mark.parametrize(
