@@ -242,7 +242,7 @@ def _power_of_ten(number: Fraction) -> Fraction:
 
 
 def _has_last_decimal(number: Fraction) -> bool:
-    return 10 ** number.denominator.bit_length() % number.denominator == 0
+    return bool(10 ** number.denominator.bit_length() % number.denominator == 0)
 
 
 def write_decimal(number: Fraction) -> str:

@@ -161,7 +161,7 @@ def _read_odds(plain: str, digits: int) -> ValueInterval | None:
     if not 0 < part[1] <= whole[0]:
         return None
     # The limits of a quotient lie unevenly around it.
-    stated = None if match["other_whole"] else sum(part) / sum(whole)
+    stated = None if match["other_whole"] else (part[0] + part[1]) / (whole[0] + whole[1])
     return ValueInterval(part[0] / whole[1], part[1] / whole[0], SHARE, stated)
 
 

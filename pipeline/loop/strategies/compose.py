@@ -23,7 +23,7 @@ from pipeline.loop.strategies.base import Proposal, build_draft
 from pipeline.loop.strategies.sage import offered
 from pipeline.operations import evaluate
 from pipeline.text import dates, numbers, sentences
-from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Trajectory
+from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Trajectory, sha256
 from pipeline.types.graph import Graph
 
 SEARCHES = 24
@@ -45,7 +45,8 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         passage=shown(seed.passage, numbered=True),
         outline=await _outline(seed, context),
         links=_fit(describe_links(links), _ROOM),
-        operations=offered(context),
+        # Each seed has an order of its own, so that the pairs of a run differ in what they compute.
+        operations=sorted(offered(context), key=lambda description: sha256(f"{seed.key}\n{description}")),
         target_steps=target,
         search_budget=composer.limits.searches,
         check_budget=PROPOSALS,
