@@ -162,7 +162,8 @@ def _same_values(name: str, text: str) -> Iterator[tuple[int, int]]:
         return
     if read_interval(name) is None:
         return
-    values = {number.value for number in numbers(name)}
+    amount = re.split(r"/|\bper\b", name)[0]  # The rest is the unit of a rate: "276 deaths per 100,000 births".
+    values = {number.value for number in numbers(amount)}
     for number in numbers(text):
         is_telling = number.value >= _SMALL or number.value % 1
         if number.value in values and is_telling:

@@ -17,6 +17,7 @@ from tests.loop.graphs import chain
         ("3.5 million", "3,500,000 people", "[hidden] people"),
         ("3 March 1894", "built in 1894, on March 3, 1894, not 1895", "built in [hidden], on [hidden], not 1895"),
         ("Ada Holm", "Holm and Ada Maria Holm, at home", "[hidden] and [hidden], at home"),
+        ("276 deaths/100,000 births", "276 per 100,000", "[hidden] per 100,000"),
         ("Ada Center", "the Herb Hockey Center", "the Herb Hockey Center"),
         ("7", "all 7 of the 17", "all [hidden] of the 17"),
         ("Martin", "the marten and a Marsh", "the marten and a Marsh"),
