@@ -17,8 +17,9 @@ _COMPARED = re.compile(r"Which of (.+)\?")
 _LIMIT = r" (before|after) (\d{4})"
 _APART = " how many years apart?"
 # Titles in quotation marks may hold commas and "and".
-_SEPARATOR = re.compile(r'(?:, | and )(?=(?:[^"]*"[^"]*")*[^"]*$)')
-_CONSIDER = re.compile(r"Consider (.+)\. ([A-Z].* that .+)")
+_SEPARATORS = (", ", " and ")
+_PIECE = re.compile(r'"[^"]*"|, | and |(?:(?!, | and )[^"])+|"')
+_CONSIDER = "Consider "
 
 
 class Comparison(NamedTuple):
@@ -75,8 +76,8 @@ Asked = RelationOf | Comparison
 def read(question: str) -> Asked | None:
     """Return what a question asks for, or None if it is not worded by the table."""
     told = question.strip()
-    if consider := _CONSIDER.fullmatch(told):
-        return read(_join_sentences(consider[1], consider[2]))
+    if told.startswith(_CONSIDER) and (end := told.rfind(". ", 0, told.rfind(" that ") + 1)) > 0:
+        return read(_join_sentences(told[len(_CONSIDER) : end], told[end + 2 :]))
     if listed := _EACH_ASKED.fullmatch(told):
         asked = read_question(f"{listed[1]}?")
         return _compare("list", asked.relation.name, listed[2], asked.when) if asked else None
@@ -122,5 +123,16 @@ def _read_compared(told: str) -> Comparison | None:
 
 def _compare(operation: str, name: str, things: str, when: str = "", **settings: str) -> Comparison | None:
     relation = next(relation for relation in TABLE if relation.name == name)
-    parts = tuple(RelationOf(relation, read_phrase(thing), when) for thing in _SEPARATOR.split(things))
+    parts = tuple(RelationOf(relation, read_phrase(thing), when) for thing in _split_things(things))
     return Comparison(operation, parts, **settings) if len(parts) > 1 else None
+
+
+def _split_things(text: str) -> list[str]:
+    """Return the things of an enumeration. A title in quotation marks may hold a comma."""
+    parts: list[list[str]] = [[]]
+    for piece in _PIECE.findall(text):
+        if piece in _SEPARATORS:
+            parts.append([])
+        else:
+            parts[-1].append(piece)
+    return ["".join(part) for part in parts]
