@@ -273,14 +273,14 @@ def test_the_answer_by_another_name_contradicts_nothing() -> None:
 
 
 def test_a_step_that_begins_a_chain_is_asked_in_its_own_words() -> None:
-    steps = [step(FILM, "Ada Holm", "Who directed Lantern Bay?"), step(MILL, "1711", "When was Tarn Mill rebuilt?")]
+    steps = [step(FILM, "Ada Holm", "Who directed Lantern Bay?"), step(MILL, "corn", "What does Tarn Mill grind?")]
     draft = drafted("Which?", [*steps, computed("list", "film", "mill")], [FILM, MILL])
-    assert [query(draft, n) for n in range(2)] == ["Who directed Lantern Bay?", "When was Tarn Mill rebuilt?"]
+    assert [query(draft, n) for n in range(2)] == ["Who directed Lantern Bay?", "What does Tarn Mill grind?"]
 
 
 def test_a_shortcut_leaps_within_a_chain_alone() -> None:
     context = RunContext(config=config.build(), llm=ScriptedLLM(reader), retriever=SHELF, lineage=LINEAGE)
-    steps = [step(FILM, "Ada Holm"), step(HOLM, "Vessby", "", "film"), step(MILL, "1711")]
+    steps = [step(FILM, "Ada Holm"), step(HOLM, "Vessby", "", "film"), step(MILL, "corn")]
     several = drafted("Which?", [*steps, computed("list", "holm", "mill")], [FILM, HOLM, MILL])
     leaps = [bool(asyncio.run(writing_task(d, Kind.FALSE_SHORTCUT, 2, context))) for d in (DRAFT, several)]
     assert leaps == [True, False]
