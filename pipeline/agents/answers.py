@@ -2,7 +2,7 @@
 
 import orjson
 
-from pipeline.operations import Computation, evaluate, operation
+from pipeline.operations import Computation, operation, settle
 from pipeline.operations.base import NumberOperation, unit_size
 from pipeline.types import AnswerItem, Draft
 from pipeline.types.graph import ComputedStep
@@ -10,7 +10,7 @@ from pipeline.types.graph import ComputedStep
 
 def compute_answer(draft: Draft) -> Computation | None:
     """Return what the last step computes, or None if a passage states the answer."""
-    return evaluate(draft.graph).get(draft.graph.last.id)
+    return settle(draft.graph)[1]
 
 
 def may_be_named(draft: Draft) -> bool:

@@ -9,7 +9,7 @@ from pipeline.agents.parse import parse
 from pipeline.errors import FormatError
 from pipeline.text import sentences
 from pipeline.types import Data, NegativeAspect, Passage
-from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph
+from pipeline.types.graph import MOST_STEPS, Citation, ComputedStep, FoundStep, Graph
 
 Aliases = Annotated[tuple[str, ...], BeforeValidator(lambda aliases: () if aliases is None else aliases)]
 """Models write null for an empty list."""
@@ -46,7 +46,7 @@ class ProposedStep(Data):
 
 class GraphArguments(Data):
     steps: tuple[ProposedStep, ...] = Field(
-        max_length=24,
+        max_length=MOST_STEPS,
         description="In an order in which each step follows those that it needs; the last one gives the answer. "
         "Empty to give up.",
     )

@@ -22,7 +22,7 @@ _PIECE = re.compile(r'"[^"]*"|, | and |(?:(?!, | and )[^"])+|"')
 _CONSIDER = "Consider "
 
 
-class Comparison(NamedTuple):
+class ComputedQuestion(NamedTuple):
     """A question whose answer an operation computes from what other questions ask for."""
 
     operation: str
@@ -69,7 +69,7 @@ class Comparison(NamedTuple):
             return ""
 
 
-Asked = RelationOf | Comparison
+Asked = RelationOf | ComputedQuestion
 
 
 @cache
@@ -90,7 +90,7 @@ def read(question: str) -> Asked | None:
 
 def tell_in_order(asked: Asked) -> Iterator[str]:
     """Give wordings of two sentences: the first names a thing, and the second asks about it."""
-    for part in asked.parts if isinstance(asked, Comparison) else [asked]:
+    for part in asked.parts if isinstance(asked, ComputedQuestion) else [asked]:
         inner: Phrase | None = part.of
         while isinstance(inner, RelationOf):
             told = inner.words()
@@ -103,7 +103,7 @@ def _join_sentences(thing: str, question: str) -> str:
     return question.replace(f"that {phrase.relation.kind}", thing, 1) if isinstance(phrase, RelationOf) else ""
 
 
-def _read_apart(told: str) -> Comparison | None:
+def _read_apart(told: str) -> ComputedQuestion | None:
     for name, compared in COMPARED.items():
         if compared.passing and told.endswith(f" {compared.passing}"):
             things = told.removesuffix(f" {compared.passing}")
@@ -111,7 +111,7 @@ def _read_apart(told: str) -> Comparison | None:
     return None
 
 
-def _read_compared(told: str) -> Comparison | None:
+def _read_compared(told: str) -> ComputedQuestion | None:
     for name, compared in COMPARED.items():
         if compared.passing and (limit := re.fullmatch(rf"(.+) {compared.passing}{_LIMIT}", told)):
             return _compare("filter", name, limit[1], condition=limit[2], bound=limit[3])
@@ -121,10 +121,10 @@ def _read_compared(told: str) -> Comparison | None:
     return None
 
 
-def _compare(operation: str, name: str, things: str, when: str = "", **settings: str) -> Comparison | None:
+def _compare(operation: str, name: str, things: str, when: str = "", **settings: str) -> ComputedQuestion | None:
     relation = next(relation for relation in TABLE if relation.name == name)
     parts = tuple(RelationOf(relation, read_phrase(thing), when) for thing in _split_things(things))
-    return Comparison(operation, parts, **settings) if len(parts) > 1 else None
+    return ComputedQuestion(operation, parts, **settings) if len(parts) > 1 else None
 
 
 def _split_things(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from pipeline import prompts
 from pipeline.demo.chain_solver import said
-from pipeline.demo.comparisons import Asked, Comparison, read, tell_in_order
+from pipeline.demo.comparisons import Asked, ComputedQuestion, read, tell_in_order
 from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf, read_question
 from pipeline.llm.base import Request
 from pipeline.types import Message
@@ -27,7 +27,7 @@ def _understand(steps: list[dict[str, Any]]) -> Asked | None:
         if "operation" in step:
             settings = {name: step[name] for name in ("which", "condition", "bound", "unit") if name in step}
             parts = tuple(phrases[part] for part in step["of"] if part in phrases)
-            return Comparison(step["operation"], parts, **settings) if len(parts) == len(step["of"]) else None
+            return ComputedQuestion(step["operation"], parts, **settings) if len(parts) == len(step["of"]) else None
         asked = read_question(step["asks"])
         if asked is None:
             return None

@@ -7,7 +7,7 @@ from math import ceil
 from typing import Any
 
 from pipeline.demo.chains import Chain, Paths, build_steps, is_led_back, is_told_apart, meaning
-from pipeline.demo.comparisons import Comparison, read
+from pipeline.demo.comparisons import ComputedQuestion, read
 from pipeline.demo.leads import PlannedSearch, plan_leads, plan_peers
 from pipeline.demo.passage_facts import Seen, key
 from pipeline.demo.relations import COMPARED, kind_of
@@ -102,7 +102,7 @@ class GraphPlan:
         settings = self._settle(shape, branches)
         if settings is None:
             return None
-        comparison = Comparison(shape, tuple(map(meaning, branches)), **settings)
+        comparison = ComputedQuestion(shape, tuple(map(meaning, branches)), **settings)
         question = comparison.question()
         values = [chain[-1].exit.value for chain in branches]
         answer = comparison.answer([(value, _subject(chain)) for chain, value in zip(branches, values, strict=True)])

@@ -9,7 +9,7 @@ import re
 from pipeline.agents.answers import may_be_named
 from pipeline.config.gates import GateConfig
 from pipeline.gates.base import YES_NO
-from pipeline.loop.given_answer import given
+from pipeline.loop.given_answer import find_named_answers
 from pipeline.text.names import normalise
 from pipeline.types import AnswerType, Draft, Record
 
@@ -26,7 +26,7 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> str:
         return ""
     # A date or a number may stand beside "and" or "or" without being one of several to choose from.
     named = draft.answer_type not in (AnswerType.DATE, AnswerType.NUMBER)
-    leaked = [answer for answer in given(draft) if normalise(answer) not in YES_NO]
+    leaked = [answer for answer in find_named_answers(draft) if normalise(answer) not in YES_NO]
     leaked = [answer for answer in leaked if not (named and _offered(draft.question, answer))]
     return "the question contains its answer" if leaked else ""
 

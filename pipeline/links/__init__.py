@@ -1,1 +1,1 @@
-"""What joins the documents of a corpus: phrases that few of them hold, and walks over these."""
+"""What joins the documents of a corpus: phrases that few of them hold."""

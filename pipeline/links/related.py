@@ -40,22 +40,22 @@ class SideLinks:
             phrases: the most phrases.
             each: the most passages of each phrase; every document gives one before any gives a second.
         """
-        links, found = self._links, list[Related]()
+        links, results = self._links, list[Related]()
         if (place := links.corpus.place(passage.id)) is None:
             return []
         for phrase in sorted(map(links.phrase, links.of(place)), key=lambda phrase: (phrase.documents, phrase.number)):
             places, groups = self._places(phrase.number)
             away = np.flatnonzero(groups != links.group(place))
             first = np.sort(np.unique(groups[away], return_index=True)[1])
-            if not len(away) or len(found) == phrases:
+            if not len(away) or len(results) == phrases:
                 continue
             others = places[away[[*first, *np.delete(np.arange(len(away)), first)]]].tolist()[:each]
             if others:
-                said = [links.sentence(links.mention(phrase.number, at)) for at in others]
+                sentences = tuple(links.sentence(links.mention(phrase.number, at)) for at in others)
                 passages = tuple(map(links.passage, others))
                 text = links.text(phrase.number)
-                found.append(Related(phrase=text, documents=phrase.documents, passages=passages, sentences=tuple(said)))
-        return found
+                results.append(Related(phrase=text, documents=phrase.documents, passages=passages, sentences=sentences))
+        return results
 
     def _read_places(self, number: int) -> tuple[U64, U64]:
         places, groups = self._links.places(number)

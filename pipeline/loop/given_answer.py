@@ -18,7 +18,7 @@ _FEW = 20
 """A number up to this one, which may count something too, must stand as the answer does."""
 
 
-def given(draft: Draft) -> list[str]:
+def find_named_answers(draft: Draft) -> list[str]:
     """Return the names of the answer, and of its items, that the question gives."""
     items = [name for item in list_items(draft) for name in item.spellings]
     names = (draft.answer, *draft.answer_aliases, *items)

@@ -5,8 +5,7 @@ used once, one search does not bring the evidence, and a reader says that the ci
 compared values are comparable.
 """
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, cast
 
 import orjson
@@ -17,10 +16,10 @@ from pipeline.agents.naming import mentions
 from pipeline.context import RunContext
 from pipeline.operations import (
     advice_against_guessing,
-    evaluate,
     idle_steps,
     operation,
     repeated_answers,
+    settle,
     unsettled_steps,
 )
 from pipeline.text import untagged
@@ -30,7 +29,6 @@ from pipeline.types import Cause, Data, Finding, Passage, Probe
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
 CHECK_NAME, STEPS = "graph", "steps"
-_PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]{1,24})\}")
 _OF_COMPUTED = frozenset({"incomparable", "misnamed", "unrelated"})
 """Faults that only computed steps can have; the others are faults of what a passage states."""
 _TAKE_ANOTHER = "this passage was at fault before: take another one"
@@ -90,7 +88,7 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
     if unsettled:
         problems += _length_problems(len(graph.found), target)
     else:
-        graph = graph.with_answers({step_id: outcome.answer for step_id, outcome in evaluate(graph).items()})
+        graph, _ = settle(graph)
         problems += [*_idle_problems(graph, target), *_answer_problems(graph)]
     problems += [*_document_problems(graph, passages), *_set_problems(graph)]
     problems += await _search_problems(graph, context)
@@ -103,14 +101,9 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
     return GraphReview(graph, _to_findings(graph, problems, context), probes)
 
 
-def replace_ids(step: FoundStep | ComputedStep, name: Callable[[str], str]) -> str:
-    """Return the sub-question of a step with names in the place of the ids of other steps in it."""
-    return " ".join(_PLACEHOLDER.sub(lambda match: name(match[1]), step.sub_question).split())
-
-
-def _leave_out_answers(step: FoundStep | ComputedStep) -> str:
+def _leave_out_answers(step: FoundStep) -> str:
     """Return what a solver who skips the steps before could search for."""
-    return replace_ids(step, lambda _: " ")
+    return step.replace_ids(lambda _: " ")
 
 
 def _length_problems(count: int, target: int) -> list[Problem]:
@@ -140,13 +133,14 @@ def _answer_problems(graph: Graph) -> list[Problem]:
 def _document_problems(graph: Graph, passages: Mapping[str, Passage]) -> list[Problem]:
     problems, first = [], dict[str, FoundStep]()
     for step in graph.found:
-        earlier = first.setdefault(step.citation.passage_id.rpartition("#")[0], step)
+        earlier = first.setdefault(step.citation.document_id, step)
         if earlier is not step:
             seen = f"it rests on the document of step '{earlier.id}', so that one search answers both"
             mend = "take the fact of one of the two from another document"
             problems.append(Problem(Cause.CO_LOCATED, seen, mend, step.id))
         for other in graph.found:
-            if other is not step and not _same_document(step, other) and _states(passages, other, step):
+            is_elsewhere = other.citation.document_id != step.citation.document_id
+            if is_elsewhere and _states(passages, other, step):
                 seen = f"its sentences stand in the passage of step '{other.id}' too, so that one search answers both"
                 problems.append(Problem(Cause.CO_LOCATED, seen, "take another fact", step.id))
         text = passages[step.citation.passage_id].text
@@ -156,10 +150,6 @@ def _document_problems(graph: Graph, passages: Mapping[str, Passage]) -> list[Pr
                 seen = f"its passage names '{about}', which step '{needed.id}' starts from, so that this can be skipped"
                 problems.append(Problem(Cause.CO_LOCATED, seen, "take another passage or another fact", step.id))
     return problems
-
-
-def _same_document(step: FoundStep, other: FoundStep) -> bool:
-    return step.citation.passage_id.rpartition("#")[0] == other.citation.passage_id.rpartition("#")[0]
 
 
 def _states(passages: Mapping[str, Passage], other: FoundStep, step: FoundStep) -> bool:
@@ -190,7 +180,7 @@ async def _search_problems(graph: Graph, context: RunContext) -> list[Problem]:
     decisive = graph.decisive
     query = " ".join(dict.fromkeys(map(_leave_out_answers, decisive)))
     problems = []
-    for name, retriever in {"": context.retriever, **context.others}.items():
+    for name, retriever in context.searched.items():
         hits = await retriever.search(query, context.config.retrieval.k)
         ranks = {hit.passage.id: rank for rank, hit in enumerate(hits, 1)}
         at = [(step, ranks[step.citation.passage_id]) for step in decisive if step.citation.passage_id in ranks]

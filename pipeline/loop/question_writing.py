@@ -12,7 +12,6 @@ from pydantic import Field
 from pipeline.agents import readers
 from pipeline.agents.structured import structured
 from pipeline.context import RunContext
-from pipeline.loop.graph_review import replace_ids
 from pipeline.loop.hidden_answers import HiddenAnswers
 from pipeline.operations import Computation, operation
 from pipeline.text import untagged
@@ -170,7 +169,7 @@ def describe_answer(graph: Graph, outcome: Computation | None, hidden: HiddenAns
 
 
 def _ask(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> str:
-    return hidden.mask(replace_ids(step, lambda step_id: f"[{step_id}]" if step_id in graph.by_id else ""))
+    return hidden.mask(step.replace_ids(lambda step_id: f"[{step_id}]" if step_id in graph.by_id else ""))
 
 
 def _ask_for_subject(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> str:

@@ -3,7 +3,7 @@
 from pipeline.agents.answers import may_be_named
 from pipeline.context import RunContext
 from pipeline.loop.checks.base import CheckResult
-from pipeline.loop.given_answer import given
+from pipeline.loop.given_answer import find_named_answers
 from pipeline.loop.question_writing import find_leak, find_shortcut, grade_wordings
 from pipeline.text.names import normalise
 from pipeline.text.scripts import asks, length
@@ -25,7 +25,7 @@ async def review_wording(draft: Draft, context: RunContext) -> CheckResult:
     findings = find_faults(draft)
     fault = find_leak(draft.question, draft.graph) or await find_shortcut(draft.question, draft.graph, context)
     if not findings and fault:
-        findings = (_finding("wording", Cause.OVER_SPECIFIED, fault),)
+        findings = (Finding(check="wording", cause=Cause.OVER_SPECIFIED, detail=fault),)
     if not context.config.models.of("reader").capabilities.understands:
         return CheckResult(findings=findings)
     graded = await _grade(draft, context)
@@ -36,10 +36,10 @@ def find_faults(draft: Draft) -> tuple[Finding, ...]:
     """Return what anybody sees who reads question and answer: nothing is asked, or the question tells the answer."""
     if not asks(draft.question) or length(draft.question) < _FEWEST_WORDS or not normalise(draft.answer):
         detail = "it asks nothing or answers nothing: word it as one question"
-        return (_finding("wording", Cause.GENERATOR_ERROR, detail),)
-    if not may_be_named(draft) and (names := given(draft)):
+        return (Finding(check="wording", cause=Cause.GENERATOR_ERROR, detail=detail),)
+    if not may_be_named(draft) and (names := find_named_answers(draft)):
         detail = f"the question holds its answer, '{names[0]}': take it out"
-        return (_finding("wording", Cause.GENERATOR_ERROR, detail),)
+        return (Finding(check="wording", cause=Cause.GENERATOR_ERROR, detail=detail),)
     return ()
 
 
@@ -52,12 +52,10 @@ async def _grade(draft: Draft, context: RunContext) -> CheckResult:
     findings = []
     if grade < min(context.config.checks.naturalness, *brought_grade, 5):
         reason = " ".join(choice.reason.split()).rstrip(".")
-        findings.append(_finding("naturalness", Cause.UNNATURAL, f"graded {grade} of 5: {reason}. {_REWORD}"))
+        findings.append(
+            Finding(check="naturalness", cause=Cause.UNNATURAL, detail=f"graded {grade} of 5: {reason}. {_REWORD}")
+        )
     if choice.changes_with_time:
         detail = "a reader says that the answer changes with time, and the question names no date: name one"
-        findings.append(_finding("undated", Cause.UNDATED, detail))
+        findings.append(Finding(check="undated", cause=Cause.UNDATED, detail=detail))
     return CheckResult(probes=(probe.model_copy(update={"answers": (str(grade),)}),), findings=tuple(findings))
-
-
-def _finding(check: str, cause: Cause, detail: str) -> Finding:
-    return Finding(check=check, cause=cause, detail=detail)

@@ -46,6 +46,16 @@ def evaluate(graph: Graph, changed: Mapping[str, ValueInterval | str] | None = N
     return outcomes
 
 
+def settle(graph: Graph) -> tuple[Graph, Computation | None]:
+    """Return the graph with the answers of its computed steps, and what its last step computes, if it is one.
+
+    Raises OperationError if the evidence does not settle a step.
+    """
+    outcomes = evaluate(graph)
+    answers = {step_id: outcome.answer for step_id, outcome in outcomes.items()}
+    return graph.with_answers(answers), outcomes.get(graph.last.id)
+
+
 def unsettled_steps(graph: Graph) -> dict[str, str]:
     """Return why computed steps have no certain answer, by id, without those that rest on another of them."""
     return _compute(graph, {})[1]
@@ -185,5 +195,6 @@ __all__ = [
     "operation",
     "operations",
     "repeated_answers",
+    "settle",
     "unsettled_steps",
 ]

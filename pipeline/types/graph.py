@@ -1,11 +1,11 @@
 """The evidence graph of a question: steps that passages state, and steps that are computed from others.
 
 The last step gives the final answer. A chain, a set of clues, a comparison of two chains and a filter over a set are
-shapes of this one structure (`DESIGN.md`, "The evidence graph").
+shapes of this one structure.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Literal
 
@@ -31,6 +31,10 @@ class GraphStep(Data):
     def spellings(self) -> tuple[str, ...]:
         return (self.answer, *self.answer_aliases)
 
+    def replace_ids(self, name: Callable[[str], str]) -> str:
+        """Return the sub-question with names in the place of the ids of other steps."""
+        return " ".join(_PLACEHOLDER.sub(lambda match: name(match[1]), self.sub_question).split())
+
 
 class Citation(Data):
     """Sentences of one passage, and the text that they hold."""
@@ -41,6 +45,10 @@ class Citation(Data):
     """Indices of the cited sentences in the passage, in ascending order, from 0."""
     quote: str
     passage_sha256: str
+
+    @property
+    def document_id(self) -> str:
+        return self.passage_id.rpartition("#")[0]
 
 
 class FoundStep(GraphStep):
@@ -184,11 +192,6 @@ class Graph(Data):
             steps += [need] if isinstance(need, FoundStep) else self._found_needs(need)
         return steps
 
-    @property
-    def roots(self) -> tuple[FoundStep | ComputedStep, ...]:
-        """The steps that need no other: a solver can begin with any of them."""
-        return tuple(step for step in self.steps if not step.needs)
-
     def needed_by(self, step: GraphStep) -> tuple[FoundStep | ComputedStep, ...]:
         """Return the steps whose answers a step uses, in the order in which it names them."""
         return tuple(self.by_id[need] for need in step.needs)
@@ -209,11 +212,9 @@ class Graph(Data):
 
     def fill_in(self, step: GraphStep) -> str:
         """Return the sub-question of a step with the answers of other steps in the place of their ids."""
-        return _PLACEHOLDER.sub(self._answer_of, step.sub_question)
-
-    def _answer_of(self, placeholder: re.Match[str]) -> str:
-        step = self.by_id.get(placeholder[1])
-        return step.answer if step else placeholder[0]
+        return step.replace_ids(
+            lambda step_id: self.by_id[step_id].answer if step_id in self.by_id else f"{{{step_id}}}"
+        )
 
     def subject(self, step: GraphStep) -> str:
         """Return what a step is about: the answer that it starts from, its own word, or the title of its document."""
@@ -240,13 +241,6 @@ class Graph(Data):
     def rounds(self) -> int:
         """The number of searches that cannot run in parallel."""
         return self._levels[self.last.id][1]
-
-    @property
-    def branches(self) -> tuple[tuple[FoundStep, ...], ...]:
-        """The found steps behind each operand of the last computed step; one branch if nothing is computed."""
-        joins = [step for step in self.steps if isinstance(step, ComputedStep)]
-        ends = self.needed_by(joins[-1]) if joins else (self.last,)
-        return tuple(_found_among((*self.ancestors(end), end)) for end in ends)
 
     def with_answers(self, answers: dict[str, str]) -> "Graph":
         """Return a copy in which the named steps have other answers."""

@@ -18,7 +18,7 @@ from pipeline.agents.tools import (
     shown,
 )
 from pipeline.demo.author import compose, explore, propose, revise
-from pipeline.demo.comparisons import Comparison, read
+from pipeline.demo.comparisons import ComputedQuestion, read
 from pipeline.llm.base import Request, Tool
 from pipeline.loop.strategies.base import to_draft
 from pipeline.operations import evaluate
@@ -190,7 +190,7 @@ def test_a_comparison_rests_on_one_thing_that_the_question_does_not_name() -> No
     arguments, _ = conversed(propose, plan("Anna Reed", target_steps=4))
     graph = check_graph(arguments, 4)
     comparison = read(graph.last.sub_question)
-    assert isinstance(comparison, Comparison)
+    assert isinstance(comparison, ComputedQuestion)
     assert {step.answer for step in graph.found if step.needs == ()} > {"Mira Tollund"}
     assert not contains(graph.last.sub_question, "Mira Tollund")
 

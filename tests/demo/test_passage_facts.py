@@ -26,6 +26,11 @@ def told(title: str, text: str) -> dict[str, str]:
         ),
         (
             "Ada Holm",
+            "Ada Maria Holm (born 3 March 1889 - 2 June 1950) was a bridge engineer.",
+            {"born": "1889", "died": "1950"},
+        ),
+        (
+            "Ada Holm",
             "Ada Holm was a bridge engineer who was born in Vessby on 3 March 1889.",
             {"born": "1889", "birthplace": "Vessby"},
         ),

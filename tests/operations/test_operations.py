@@ -68,7 +68,6 @@ def test_step_may_follow_a_computed_step():
     assert evaluate(graph)["oldest"].answer == "Club 0"
     assert (graph.depth, graph.rounds) == (4, 3)
     assert graph.answer == "Ada Marsh"
-    assert [len(branch) for branch in graph.branches] == [2, 2, 2]
 
 
 def test_losing_branch_is_not_idle():

@@ -7,7 +7,7 @@ from pipeline.agents.graph_proposals import WordedGraphArguments, build_graph
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.checks.base import CheckResult
-from pipeline.operations import OperationError, evaluate
+from pipeline.operations import OperationError, settle
 from pipeline.text import dates
 from pipeline.types import AnswerType, Data, Draft, Passage, Probe, Round, Seed, Trajectory, Tree
 from pipeline.types.graph import Graph
@@ -68,9 +68,7 @@ def build_draft(graph: Graph, question: str, **fields: Any) -> Draft:
     Raises:
         OperationError: the evidence does not settle a computed step.
     """
-    outcomes = evaluate(graph)
-    graph = graph.with_answers({step_id: outcome.answer for step_id, outcome in outcomes.items()})
-    outcome = outcomes.get(graph.last.id)
+    graph, outcome = settle(graph)
     answer_type = fields.pop("answer_type", outcome.answer_type if outcome else _stated_type(graph.answer))
     date = dates(graph.answer)[:1] if answer_type is AnswerType.DATE else []
     values = {

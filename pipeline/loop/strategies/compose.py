@@ -21,7 +21,7 @@ from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies.base import Proposal, build_draft
 from pipeline.loop.strategies.sage import offered
-from pipeline.operations import evaluate
+from pipeline.operations import settle
 from pipeline.text import dates, numbers, sentences
 from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Trajectory, sha256
 from pipeline.types.graph import Graph
@@ -113,9 +113,7 @@ async def _compose(
     graph = to_graph(trajectory.final, state.passages) if trajectory.final else None
     if graph is None:
         return Proposal(trajectory=trajectory, draft=None, checked=probes)
-    outcomes = evaluate(graph)
-    graph = graph.with_answers({step_id: outcome.answer for step_id, outcome in outcomes.items()})
-    outcome = outcomes.get(graph.last.id)
+    graph, outcome = settle(graph)
     written = await write_question(graph, outcome, context)
     return Proposal(
         trajectory=trajectory,
@@ -196,8 +194,8 @@ def describe_rollouts(last: Round, target: int) -> str:
     Nothing is said of the wording: it is the writer's.
     """
     draft, feedback = last.draft, last.feedback
-    if draft is None or draft.graph is None or feedback is None:
-        raise ValueError("a round without a composed draft has nothing to tell")
+    if draft is None or feedback is None:
+        raise ValueError("a round without a draft has nothing to tell")
     is_easy = feedback.label is Label.TOO_EASY
     verdict = "too easy: it needs fewer searches than are asked for" if is_easy else "not solved"
     lines = [f"A writer worded the graph: {draft.question}", f"The question is {verdict} ({target} are asked for)."]
