@@ -181,7 +181,7 @@ class RunConfig(Data):
         return bool(self.questions.file)
 
     def answer_notes(self) -> tuple[str, ...]:
-        """Return the names of the notes on answers that are no short span, for whoever answers."""
+        """Return the names of the prompt notes about answers that are no short span."""
         types = {kind for name in self.operations for kind in operation(name).answer_types}
         return tuple(f"{kind.value}/_answer" for kind in AnswerType if kind in types and not kind.plain)
 

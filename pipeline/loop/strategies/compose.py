@@ -66,10 +66,10 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
         return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.ANSWERED), draft=None)
     target = aim(seed, context.config, rounds)
     composer = _build_generator(seed, context, target)
-    told = Message(role="user", content=describe_rollouts(last, target))
+    message = Message(role="user", content=describe_rollouts(last, target))
     passages = {passage.shown_id: passage for passage in await _seen_passages(seed, context, rounds)}
     messages = _close_last_turn(last.agent.messages)
-    return await _compose(composer, (*messages, told), AgentState(passages=passages), seed, context)
+    return await _compose(composer, (*messages, message), AgentState(passages=passages), seed, context)
 
 
 def _build_generator(seed: Seed, context: RunContext, target: int) -> Agent:
