@@ -60,6 +60,8 @@ def _draft(draft: Draft) -> Iterator[Text | Padding]:
     for number, hop in enumerate(draft.hops, 1):
         yield _in(text(f"{number}  {hop.sub_question} → {hop.answer}"), 2)
         yield _in(text(f"“{hop.quote}” — {hop.title}", style="dim"), 5)
+    for number, (computation, answer) in enumerate(draft.graph.computations, len(draft.hops) + 1):
+        yield _in(text(f"{number}  {computation} → {answer}"), 2)
 
 
 def _round(part: RoundTrace, *, last: bool) -> Iterator[Text | Padding]:

@@ -173,6 +173,24 @@ class Graph(Data):
         )
 
     @property
+    def computations(self) -> tuple[tuple[str, str], ...]:
+        """What each computed step does, and its answer, for people: "filter (after 1940) of 1, 2 and 4".
+
+        Steps are numbered from 1: the hops first, then the computed steps.
+        """
+        computed = [step for step in self.steps if isinstance(step, ComputedStep)]
+        numbers = {step.id: number for number, step in enumerate((*self.found, *computed), 1)}
+        described = []
+        for step in computed:
+            settings = " ".join(filter(None, (step.which, step.condition, step.bound, step.rounding)))
+            *operands, last = [str(numbers[need]) for need in step.needs]
+            of = f"{', '.join(operands)} and {last}"
+            described.append(
+                (f"{step.operation} ({settings}) of {of}" if settings else f"{step.operation} of {of}", step.answer)
+            )
+        return tuple(described)
+
+    @property
     def decisive_hops(self) -> tuple[int, ...]:
         """Indices of the hops from which the answer is read or computed."""
         return self._hop_indices(self.decisive)

@@ -67,6 +67,7 @@ def test_step_may_follow_a_computed_step():
     graph = oldest_founder()
     assert evaluate(graph)["oldest"].answer == "Club 0"
     assert (graph.depth, graph.rounds) == (4, 3)
+    assert graph.computations == (("extreme (earliest) of 4, 5 and 6", "Club 0"),)
     assert graph.answer == "Ada Marsh"
 
 
