@@ -12,7 +12,6 @@ from pipeline.types.graph import ComputedStep
 from pipeline.values.interval import read_interval
 
 _EACH = "each of these"
-_EACH_ASKED = re.compile(r"([^:]*each of these[^:]*): (.+)\?")
 _COMPARED = re.compile(r"Which of (.+)\?")
 _LIMIT = r" (before|after) (\d{4})"
 _APART = " how many years apart?"
@@ -78,9 +77,10 @@ def read(question: str) -> Asked | None:
     told = question.strip()
     if told.startswith(_CONSIDER) and (end := told.rfind(". ", 0, told.rfind(" that ") + 1)) > 0:
         return read(_join_sentences(told[len(_CONSIDER) : end], told[end + 2 :]))
-    if listed := _EACH_ASKED.fullmatch(told):
-        asked = read_question(f"{listed[1]}?")
-        return _compare("list", asked.relation.name, listed[2], asked.when) if asked else None
+    about_each, colon, things = told.removesuffix("?").partition(": ")
+    if colon and _EACH in about_each:
+        asked = read_question(f"{about_each}?")
+        return _compare("list", asked.relation.name, things, asked.when) if asked else None
     if told.endswith(_APART):
         return _read_apart(told.removesuffix(_APART))
     if which := _COMPARED.fullmatch(told):
