@@ -191,8 +191,17 @@ def tagged(sentence: str) -> tuple[Token, ...]:
     return tuple(Token(m.group(), tag, *m.span()) for m, (_, tag) in zip(matches, found, strict=True))
 
 
-@cache
+def is_plain_english(word: str) -> bool:
+    """Return whether English has a word that is written so in small letters: "Town" is one, "Stockholm" is not."""
+    return word.lower() in _parser().lexicon
+
+
 def _tagger() -> Callable[[list[str]], list[list[str]]]:
+    return _parser().find_tags  # type: ignore[no-any-return]
+
+
+@cache
+def _parser() -> Any:
     """TextBlob's tagger alone: what its package imports besides (NLTK, and with it SciPy) takes seconds to load."""
     spec: Any = importlib.util.find_spec("textblob")
     sys.modules["textblob"] = importlib.util.module_from_spec(spec)
@@ -200,7 +209,7 @@ def _tagger() -> Callable[[list[str]], list[list[str]]]:
         from textblob.en import parser
     finally:
         del sys.modules["textblob"]
-    return parser.find_tags  # type: ignore[no-any-return]
+    return parser
 
 
 def dates(text: str) -> list[Date]:
