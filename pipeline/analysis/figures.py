@@ -21,7 +21,7 @@ FRESH = (pl.col("confirmation_rollouts") > 0) & (pl.col("reason") != "beyond_sol
 """Fresh rollouts measured it. What `remeasure` opened was measured by another solver and was no candidate."""
 MEASURED = pl.col("difficulty").is_not_null() & (ACCEPTED | FRESH)
 """Its difficulty counts: it was accepted, or fell below its target."""
-OPTIONAL = ("curator", "teacher", "writer", "policy")
+OPTIONAL = ("curator", "seeker", "teacher", "writer", "policy")
 """Roles that many runs do without."""
 ASKED = {
     asked: role
@@ -30,6 +30,7 @@ ASKED = {
         "generator": "propose compose ground",
         "refiner": "revise rewrite",
         "solver": "answer",
+        "seeker": "seekers",
         "teacher": "teach",
         "policy": "policies",
         "judge": "verdict",
@@ -246,7 +247,7 @@ def _targets(seeds: pl.LazyFrame) -> list[Target]:
     found = seeds.group_by(pl.col("target_steps").alias("steps")).agg(
         pl.len().alias("planned"),
         ACCEPTED.sum().alias("accepted"),
-        (pl.col("reason") == "below_target").sum().alias("below_target"),
+        pl.col("reason").is_in(["below_target", "below_range"]).sum().alias("below_target"),
         pl.col("difficulty").filter(MEASURED).alias("measured"),
         pl.col("pair_steps").mean().alias("mean_difficulty"),
         pl.col("pair_rate").mean().alias("mean_solve_rate"),
