@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from pipeline.agents.judge import exact, grade
-from pipeline.agents.judge_accuracy import near_misses, score
 from pipeline.config import build
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
 from pipeline.demo.role_dispatch import DemoModel
+from pipeline.doctor.judge_accuracy import near_misses, score
 from pipeline.errors import FormatError, ProviderError, RequestRefused
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.llm.base import Request

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from pipeline.afterwards.missing_stages import complete
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
@@ -14,7 +15,6 @@ from pipeline.llm.base import Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
 from pipeline.loop.policies import FIRST
-from pipeline.run.missing_stages import complete
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Record, Share, Status

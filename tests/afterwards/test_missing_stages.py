@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from pipeline import prompts
+from pipeline.afterwards.missing_stages import Completing, complete
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.errors import DeadlineExceeded, ProviderError
@@ -14,7 +15,6 @@ from pipeline.llm.base import Completion, Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
 from pipeline.run import publish, resume
-from pipeline.run.missing_stages import Completing, complete
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import NOT_FOUND, Message, Record, Status
