@@ -12,6 +12,7 @@ from pipeline.analysis.human_marks import Review, reviewed
 from pipeline.analysis.one_search import OneSearchFigures, one_search
 from pipeline.analysis.policy_figures import PolicyFigures, for_policy, policies
 from pipeline.analysis.seed_rows import COUNTS, STAGES
+from pipeline.analysis.shortcuts import ShortcutFigures, shortcuts
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.store.review_marks import Mark
 from pipeline.types import ROLES, Data, Lineage, Share, Usage
@@ -126,6 +127,8 @@ class Figures(Data):
     """By name."""
     signatures: tuple[Signature, ...]
     """By side."""
+    shortcuts: ShortcutFigures | None = None
+    """None where no seeker tried."""
     one_search: tuple[OneSearchFigures, ...] = ()
     """By retriever of the audit, where it searches several."""
     confirmed: Share
@@ -198,6 +201,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         policy=policy,
         policies=tuple(policies(seeds)),
         signatures=tuple(_signatures(accepted)),
+        shortcuts=shortcuts(accepted),
         one_search=tuple(one_search(accepted)),
         confirmed=Share(part=confirmed, whole=fresh),
         hardened=counted(accepted.filter(pl.col("strategy") == "harden"), "origin"),

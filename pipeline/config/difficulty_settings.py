@@ -10,6 +10,11 @@ Way = Literal["end", "clues", "guess", "free"]
 WAYS: tuple[Way, ...] = get_args(Way)
 
 
+def way_of(sample: int) -> Way:
+    """Return the way of the seeker whose rollout has that sample."""
+    return WAYS[sample % len(WAYS)]
+
+
 class DifficultyConfig(Data):
     """Seekers look for shortcuts through every question that the solver has confirmed."""
 

@@ -65,6 +65,26 @@ class StepCounts(Data):
         """Did every seeker fail, so that the adversarial number is not known?"""
         return self.adversarial_tries > 0 and self.adversarial_steps is None
 
+    @property
+    def described(self) -> str:
+        """The numbers in one sentence, each with its tries."""
+        honest = "no honest try counts"
+        if self.least_steps is not None:
+            honest = f"honest work takes {self.least_steps} ({self.honest_counted} of {self.honest_tries} tries count)"
+        if self.adversarial_steps is not None:
+            told = f"The shortest way takes {self.adversarial_steps} searches"
+            told += f" ({self.adversarial_right} of {self.adversarial_tries} seekers found a way)"
+        elif self.adversarial_more_than is not None:
+            told = (
+                f"None of {self.adversarial_tries} seekers found a way: more than {self.adversarial_more_than} searches"
+            )
+        else:
+            told = f"{self.adversarial_tries or 'No'} seekers tried" + " and only recalled" * (
+                self.adversarial_tries > 0
+            )
+        recalled = "" if self.recall_steps is None else f"; recall takes {self.recall_steps}"
+        return f"{told}; {honest}{recalled}."
+
 
 def _least(tries: Iterable[GradedRollout]) -> int | None:
     return min((tried.verdict.steps for tried in tries), default=None)
