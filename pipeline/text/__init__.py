@@ -5,13 +5,11 @@ Words, sentences and equality work in any language; dates are read in English, G
 compare as text in others. It holds no idea of a question, a relation or a template.
 """
 
-import importlib.util
 import re
-import sys
 import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -193,13 +191,9 @@ def tagged(sentence: str) -> tuple[Token, ...]:
 
 @cache
 def _tagger() -> Callable[[list[str]], list[list[str]]]:
-    """TextBlob's tagger alone: what its package imports besides (NLTK, and with it SciPy) takes seconds to load."""
-    spec: Any = importlib.util.find_spec("textblob")
-    sys.modules["textblob"] = importlib.util.module_from_spec(spec)
-    try:
-        from textblob.en import parser
-    finally:
-        del sys.modules["textblob"]
+    # TextBlob imports NLTK, which takes a second, so it is imported by the first caller.
+    from textblob.en import parser
+
     return parser.find_tags  # type: ignore[no-any-return]
 
 
