@@ -82,7 +82,7 @@ class Observation(NamedTuple):
     note: str = ""
     numbered: bool = False
     shared_titles: frozenset[str] = frozenset()
-    """Titles beside which the id of the document stands, since passages of another one that were shown have them too."""
+    """Titles that passages of several documents have: the id of the document stands beside them."""
 
     def text(self, visible: Collection[str]) -> str:
         """The tool message. Passages whose text does not stand there are named: those that are `visible` elsewhere, and

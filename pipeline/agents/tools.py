@@ -166,8 +166,8 @@ def render(
     """The observation of a search or open: the only text form in which an agent, or a trained model, sees passages.
 
     An empty line stands between passages and in none of them, so that no text can pretend to be a head. Of those whose
-    shown ids are in `named` the head stands alone; those in `cut` come last, in one line. A title in `shared_titles` has
-    the id of its document beside it. `numbered` puts a number before each sentence.
+    shown ids are in `named` the head stands alone; those in `cut` come last, in one line. A title in `shared_titles`
+    has the id of its document beside it. `numbered` puts a number before each sentence.
     """
     blocks, gone = [], []
     layout = number_sentences if numbered else laid_out
