@@ -131,7 +131,6 @@ async def _ask_writer(
         "writer/question",
         steps=[_describe(graph, step, hidden) for step in graph.steps],
         answer_form=describe_answer(graph, outcome, hidden),
-        hidden=[f"[{step.id}]" for step in graph.steps],
         like=list(context.config.questions.like),
         earlier=list(earlier),
     )
@@ -183,7 +182,7 @@ def _describe(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswer
     """Describe a step to the writer, with every answer in the place of which stands the id of its step."""
     description: dict[str, object] = {"id": step.id, "asks": _ask(graph, step, hidden)}
     if isinstance(step, FoundStep):
-        about = f"[{step.needs[0]}]" if step.needs else untagged(graph.subject(step))
+        about = f"[{step.needs[0]}]" if step.needs else hidden.mask(untagged(graph.subject(step)))
         values = {"population": hidden.mask(step.population), "time": hidden.mask(step.time)}
         description |= {"about": about, "sentence": hidden.mask(" ".join(step.citation.quote.split()))}
     else:

@@ -95,7 +95,7 @@ async def test_all_that_is_wrong_is_told_at_once_with_one_thing_to_do_for_each()
     assert "3 steps that must be searched for, and 4 are asked for" in lines[0]
     assert "'home'" in lines[1]
     assert "it names no town" in lines[1]
-    assert "it says 'Vessby', which is the answer of [home]" in lines[2]
+    assert "it says 'Vessby', which gives [home] away" in lines[2]
     assert "graded 1 of 5: stacked clauses" in lines[3]
     assert len(probes) == 2
 

@@ -189,7 +189,7 @@ def test_unknown_sentence_and_passage_are_errors_of_form() -> None:
 @pytest.mark.parametrize(
     ("wording", "fault"),
     [
-        ("Was Ada Holm born before the director of Copper Pier?", "it says 'Ada Holm', which is the answer of [bay]"),
+        ("Was Ada Holm born before the director of Copper Pier?", "it says 'Ada Holm', which gives [bay] away"),
         ("", "it is empty"),
     ],
 )
