@@ -68,7 +68,9 @@ def test_the_reader_chooses_the_wording_that_stacks_least() -> None:
 
 
 def test_the_reader_names_the_step_whose_answer_stands_in_no_cited_sentence() -> None:
-    shared = {"question": "Who directed it?", "title": "Lantern Bay", "sentences": "It was directed by Ada Holm."}
+    text = "[1] It is a film by Max Orr.\n[2] It was directed by Ada Holm."
+    passages = [{"id": "p1", "title": "Lantern Bay", "text": text}]
+    shared = {"question": "Who directed it?", "passage": "p1", "sentences": [2]}
     steps = [{"id": "a1", "answer": "Ada Holm"} | shared, {"id": "b1", "answer": "Max Orr"} | shared]
-    faults = answer("steps", "oracle/steps", steps=steps, to_check=["a1", "b1"])["faults"]
+    faults = answer("steps", "oracle/steps", passages=passages, steps=steps, to_check=["a1", "b1"])["faults"]
     assert [(fault["step"], fault["fault"]) for fault in faults] == [("b1", "unstated")]
