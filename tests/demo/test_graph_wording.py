@@ -30,7 +30,7 @@ def answer(name: str, prompt: str, **inputs: Any) -> dict[str, Any]:
 
 
 def word(steps: list[dict[str, Any]]) -> list[str]:
-    output = answer("wordings", "writer/question", steps=steps, answer_form="", hidden=[], like=[], earlier=[])
+    output = answer("wordings", "writer/question", steps=steps, answer_form="", like=[], earlier=[])
     return list(output["wordings"])
 
 

@@ -178,6 +178,13 @@ def test_deciding_passages_that_one_search_returns_are_sent_back() -> None:
     assert "returns the deciding passages" in last_message(requests, "propose")
 
 
+def test_needs_of_a_computed_step_that_are_no_operands_are_dropped() -> None:
+    needs = ["bay", "pier", "mill", "holm_year", "brandt_year", "vik_year"]
+    record, _ = run(Cast(graph(first={"needs": needs})))
+    assert record.draft
+    assert record.draft.graph.last.needs == ("holm_year", "brandt_year", "vik_year")
+
+
 def test_unknown_sentence_and_passage_are_errors_of_form() -> None:
     bad = graph(bay={"sentences": [9]}, pier={"passage_id": "p0"})
     _, requests = run(Cast(bad, []))
