@@ -210,7 +210,8 @@ def unit_size(unit: str, kind: str) -> Fraction:
     """Return the size of a unit in the base unit of a kind. Raises OperationError if it is a unit of another kind."""
     if unit == kind:
         return Fraction(1)
-    if kind == SHARE and unit in ("percentage points", "percentage point"):
+    is_share = kind == SHARE or kind.startswith(f"{SHARE} of ")
+    if is_share and unit in ("percentage points", "percentage point"):
         return Fraction(1, 100)
     one = read_interval(f"1 {unit}", is_exact=True) if unit else None
     if one is None or one.kind != kind:
