@@ -186,6 +186,8 @@ def _describe(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswer
         values = {"population": hidden.mask(step.population), "time": hidden.mask(step.time)}
         description |= {"about": about, "sentence": hidden.mask(" ".join(step.citation.quote.split()))}
     else:
+        operands = [f"[{need.id}] ({_ask(graph, need, hidden)})" for need in graph.needed_by(step)]
         values = {"which": step.which, "condition": step.condition, "bound": step.bound, "unit": step.unit}
         description |= {"operation": step.operation, "of": list(step.needs)}
+        description["computes"] = operation(step.operation).describe(step, operands)
     return description | {key: value for key, value in values.items() if value}

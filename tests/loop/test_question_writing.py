@@ -108,6 +108,13 @@ def test_form_of_a_computed_number_is_told() -> None:
     assert describe_answer(graph, evaluate(graph)["z"], HiddenAnswers(graph)) == "a number in years"
 
 
+def test_writer_is_told_in_words_what_is_computed() -> None:
+    writer = Writer(["Which towns?"])
+    write(branches(), writer, "other")
+    asked = "[year0] (When was [town0] founded?) and [year1] (When was [town1] founded?)"
+    assert writer.inputs[0]["steps"][-1]["computes"] == f"the difference between {asked}, in years"
+
+
 def test_writer_is_shown_the_questions_whose_style_to_follow() -> None:
     writer = Writer(["Which lake?"])
     write(chain("Sweden"), writer, "other", sets=('questions.like=["Who is it?"]',))
