@@ -53,7 +53,8 @@ def choose(request: Request) -> Message:
 def _choose_wording(wordings: list[str]) -> Message:
     graded = [_grade(wording) for wording in wordings]
     best = max(range(len(graded)), key=lambda index: (graded[index][0], -_measure(wordings[index])[1]))
-    return said({"reason": graded[best][1], "grades": [grade for grade, _ in graded], "best": best + 1})
+    faults, grades = [fault for _, fault in graded], [grade for grade, _ in graded]
+    return said({"faults": faults, "grades": grades, "best": best + 1})
 
 
 def _choose_passage(inputs: dict[str, Any]) -> Message:

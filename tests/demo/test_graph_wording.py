@@ -63,7 +63,7 @@ def test_the_reader_chooses_the_wording_that_stacks_least() -> None:
     thing = 'the 1998 film directed by the director of the 2001 film written by the director of the film "The Mill"'
     stacked = f"Who is the owner of the distributor of {thing}?"
     plain = f"Consider {thing}. Who is the owner of the distributor of that film?"
-    choice = answer("choose", "naturalness/choose", wordings=[stacked, plain])
+    choice = answer("choose", "naturalness/choose", wordings=[stacked, plain], facts=[])
     assert choice["best"] == 2
 
 
