@@ -104,9 +104,9 @@ def export(  # noqa: PLR0913 - options of the user
     """Write the data set of a run: all views, or only `views`; the others stay as they are.
 
     `plain` writes messages and tools as text in place of Arrow's JSON type, which older readers do not know.
-    `include` takes rejected records with these reasons too (`below_target`, `beyond_solver`). `policy` is whose
-    measurements count; it, `gates` and `sft` replace the run's own from now on. Raises UsageError where the journal is
-    damaged, unless `allow_damaged`.
+    `include` takes rejected records with these reasons too (`below_range`, `below_target`, `beyond_solver`). `policy`
+    is whose measurements count; it, `gates` and `sft` replace the run's own from now on. Raises UsageError where the
+    journal is damaged, unless `allow_damaged`.
     """
     folder = run_folder(run, out)
     config = read(folder).config

@@ -27,7 +27,7 @@ from pipeline.store.amendments import Completions, Remeasurements
 from pipeline.types import Assessment, Data, Draft, PolicyMeasurement, Record, Rollout, Status, Usage, Verdict
 from pipeline.types.twin_record import as_record
 
-POOL = ("below_target", "beyond_solver", "gate:solve_rate", "gate:known_to")
+POOL = ("below_target", "below_range", "beyond_solver", "gate:solve_rate", "gate:known_to")
 """Reasons of rejected records that are worth another try, beside the accepted ones: another policy, or a later
 checkpoint, may find them harder or easier."""
 

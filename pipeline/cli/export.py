@@ -24,7 +24,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     view: View = None,
     include: Annotated[
         list[str] | None,
-        Option(metavar="A,B", help="below_target, or beyond_solver (solved in `remeasure`)."),
+        Option(metavar="A,B", help="below_range, below_target, or beyond_solver (solved in `remeasure`)."),
     ] = None,
     policy: options.For = None,
     against: options.Against = None,

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -189,12 +189,21 @@ def tagged(sentence: str) -> tuple[Token, ...]:
     return tuple(Token(m.group(), tag, *m.span()) for m, (_, tag) in zip(matches, found, strict=True))
 
 
-@cache
+def is_plain_english(word: str) -> bool:
+    """Return whether English has a word that is written so in small letters: "Town" is one, "Stockholm" is not."""
+    return word.lower() in _parser().lexicon
+
+
 def _tagger() -> Callable[[list[str]], list[list[str]]]:
+    return _parser().find_tags  # type: ignore[no-any-return]
+
+
+@cache
+def _parser() -> Any:
     # TextBlob imports NLTK, which takes a second, so it is imported by the first caller.
     from textblob.en import parser
 
-    return parser.find_tags  # type: ignore[no-any-return]
+    return parser
 
 
 def dates(text: str) -> list[Date]:

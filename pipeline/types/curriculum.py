@@ -5,6 +5,7 @@ of. The policy is that of `--for`, or else the run's own solver.
 from typing import Any
 
 from pipeline.types import Record
+from pipeline.types.step_counts import StepCounts
 
 DIFFICULTY_BANDS = {"unsolved": 0.0, "hard": 1 / 3, "medium": 2 / 3, "easy": 1.0, "always": 1.0}
 """The greatest solve rate of each band: `unsolved` is 0 alone, `always` 1 alone, and `easy` ends below 1."""
@@ -18,6 +19,7 @@ COLUMNS: dict[str, Any] = {
     "strategy": str,
     "distractors": int,
     "order": float,
+    **dict.fromkeys(StepCounts.model_fields, int),
 }
 _STEPS, _HOPS, _HASHES = 64, 32, 1 << 32
 
@@ -56,4 +58,5 @@ def curriculum(record: Record, policy: str) -> dict[str, Any]:
         "strategy": record.lineage.strategy,
         "distractors": len(record.distractor_eval.used) if record.distractor_eval else 0,
         "order": order(solve_rate, steps, len(draft.hops), record.key),
+        **record.step_counts.model_dump(),
     }

@@ -26,7 +26,7 @@ from tests.scripted import ScriptedLLM
 from tests.tables import figures
 
 SETS = (
-    "strategy='sage'",
+    "strategy='sage'", "difficulty.adversarial=false",
     "retrieval.k=1", "loop.rollouts=2", 'distractors.kinds=["doppelganger"]',
     "distractors.tries=2", "distractors.rollouts=2", "teacher.rollouts=2",
 )  # fmt: skip

@@ -36,7 +36,7 @@ def refusing(play: Play, refuses: Callable[[Request], bool]) -> ScriptedLLM:
 
 
 def context(llm: ScriptedLLM, *sets: str) -> RunContext:
-    settings = build(sets=["strategy='sage'", "retrieval.k=1", *sets])
+    settings = build(sets=["strategy='sage'", "difficulty.adversarial=false", "retrieval.k=1", *sets])
     return RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
 
 

@@ -74,7 +74,7 @@ def test_the_band_is_that_of_the_policy_that_the_data_set_is_for() -> None:
     record = RECORDS[2].model_copy(update={"measurements": (measured,)})
     config = build(values={"gates": {"policy": "pupil"}})
     rows = [next(qa.rows(record, environment(one))) for one in (RunConfig(), config)]
-    assert [(row["band"], row["steps"]) for row in rows] == [("easy", 3), ("hard", 7)]
+    assert [(row["band"], row["steps"]) for row in rows] == [("easy", 3), ("hard", 3)]
     assert rows[0]["order"] < rows[1]["order"]
     assert curriculum(record, "another")["band"] == ""
 
