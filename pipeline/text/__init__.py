@@ -5,9 +5,7 @@ Words, sentences and equality work in any language; dates are read in English, G
 compare as text in others. It holds no idea of a question, a relation or a template.
 """
 
-import importlib.util
 import re
-import sys
 import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -202,13 +200,9 @@ def _tagger() -> Callable[[list[str]], list[list[str]]]:
 
 @cache
 def _parser() -> Any:
-    """TextBlob's tagger alone: what its package imports besides (NLTK, and with it SciPy) takes seconds to load."""
-    spec: Any = importlib.util.find_spec("textblob")
-    sys.modules["textblob"] = importlib.util.module_from_spec(spec)
-    try:
-        from textblob.en import parser
-    finally:
-        del sys.modules["textblob"]
+    # TextBlob imports NLTK, which takes a second, so it is imported by the first caller.
+    from textblob.en import parser
+
     return parser
 
 
