@@ -34,6 +34,7 @@ from pipeline.cli import (
     remeasure,
     review,
     serve,
+    stats,
     usage_errors,
     view,
 )
@@ -58,7 +59,7 @@ app = typer.Typer(
 )
 _COMMANDS: tuple[Callable[..., object], ...] = (
     generate.Generate, generate.Harden, generate.resume, generate.Preview, pilot.Pilot,
-    inspect.inspect, export.export, export.report, view.view, compare.compare, mix.mix,
+    inspect.inspect, stats.stats, export.export, export.report, view.view, compare.compare, mix.mix,
     branches.branch, complete.complete, remeasure.remeasure, review.review, push.push,
     corpora.Search, links.Links, corpora.Measure, serve.Serve, serve.serve_model, corpora.doctor,
 )  # fmt: skip

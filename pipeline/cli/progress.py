@@ -6,7 +6,7 @@ range that narrows with their number. Nothing here may end a run: a terminal tha
 
 import math
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -21,7 +21,7 @@ from pipeline.llm.ledger import Spent
 from pipeline.run import Attempt, RunView
 from pipeline.run.attempts import spent
 from pipeline.store.journal import Head
-from pipeline.types import Record, Seed, Status
+from pipeline.types import Record, Seed, Status, Usage
 
 PLAIN_EVERY, PLAIN_SHARE = 5.0, 0.02
 """Seconds between two plain lines at least, and as a share of those that have gone by: a night's log stays short."""
@@ -29,6 +29,8 @@ COMPLAIN_EVERY = 60.0
 """Seconds in which the same trouble is told once, however many seeds it meets."""
 SPEED_SECONDS = 600.0
 FEWEST = 3
+FIRST_LOOK = 20
+"""Seeds after which it is told what the aims give."""
 _Z = 1.96
 
 
@@ -42,7 +44,10 @@ class Progress(rich.progress.Progress):
         self.pairs, self.seeds = pairs, seeds
         self._stage = "starting"
         self._by_status: Counter[Status] = Counter()
-        self._accepted_by_target: Counter[int] = Counter()
+        self._accepted_by_steps: Counter[int] = Counter()
+        self._steps: dict[str, int] = {}
+        self._by_aim: dict[int, Counter[Status]] = defaultdict(Counter)
+        self._computed = 0
         self._reasons: Counter[str] = Counter()
         self._tokens = 0
         self._cost: float | None = 0.0
@@ -99,8 +104,8 @@ class Progress(rich.progress.Progress):
 
     def line(self) -> str:
         """Everything in one plain line."""
-        targets = " ".join(f"{target}:{count:,}" for target, count in sorted(self._accepted_by_target.items()))
-        by_steps = f" by steps {targets}" if targets else ""
+        steps = " ".join(f"{steps}:{count:,}" for steps, count in sorted(self._accepted_by_steps.items()) if count)
+        by_steps = f" by steps {steps}" if steps else ""
         return f"{self._stage}: {self._yield()}{by_steps}, {self._tokens_and_cost()}, {self._clock()}"
 
     def live_line(self, width: int) -> str:
@@ -151,6 +156,8 @@ class Progress(rich.progress.Progress):
 
     def record(self, record: Record) -> None:
         self._count(record)
+        if self.done == FIRST_LOOK:
+            self._say(self.first_look())
         self.advance(self._bar, self.seeds is not None or record.status is Status.ACCEPTED)
         if time.monotonic() - self._printed >= max(PLAIN_EVERY, PLAIN_SHARE * (self.tasks[0].elapsed or 0)):
             self._print_line()
@@ -162,7 +169,8 @@ class Progress(rich.progress.Progress):
         """An accepted seed turned out to be no pair. Those of earlier commands were counted as the gates see them."""
         if head.key not in self._earlier:
             self._by_status.update({Status.ACCEPTED: -1, Status.REJECTED: 1})
-            self._accepted_by_target[head.target_steps] -= 1
+            if steps := self._steps.pop(head.key, None):
+                self._accepted_by_steps[steps] -= 1
             self._reasons[drop.reason] += 1
             if self.seeds is None:
                 self.advance(self._bar, -1)
@@ -172,14 +180,33 @@ class Progress(rich.progress.Progress):
         if now - self._told.get(what, -COMPLAIN_EVERY) < COMPLAIN_EVERY:
             return
         self._told[what] = now
+        self._say(f"{what}; its seeds are tried again, seed {seed.key[:12]} in {pause:.0f} s", style="yellow")
+
+    def first_look(self) -> str:
+        """Say what each aim has given so far, and what the remaining pairs will take at this rate."""
+        gave = [
+            f"aim {aim} gave {ends[Status.ACCEPTED]} of {ends.total()} seeds"
+            for aim, ends in sorted(self._by_aim.items())
+        ]
+        line = f"after {self.done} seeds: {', '.join(gave)}"
+        if self.pairs is None or not self.accepted:
+            return line
+        left = max(0, self.pairs - self.accepted)
+        cost = compact(self._computed * left // self.accepted)
+        return f"{line}; the remaining {left:,} pairs will take about {cost} computed tokens"
+
+    def _say(self, line: str, style: str = "") -> None:
         with suppress(OSError):
-            line = f"{what}; its seeds are tried again, seed {seed.key[:12]} in {pause:.0f} s"
-            self.console.print(text(line, style="yellow"), soft_wrap=True)
+            self.console.print(text(line, style=style), soft_wrap=True)
 
     def _count(self, record: Record) -> None:
         accepted = record.status is Status.ACCEPTED
         self._by_status[record.status] += 1
-        self._accepted_by_target[record.seed.target_steps] += accepted
+        self._by_aim[record.seed.target_steps][record.status] += 1
+        self._computed += Usage.total(record.usage.values()).computed_tokens
+        if accepted and (steps := record.difficulty):
+            self._steps[record.key] = steps
+            self._accepted_by_steps[steps] += 1
         self._reasons[record.reason] += not accepted
 
     def _pay(self, took: Spent) -> None:

@@ -17,7 +17,7 @@ from pipeline.config import address, toml
 from pipeline.config.config_errors import config_error
 from pipeline.config.corpus_name import identity, slug
 from pipeline.config.derived_limits import derive_limits
-from pipeline.config.difficulty_settings import DifficultyConfig
+from pipeline.config.difficulty_settings import MOST_STEPS, DifficultyConfig
 from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.limits import AgentLimits, AuthorLimits
@@ -126,7 +126,7 @@ class RunConfig(Data):
         text = "-".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
         match = re.fullmatch(r"(\d{1,3})(?:-(\d{1,3}))?", text.strip())
         low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        if not 1 <= low <= high <= 20:
+        if not 1 <= low <= high <= MOST_STEPS:
             raise ValueError(f"takes N or A-B between 1 and 20, such as 3 or 2-4, not '{text}'")
         return low, high
 
@@ -155,6 +155,13 @@ class RunConfig(Data):
         if self.band:
             self.band.check(MOST_TRIES)
         return self
+
+    @property
+    def aims(self) -> dict[int, int]:
+        """How often a seed is given each target."""
+        moves_up = self.difficulty.adversarial and self.steps_required and not self.hardens
+        low, high = (min(step + moves_up, MOST_STEPS) for step in self.steps)
+        return self.difficulty.aims or dict.fromkeys(range(low, high + 1), 1)
 
     @property
     def band(self) -> TargetRange | None:

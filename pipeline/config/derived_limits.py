@@ -23,7 +23,8 @@ def derive_limits(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
 
 
 def _for_target(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
-    limits, author, most = config.solver, config.generator, config.steps[1]
+    limits, author = config.solver, config.generator
+    most = max((config.steps[1], *config.difficulty.aims))
     wanted = 2 * most + DETOURS
     if wanted > USUAL:
         # Every turn sends all searches before it again, so that the tokens grow with the square of their number.

@@ -1,12 +1,14 @@
 """How the difficulty of a candidate is measured."""
 
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, field_validator
 
 from pipeline.types import Data
 
+MOST_STEPS = 20
 Way = Literal["end", "clues", "guess", "free"]
+Aim = Annotated[int, Field(ge=1, le=MOST_STEPS)]
 WAYS: tuple[Way, ...] = get_args(Way)
 
 
@@ -26,6 +28,11 @@ class DifficultyConfig(Data):
     """The ways in which seekers look for a shortcut, one try each: `end` begins at the pages that could state the
     answer, `clues` searches with several clues at once, `guess` guesses hidden things and checks the guesses, `free`
     chooses."""
+
+    aims: dict[Aim, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
+    """How often a seed is given each target, such as `{3 = 1, 4 = 2}`. Questions often take fewer steps than their
+    author aims at. So left out, all steps of the range `steps`, moved up by one, are equally frequent; without
+    `adversarial`, those of the range itself. `digsite stats` shows which aims suit a corpus."""
 
     @field_validator("seekers")
     @classmethod

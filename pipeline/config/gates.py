@@ -40,8 +40,8 @@ class GateConfig(Data):
     naturalness: int = Field(0, ge=0, le=5)
     """Least grade of the wording, from 1 to 5; a question without a grade passes."""
     quotas: dict[str, dict[str, Ratio]] = Field(default_factory=dict)
-    """Greatest share of the pairs by trait (target, difficulty, band, answer_type, reasoning, hops, strategy, language,
-    domain) and value, such as `{hops = {2 = 0.5}}`; `*` stands for any other value."""
+    """Greatest share of the pairs by trait (target, difficulty, steps, operation, band, answer_type, reasoning, hops,
+    strategy, language, domain) and value, such as `{hops = {2 = 0.5}}`; `*` stands for any other value."""
     against: tuple[Path, ...] = ()
     """Files of benchmark questions that no pair may resemble, in addition to the shipped ones."""
 

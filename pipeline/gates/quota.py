@@ -1,4 +1,4 @@
-"""Kinds whose quota is full: by target, difficulty, band, answer type, reasoning, hops, strategy, language, domain.
+"""Kinds whose quota is full: by target, difficulty, steps, operation, band, answer type, reasoning, hops and others.
 
 `[gates.quotas.target] 2 = 0.5` lets half of the pairs have the target 2; `"*" = 0.25` balances all values of a trait
 that are not named. Until a corpus names the domain of a document, the corpus itself is the domain.
@@ -12,6 +12,7 @@ from pipeline.agents.reasoning import Reasoning, reasoning
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError, unknown
 from pipeline.gates.base import GateResult
+from pipeline.operations import operations
 from pipeline.text import normalise, words
 from pipeline.text.scripts import runs, spaceless
 from pipeline.types import AnswerType, Draft, Record
@@ -20,6 +21,8 @@ from pipeline.types.curriculum import DIFFICULTY_BANDS, difficulty_band
 TRAITS: dict[str, Callable[[Draft, Record, str], object]] = {
     "target": lambda draft, record, policy: record.seed.target_steps,
     "difficulty": lambda draft, record, policy: record.difficulty,
+    "steps": lambda draft, record, policy: record.step_counts.adversarial_steps or "unknown",
+    "operation": lambda draft, record, policy: draft.graph.operation,
     "band": lambda draft, record, policy: difficulty_band(record.hardness_for(policy)[1]),
     "answer_type": lambda draft, record, policy: draft.answer_type.value,
     "reasoning": lambda draft, record, policy: reasoning(draft).value,
@@ -34,6 +37,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "answer_type": tuple(AnswerType),
     "reasoning": tuple(Reasoning),
     "band": tuple(DIFFICULTY_BANDS),
+    "operation": ("lookup", *operations()),
 }
 """All values of a trait, where they are known."""
 

@@ -11,7 +11,7 @@ import hashlib
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
 from typing import NamedTuple, Protocol
@@ -113,17 +113,22 @@ class Order:
         return Planned(self._seed(key, passage, draw), f"{draw:06}-{place:012}")
 
     def _seed(self, key: str, passage: Passage, draw: int) -> Seed:
-        """Its target rests on passage and draw alone, so that runs that differ in another setting, or in a prompt, can
-        be compared seed by seed."""
+        """Its target rests on passage, draw and aims alone, so that runs that differ in another setting, or in a
+        prompt, can be compared seed by seed."""
         chance = f"{self._config.seed}\n{passage.id}\n{draw}"
-        low, high = self._config.steps
         return Seed(
             key=key,
             passage=passage,
             draw=draw,
             side=side(passage.document_id),
-            target_steps=low + _chance(chance, "target") % (high - low + 1),
+            target_steps=drawn(self._config.aims, _chance(chance, "target")),
         )
+
+
+def drawn(weights: Mapping[int, int], chance: int) -> int:
+    """Return one of the keys, each as often as its weight says; the chance is a large number."""
+    keys = [key for key in sorted(weights) for _ in range(weights[key])]
+    return keys[chance % len(keys)]
 
 
 def _chance(of: str, name: str) -> int:

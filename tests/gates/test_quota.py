@@ -22,7 +22,9 @@ def test_pairs_are_balanced_by_what_they_ask_of_who_answers() -> None:
     assert [n % 2 for n, drop in enumerate(found) if not drop].count(0) == 10
 
 
-@pytest.mark.parametrize("trait", ["target", "difficulty", "answer_type", "reasoning", "hops", "strategy", "domain"])
+@pytest.mark.parametrize(
+    "trait", ["target", "difficulty", "steps", "operation", "answer_type", "reasoning", "hops", "strategy", "domain"]
+)
 def test_a_star_stands_for_every_value(trait: str) -> None:
     found = judged([accepted(n) for n in range(20)], only("quota", quotas={trait: {"*": 0.1}}, least=3))
     assert found == [""] * 3 + ["quota"] * 17

@@ -1,0 +1,39 @@
+"""The command `stats`: how many steps the pairs of a run take, by what their seeds aimed at."""
+
+from pipeline.analysis.aims import fit_aims, unreached
+from pipeline.cli import console, options
+from pipeline.run import read
+from pipeline.run.locate import run_folder
+
+
+def stats(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
+    """Compare what the seeds of a run aimed at with the steps that were measured, and suggest aims that fit."""
+    from pipeline.analysis.figures import figures
+    from pipeline.run import publish
+
+    folder = run_folder(run, out)
+    config = read(folder).config
+    found = publish.RunRecords(folder, config)
+    targets = figures(found.seeds(), publish.outside(folder)).targets
+    low, high = config.steps
+    fitting, missing = fit_aims(targets, range(low, high + 1)), unreached(targets, range(low, high + 1))
+    setting = f"difficulty.aims={{{','.join(f'{aim}={weight}' for aim, weight in fitting.items())}}}"
+    if json:
+        tree = {"targets": [one.model_dump(mode="json") for one in targets], "unreached": missing}
+        console.json({"run": str(folder), **tree, "aims": {str(aim): weight for aim, weight in fitting.items()}})
+        return
+    rows = [
+        (
+            one.steps,
+            one.planned,
+            one.accepted,
+            one.below_target,
+            ", ".join(f"{count.name}: {count.count}" for count in one.difficulty),
+        )
+        for one in targets
+    ]
+    console.show(console.table("aim", "seeds", "accepted", "too easy", "measured steps: seeds", rows=rows))
+    if missing:
+        console.message(f"no seed gave {' or '.join(map(str, missing))} steps: the corpus may not carry them")
+    if fitting:
+        console.show(console.text(f"aims that fit  --set '{setting}'"))
