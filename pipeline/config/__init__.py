@@ -159,7 +159,9 @@ class RunConfig(Data):
     @property
     def aims(self) -> dict[int, int]:
         """How often a seed is given each target."""
-        moves_up = self.difficulty.adversarial and self.steps_required and not self.hardens
+        # A generator by rules makes as many steps as it aims at, and who brings a question aims at nothing.
+        falls_short = self.models.of("generator").capabilities.understands and not self.hardens
+        moves_up = falls_short and self.difficulty.adversarial and self.steps_required
         low, high = (min(step + moves_up, MOST_STEPS) for step in self.steps)
         return self.difficulty.aims or dict.fromkeys(range(low, high + 1), 1)
 

@@ -32,7 +32,7 @@ class DifficultyConfig(Data):
     aims: dict[Aim, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
     """How often a seed is given each target, such as `{3 = 1, 4 = 2}`. Questions often take fewer steps than their
     author aims at. So left out, all steps of the range `steps`, moved up by one, are equally frequent; without
-    `adversarial`, those of the range itself. `digsite stats` shows which aims suit a corpus."""
+    `adversarial` and with the demo model, those of the range itself. `digsite stats` shows which aims suit a corpus."""
 
     @field_validator("seekers")
     @classmethod

@@ -9,10 +9,14 @@ from pipeline.errors import UsageError
 from pipeline.run.plan import drawn
 
 
+MODEL = {"models": {"default": {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}}}
+
+
 @pytest.mark.parametrize(
     ("values", "aims"),
     [
         ({}, [3, 4, 5]),
+        ({"models": {}}, [2, 3, 4]),
         ({"steps": "3"}, [4]),
         ({"steps": "19-20"}, [20]),
         ({"preset": "sage"}, [2, 3, 4]),
@@ -23,7 +27,7 @@ from pipeline.run.plan import drawn
     ],
 )
 def test_seeds_aim_one_step_above_the_range(values: dict[str, Any], aims: list[int]) -> None:
-    config = build(values=values)
+    config = build(values=MODEL | values)
     assert [drawn(config.aims, chance) for chance in range(len(aims))] == aims
 
 
