@@ -58,7 +58,10 @@ async def _made(record: Record, attempt: int, context: RunContext) -> CompletedS
         attempt=attempt,
         measurements=_own(now.measurements),
         twin=twin,
-        **{name: getattr(now, name) for name in ("distractor_eval", "teacher_rollouts", "missing")},
+        **{
+            name: getattr(now, name)
+            for name in ("distractor_eval", "teacher_rollouts", "again", "again_verdicts", "missing")
+        },
     )
 
 

@@ -53,7 +53,7 @@ SCHEMA = columns(
     split=str, passage_id=str, draw=int, target_steps=int,
     answer_type=str, question=str, answer=str, operation=str, origin=str, reasoning=str,
     hops=int, hop_titles=[str], hop_passages=[str],
-    difficulty=int, step_counts=StepCounts, solve_rate=float,
+    difficulty=int, step_counts=StepCounts, keeps_number=bool, solve_rate=float,
     measured_rollouts=int, correct_rollouts=int, confirmation_rollouts=int,
     correct_steps=[int], hit_steps=[int], hops_seen=[float],
     prior_knowledge=bool, skippable_hops=[int], one_search=[OneSearch], naturalness=int,
@@ -143,6 +143,7 @@ def _measured(record: Record) -> Row:
     return {
         "difficulty": difficulty,
         "step_counts": record.step_counts.model_dump(),
+        "keeps_number": record.keeps_number,
         "solve_rate": solve_rate,
         "measured_rollouts": len(record.measured),
         "correct_rollouts": len(right),

@@ -24,11 +24,15 @@ class ShortcutFigures(Data):
     """Mean steps, over the pairs where both are known."""
     reward: float | None
     """Mean steps after which a reward pays, over all of the pairs."""
+    again: int
+    """Pairs that fresh seekers tried after they were accepted."""
+    keep_number: int
+    """Of these, pairs through which none found a shorter way."""
 
 
 def shortcuts(accepted: pl.LazyFrame) -> ShortcutFigures | None:
     """Return the figures, or None where no seeker tried."""
-    counts = accepted.select("step_counts", "difficulty").unnest("step_counts")
+    counts = accepted.select("step_counts", "difficulty", "keeps_number").unnest("step_counts")
     tried = counts.filter(pl.col("adversarial_tries") > 0)
     both = pl.col("adversarial_steps").is_not_null() & pl.col("least_steps").is_not_null()
     row = tried.select(
@@ -41,6 +45,8 @@ def shortcuts(accepted: pl.LazyFrame) -> ShortcutFigures | None:
         honest=pl.col("least_steps").filter(both).mean(),
         adversarial=pl.col("adversarial_steps").filter(both).mean(),
         reward=pl.col("reward_steps").mean(),
+        again=pl.col("keeps_number").is_not_null().sum(),
+        keep_number=pl.col("keeps_number").sum(),
     )
     figures = ShortcutFigures(**row.collect().row(0, named=True))
     return figures if figures.pairs else None

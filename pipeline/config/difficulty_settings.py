@@ -29,6 +29,9 @@ class DifficultyConfig(Data):
     answer, `clues` searches with several clues at once, `guess` guesses hidden things and checks the guesses, `free`
     chooses."""
 
+    again: float = Field(0.1, ge=0, le=1)
+    """Share of the accepted pairs that fresh seekers try once more. Card and report say how many of them keep their
+    number of steps."""
     aims: dict[Aim, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
     """How often a seed is given each target, such as `{3 = 1, 4 = 2}`. Questions often take fewer steps than their
     author aims at. So left out, all steps of the range `steps`, moved up by one, are equally frequent; without

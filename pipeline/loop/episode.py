@@ -151,12 +151,16 @@ async def enrich(record: Record, context: RunContext) -> Record:
     if twin and (own := as_record(record)):
         twin = twin.model_copy(update={"measurements": await policy_measurements(own, context)})
         record = record.model_copy(update={"twin": twin})
+    again = await seekers.attack_again(record, context)
+    rollouts, verdicts = zip(*again, strict=True) if again else ((), ())
+    record = record.model_copy(update={"again": rollouts, "again_verdicts": verdicts})
     own = as_record(record)
     owed = {
         "distractors": missing_pairs(distractor_eval, context),
         "teacher": missing_samples(distractor_eval, teacher, context),
         "policies": unmeasured(record, context) or (own is not None and unmeasured(own, context)),
         "unanswerable": missing_twin(key, twin, context),
+        "again": bool(seekers.missing_tries(record, context)),
     }
     missing = tuple(stage for stage, lacking in owed.items() if lacking or stage in refused)
     return record.model_copy(update={"missing": missing})

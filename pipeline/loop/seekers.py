@@ -12,20 +12,44 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.solver import all_of, graded, rollout, solver
 from pipeline.config import RunConfig
 from pipeline.config.derived_limits import DETOURS
-from pipeline.config.difficulty_settings import WAYS, Way
+from pipeline.config.difficulty_settings import WAYS, way_of
 from pipeline.config.limits import AgentLimits
 from pipeline.context import RunContext
+from pipeline.distractors.accepted_pair import completed
 from pipeline.llm import ledger
-from pipeline.types import Draft, GradedRollout, Rollout
+from pipeline.types import Draft, GradedRollout, Record, Rollout, sha256
 
 SEARCHES_PER_STEP = 3
 
 
 async def attack(draft: Draft, target: int, context: RunContext) -> list[GradedRollout]:
-    """Return one graded rollout for each way; its sample is the way's place in WAYS."""
+    """Return one graded rollout for each way, by samples (`way_of`)."""
     ledger.enter(ledger.SEEKERS)
     agent = _build_seeker(target, context)
-    return await all_of(_try(draft, agent, way, context) for way in context.config.difficulty.seekers)
+    return await all_of(_try(draft, agent, sample, context) for sample in _samples(context.config))
+
+
+async def attack_again(record: Record, context: RunContext) -> list[GradedRollout]:
+    """Return the tries of fresh seekers on an accepted pair, if it is drawn for that; what it has of them is kept. A
+    try without a verdict is left out (`missing_tries`)."""
+    owed = missing_tries(record, context)
+    if record.draft is None or not owed:
+        return record.attacked_again
+    ledger.enter(ledger.SEEKERS)
+    draft, agent = record.draft, _build_seeker(record.seed.target_steps, context)
+    return await completed(record.attacked_again, owed, lambda sample: _try(draft, agent, sample, context))
+
+
+def missing_tries(record: Record, context: RunContext) -> list[int]:
+    """Return the samples of fresh seekers that an accepted pair still lacks."""
+    drawn = int(sha256(f"again:{record.key}")[:8], 16) < context.config.difficulty.again * (1 << 32)
+    if not (drawn and record.seekers):
+        return []
+    return sorted({len(WAYS) + sample for sample in _samples(context.config)} - {made.sample for made in record.again})
+
+
+def _samples(config: RunConfig) -> list[int]:
+    return [WAYS.index(way) for way in config.difficulty.seekers]
 
 
 def _build_seeker(target: int, context: RunContext) -> Agent:
@@ -43,12 +67,12 @@ def limits(target: int, config: RunConfig) -> AgentLimits:
     return usual.model_copy(update=more)
 
 
-async def _try(draft: Draft, agent: Agent, way: Way, context: RunContext) -> GradedRollout:
-    asked = {"question": draft.question, "searches": agent.limits.searches, "way": way}
+async def _try(draft: Draft, agent: Agent, sample: int, context: RunContext) -> GradedRollout:
+    asked = {"question": draft.question, "searches": agent.limits.searches, "way": way_of(sample)}
     messages = prompts.noted(prompts.load("seeker/seek").render("", **asked), agent.notes)
 
     async def seek() -> Rollout:
-        return await rollout(agent, messages, WAYS.index(way), AgentState())
+        return await rollout(agent, messages, sample, AgentState())
 
     # What a reward pays for is right answers without evidence too, so that the judge is always asked.
     return await graded(draft, seek, context, ask=True)

@@ -3,6 +3,7 @@
 from pipeline.types.assessment import PolicyMeasurement
 from pipeline.types.data import Data
 from pipeline.types.distractor import DistractorEval, TeacherRollout
+from pipeline.types.rollout import Rollout, Verdict
 from pipeline.types.twin import Twin
 
 
@@ -16,5 +17,7 @@ class CompletedStages(Data):
     teacher_rollouts: tuple[TeacherRollout, ...]
     measurements: tuple[PolicyMeasurement, ...] = ()
     twin: Twin | None = None
+    again: tuple[Rollout, ...] = ()
+    again_verdicts: tuple[Verdict, ...] = ()
     missing: tuple[str, ...]
     """As of `Record.missing`: what is still missing after this attempt."""

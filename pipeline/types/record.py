@@ -163,6 +163,9 @@ class Record(Data):
     seekers: tuple[Rollout, ...] = ()
     """Of those who look for shortcuts, where the solver confirmed the question; none of it is trained on."""
     seeker_verdicts: tuple[Verdict, ...] = ()
+    again: tuple[Rollout, ...] = ()
+    """Of an accepted pair that is drawn for it, the rollouts of fresh seekers; difficulty rests on none of them."""
+    again_verdicts: tuple[Verdict, ...] = ()
     teacher_rollouts: tuple[TeacherRollout, ...] = ()
     """Of the teacher, by sample. Acceptance, difficulty and solve rate rest on none of them."""
     distractor_eval: DistractorEval | None = None
@@ -170,8 +173,8 @@ class Record(Data):
     twin: Twin | None = None
     """The tries to change its question into one without an answer; None where it was not drawn for that."""
     missing: tuple[str, ...] = ()
-    """The optional stages of an accepted pair, `distractors`, `teacher`, `policies` and `unanswerable`, in which a
-    timeout or an unreadable model left something out. `digsite complete` makes them up; it is joined on reading."""
+    """The optional stages of an accepted pair, `distractors`, `teacher`, `policies`, `unanswerable` and `again`, in which
+    a timeout or an unreadable model left something out. `digsite complete` makes them up; it is joined on reading."""
     lineage: Lineage
     known_to: tuple[PriorKnowledge, ...] = ()
     """Who knows the answer to the final question by heart, of the models that were asked. It sends a draft back only
@@ -213,8 +216,8 @@ class Record(Data):
             used["judge"] += [probe.judged for probe in past.probes]
         used["teacher"] += [made.rollout.trajectory.usage for made in self.teacher_rollouts]
         used["solver"] += [rollout.trajectory.usage for rollout in rollouts]
-        used["seeker"] += [rollout.trajectory.usage for rollout in self.seekers]
-        verdicts += (*self.seeker_verdicts, *(made.verdict for made in self.teacher_rollouts))
+        used["seeker"] += [rollout.trajectory.usage for rollout in (*self.seekers, *self.again)]
+        verdicts += (*self.seeker_verdicts, *self.again_verdicts, *(made.verdict for made in self.teacher_rollouts))
         used["judge"] += [verdict.usage for verdict in verdicts]
         twins = self.twin.measurements if self.twin else ()
         stages = (self.distractor_eval, self.twin, *self.measurements, *twins)
@@ -257,6 +260,17 @@ class Record(Data):
         """The numbers of steps, over the solver's tries that measure it and those of seekers."""
         honest = self._confirmed or (last.graded if (last := self.last) else [])
         return StepCounts.of(honest, [*map(GradedRollout, self.seekers, self.seeker_verdicts)])
+
+    @property
+    def attacked_again(self) -> list[GradedRollout]:
+        """The tries of fresh seekers on an accepted pair."""
+        return [GradedRollout(*pair) for pair in zip(self.again, self.again_verdicts, strict=True)]
+
+    @property
+    def keeps_number(self) -> bool | None:
+        """Did no fresh seeker find a shorter way? None where none tried."""
+        shorter = [v for v in self.again_verdicts if v.counts and v.steps < (self.difficulty or 0)]
+        return not shorter if self.again_verdicts else None
 
     @property
     def confirmed(self) -> bool:

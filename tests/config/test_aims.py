@@ -8,7 +8,6 @@ from pipeline.config import build
 from pipeline.errors import UsageError
 from pipeline.run.plan import drawn
 
-
 MODEL = {"models": {"default": {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}}}
 
 

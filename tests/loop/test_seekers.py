@@ -106,3 +106,17 @@ def test_presets_of_papers_keep_their_rule() -> None:
         assert not config.difficulty.adversarial
         assert "seeker/seek" not in config.digested()["prompts"]
     assert "seeker/seek" in build().digested()["prompts"]
+
+
+def test_an_accepted_pair_that_is_drawn_is_attacked_again_and_keeps_its_difficulty() -> None:
+    class Lucky(Seeking):
+        def __call__(self, request: Request) -> Message:
+            self.ways = {"end": PATHS[2] if request.sample >= len(WAYS) else PATHS[4], "free": PATHS[3]}
+            return super().__call__(request)
+
+    record = run(Lucky(4), ON, "difficulty.again=1")
+    assert [rollout.sample for rollout in record.again] == [4, 5, 6, 7]
+    assert (record.status, record.difficulty, record.keeps_number) == (Status.ACCEPTED, 3, False)
+    assert run(Lucky(4), ON, "difficulty.again=0").keeps_number is None
+    steady = run(Seeking(4, free=PATHS[3]), ON, "difficulty.again=1")
+    assert (steady.difficulty, steady.keeps_number, steady.missing) == (3, True, ())
