@@ -173,8 +173,9 @@ class Record(Data):
     twin: Twin | None = None
     """The tries to change its question into one without an answer; None where it was not drawn for that."""
     missing: tuple[str, ...] = ()
-    """The optional stages of an accepted pair, `distractors`, `teacher`, `policies`, `unanswerable` and `again`, in which
-    a timeout or an unreadable model left something out. `digsite complete` makes them up; it is joined on reading."""
+    """The optional stages of an accepted pair, `distractors`, `teacher`, `policies`, `unanswerable` and `again`, in
+    which a timeout or an unreadable model left something out. `digsite complete` makes them up; it is joined on
+    reading."""
     lineage: Lineage
     known_to: tuple[PriorKnowledge, ...] = ()
     """Who knows the answer to the final question by heart, of the models that were asked. It sends a draft back only
