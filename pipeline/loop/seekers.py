@@ -68,8 +68,9 @@ def limits(target: int, config: RunConfig) -> AgentLimits:
 
 
 async def _try(draft: Draft, agent: Agent, sample: int, context: RunContext) -> GradedRollout:
-    asked = {"question": draft.question, "searches": agent.limits.searches, "way": way_of(sample)}
-    messages = prompts.noted(prompts.load("seeker/seek").render("", **asked), agent.notes)
+    way, searches = way_of(sample), agent.limits.searches
+    opening = prompts.load(f"seeker/{way}").render("", question=draft.question, searches=searches)
+    messages = prompts.noted(opening, agent.notes)
 
     async def seek() -> Rollout:
         return await rollout(agent, messages, sample, AgentState())
