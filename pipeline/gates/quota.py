@@ -23,7 +23,7 @@ TRAITS: dict[str, Callable[[Draft, Record, str], object]] = {
     "difficulty": lambda draft, record, policy: record.difficulty,
     "steps": lambda draft, record, policy: record.step_counts.adversarial_steps or "unknown",
     "operation": lambda draft, record, policy: draft.graph.operation,
-    "band": lambda draft, record, policy: difficulty_band(record.hardness_for(policy)[1]),
+    "band": lambda draft, record, policy: difficulty_band(record.hardness_for(policy)[1]) or "",
     "answer_type": lambda draft, record, policy: draft.answer_type.value,
     "reasoning": lambda draft, record, policy: reasoning(draft).value,
     "hops": lambda draft, record, policy: len(draft.hops),

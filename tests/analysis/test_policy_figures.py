@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pipeline.agents.environment_file import environment
+from pipeline.analysis.figures import figures as make_figures
 from pipeline.config import RunConfig, build
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
@@ -214,3 +215,20 @@ def test_card_and_report_name_the_policies_and_are_as_before_without_any() -> No
     plain = card(figures([accepted(1)]), Contents(rows={}), RunConfig())
     assert "to be trained" not in plain
     assert "to be trained</h3>" not in page([accepted(1)], RunConfig())
+
+
+@pytest.mark.parametrize(
+    ("record", "policy", "advice"),
+    [
+        (pair(), "", "`digsite export RUN --for NAME`"),
+        (pair(measured("mine")), "", "`digsite export RUN --for mine`"),
+        (pair(measured("mine")), "mine", None),
+    ],
+)
+def test_the_card_says_until_when_the_rows_are_chosen_for_no_policy(
+    record: Record, policy: str, advice: str | None
+) -> None:
+    figures = make_figures(table([record]), policy=policy)
+    text = " ".join(card(figures, Contents(rows={"qa": {"train": 1}}), RunConfig()).split())
+    assert ("The rows are not yet chosen for a policy, so that `band` and `order` are null:" in text) is bool(advice)
+    assert f"{advice}." in text or advice is None
