@@ -20,7 +20,7 @@ from pipeline.types.curriculum import DIFFICULTY_BANDS, difficulty_band
 TRAITS: dict[str, Callable[[Draft, Record, str], object]] = {
     "target": lambda draft, record, policy: record.seed.target_steps,
     "difficulty": lambda draft, record, policy: record.difficulty,
-    "band": lambda draft, record, policy: difficulty_band(record.hardness_for(policy)[1]),
+    "band": lambda draft, record, policy: difficulty_band(record.hardness_for(policy)[1]) or "",
     "answer_type": lambda draft, record, policy: draft.answer_type.value,
     "reasoning": lambda draft, record, policy: reasoning(draft).value,
     "hops": lambda draft, record, policy: len(draft.hops),

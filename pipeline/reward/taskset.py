@@ -1,6 +1,7 @@
 """This data set as a taskset of verifiers (0.4, `verifiers.v1`): `DigsiteTaskset(vf.TasksetConfig()).load()`.
 
-From easy to hard: `sorted(tasks, key=lambda task: task.data.order)`.
+From easy to hard, once `digsite export RUN --for NAME` has said for which policy: `sorted(tasks, key=lambda task:
+task.data.order or 0)`.
 
 Put this folder on the path of your taskset package, and give the harness a toolset with `search`, `open` and `answer`.
 """
@@ -20,8 +21,8 @@ import reward  # noqa: E402 - the file beside this one
 
 class QuestionData(vf.TaskData):
     golden_answers: list[str]
-    band: str
-    order: float
+    band: str | None
+    order: float | None
 
 
 class Question(vf.Task[QuestionData]):

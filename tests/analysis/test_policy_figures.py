@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pipeline.agents.environment_file import environment
+from pipeline.analysis.figures import figures as make_figures
 from pipeline.config import RunConfig, build
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
@@ -127,7 +128,7 @@ def settings(policy: str = "mine", **sft_settings: Any) -> RunConfig:
 @pytest.mark.parametrize("view", [rl_trl, rl_openrlhf, rl_search_r1, rl_verl_tool])
 def test_rows_to_reinforce_say_how_hard_it_is_for_the_named_policy(view: Any) -> None:
     record = pair(measured("mine"))
-    for policy, hardness in (("mine", (1, 0.5)), ("", (3, 0.75))):
+    for policy, hardness in (("mine", (3, 0.5)), ("", (3, 0.75))):
         rows = list(view.rows(record, environment(settings(policy))))
         assert [(row["difficulty"], row["solve_rate"]) for row in rows] == [hardness]
 
@@ -188,7 +189,7 @@ def test_figures_are_those_for_the_named_policy() -> None:
     own = figures(records)
     assert (own.mean_solve_rate, own.policy) == (0.75, "")
     found = module.figures(table(records), policy="mine")
-    assert (found.mean_solve_rate, found.mean_difficulty) == (0.25, 1.0)
+    assert (found.mean_solve_rate, found.mean_difficulty) == (0.25, 3.0)
     assert [(c.name, c.count) for c in found.solve_rates] == [("0/2", 1), ("2/4", 1)]
     mine, other = found.policies
     assert (mine.policy, mine.pairs, mine.solve_rate, mine.never, mine.always) == (
@@ -214,3 +215,20 @@ def test_card_and_report_name_the_policies_and_are_as_before_without_any() -> No
     plain = card(figures([accepted(1)]), Contents(rows={}), RunConfig())
     assert "to be trained" not in plain
     assert "to be trained</h3>" not in page([accepted(1)], RunConfig())
+
+
+@pytest.mark.parametrize(
+    ("record", "policy", "advice"),
+    [
+        (pair(), "", "`digsite export RUN --for NAME`"),
+        (pair(measured("mine")), "", "`digsite export RUN --for mine`"),
+        (pair(measured("mine")), "mine", None),
+    ],
+)
+def test_the_card_says_until_when_the_rows_are_chosen_for_no_policy(
+    record: Record, policy: str, advice: str | None
+) -> None:
+    figures = make_figures(table([record]), policy=policy)
+    text = " ".join(card(figures, Contents(rows={"qa": {"train": 1}}), RunConfig()).split())
+    assert ("The rows are not yet chosen for a policy, so that `band` and `order` are null:" in text) is bool(advice)
+    assert f"{advice}." in text or advice is None

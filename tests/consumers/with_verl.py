@@ -103,8 +103,8 @@ def rl(view):
             assert reward.compute_score(row["data_source"], said, truth) == worth
         assert row["raw_prompt"][-1]["role"] == "user"
         assert "the answer is: not found" in row["raw_prompt"][-1]["content"]
-        assert row["band"] in {"hard", "medium", "easy"}
-        assert 0 <= row["order"] < 1
+        assert row["band"] is None, "no policy was measured"
+        assert row["order"] is None
         if view == "rl_verl_tool":
             assert row["agent_name"] == "tool_agent"
             assert row["tools_kwargs"]["search"]["create_kwargs"]["ground_truth"] == truth

@@ -1,7 +1,11 @@
 """Bands and the order from easy to hard: of the pair alone, the same wherever the pair stands, and one sort away."""
 
+from pathlib import Path
+
 import datasets
 import orjson
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.agents.environment_file import environment
@@ -28,7 +32,7 @@ def test_a_band_is_named_after_the_share_of_rollouts_that_solved_it(right: int, 
 
 
 def test_what_nobody_measured_has_no_band() -> None:
-    assert difficulty_band(None) == ""
+    assert difficulty_band(None) is None
 
 
 def test_the_order_goes_by_failures_then_steps_then_hops_then_a_hash() -> None:
@@ -39,7 +43,7 @@ def test_the_order_goes_by_failures_then_steps_then_hops_then_a_hash() -> None:
         order(0.75, 3, 3, "0" * 64),
         order(0.75, 3, 3, "1" * 64),
         order(0.5, 1, 1, "0" * 64),
-        order(None, None, 1, "0" * 64),
+        order(0.0, None, 1, "0" * 64),
     ]
     assert ascending == sorted(set(ascending))
     assert all(0 <= place < 1 for place in ascending)
@@ -47,11 +51,13 @@ def test_the_order_goes_by_failures_then_steps_then_hops_then_a_hash() -> None:
 
 
 def rated(n: int, right: int) -> Record:
-    record = accepted(n, model="qwen")
-    verdicts = tuple(
-        v.model_copy(update={"right": i < right, "supported": True}) for i, v in enumerate(record.confirmation_verdicts)
+    """Return a pair that the policy `mine` solved so many times in four."""
+    assessment = Assessment(
+        policy="mine", model="m", retriever="bm25", k=5, rollouts=4, solve_rate=right / 4, least_steps=3
     )
-    return record.model_copy(update={"confirmation_verdicts": verdicts})
+    record = accepted(n, model="qwen")
+    measured = PolicyMeasurement(key=record.key, assessment=assessment, rollouts=(), verdicts=())
+    return record.model_copy(update={"measurements": (measured,)})
 
 
 RECORDS = [rated(n, 1 + n % 3) for n in range(12)]
@@ -63,7 +69,7 @@ def test_every_row_has_the_columns(view: str) -> None:
         for row in base.load(view).rows(record, ENVIRONMENT):
             told = orjson.loads(row["info"]) if view == "rl_verifiers" else row
             assert {name: told[name] for name in COLUMNS} == curriculum(record, "")
-            assert told["band"] in DIFFICULTY_BANDS
+            assert (told["band"], told["order"]) == (None, None), "no policy was measured"
 
 
 def test_the_band_is_that_of_the_policy_that_the_data_set_is_for() -> None:
@@ -74,9 +80,9 @@ def test_the_band_is_that_of_the_policy_that_the_data_set_is_for() -> None:
     record = RECORDS[2].model_copy(update={"measurements": (measured,)})
     config = build(values={"gates": {"policy": "pupil"}})
     rows = [next(qa.rows(record, environment(one))) for one in (RunConfig(), config)]
-    assert [(row["band"], row["steps"]) for row in rows] == [("easy", 3), ("hard", 7)]
-    assert rows[0]["order"] < rows[1]["order"]
-    assert curriculum(record, "another")["band"] == ""
+    assert [(row["band"], row["steps"]) for row in rows] == [(None, 3), ("hard", 3)]
+    assert (rows[0]["order"], rows[1]["order"]) == (None, order(0.25, 3, 3, record.key))
+    assert curriculum(record, "another")["band"] is None
 
 
 def test_distractors_are_those_that_are_used() -> None:
@@ -86,11 +92,16 @@ def test_distractors_are_those_that_are_used() -> None:
     assert row["distractors"] == len(distractor_eval.used) > 0
 
 
+def load(records: list[Record], folder: Path, config: RunConfig) -> datasets.Dataset:
+    export(records, folder, Selection(config=config))
+    return datasets.load_dataset(str(folder), "rl_trl", split="train", cache_dir=str(folder.parent / "cache"))
+
+
 def test_one_line_sorts_a_loaded_view_and_more_pairs_move_none(tmp_path) -> None:
+    policy = build(values={"gates": {"policy": "mine"}})
+
     def ordered(records: list[Record], name: str) -> list[str]:
-        export(records, tmp_path / name, Selection(config=RunConfig()))
-        loaded = datasets.load_dataset(str(tmp_path / name), "rl_trl", split="train", cache_dir=str(tmp_path / "cache"))
-        rows = loaded.sort("order")
+        rows = load(records, tmp_path / name, policy).sort("order")
         assert rows["solve_rate"] == sorted(rows["solve_rate"], reverse=True)
         return list(rows["id"])
 
@@ -98,3 +109,13 @@ def test_one_line_sorts_a_loaded_view_and_more_pairs_move_none(tmp_path) -> None
     assert len(set(every)) == len(RECORDS)
     assert some == [key for key in every if key in some]
     assert ordered(RECORDS[::-1], "turned") == every
+
+
+def test_the_same_line_keeps_every_row_if_no_policy_was_measured(tmp_path) -> None:
+    loaded = load(RECORDS, tmp_path / "ds", RunConfig())
+    assert set(loaded["order"]) == set(loaded["band"]) == {None}
+    assert loaded.sort("order")["id"] == loaded["id"]
+    table = pd.read_parquet(tmp_path / "ds/rl_trl")
+    assert table.sort_values("order")["id"].tolist() == list(loaded["id"])
+    schema = pq.read_schema(next((tmp_path / "ds/rl_trl").glob("*.parquet")))
+    assert (str(schema.field("band").type), str(schema.field("order").type)) == ("string", "double")

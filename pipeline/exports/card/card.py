@@ -90,6 +90,7 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         estimated_note=money.ESTIMATED,
         contents=contents,
         config=config,
+        choose="digsite mix RUNS" if contents.mix else "digsite export RUN",
         # Of a mix `config` is that of one run.
         target="" if contents.mix else band.explained(config),
         benchmarks=benchmarks.coverage(config.gates),

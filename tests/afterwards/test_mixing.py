@@ -9,14 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 
+from pipeline import api
 from pipeline.config import RunConfig, build
 from pipeline.errors import UsageError
 from pipeline.exports import hub_upload
 from pipeline.exports.data_set import DatasetManifest
 from pipeline.exports.mix.mix_version import Mix, read
-from pipeline.run import api, resume
+from pipeline.run import resume
 from pipeline.store.journal import Journal, RunIdentity
 from pipeline.types import Record, sha256
+from pipeline.types.curriculum import difficulty_band
 from tests.left import files
 from tests.records import accepted
 
@@ -96,7 +98,9 @@ def test_pairs_keep_their_run_and_their_side(runs: list[Path], tmp_path: Path) -
 
 def test_a_quota_is_met_and_the_card_says_what_was_left_out(runs: list[Path], tmp_path: Path) -> None:
     api.mix(runs, tmp_path / "mix", views="qa", quotas=["band:hard=0.25"])
-    bands = [row["band"] for row in rows(tmp_path / "mix")]
+    mix = rows(tmp_path / "mix")
+    bands = [difficulty_band(row["solve_rate"]) for row in mix]
+    assert {row["band"] for row in mix} == {None}, "no policy is named, so that the quota counts by the solver's rate"
     assert bands.count("hard") * 4 == len(bands) > 0
     quota, rest = mixed(tmp_path / "mix").quotas
     assert (quota.wanted, quota.taken) == (len(bands) // 4, len(bands) // 4)
