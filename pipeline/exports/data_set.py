@@ -230,10 +230,11 @@ def _exemplify(examples: list[tuple[int, Draft]], target: int, draft: Draft) -> 
 
 
 def _state(seen: int, config: RunConfig) -> str:
-    """Digest of what decides the rows of the views: the records and, where they say anything, `[sft]`, for whom, and
-    whether calls are taken strictly."""
+    """Return a digest of what decides the rows: the records and, if they differ from the defaults, `[sft]`, the policy,
+    and what `rl_*` views take."""
     said = config.sft.model_dump_json(exclude_defaults=True)
-    gates = [config.gates.policy, "strict_calls" if config.gates.strict_calls else ""]
+    asked = {"strict_calls": config.gates.strict_calls, "rl_yes_no": config.gates.rl_yes_no}
+    gates = [config.gates.policy, *(name for name, is_asked in asked.items() if is_asked)]
     return sha256(" ".join([str(seen), *([said] if said != "{}" else []), *filter(None, gates)]))
 
 
