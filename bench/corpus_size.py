@@ -140,8 +140,8 @@ def second(corpus: str, out: Path, seeds: int) -> dict[str, float]:
 
 
 def generate(corpus: str, out: Path, _: int) -> dict[str, float]:
+    from pipeline import api
     from pipeline.config import build
-    from pipeline.run import api
     from pipeline.run import prepare as preparing
 
     own, loaded = Own(), opened(corpus, out)

@@ -3,7 +3,7 @@
     from pipeline import build, generate
     result = generate(build(values={"corpus": {"name": "wiki"}, "how": {"pairs": 30}}))
 
-The functions of `pipeline.run.api` and `pipeline.config.build`; they are imported when they are first used.
+The functions of `pipeline.api` and `pipeline.config.build`; they are imported when they are first used.
 """
 
 import os
@@ -11,8 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.config import RunConfig, build
-    from pipeline.run.api import (
+    from pipeline.api import (
         branch,
         compare,
         compare_retrievers,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
         report,
         resume,
     )
+    from pipeline.config import RunConfig, build
 
 # The allocator of polars, which reads this when it is loaded, prints a line for each background thread that it may not
 # start (ulimit -u), and each of these tries takes so long that a run hardly moves.
@@ -54,7 +54,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'pipeline' has no attribute '{name}'")
-    return getattr(import_module("pipeline.config" if name in ("RunConfig", "build") else "pipeline.run.api"), name)
+    return getattr(import_module("pipeline.config" if name in ("RunConfig", "build") else "pipeline.api"), name)
 
 
 def __dir__() -> list[str]:

@@ -3,9 +3,11 @@
 import pkgutil
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
-from pipeline.errors import unknown
+from pipeline.errors import UsageError, unknown
+
+T = TypeVar("T")
 
 FOLDERS = {
     "branching": "pipeline.exports.branching",
@@ -34,6 +36,18 @@ def _listed(folders: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(
         sorted(module.name for module in pkgutil.iter_modules(folders) if module.name != "base" and not module.ispkg)
     )
+
+
+def instance(kind: str, name: str, contract: type[T]) -> T:
+    """Return the one object of the type `contract` that the module of that name defines.
+
+    Raises UsageError for an unknown name, and for a module that defines none or several.
+    """
+    module = load(kind, name)
+    values = [value for value in vars(module).values() if isinstance(value, contract)]
+    if len(values) != 1:
+        raise UsageError(f"{module.__file__} must define one {contract.__name__}; it defines {len(values)}")
+    return values[0]
 
 
 def load(kind: str, name: str) -> Any:

@@ -116,5 +116,5 @@ def test_an_author_is_told_its_budget_and_no_other_number_of_searches(name: str)
 
 
 def test_writer_of_questions_is_told_the_language_of_the_corpus() -> None:
-    nothing = {"steps": [], "answer_form": "", "hidden": [], "like": [], "earlier": []}
+    nothing = {"steps": [], "answer_form": "", "like": [], "earlier": []}
     assert "the language with the code `de`" in in_language("de", "writer/question", **nothing)[0].content

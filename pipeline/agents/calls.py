@@ -19,6 +19,7 @@ from pipeline.agents.tools import (
     PagedOpenArguments,
     SearchArguments,
     drafted,
+    find_shared_titles,
     render,
     render_links,
 )
@@ -80,15 +81,16 @@ class Observation(NamedTuple):
     whole: frozenset[str]
     note: str = ""
     numbered: bool = False
+    shared_titles: frozenset[str] = frozenset()
+    """Titles that passages of several documents have: the id of the document stands beside them."""
 
     def text(self, visible: Collection[str]) -> str:
         """The tool message. Passages whose text does not stand there are named: those that are `visible` elsewhere, and
         the others as cut."""
         ids = {passage.shown_id for passage in self.passages}
         named, cut = ids.intersection(visible) - self.whole, ids - self.whole - {*visible}
-        return "\n\n".join(
-            filter(None, (render(self.passages, named=named, cut=cut, numbered=self.numbered), self.note))
-        )
+        shown = render(self.passages, named=named, cut=cut, shared_titles=self.shared_titles, numbered=self.numbered)
+        return "\n\n".join(filter(None, (shown, self.note)))
 
 
 @dataclass
@@ -236,7 +238,8 @@ def _rendered(
     if box.author is None:
         return "\n\n".join(filter(None, (render(passages), note)))
     whole = frozenset(passage.shown_id for passage in passages if passage.shown_id not in named)
-    state.observed[call_id] = Observation(tuple(passages), whole, note, box.numbered)
+    titles = find_shared_titles(state.passages.values())
+    state.observed[call_id] = Observation(tuple(passages), whole, note, box.numbered, titles)
     return state.observed[call_id].text(named)
 
 

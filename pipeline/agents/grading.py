@@ -5,11 +5,12 @@ A rollout is correct only if its answer is right and it also read the support of
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from pipeline.agents.judge import Grade
 from pipeline.agents.tools import undated
+from pipeline.agents.unshown_words import unshown_words
 from pipeline.text import MONTHS, folded, normalise, untagged
 from pipeline.text.names import contains
 from pipeline.text.scripts import cased
@@ -43,6 +44,7 @@ def verdict(draft: Draft, rollout: Rollout, graded: Grade) -> Verdict:
         calls=len(rollout.trajectory.calls),
         hit_step=_hit_step(draft, rollout, found_at),
         found_at=found_at,
+        recalled=recalled(draft, rollout),
         **dict(graded),
     )
 
@@ -107,17 +109,56 @@ def skipped(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> t
 
 
 def by_heart(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
-    """The hops before the last whose answers it searched with before it had been shown them. The calls of one turn were
-    all made before any of their results was shown."""
-    made = {call.id: call.argument for call in rollout.trajectory.calls if call.tool != "open"}
-    shown = _naming(draft, draft.question)
-    known: set[int] = set()
+    """The hops before the last whose answers it searched with before it had been shown them."""
+    return tuple(sorted(_named_unseen(draft, rollout) - {len(draft.hops) - 1}))
+
+
+def recalled(draft: Draft, rollout: Rollout) -> bool:
+    """Return whether a rollout searched for a hidden thing that nothing had shown it: by name, or by a description
+    with a name or number that stood neither in the question nor in anything shown before."""
+    if _named_unseen(draft, rollout):
+        return True
+    hidden = {number for number in range(len(draft.hops)) if _is_hidden(draft, number)}
+    texts = [undated(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
+    for call, text, before in _searches(rollout):
+        if reached := {number for number in hidden if shows(draft, number, call.passage_ids, text)}:
+            if unshown_words(call.argument, (draft.question, *texts[:before]), texts[before:]):
+                return True
+            hidden -= reached
+    return False
+
+
+def _is_hidden(draft: Draft, number: int) -> bool:
+    """Return whether the question does not name what a hop is about."""
+    step = draft.graph.found[number]
+    return bool(step.needs) or not holds(draft.question, untagged(draft.graph.subject(step)))
+
+
+def _searches(rollout: Rollout) -> Iterator[tuple[Call, str, int]]:
+    """Yield each search or find with what it brought and the number of observations that came before its turn. The
+    calls of one turn were all made before any of their results was shown."""
+    calls = {call.id: call for call in rollout.trajectory.calls if call.tool != "open"}
+    shown = before = 0
     for message in rollout.trajectory.messages:
-        for call in message.tool_calls:
-            known |= _naming(draft, made.get(call.id, "")) - shown
+        if message.tool_calls:
+            before = shown
         if message.tool_call_id:
-            shown |= _naming(draft, undated(message.content))
-    return tuple(sorted(known - {len(draft.hops) - 1}))
+            shown += 1
+            if call := calls.get(message.tool_call_id):
+                yield call, undated(message.content), before
+
+
+def _named_unseen(draft: Draft, rollout: Rollout) -> set[int]:
+    """The hops whose answers a rollout searched with before it had been shown them."""
+    texts = [undated(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
+    shown, read = _naming(draft, draft.question), 0
+    named: set[int] = set()
+    for call, _, before in _searches(rollout):
+        for text in texts[read:before]:
+            shown |= _naming(draft, text)
+        read = before
+        named |= _naming(draft, call.argument) - shown
+    return named
 
 
 def _naming(draft: Draft, text: str) -> set[int]:

@@ -99,9 +99,22 @@ def build_graph(proposed: GraphArguments, passages: Mapping[str, Passage]) -> Gr
     if faults:
         raise FormatError(" ".join(faults))
     try:
-        return Graph(steps=tuple(steps))
+        return _drop_extra_needs(Graph(steps=tuple(steps)))
     except ValidationError as error:
         raise FormatError(f"{error.errors()[0]['msg'].removeprefix('Value error, ')}.") from error
+
+
+def _drop_extra_needs(graph: Graph) -> Graph:
+    """Return a graph whose computed steps need their operands alone, and not what these rest on."""
+
+    def operands(step: ComputedStep) -> tuple[str, ...]:
+        before = {earlier.id for need in graph.needed_by(step) for earlier in graph.ancestors(need)}
+        kept = tuple(need for need in step.needs if need not in before)
+        return kept if len(kept) > 1 else step.needs
+
+    computed = {step.id: operands(step) for step in graph.steps if isinstance(step, ComputedStep)}
+    steps = [step.model_copy(update={"needs": computed.get(step.id, step.needs)}) for step in graph.steps]
+    return Graph(steps=tuple(steps))
 
 
 def build_step(step: ProposedStep, passages: Mapping[str, Passage]) -> FoundStep | ComputedStep:

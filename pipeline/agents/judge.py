@@ -1,7 +1,7 @@
-"""Was a rollout right? Exact match first; only then a model is asked, and it sees question and answers alone.
+"""Whether an answer is right: by the reward's own equality where that is sure, else by a judge.
 
-A false "yes" makes a hard question look solved, and nobody looks again; a false "no" costs a rollout. So a "yes" that a
-model gives needs a second one, not by the generator's model where there is another.
+A judge sees question and answers alone. A false "yes" makes a hard question look solved, and nobody looks again; a
+false "no" costs a rollout. So a "yes" that is in doubt needs a second one, if possible not by the generator's model.
 """
 
 import re
@@ -15,12 +15,12 @@ from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.llm.base import LLM
 from pipeline.prompts import load
-from pipeline.reward.answers import compared, lies_within, side
+from pipeline.reward.answers import SIDES, compared, lies_within, side
 from pipeline.reward.equality import equal, quantity
 from pipeline.text import folded, words
-from pipeline.text.names import normalise
 from pipeline.text.scripts import spaceless
 from pipeline.types import NOT_FOUND, AnswerItem, AnswerType, Data, Draft, Message, Usage, refuses
+from pipeline.values.interval import read_date
 
 _ROUGHLY = re.compile(r"\b(?:about|around|roughly|approximately) (?:how (?:many|much)|what|which)\b", re.IGNORECASE)
 ABOUT = "about|around|some|roughly|approximately"
@@ -34,6 +34,7 @@ class VerdictOutput(Data):
 
     reason: str = ""
     correct: bool
+    sure: bool = True
 
 
 VERDICT = schema("verdict", VerdictOutput)
@@ -71,15 +72,13 @@ async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool =
     if items := list_items(draft):
         return await _grade_list(draft, items, response, context, ask=ask)
     case = build_case(draft, response)
-    is_within = lies_within(response, answer_limits(draft))
-    same = same_number(case) if is_within is None else is_within
-    if same or exact(case):
-        return Grade(right=True, method="exact")
-    # Yes and no leave nothing to weigh, and neither does a number beside a number.
-    if draft.answer_type is AnswerType.BOOLEAN or same is False:
-        return Grade(right=False, method="exact")
+    is_right = lies_within(response, answer_limits(draft))
+    if is_right is None:
+        is_right = decide(case)
+    if is_right is not None:
+        return Grade(right=is_right, method="exact")
     if not ask:
-        return Grade(right=False, method="none" if alike(draft, response) else "exact")
+        return Grade(right=False, method="none" if alike(case) else "exact")
     return await ask_judges(case, context.config.models.judges(), context.llm, context.boundary)
 
 
@@ -115,6 +114,8 @@ async def _grade_list(
             answer_type=AnswerType.ENTITY,
             response=said,
         )
+        if decide(case) is False:
+            return Grade(right=False, method="exact", usage=usage, second=second)
         graded = await ask_judges(case, context.config.models.judges(), context.llm, context.boundary)
         usage, second = usage + graded.usage, second + graded.second
         if not graded.right:
@@ -135,16 +136,19 @@ def _paired(missing: Sequence[AnswerItem], others: Sequence[str]) -> list[tuple[
     return pairs
 
 
-def alike(draft: Draft, answer: str) -> bool:
-    """May an answer be the known one in other words? What has no word of it hardly is, unless one is the initials of
-    the other, or is written in other characters."""
-    right = (draft.answer, *draft.answer_aliases)
-    known = {word for name in right for word in words(name)}
+def alike(case: NearMiss) -> bool:
+    """Return whether a response may be the known answer in other words.
+
+    It hardly is if they have no word in common, unless one is the initials of the other, or is written in other
+    characters.
+    """
+    golds, response = (case.answer, *case.answer_aliases), case.response
+    known = {word for name in golds for word in words(name)}
     return (
-        draft.answer_type is AnswerType.NUMBER
-        or not known.isdisjoint(words(answer))
-        or any(_abbreviates(answer, name) or _abbreviates(name, answer) for name in right)
-        or any(map(spaceless, (answer, *right)))
+        case.answer_type is AnswerType.NUMBER
+        or not known.isdisjoint(words(response))
+        or any(_abbreviates(response, name) or _abbreviates(name, response) for name in golds)
+        or any(map(spaceless, (response, *golds)))
     )
 
 
@@ -154,12 +158,44 @@ def _abbreviates(short: str, name: str) -> bool:
     return "".join(words(short)) == folded(initials) != ""
 
 
-def exact(case: NearMiss) -> bool:
-    """Neither rule is enough: `normalise` drops signs and units of money, and `equal` reads numbers and places."""
-    if case.answer_type is AnswerType.BOOLEAN:
-        return side(case.response) == side(case.answer) != ""
-    said, golds = normalise(case.response), (case.answer, *case.answer_aliases)
-    return any(said == normalise(gold) and equal(case.response, [gold]) for gold in golds)
+def decide(case: NearMiss) -> bool | None:
+    """Return whether a response is right as far as a program can be sure, or None if a judge has to decide."""
+    golds = [case.answer, *case.answer_aliases]
+    if case.answer.casefold() in SIDES:  # yes and no leave nothing to weigh
+        return side(case.response) == side(case.answer)
+    is_same = same_number(case)
+    if is_same is None and equal(case.response, golds):
+        return True
+    return False if is_same is None and (_is_another_amount(case) or _is_another_date(case)) else is_same
+
+
+def _is_another_date(case: NearMiss) -> bool:
+    """Return whether response and answer are dates, and have another day, month or year where both state it."""
+    response, *golds = map(read_date, (case.response, case.answer, *case.answer_aliases))
+    if response is None:
+        return False
+    pairs = [zip(response[:3], gold[:3], strict=True) for gold in golds if gold]
+    return len(pairs) == len(golds) and all(any(a != b for a, b in parts if a and b) for parts in pairs)
+
+
+def _is_another_amount(case: NearMiss) -> bool:
+    """Return whether response and answer are amounts of one unit that differ by more than one per cent.
+
+    A bare number is taken to be in the unit of the answer, unless that is a percentage.
+    """
+    response, *golds = map(quantity, (case.response, case.answer, *case.answer_aliases))
+    if response is None or _ROUGHLY.search(case.question):
+        return False
+    for gold in golds:
+        if gold is None or gold.of or response.of or gold.doubtful or response.doubtful or gold.unit is None:
+            return False
+        kind, size = gold.unit
+        if (response.unit or gold.unit)[0] != kind or (response.unit is None and kind == "percent"):
+            return False
+        value = response.number * (response.unit or gold.unit)[1] / size
+        if 100 * abs(value - gold.number) <= abs(gold.number):
+            return False
+    return True
 
 
 def same_number(case: NearMiss) -> bool | None:
@@ -207,7 +243,10 @@ def judge_prompt(case: NearMiss, boundary: str) -> tuple[Message, ...]:
 
 
 async def ask_judges(case: NearMiss, judges: tuple[ModelConfig, ...], llm: LLM, boundary: str) -> Grade:
-    """Each of the judges in turn, until one says no."""
+    """Ask the first judge, and the second one about a "yes" that is in doubt.
+
+    A "yes" is in doubt if its judge is not sure, or if the response has no word of the answer.
+    """
     messages = judge_prompt(case, boundary)
     usage = second = Usage()
     for place, judge in enumerate(judges):
@@ -219,4 +258,6 @@ async def ask_judges(case: NearMiss, judges: tuple[ModelConfig, ...], llm: LLM, 
         second = took if place else second
         if not output.correct:
             return Grade(right=False, method="split" if place else "judge", usage=usage, second=second)
+        if output.sure and alike(case):
+            break
     return Grade(right=True, method="judge", usage=usage, second=second)

@@ -1,7 +1,7 @@
 """The solver: sees the bare question and the tools, as a trained model will."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 
 from pipeline import prompts
@@ -56,20 +56,32 @@ async def graded_rollout(
     """One rollout of the run's solver, or of another model in its place, over the index of the context; with its
     verdict. Raises DeadlineExceeded, and FormatError where a judge gives none."""
     agent = solver(context.config, context.llm, context.retriever, model)
-    made = await with_timeouts(partial(attempt, agent, draft.question, sample), context.config.how.rollout_seconds)
     # Without its support an answer is not correct even if the judge accepts it, so the judge need not be paid.
-    ask = grading.supported(draft, made) or not context.config.loop.early_stop
-    return GradedRollout(made, grading.verdict(draft, made, await grade(draft, made.answer, context, ask=ask)))
+    ask = not context.config.loop.early_stop
+    return await graded(draft, partial(attempt, agent, draft.question, sample), context, ask=ask)
+
+
+async def graded(
+    draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext, *, ask: bool
+) -> GradedRollout:
+    """Make one rollout and grade it; `ask` the judge about an answer without its support too. Raises as
+    `graded_rollout` does."""
+    made = await with_timeouts(start, context.config.how.rollout_seconds)
+    ruling = await grade(draft, made.answer, context, ask=ask or grading.supported(draft, made))
+    return GradedRollout(made, grading.verdict(draft, made, ruling))
 
 
 async def graded_rollouts(
     draft: Draft, samples: Iterable[int], context: RunContext, model: ModelConfig | None = None
 ) -> list[GradedRollout]:
-    """Several at once. The first error among them is raised after all have ended: whoever left earlier would close the
+    """Make several rollouts at once."""
+    return await all_of(graded_rollout(draft, sample, context, model) for sample in samples)
+
+
+async def all_of(rollouts: Iterable[Awaitable[GradedRollout]]) -> list[GradedRollout]:
+    """Await several rollouts. Raise the first error among them after all have ended: an earlier end would close the
     books on calls that are still being paid."""
-    made = await asyncio.gather(
-        *(graded_rollout(draft, sample, context, model) for sample in samples), return_exceptions=True
-    )
+    made = await asyncio.gather(*rollouts, return_exceptions=True)
     for one in made:
         if isinstance(one, BaseException):
             raise one

@@ -32,8 +32,10 @@ LINKED, LINKED_MORE = 3, 30
 _SHORT = 300
 """Characters of a passage that `links` shows whole."""
 _DATED = re.compile(r"^(Doc \d+ \[p[0-9a-f]{12}\] [^\n]*) \(\d{4}-\d\d(?:-\d\d)?(?:, [^()\n]*)?\)$", re.MULTILINE)
+_DOCUMENT_ID_BREAK = re.compile(r"[\]\s]+")
+"""What would end the head of a passage."""
 _PLACE = re.compile(r"\n\nPassages \d+ to \d+ of \d+ of the document\.[^\n]*\Z")
-_BLOCK = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
+_BLOCK = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})(?: of [^\]\n]*)?\] ([^\n]*)\n(.*)", re.DOTALL)
 
 
 class SearchArguments(Data):
@@ -147,19 +149,31 @@ def number_sentences(text: str) -> str:
     )
 
 
+def find_shared_titles(passages: Iterable[Passage]) -> frozenset[str]:
+    """Return the titles that passages of several documents have."""
+    first = dict[str, str]()
+    return frozenset(p.title for p in passages if first.setdefault(p.title, p.document_id) != p.document_id)
+
+
 def render(
-    passages: Iterable[Passage], *, named: Container[str] = (), cut: Container[str] = (), numbered: bool = False
+    passages: Iterable[Passage],
+    *,
+    named: Container[str] = (),
+    cut: Container[str] = (),
+    shared_titles: Container[str] = (),
+    numbered: bool = False,
 ) -> str:
     """The observation of a search or open: the only text form in which an agent, or a trained model, sees passages.
 
     An empty line stands between passages and in none of them, so that no text can pretend to be a head. Of those whose
-    shown ids are in `named` the head stands alone; those in `cut` come last, in one line. `numbered` puts a number
-    before each sentence.
+    shown ids are in `named` the head stands alone; those in `cut` come last, in one line. A title in `shared_titles`
+    has the id of its document beside it. `numbered` puts a number before each sentence.
     """
     blocks, gone = [], []
     layout = number_sentences if numbered else laid_out
     for rank, passage in enumerate(passages, 1):
-        head = f"[{passage.shown_id}] {passage.heading}"
+        document = f" of {_DOCUMENT_ID_BREAK.sub(' ', passage.document_id)}" if passage.title in shared_titles else ""
+        head = f"[{passage.shown_id}{document}] {passage.heading}"
         if passage.shown_id in cut:
             gone.append(head)
         else:

@@ -12,6 +12,7 @@ from pipeline.analysis.human_marks import Review, reviewed
 from pipeline.analysis.one_search import OneSearchFigures, one_search
 from pipeline.analysis.policy_figures import PolicyFigures, for_policy, policies
 from pipeline.analysis.seed_rows import COUNTS, STAGES
+from pipeline.analysis.shortcuts import ShortcutFigures, shortcuts
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.store.review_marks import Mark
 from pipeline.types import ROLES, Data, Lineage, Share, Usage
@@ -21,7 +22,7 @@ FRESH = (pl.col("confirmation_rollouts") > 0) & (pl.col("reason") != "beyond_sol
 """Fresh rollouts measured it. What `remeasure` opened was measured by another solver and was no candidate."""
 MEASURED = pl.col("difficulty").is_not_null() & (ACCEPTED | FRESH)
 """Its difficulty counts: it was accepted, or fell below its target."""
-OPTIONAL = ("curator", "teacher", "writer", "policy")
+OPTIONAL = ("curator", "seeker", "teacher", "writer", "policy")
 """Roles that many runs do without."""
 ASKED = {
     asked: role
@@ -30,6 +31,7 @@ ASKED = {
         "generator": "propose compose ground",
         "refiner": "revise rewrite",
         "solver": "answer",
+        "seeker": "seekers",
         "teacher": "teach",
         "policy": "policies",
         "judge": "verdict",
@@ -125,6 +127,8 @@ class Figures(Data):
     """By name."""
     signatures: tuple[Signature, ...]
     """By side."""
+    shortcuts: ShortcutFigures | None = None
+    """None where no seeker tried."""
     one_search: tuple[OneSearchFigures, ...] = ()
     """By retriever of the audit, where it searches several."""
     confirmed: Share
@@ -197,6 +201,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         policy=policy,
         policies=tuple(policies(seeds)),
         signatures=tuple(_signatures(accepted)),
+        shortcuts=shortcuts(accepted),
         one_search=tuple(one_search(accepted)),
         confirmed=Share(part=confirmed, whole=fresh),
         hardened=counted(accepted.filter(pl.col("strategy") == "harden"), "origin"),
@@ -246,7 +251,7 @@ def _targets(seeds: pl.LazyFrame) -> list[Target]:
     found = seeds.group_by(pl.col("target_steps").alias("steps")).agg(
         pl.len().alias("planned"),
         ACCEPTED.sum().alias("accepted"),
-        (pl.col("reason") == "below_target").sum().alias("below_target"),
+        pl.col("reason").is_in(["below_target", "below_range"]).sum().alias("below_target"),
         pl.col("difficulty").filter(MEASURED).alias("measured"),
         pl.col("pair_steps").mean().alias("mean_difficulty"),
         pl.col("pair_rate").mean().alias("mean_solve_rate"),

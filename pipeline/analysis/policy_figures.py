@@ -32,8 +32,8 @@ class PolicyFigures(Data):
 
 
 def for_policy(seeds: pl.LazyFrame, policy: str) -> pl.LazyFrame:
-    """The table with the accepted pairs' steps, solve rate and rollouts for the policy of that name, or else for the
-    run's own solver: `pair_steps`, `pair_rate`, `pair_correct`, `pair_rollouts`, null where nothing was measured."""
+    """The table with the accepted pairs' steps, and their solve rate and rollouts for the policy of that name, or else
+    for the run's own solver: `pair_steps`, `pair_rate`, `pair_correct`, `pair_rollouts`, null where none was made."""
     columns = {"pair_steps": "difficulty", "pair_rate": "solve_rate"}
     columns |= {"pair_correct": "correct_rollouts", "pair_rollouts": "measured_rollouts"}
     measured = _ACCEPTED & pl.col("difficulty").is_not_null()
@@ -41,10 +41,9 @@ def for_policy(seeds: pl.LazyFrame, policy: str) -> pl.LazyFrame:
         return seeds.with_columns(pl.when(measured).then(pl.col(own)).alias(name) for name, own in columns.items())
     one = pl.element().filter(pl.element().struct.field("policy") == policy)
     found = pl.col("policies").list.eval(one).list.first()
-    fields = dict(zip(columns, ("least_steps", "solve_rate", "correct", "rollouts"), strict=True))
-    return seeds.with_columns(
-        pl.when(_ACCEPTED).then(found.struct.field(field)).alias(name) for name, field in fields.items()
-    )
+    fields = {"pair_rate": "solve_rate", "pair_correct": "correct", "pair_rollouts": "rollouts"}
+    its_own = (pl.when(_ACCEPTED).then(found.struct.field(field)).alias(name) for name, field in fields.items())
+    return seeds.with_columns(pl.when(measured).then(pl.col("difficulty")).alias("pair_steps"), *its_own)
 
 
 def policies(seeds: pl.LazyFrame) -> Iterator[PolicyFigures]:

@@ -30,6 +30,7 @@ from pipeline.types import (
     correct,
 )
 from pipeline.types.rollout import Usage, least_steps
+from pipeline.types.step_counts import StepCounts
 
 STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
 """How far a seed can come; one that gave no draft is only `planned`."""
@@ -52,7 +53,8 @@ SCHEMA = columns(
     split=str, passage_id=str, draw=int, target_steps=int,
     answer_type=str, question=str, answer=str, operation=str, origin=str, reasoning=str,
     hops=int, hop_titles=[str], hop_passages=[str],
-    difficulty=int, solve_rate=float, measured_rollouts=int, correct_rollouts=int, confirmation_rollouts=int,
+    difficulty=int, step_counts=StepCounts, solve_rate=float,
+    measured_rollouts=int, correct_rollouts=int, confirmation_rollouts=int,
     correct_steps=[int], hit_steps=[int], hops_seen=[float],
     prior_knowledge=bool, skippable_hops=[int], one_search=[OneSearch], naturalness=int,
     policies=[_POLICY],
@@ -140,6 +142,7 @@ def _measured(record: Record) -> Row:
     closed = [probe.right > 0 for probe in record.last.probes if probe.check == "closed_book"] if record.last else []
     return {
         "difficulty": difficulty,
+        "step_counts": record.step_counts.model_dump(),
         "solve_rate": solve_rate,
         "measured_rollouts": len(record.measured),
         "correct_rollouts": len(right),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from pipeline.agents.answers import list_items
 from pipeline.agents.tools import ShownPassage, all_shown, shown_passages
 from pipeline.analysis.rollout_metrics import RolloutMetrics, process
+from pipeline.config.difficulty_settings import way_of
 from pipeline.types import Draft, Encounter, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
 
 SNIPPET = 220
@@ -62,6 +63,8 @@ class Item(NamedTuple):
     record: Record
     parts: tuple[RoundTrace, ...]
     confirmation: tuple[RolloutTrace, ...]
+    seekers: tuple[tuple[str, RolloutTrace], ...]
+    """With their ways."""
     passages: tuple[ShownPassage, ...]
     """All that any agent saw, once each, by title."""
     answers: tuple[str, ...]
@@ -116,11 +119,14 @@ def item(record: Record) -> Item:
     answers = (draft.answer, *draft.answer_aliases, *_items(draft)) if draft else ()
     trajectories = [past.agent for past in record.rounds]
     trajectories += [r.trajectory for past in record.rounds for r in (*past.rollouts, *past.policy_rollouts)]
-    trajectories += [r.trajectory for r in record.confirmation]
+    trajectories += [r.trajectory for r in (*record.confirmation, *record.seekers)]
     return Item(
         record=record,
         parts=tuple(parts),
         confirmation=attempts(record.confirmation, record.confirmation_verdicts, draft),
+        seekers=tuple(
+            (way_of(trace.rollout.sample), trace) for trace in attempts(record.seekers, record.seeker_verdicts, draft)
+        ),
         passages=by_title(all_shown(trajectories)),
         answers=tuple(answer for answer in answers if answer),
     )

@@ -21,7 +21,7 @@ def branch(
     json: options.Json = False,
 ) -> None:
     """Resample stored rollouts of accepted pairs from intermediate turns, then re-export."""
-    from pipeline.run import api
+    from pipeline import api
 
     folder, config = reopened(run, out)
     done = api.branch(folder, method, calls=calls, progress=_progress)

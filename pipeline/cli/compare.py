@@ -22,7 +22,7 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Compare two runs: yield, cost, difficulty, and the seeds that both tried."""
-    from pipeline.run import api
+    from pipeline import api
 
     found = api.compare(first, second, out=out)
     if json:

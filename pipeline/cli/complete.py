@@ -6,7 +6,7 @@ from pipeline.run.locate import reopened, spelled
 
 def complete(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
     """Run optional stages (distractors, teacher, policies) that accepted pairs lack, then re-export."""
-    from pipeline.run import api
+    from pipeline import api
 
     folder, config = reopened(run, out)
     found = api.complete(folder, progress=lambda ended: console.message(f"{ended} pairs"))

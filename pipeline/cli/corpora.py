@@ -17,7 +17,7 @@ from pipeline.corpus import manifest
 from pipeline.corpus.unreadable_files import in_words
 
 if TYPE_CHECKING:
-    from pipeline.run.gold_questions import GoldQuestion
+    from pipeline.measure.gold_questions import GoldQuestion
 
 HELP = "List the corpora, or show what is in one."
 corpus = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=HELP, short_help=HELP)
@@ -133,7 +133,8 @@ class Measure(options.ModelOptions, options.CorpusOptions):
     json: options.Json = False
 
     def __call__(self) -> None:
-        from pipeline.run import api, gold_questions
+        from pipeline import api
+        from pipeline.measure import gold_questions
 
         asked = list(dict.fromkeys(self.retriever or ()))
         config = self.settings(retriever=asked[0] if asked else None)
@@ -173,7 +174,8 @@ class Measure(options.ModelOptions, options.CorpusOptions):
             console.message(f"{where}: {located:,} of {named:,} questions")
 
     def _compare(self, config: RunConfig, questions: "Sequence[GoldQuestion]", asked: list[str]) -> None:
-        from pipeline.run import api, retriever_recall
+        from pipeline import api
+        from pipeline.measure import retriever_recall
 
         found = api.compare_retrievers(config, questions, asked)
         rows = [
@@ -196,7 +198,7 @@ def doctor(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> int:
     """Check this machine, or what a model can do (--model, --config). Exit 1 if something is missing."""
-    from pipeline.run import doctor as doctors
+    from pipeline.doctor import diagnosis as doctors
 
     if model or base_url or config or sets:
         settings = options.settings({"model": model, "base_url": base_url, "out": out}, file=config, sets=sets)

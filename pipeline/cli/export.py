@@ -24,7 +24,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     view: View = None,
     include: Annotated[
         list[str] | None,
-        Option(metavar="A,B", help="below_target, or beyond_solver (solved in `remeasure`)."),
+        Option(metavar="A,B", help="below_range, below_target, or beyond_solver (solved in `remeasure`)."),
     ] = None,
     policy: options.For = None,
     against: options.Against = None,
@@ -55,7 +55,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
         return
     if run is None:
         raise UsageError("which run? 'digsite export latest', or --list for the names of the views")
-    from pipeline.run import api
+    from pipeline import api
 
     folder = run_folder(run, out)
     gates, sft = _chosen(folder, against or [], sets or [])
@@ -112,7 +112,7 @@ def _chosen(folder: Path, against: list[Path], sets: list[str]) -> tuple[GateCon
 
 def report(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
     """Write the report of a run anew."""
-    from pipeline.run import api
+    from pipeline import api
 
     path = api.report(run, out=out)
     console.result({"report": str(path)}, console.text(path), as_json=json)

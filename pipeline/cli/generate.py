@@ -41,7 +41,7 @@ class Generate(options.RunOptions):
     json: options.Json = False
 
     def __call__(self) -> int:
-        from pipeline.run import api
+        from pipeline import api
 
         config = self.settings()
         if self.no_flow and config.how.engine != "local":
@@ -81,7 +81,7 @@ def resume(
     json: options.Json = False,
 ) -> int:
     """Continue an interrupted run; refused if the configuration, prompts or corpus changed."""
-    from pipeline.run import api
+    from pipeline import api
 
     folder, config = reopened(run, out)
     return _run(partial(api.resume, folder, wait_seconds=wait), config, None if no_flow else ctx.obj, as_json=json)
@@ -106,14 +106,15 @@ class Preview(options.PairOptions):
     json: options.Json = False
 
     def __call__(self) -> int:
+        from pipeline import api
         from pipeline.analysis.forecast import forecast
-        from pipeline.run import api, costs
+        from pipeline.run.attempts import seed_costs
 
         config = self.settings()
         with PreviewProgress(pairs=PREVIEWED) as progress:
             tried = api.preview(config, pairs=PREVIEWED, watch=progress)
         found = [record for record in tried if record.status is Status.ACCEPTED][:PREVIEWED]
-        pilot = costs.pilot(progress.attempts, tried)
+        pilot = seed_costs(progress.attempts, tried)
         many = forecast(pilot, config.models, Runtime().pairs)
         console.result(
             [record.model_dump(mode="json") for record in found],

@@ -36,7 +36,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
     ] = None,
     status: Annotated[list[str] | None, Option(metavar="A,B", help="accepted, rejected, failed.")] = None,
     reason: Annotated[
-        list[str] | None, Option(metavar="A,B", help="Seeds with these reasons, such as below_target or gate:leak.")
+        list[str] | None, Option(metavar="A,B", help="Seeds with these reasons, such as below_range or gate:leak.")
     ] = None,
     target: Annotated[list[int] | None, Option(help="Seeds with this target. Repeatable.")] = None,
     search: Annotated[

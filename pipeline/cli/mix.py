@@ -38,8 +38,8 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> None:
     """Join runs, of one corpus or several, into one data set: deduplicated over all, with a version and its changes."""
+    from pipeline import api
     from pipeline.exports.mix import mix_version
-    from pipeline.run import api
 
     folders = [run_folder(run, out) for run in runs]
     gates, sft = _chosen(folders, sets or [], policy)
@@ -70,7 +70,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
 
 def _chosen(folders: list[Path], sets: list[str], policy: str | None) -> tuple[GateConfig | None, SftConfig | None]:
     """Gates and selection of the mix; none where what the runs share is not changed."""
-    from pipeline.run import mixing
+    from pipeline.afterwards import mixing
 
     if not sets and policy is None:
         return None, None

@@ -138,7 +138,8 @@ class PairOptions(ModelOptions, ProvenanceOptions):
         str | None,
         Option(
             metavar="NAME[:WEIGHT,…]",
-            help="compose: an evidence graph that a writer words; sage: by searching; ragshaper: from a tree.  [sage]",
+            help="compose: an evidence graph that a writer words; sage: by searching; ragshaper: from a tree.  "
+            f"[{RunConfig.model_fields['strategy'].default}]",
         ),
     ] = None
     like: Annotated[

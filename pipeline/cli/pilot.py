@@ -26,7 +26,8 @@ class Pilot(options.RunOptions):
     json: options.Json = False
 
     def __call__(self) -> int:
-        from pipeline.run import api, prepare, tool_modes
+        from pipeline import api
+        from pipeline.run import prepare, tool_modes
 
         config = prepare.absolute_paths(self.settings())
         say_target(config)
@@ -43,11 +44,11 @@ class Pilot(options.RunOptions):
         from pipeline.analysis import money
         from pipeline.analysis.figures import figures
         from pipeline.analysis.forecast import forecast
-        from pipeline.run import attempts, costs, publish
+        from pipeline.run import attempts, publish
 
         found = publish.RunRecords(folder, config)
         made = figures(found.seeds(), publish.outside(folder), config.gates.policy)
-        pilot = costs.pilot(attempts.read(folder), found)
+        pilot = attempts.seed_costs(attempts.read(folder), found)
         many = forecast(pilot, config.models, self.wanted)
         accepted = Share(part=made.accepted, whole=made.planned)
         shares = {"yield": accepted, "candidates that fresh rollouts confirmed": made.confirmed}

@@ -18,7 +18,7 @@ from pipeline.analysis.estimates import compact
 from pipeline.cli.console import PlainConsole, text
 from pipeline.gates import Drop
 from pipeline.llm.ledger import Spent
-from pipeline.run import Attempt, Run
+from pipeline.run import Attempt, RunView
 from pipeline.run.attempts import spent
 from pipeline.store.journal import Head
 from pipeline.types import Record, Seed, Status
@@ -139,7 +139,7 @@ class Progress(rich.progress.Progress):
             self._stage = name
             self._print_line()
 
-    def started(self, run: Run) -> None:
+    def started(self, run: RunView) -> None:
         """Called again for every batch; what earlier commands did counts once, and says nothing of this one's speed."""
         if not self.done:
             self._pay(spent(run.folder).total)

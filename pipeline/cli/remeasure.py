@@ -37,8 +37,8 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> None:
     """Try the questions of a run, unsolved ones included, with a model to be trained, such as its latest checkpoint."""
-    from pipeline.run import api
-    from pipeline.run.policy_measuring import Budgets, check_band
+    from pipeline import api
+    from pipeline.afterwards.policy_measuring import Budgets, check_band
 
     folder, own = reopened(run, out)
     name = policy or _only(own.models)

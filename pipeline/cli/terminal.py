@@ -31,6 +31,8 @@ def pair(record: Record) -> Iterator[Text | Padding]:
     if record.original not in ("", record.draft.question):
         yield _in(text(f"was  {record.original}  (rewritten: {record.draft.origin})", style="dim"), 2)
     yield from _draft(record.draft)
+    if record.seekers:
+        yield _in(text(record.step_counts.described, style="dim"), 2)
 
 
 def item(record: Record) -> Iterator[Text | Padding]:
@@ -42,8 +44,13 @@ def item(record: Record) -> Iterator[Text | Padding]:
     for stage in record.missing:
         yield text(f"\nmissing: {stage} rollouts, which 'digsite complete' runs", style="yellow")
     if shown.confirmation:
-        yield text("\nconfirmation: fresh rollouts, from which difficulty and solve rate come", style="bold")
+        yield text("\nconfirmation: fresh rollouts, from which honest steps and solve rate come", style="bold")
         yield from _rollouts(shown.confirmation)
+    if shown.seekers:
+        yield text("\nseekers: tries to find a shorter way", style="bold")
+        for way, trace in shown.seekers:
+            yield text(f"  way: {way}")
+            yield from _rollouts([trace])
 
 
 def _heading(record: Record) -> Text:
@@ -88,7 +95,8 @@ def _round(part: RoundTrace, *, last: bool) -> Iterator[Text | Padding]:
 def _rollouts(attempts: Iterable[RolloutTrace]) -> Iterator[Text | Padding]:
     for rollout, verdict, _, process, _ in attempts:
         right = "right" if verdict.right else "wrong" if rollout.answered else "gave up"
-        graded = f"[{right}{'' if verdict.supported else ', without the evidence'}; {verdict.steps} steps]"
+        marks = ", without the evidence" * (not verdict.supported) + ", recalled" * verdict.recalled
+        graded = f"[{right}{marks}; {verdict.steps} steps]"
         yield text(f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {graded}", style="cyan")
         if process:
             yield _in(text(_course(process), style="dim"), 5)

@@ -20,9 +20,9 @@ def view(
     browser: Annotated[bool, Option("--open", help="Open the page in the browser of this machine.")] = False,
 ) -> None:
     """Show every item of runs in a browser, until Ctrl-C: questions, evidence, rollouts, figures."""
-    from pipeline.run.browsing import Runs
     from pipeline.serve.browser import create
     from pipeline.serve.http_server import ServerConfig, serve, url
+    from pipeline.view.browsing import Runs
 
     library = Runs(runs or [], out or Runtime().out)
     try:

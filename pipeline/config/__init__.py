@@ -17,6 +17,7 @@ from pipeline.config import address, toml
 from pipeline.config.config_errors import config_error
 from pipeline.config.corpus_name import identity, slug
 from pipeline.config.derived_limits import derive_limits
+from pipeline.config.difficulty_settings import DifficultyConfig
 from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.limits import AgentLimits, AuthorLimits
@@ -88,7 +89,8 @@ class RunConfig(Data):
     seed: int = Field(0, ge=0)
     """Random seed: the same one gives the same seeds, targets and samples."""
     steps: tuple[int, int] = (2, 4)
-    """Least and greatest target; each seed draws its own."""
+    """Least and greatest number of steps that is asked for; each seed draws its own target. With
+    `difficulty.adversarial` a pair is accepted from the least number on, whatever its seed's target."""
     solve_rate: tuple[float, float] | None = None
     """Least and greatest solve rate of a pair for `policy`, a target beside `steps`; left out, the solve rate is no
     target."""
@@ -104,6 +106,7 @@ class RunConfig(Data):
     questions: QuestionsConfig = QuestionsConfig()
     loop: LoopConfig = LoopConfig()
     checks: ChecksConfig = ChecksConfig()
+    difficulty: DifficultyConfig = DifficultyConfig()
     tree: TreeConfig = TreeConfig()
     teacher: TeacherConfig = TeacherConfig()
     distractors: DistractorConfig = DistractorConfig()

@@ -4,7 +4,8 @@ from typing import Any
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
-    # The paper's loop: no audit, checks, early stop or confirmation; one trace of feedback; a refiner without search.
+    # The paper's loop: no audit, checks, early stop, confirmation or seekers; one trace of feedback; a refiner without
+    # search.
     "sage": {
         "strategy": "sage",
         "loop": {
@@ -17,6 +18,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "last_round_relaxed": True,
         },
         "checks": {"run": ()},
+        "difficulty": {"adversarial": False},
     },
     # The paper's tree under this product's loop, which it has none of; its questions have three hops at least.
     "ragshaper": {
@@ -25,5 +27,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "tree": {"depth": 30, "hops": 3, "composer_searches": 0},
         "distractors": {"kinds": ["doppelganger", "false_shortcut", "fragmented_puzzle", "subjective_fallacy"]},
         "teacher": {"keep": "f1"},
+        "difficulty": {"adversarial": False},
     },
 }

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def may_ask(prompt: str, config: "RunConfig") -> bool:
-    """Not that of strategies, of questions to harden, of a kind of distractor beyond the shipped ones, of
+    """Not that of strategies, of questions to harden, of a kind of distractor beyond the shipped ones, of seekers, of
     twins or of a target, that is not asked for: to add one changes no run."""
     own = {*prompt.removesuffix("_in_band").split("/")} & {*LINKED}
     if not own <= config.strategies.keys():
@@ -20,6 +20,8 @@ def may_ask(prompt: str, config: "RunConfig") -> bool:
         return False
     if prompt in prompts.IN_BAND.values():
         return config.solve_rate is not None
+    if prompt.startswith("seeker/"):
+        return config.difficulty.adversarial
     if prompt.startswith("twin/"):
         return config.questions.unanswerable > 0
     if prompt.startswith("hard_passage/"):

@@ -11,7 +11,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.types import Data
 from pipeline.types.data import matching
 
-ROLES = ("generator", "refiner", "curator", "solver", "teacher", "judge", "reader", "writer")
+ROLES = ("generator", "refiner", "curator", "solver", "seeker", "teacher", "judge", "reader", "writer")
 PolicyName = Annotated[
     str, matching(r"[a-z0-9][a-z0-9_-]{0,39}", "the name must be of small letters, digits, - and _, 40 at most")
 ]
@@ -26,6 +26,8 @@ class Models(Data):
     refiner: ModelConfig | None = None
     curator: ModelConfig | None = None
     solver: ModelConfig | None = None
+    seeker: ModelConfig | None = None
+    """Of the tries that look for shortcuts."""
     teacher: ModelConfig | None = None
     judge: ModelConfig | None = None
     writer: ModelConfig | None = None

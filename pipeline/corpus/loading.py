@@ -33,10 +33,11 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
         try:
             _check(manifest)
             prepared = build(manifest, building, known)
-            if signature(manifest) != known:
-                raise CorpusError(f"{manifest.path}: it changed while it was read; repeat the command")
+            _refuse_changed(manifest, known)
         except CorpusError:
             emptied(building)
+            # A source that is still written explains any other error.
+            _refuse_changed(manifest, known)
             raise
         except OSError as error:  # what is written has errors of its own
             raise CorpusError(f"{manifest.path}: it cannot be read ({reason(error)}); repeat the command") from error
@@ -62,6 +63,14 @@ def _recognised(manifest: Manifest, home: Path, known: str) -> Corpus | None:
             with suppress(StoreError):  # damaged: it is prepared anew
                 return Corpus(manifest, folder, prepared)
     return None
+
+
+def _refuse_changed(manifest: Manifest, known: str) -> None:
+    if signature(manifest) != known:
+        raise CorpusError(
+            f"{manifest.path}: it changed while it was read; repeat the command when nothing writes to it any more, "
+            "or name a copy of it"
+        )
 
 
 def _check(manifest: Manifest) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pipeline.demo.relations import CLASSES, TABLE, Relation, kind_of
 from pipeline.text import MONTHS, normalise, sentences, untagged
 
-_PASSAGE = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
+_PASSAGE = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})(?: of [^\]\n]*)?\] ([^\n]*)\n(.*)", re.DOTALL)
 _SUBJECT = re.compile(rf"(?:It|He|She|They|The (?:\w+ ){{0,2}}?(?:{'|'.join(CLASSES)})|Its|His|Her|Their)\b")
 _OWNED = ("Its", "His", "Her", "Their")
 _DEFINED_AS = re.compile(r",? (?:is|was|are|were) [^,]*?\b(?:who|which|that)\b")

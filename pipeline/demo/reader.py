@@ -24,10 +24,17 @@ def _measure(question: str) -> tuple[int, int]:
     return max(map(len, parts)), max(sum(word in _CLAUSES for word in part) for part in parts)
 
 
+def _cited(passage: dict[str, str], step: dict[str, Any]) -> str:
+    lines = passage["text"].split("\n")
+    return " | ".join([passage["title"], *(lines[number - 1] for number in step["sentences"])])
+
+
 def check_steps(request: Request) -> Message:
     """Answer `steps`: an answer is stated if the title or the cited sentences hold it."""
-    steps = [step for step in _inputs(request)["steps"] if "sentences" in step]
-    unstated = [step for step in steps if not contains(f"{step['title']} | {step['sentences']}", step["answer"])]
+    inputs = _inputs(request)
+    passages = {passage["id"]: passage for passage in inputs["passages"]}
+    steps = [step for step in inputs["steps"] if "sentences" in step]
+    unstated = [step for step in steps if not contains(_cited(passages[step["passage"]], step), step["answer"])]
     faults = [{"step": step["id"], "fault": "unstated", "reason": "the sentences do not hold it"} for step in unstated]
     return said({"reason": f"{len(faults)} of {len(steps)} are unstated", "faults": faults})
 
@@ -46,7 +53,8 @@ def choose(request: Request) -> Message:
 def _choose_wording(wordings: list[str]) -> Message:
     graded = [_grade(wording) for wording in wordings]
     best = max(range(len(graded)), key=lambda index: (graded[index][0], -_measure(wordings[index])[1]))
-    return said({"reason": graded[best][1], "grades": [grade for grade, _ in graded], "best": best + 1})
+    faults, grades = [fault for _, fault in graded], [grade for grade, _ in graded]
+    return said({"faults": faults, "grades": grades, "best": best + 1})
 
 
 def _choose_passage(inputs: dict[str, Any]) -> Message:

@@ -99,7 +99,7 @@ async def written(draft: Draft, context: RunContext) -> DistractorEval:
     last = len(draft.hops) - 1
     for target in range(last, last - 1 if context.config.distractors.hops == "last" else -1, -1):
         for kind in [kind for kind in kinds if kind not in {d.kind for d in writing.used}]:
-            if len(writing.used) + base.load(kind).PASSAGES <= room:
+            if len(writing.used) + base.load(kind).passages <= room:
                 await writing.fill(kind, target)
         room = min(room, 1 + sum(d.target == last for d in writing.used))
         kinds.sort(key=lambda kind: kind != Kind.FALSE_SHORTCUT)
@@ -148,13 +148,13 @@ class _Writing:
 
         `refused` holds what the tries before it gave.
         """
-        wanted = base.load(kind).PASSAGES
+        wanted = base.load(kind).passages
         try:
-            distractors, usage = await base.write(kind, task, self.checks.context, sample, refused)
+            distractors, usage = await base.load(kind).write(kind, task, self.checks.context, sample, refused)
         except FormatError:
             self.unwritten.append(kind)
             return ()
-        if getattr(base.load(kind), "ROLE", "writer") == "reader":
+        if base.load(kind).role == "reader":
             self.checks.reader += usage
         else:
             self.usage += usage

@@ -47,7 +47,7 @@ async def writing_task(draft: Draft, kind: str, target: int, context: RunContext
     corpus, or may be about someone who is alive, as far as rules can tell; a reader that understands is asked of what
     was written instead (`no_living_person`).
     """
-    if (hop := _leap_back(draft, target, base.load(kind).SKIPPED_HOPS)) is None:
+    if (hop := _leap_back(draft, target, base.load(kind).skipped_hops)) is None:
         return None
     retriever, stated, claimed = context.retriever, draft.hops[hop], draft.hops[target]
     source = await retriever.get(stated.passage_id)

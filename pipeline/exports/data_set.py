@@ -6,10 +6,8 @@ alone, so that every reader takes it as it is; the code that trainers need lies 
 and takes its place when all of it is there, with the manifest written last.
 """
 
-import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -152,7 +150,6 @@ def export(
     shared, seen, examples = environment(chosen.config), 0, list[tuple[int, Draft]]()
     rewards, selected, twin_drops = RewardCounter(chosen.config.gates), dict[str, Counter[str]](), Counter[str]()
     with (
-        _uncollected(),
         atomic_folder(folder) as building,
         ShardWriter(building, chosen.shard_bytes, as_text=chosen.plain) as shards,
         seed_table.SeedTable(building / seed_table.NAME, chosen.source) as table,
@@ -251,20 +248,6 @@ def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> tuple[dict[s
     for shard in shards:
         unchanged(folder, shard)
     return stay, shards
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without Python's search for cycles, which walks all rows that wait and would take a twelfth of the time: neither
-    a record nor a row of any view leaves one.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _views(chosen: Selection) -> dict[str, base.View]:

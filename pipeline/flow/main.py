@@ -31,11 +31,12 @@ def in_prefect(config: "RunConfig", folder: Path | None, callbacks: "RunCallback
     """
     import asyncio
 
+    from pipeline import api
     from pipeline.cli import console
     from pipeline.errors import StoreError
     from pipeline.flow.server import QUIET, Server
     from pipeline.flow.shown import Shown
-    from pipeline.run import api, stages
+    from pipeline.run import stages
 
     server, shown = Server(config.how.out / ".prefect"), Shown(callbacks)
     # Every error comes up to the command line, which says it once; Prefect would show its traceback twice before.

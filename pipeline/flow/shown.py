@@ -11,7 +11,7 @@ from threading import Thread
 
 from pipeline.config.runtime import Runtime
 from pipeline.errors import BudgetExceeded, Interrupted, first_line
-from pipeline.run import Run, RunCallbacks
+from pipeline.run import RunCallbacks, RunView
 from pipeline.run.batches import Submit
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ class Shown(RunCallbacks):
     """Passes all on to other callbacks, and keeps the stages, over which the flow iterates as they begin."""
 
     def __init__(self, callbacks: RunCallbacks) -> None:
-        self.run: Run | None = None
+        self.run: RunView | None = None
         """Once it has started."""
         self.joined: Future[Context] = Future()
         """The context of the flow run, once there is one; or why there will be none."""
@@ -43,7 +43,7 @@ class Shown(RunCallbacks):
         self._now = Future()
         self._stages.put((name, self._now))
 
-    def started(self, run: Run) -> None:
+    def started(self, run: RunView) -> None:
         self._callbacks.started(run)
         self.run = run
 

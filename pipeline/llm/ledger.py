@@ -25,6 +25,8 @@ TEACH = "teach"
 """The stage whose rollouts are the teacher's."""
 POLICIES = "policies"
 """The stage whose rollouts and readings are those of the models to be trained."""
+SEEKERS = "seekers"
+"""The stage whose rollouts are those of seekers."""
 
 
 class Spent(Data):
@@ -64,13 +66,13 @@ class Spent(Data):
         )
 
 
-_OWN = ((TEACH, "answer"), (POLICIES, "answer"), (POLICIES, "read"))
+_OWN = ((TEACH, "answer"), (POLICIES, "answer"), (POLICIES, "read"), (SEEKERS, "answer"))
 
 
 class Spending(Data):
     """What one seed, or a whole run, cost. The stages are `round 0`, `round 1`, ..., `confirmation`,
-    `distractors`, `teach`, `policies`, `unanswerable`; the roles go by the name of what was asked for (`propose`,
-    `answer`, ...)."""
+    `seekers`, `distractors`, `teach`, `policies`, `unanswerable`; the roles go by the name of what was asked for
+    (`propose`, `answer`, ...)."""
 
     by_stage: dict[str, dict[str, Spent]] = Field(default_factory=dict)
     by_model: dict[str, Spent] = Field(default_factory=dict)
@@ -78,8 +80,8 @@ class Spending(Data):
 
     @property
     def roles(self) -> dict[str, Spent]:
-        """Answers of the stages `teach` and `policies` count as those of teacher and policies, who
-        are asked for the same as the solver and, from memory, the reader."""
+        """Return what each role took. Answers of the stages `teach`, `policies` and `seekers` are those of teacher,
+        policies and seekers, who are asked for the same as the solver and, from memory, the reader."""
         total: dict[str, Spent] = {}
         for stage, roles in self.by_stage.items():
             for asked, spent in roles.items():

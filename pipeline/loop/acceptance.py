@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from pipeline.context import RunContext
 from pipeline.loop import solve_rates
+from pipeline.loop.assess import is_easy
 from pipeline.types import Cause, GradedRollout, Label, Round, Seed, Status, Stop
+from pipeline.types.step_counts import StepCounts
 
 Tried = Sequence[GradedRollout]
 
@@ -13,7 +15,6 @@ def outcome(
     rounds: Sequence[Round], confirmed: Tried, measured: Tried, seed: Seed, context: RunContext
 ) -> tuple[Status, str]:
     """How the seed ends, from its last draft, its confirmation, and that by the model that the pairs are for."""
-    target = solve_rates.least_steps(seed, context.config)
     last = next((past for past in reversed(rounds) if past.draft), None)
     if last is None:
         return Status.REJECTED, no_draft(rounds[-1].agent.stop)
@@ -30,12 +31,23 @@ def outcome(
         return Status.REJECTED, last.findings[0].cause.value
     if solve_rates.missed(measured or confirmed, context.config):
         return Status.REJECTED, "outside_band"
-    steps = [verdict.steps for _, verdict in confirmed if verdict.correct]
-    if not steps:
+    correct = [verdict for _, verdict in confirmed if verdict.correct]
+    if not correct:
         return Status.REJECTED, "unconfirmed"
-    if min(steps) < target:
-        return Status.REJECTED, "below_target"
+    target, adversarial = solve_rates.least_accepted(seed, context.config), context.config.difficulty.adversarial
+    if any(is_easy(verdict, target, recall=not adversarial) for verdict in correct):
+        return Status.REJECTED, "below_range" if adversarial else "below_target"
     return Status.ACCEPTED, ""
+
+
+def after_seekers(reason: str, honest: Tried, sought: Tried, seed: Seed, context: RunContext) -> tuple[Status, str]:
+    """How a seed ends that would be accepted for that reason, from the solver's tries and those of seekers."""
+    difficulty = StepCounts.of(honest, sought).difficulty
+    if difficulty is None:
+        return Status.REJECTED, "recalled"
+    if difficulty < solve_rates.least_accepted(seed, context.config):
+        return Status.REJECTED, "below_range"
+    return Status.ACCEPTED, reason
 
 
 def no_draft(stop: Stop) -> str:

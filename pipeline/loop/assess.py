@@ -44,20 +44,28 @@ def assessment(
     )
 
 
-def label(verdicts: Sequence[Verdict], target: int) -> Label:
+def label(verdicts: Sequence[Verdict], target: int, *, recall: bool = True) -> Label:
     """What these verdicts say of the draft."""
-    steps = [v.steps for v in verdicts if v.correct]
-    if not steps:
+    if not any(verdict.correct for verdict in verdicts):
         return Label.UNSOLVED
-    return Label.TOO_EASY if min(steps) < target else Label.CANDIDATE
+    easy = any(is_easy(verdict, target, recall=recall) for verdict in verdicts)
+    return Label.TOO_EASY if easy else Label.CANDIDATE
 
 
-def have_decided(verdicts: Sequence[Verdict], target: int, *, rollouts: int, screen: int | None) -> bool:
+def is_easy(verdict: Verdict, target: int, *, recall: bool) -> bool:
+    """Return whether a try shows that the draft takes fewer steps than its target; `recall` takes those that recalled
+    something too, as the paper does."""
+    return verdict.correct and verdict.steps < target and (recall or not verdict.recalled)
+
+
+def have_decided(
+    verdicts: Sequence[Verdict], target: int, *, rollouts: int, screen: int | None, recall: bool = True
+) -> bool:
     """Return whether no further rollout could change the label.
 
     With a `screen`, the first correct one of so many sends the draft on: K fresh rollouts confirm it.
     """
-    settles = any(verdict.correct and (screen or verdict.steps < target) for verdict in verdicts)
+    settles = any(v.correct and (screen or is_easy(v, target, recall=recall)) for v in verdicts)
     return settles or len(verdicts) >= (screen or rollouts)
 
 
@@ -72,21 +80,22 @@ def feedback_from_findings(findings: Sequence[Finding]) -> Feedback:
     )
 
 
-def feedback(draft: Draft, tried: Tried, *, target: int, refuted: bool = False) -> Feedback | None:
+def feedback(draft: Draft, tried: Tried, *, target: int, recall: bool = True, refuted: bool = False) -> Feedback | None:
     """Name why a draft was too easy or unsolved, from the traces alone; None for a candidate.
 
     Args:
         draft: the draft.
         tried: its rollouts with their verdicts.
         target: the number of searches that it must take.
+        recall: whether tries that recalled something count as too easy.
         refuted: whether the wrong answer that most rollouts agree on was checked, and does not fit.
     """
-    outcome = label([verdict for _, verdict in tried], target)
+    outcome = label([verdict for _, verdict in tried], target, recall=recall)
     if outcome is Label.CANDIDATE:
         return None
     if outcome is Label.UNSOLVED:
         return _unsolved(draft, tried, refuted)
-    rollout, verdict = shortest(tried)
+    rollout, verdict = shortest([pair for pair in tried if is_easy(pair[1], target, recall=recall)])
     cause, hops, why = shortcut(draft, rollout, verdict)
     return _back(draft, outcome, cause, hops, f"solved in {verdict.steps} steps: {why}")
 

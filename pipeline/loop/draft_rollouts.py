@@ -30,7 +30,7 @@ async def rollouts(draft: Draft, read: CheckResult, index: int, seed: Seed, cont
     feedback = assess.feedback_from_findings(read.findings) if read.findings else None
     own = list[GradedRollout]()
     if config.steps_required and not feedback:
-        own = await attempts(draft, context, target=solve_rates.least_steps(seed, config))
+        own = await attempts(draft, context, target=solve_rates.least_accepted(seed, config))
         feedback = solver_feedback(draft, own, seed, context)
     if feedback or config.band is None:
         return Tries(own, feedback)
@@ -45,7 +45,8 @@ def solver_feedback(
     draft: Draft, own: assess.Tried, seed: Seed, context: RunContext, *, refuted: bool = False
 ) -> Feedback | None:
     """Say why the solver's rollouts send the draft back."""
-    return assess.feedback(draft, own, target=solve_rates.least_steps(seed, context.config), refuted=refuted)
+    target, recall = solve_rates.least_accepted(seed, context.config), not context.config.difficulty.adversarial
+    return assess.feedback(draft, own, target=target, recall=recall, refuted=refuted)
 
 
 async def attempts(draft: Draft, context: RunContext, *, target: int) -> list[GradedRollout]:
@@ -61,7 +62,8 @@ async def attempts(draft: Draft, context: RunContext, *, target: int) -> list[Gr
 
 def _have_decided(tried: Sequence[GradedRollout], target: int, config: RunConfig) -> bool:
     verdicts = [verdict for _, verdict in tried]
-    return assess.have_decided(verdicts, target, rollouts=config.loop.rollouts, screen=config.screened())
+    recall = not config.difficulty.adversarial
+    return assess.have_decided(verdicts, target, rollouts=config.loop.rollouts, screen=config.screened(), recall=recall)
 
 
 async def confirm(draft: Draft, context: RunContext) -> list[GradedRollout]:

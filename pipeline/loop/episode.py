@@ -16,8 +16,8 @@ from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError, RequestRefused
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
-from pipeline.loop import assess, draft_rollouts, harden, solve_rates
-from pipeline.loop.acceptance import outcome
+from pipeline.loop import assess, draft_rollouts, harden, seekers, solve_rates
+from pipeline.loop.acceptance import after_seekers, outcome
 from pipeline.loop.checks.alternatives import agreed, alternatives
 from pipeline.loop.examine import examine
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
@@ -36,7 +36,7 @@ NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, messa
 async def run_seed(seed: Seed, context: RunContext) -> Record:
     """Run one seed to its end. Raises ProviderError or RetrievalError for a fault outside: the seed is still owed."""
     strategy, context = _begun(seed, context)
-    rounds, confirmed, measured = list[Round](), list[GradedRollout](), list[GradedRollout]()
+    rounds, confirmed, measured, sought = list[Round](), *(list[GradedRollout]() for _ in range(3))
     try:
         ledger.enter("round 0")
         proposal, context = await _in_time(strategy.propose, seed, context)
@@ -53,13 +53,13 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
                 confirmed = await draft_rollouts.confirm(proposal.draft, context)
                 rounds[-1] = await contested(rounds[-1], proposal.draft, [*confirmed, *measured], context)
         status, reason = outcome(rounds, confirmed, measured, seed, context)
+        if status is Status.ACCEPTED and proposal.draft and context.config.difficulty.adversarial:
+            sought = await seekers.attack(proposal.draft, seed.target_steps, context)
+            status, reason = after_seekers(reason, confirmed or rounds[-1].graded, sought, seed, context)
     except DeadlineExceeded:
         status, reason = Status.FAILED, "deadline"
-    except FormatError as error:
-        status, reason = Status.FAILED, "no_verdict"
-        ledger.note_unread(str(error))
-    except RequestRefused as error:
-        status, reason = Status.FAILED, "refused"
+    except (FormatError, RequestRefused) as error:
+        status, reason = Status.FAILED, "no_verdict" if isinstance(error, FormatError) else "refused"
         ledger.note_unread(str(error))
     record = Record(
         key=seed.key,
@@ -69,6 +69,8 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         rounds=tuple(rounds),
         confirmation=tuple(rollout for rollout, _ in confirmed),
         confirmation_verdicts=tuple(verdict for _, verdict in confirmed),
+        seekers=tuple(rollout for rollout, _ in sought),
+        seeker_verdicts=tuple(verdict for _, verdict in sought),
         measurements=(measurement(seed.key, context.config.policy, measured, None, context),) if measured else (),
         lineage=context.lineage,
     )

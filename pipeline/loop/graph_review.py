@@ -13,6 +13,7 @@ from pydantic import Field
 
 from pipeline.agents import readers
 from pipeline.agents.naming import mentions
+from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.operations import (
     advice_against_guessing,
@@ -26,6 +27,7 @@ from pipeline.text import untagged
 from pipeline.text.names import contains
 from pipeline.text.open_sets import names_as_example
 from pipeline.types import Cause, Data, Finding, Passage, Probe
+from pipeline.types.corpus import shown_id
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
 CHECK_NAME, STEPS = "graph", "steps"
@@ -94,7 +96,7 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
     problems += await _search_problems(graph, context)
     probes: tuple[Probe, ...] = ()
     if context.config.models.of("reader").capabilities.understands:
-        faults, probes = await _ask_reader(graph, context)
+        faults, probes = await _ask_reader(graph, passages, context)
     else:
         faults = [StepFault(step=step.id, fault="unstated") for step in graph.found if not _is_plainly_stated(step)]
     problems += map(_to_problem, faults)
@@ -194,7 +196,9 @@ async def _search_problems(graph: Graph, context: RunContext) -> list[Problem]:
     return problems
 
 
-async def _ask_reader(graph: Graph, context: RunContext) -> tuple[list[StepFault], tuple[Probe, ...]]:
+async def _ask_reader(
+    graph: Graph, passages: Mapping[str, Passage], context: RunContext
+) -> tuple[list[StepFault], tuple[Probe, ...]]:
     """Ask a reader for faults of the steps that it has not judged yet, and recall what it said of the others."""
     described = {step.id: _describe_step(graph, step) for step in graph.steps}
     verdicts = cast(dict[str, tuple[StepFault, ...]], context.memory.step_verdicts)
@@ -202,10 +206,12 @@ async def _ask_reader(graph: Graph, context: RunContext) -> tuple[list[StepFault
     new = [step for step in graph.steps if keys[step.id] not in verdicts]
     probes: tuple[Probe, ...] = ()
     if new:
-        shown = {step_id for step in new for step_id in (step.id, *_operands(step))}
+        needed = {step_id for step in new for step_id in (step.id, *_operands(step))}
+        cited = dict.fromkeys(step.citation.passage_id for step in graph.found if step.id in needed)
         messages = context.prompt(
             "oracle/steps",
-            steps=[described[step.id] for step in graph.steps if step.id in shown],
+            passages=[shown(passages[passage_id], numbered=True) for passage_id in cited],
+            steps=[described[step.id] for step in graph.steps if step.id in needed],
             to_check=[step.id for step in new],
         )
         output, model, usage = await readers.read(messages, STEPS, StepsOutput, context)
@@ -237,9 +243,9 @@ def _describe_step(graph: Graph, step: FoundStep | ComputedStep) -> dict[str, ob
     if isinstance(step, FoundStep):
         values = {
             "answer": step.answer,
-            "title": step.citation.title,
             "about": step.about,
-            "sentences": " ".join(step.citation.quote.split()),
+            "passage": shown_id(step.citation.passage_id),
+            "sentences": [index + 1 for index in step.citation.sentences],
             "population": step.population,
             "time": step.time,
         }

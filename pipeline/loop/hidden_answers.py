@@ -1,16 +1,18 @@
 """What a question must not give away: the answers of an evidence graph, in any form in which a text may hold them.
 
 A hidden "Sweden" is given away by "Swedish", 1,234 by "1234", 3 March 1894 by "1894", and Ada Holm by "Holm" if a
-passage calls her so. The names that first steps start from are no secret, since the question has to begin with them.
+passage calls her so, or by what a passage says that she is called. The names that first steps start from are no secret,
+since the question has to begin with them, unless the step only describes the thing.
 """
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from pipeline.agents.naming import mentions, whole, without
-from pipeline.text import dates, numbers, untagged
-from pipeline.types.graph import ComputedStep, Graph
+from pipeline.text import dates, numbers, untagged, words
+from pipeline.types.graph import ComputedStep, FoundStep, Graph, GraphStep
 from pipeline.values.interval import read_date, read_interval
 
 _SHORTEST_PART = 4
@@ -40,62 +42,77 @@ _IRREGULAR = {
 }
 
 
+_WORD = r"[A-Z](?:[\w'’-]|\.(?=\w))*"
+_NAME = rf"{_WORD}(?: (?:(?:of|the|and|for|de|la|von) )*{_WORD})*"
+_CALLED = re.compile(
+    r"\b(?:(?:also|formerly|previously|once|commonly|popularly|locally|officially|originally|better|sometimes|now) )+"
+    r"(?:known|called|named|referred to)(?: as| by)?(?: simply)?"
+    r"|\bofficially|\bnicknamed|\ba\.?k\.?a\b\.?|\bpronounced(?: as)?"
+)
+"""What stands between a thing and another name of it."""
+_OTHER_NAME = re.compile(rf"""\s+(?:[Tt]he\s+)?["“‘']?(?P<name>{_NAME}|/[^/\n]+/|\[[^\[\]\n]+\])""")
+_VERB = re.compile(r",? (?:(?:which|who|that) )?(?:is|was|are|were|has been)\Z")
+_PRONOUN = re.compile(r"(?:\A|[.!?]\s+)(?:It|He|She|They)\Z")
+_ASIDE = re.compile(r"\s*\((?P<aside>(?:[^()]|\([^()]*+\))*+)\)")
+_SPOKEN = re.compile("[\u0250-\u02af\u02c8\u02cc\u02d0]")
+"""Letters that only the transcription of a sound has."""
+
+
 class Disclosure(NamedTuple):
-    """A part of a text that gives an answer away."""
+    """A part of a text that gives a hidden name away."""
 
     start: int
     end: int
-    step_id: str
-    form: str
-    """How it does: "the answer", "a form of the answer", ..."""
+    label: str
+    """What stands in its place: the id of the step whose answer it is, or "thing of" and the id of a first step."""
 
 
 class HiddenAnswers:
-    """The answers of a graph that its question must not give away."""
+    """The names that the question of a graph must not give away."""
 
     def __init__(self, graph: Graph) -> None:
-        roots = [step for step in graph.found if not step.needs]
+        roots = [(step, untagged(graph.subject(step))) for step in graph.found if not step.needs]
+        described = {name: f"thing of {step.id}" for step, name in roots if _describes(step, name)}
         bounds = [step.bound for step in graph.steps if isinstance(step, ComputedStep)]
-        self.allowed = [name for name in (*(untagged(graph.subject(step)) for step in roots), *bounds) if name]
-        evidence = " | ".join(
-            f"{step.citation.title} | {step.citation.quote} | {step.sub_question}" for step in graph.found
-        )
-        public = {name.casefold() for name in self.allowed} | {"yes", "no"}
+        self.allowed = [name for name in (*(name for _, name in roots), *bounds) if name and name not in described]
         self.names: dict[str, str] = {}
-        """Each hidden name with the id of the step that gives it."""
-        for step in graph.steps:
-            for spelling in step.spellings:
-                for part in map(str.strip, spelling.split(";")):
-                    if part and part.casefold() not in public:
-                        self.names.setdefault(part, step.id)
-        for step in graph.found:  # the page of a hidden thing is called after it
-            title = untagged(step.citation.title)
-            if step.needs and title and title.casefold() not in public:
-                self.names.setdefault(title, step.needs[0])
-        evidence = without(evidence, self.names)
+        """Each hidden name with the label of what has it."""
+        self._hide(_answers(graph))
+        self._hide(described.items())
+        self._hide([pair for step in graph.found for pair in _other_names(step, self.names)])
+        evidence = without(
+            " | ".join(f"{step.citation.title} | {step.citation.quote} | {step.sub_question}" for step in graph.found),
+            self.names,
+        )
+        labels = {(word, label) for name, label in self.names.items() for word in name.split()}
+        shared = {word for word, count in Counter(word for word, _ in labels).items() if count > 1}
         self._patterns = [
-            (re.compile(pattern, 0 if is_cased else re.IGNORECASE), self.names[name], form)
+            (re.compile(pattern, 0 if is_cased else re.IGNORECASE), self.names[name])
             for name in sorted(self.names, key=len, reverse=True)
-            for pattern, is_cased, form in self._forms(name, evidence)
+            for pattern, is_cased in _forms(name, evidence, shared)
         ]
 
+    def _hide(self, pairs: Iterable[tuple[str, str]]) -> None:
+        public = {name.casefold() for name in self.allowed} | {"yes", "no"}
+        for name, label in pairs:
+            if name and name.casefold() not in public:
+                self.names.setdefault(name, label)
+
     def mask(self, text: str) -> str:
-        """Return a text in which ids in brackets stand in the place of what gives an answer away."""
+        """Return a text in which ids in brackets stand in the place of what gives a name away."""
         for disclosure in sorted(self.find(text), reverse=True):
-            text = f"{text[: disclosure.start]}[{disclosure.step_id}]{text[disclosure.end :]}"
+            text = f"{text[: disclosure.start]}[{disclosure.label}]{text[disclosure.end :]}"
         return text
 
     def describe_leaks(self, wording: str) -> str:
-        """Return what a wording gives away and by which words, without the answers themselves; empty if nothing."""
+        """Return what a wording gives away and by which words, without the names themselves; empty if nothing."""
         leaks = {
-            f"it says '{wording[leak.start : leak.end]}', which is {leak.form} of [{leak.step_id}]"
+            f"it says '{wording[leak.start : leak.end]}', which gives [{leak.label}] away"
             for leak in self.find(wording)
         }
         if not leaks:
             public = without(wording, self.allowed)
-            leaks = {
-                f"it names the answer of [{step_id}]" for name, step_id in self.names.items() if mentions(public, name)
-            }
+            leaks = {f"it names [{label}]" for name, label in self.names.items() if mentions(public, name)}
         return "; ".join(sorted(leaks))
 
     def find(self, text: str) -> list[Disclosure]:
@@ -111,36 +128,77 @@ class HiddenAnswers:
         return chosen
 
     def _all_parts(self, text: str) -> Iterator[Disclosure]:
-        for pattern, step_id, form in self._patterns:
+        for pattern, label in self._patterns:
             for match in pattern.finditer(text):
-                yield Disclosure(*match.span(), step_id, form)
-        for name, step_id in self.names.items():
+                yield Disclosure(*match.span(), label)
+        for name, label in self.names.items():
             for start, end in _same_values(name, text):
-                yield Disclosure(start, end, step_id, "the answer in another form")
+                yield Disclosure(start, end, label)
 
-    @staticmethod
-    def _forms(name: str, evidence: str) -> Iterator[tuple[str, bool, str]]:
-        """Yield patterns of a name, whether case matters to them, and what they are.
 
-        Args:
-            name: a hidden name.
-            evidence: all quotes and titles, without the full names that are hidden.
-        """
-        yield whole(name), False, "the answer"
-        words = name.split()
-        if len(words) == 1 and name[:1].isupper() and name.isalpha() and len(name) >= _SHORTEST_PART:
-            stem = re.escape(name[: max(min(len(name) - 1, 4), len(name) - 3)])
-            yield rf"\b{stem}{_ENDINGS}\b", True, "a form of the answer"
-        if irregular := _IRREGULAR.get(name.casefold().removeprefix("the ")):
-            yield rf"\b(?:{irregular})\b", True, "a form of the answer"
-        if len(words) < 2 or not (words[0][:1].isupper() and words[-1][:1].isupper()):
-            return
-        yield rf"\b{re.escape(words[0])}(?: [A-Z][\w.'’-]*){{1,2}} {re.escape(words[-1])}\b", True, "a longer form"
-        for word in words:
-            is_name = word[:1].isupper() and word.isalpha() and len(word) >= _SHORTEST_PART
-            pattern = rf"\b{re.escape(word)}\b"
-            if is_name and _stands_alone(word, evidence) and not re.search(rf"\b{word.lower()}\b", evidence):
-                yield pattern, True, "a part of the answer"
+def _answers(graph: Graph) -> Iterator[tuple[str, str]]:
+    """Yield each name of an answer with the id of its step."""
+    for step in graph.steps:
+        for spelling in step.spellings:
+            yield from ((part.strip(), step.id) for part in spelling.split(";"))
+    for found in graph.found:  # the page of a hidden thing is called after it
+        if found.needs:
+            yield untagged(found.citation.title), found.needs[0]
+
+
+def _describes(step: GraphStep, name: str) -> bool:
+    """Return whether the question of a first step has no word of the name of the thing that it is about."""
+    telling = {word for word in words(name) if len(word) >= _SHORTEST_PART} or {*words(name)}
+    return telling.isdisjoint(words(step.sub_question)) and not mentions(step.sub_question, name)
+
+
+def _other_names(step: FoundStep, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what the sentences of a step say that a hidden thing is called or how it is spoken, with its label."""
+    quote = " ".join(step.citation.quote.split())
+    for name, label in names.items():
+        for match in re.finditer(whole(name), quote, flags=re.IGNORECASE):
+            aside = _ASIDE.match(quote, match.end())
+            if aside and _SPOKEN.search(aside["aside"]):
+                yield aside["aside"], label
+    for called in _CALLED.finditer(quote):
+        if other := _OTHER_NAME.match(quote, called.end()):
+            before = _VERB.sub("", quote[: called.start()].rstrip(" ,("))
+            owners = [
+                label
+                for name, label in names.items()
+                if re.search(rf"{whole(name)}\Z", before, re.IGNORECASE) or mentions(other["name"], name)
+            ]
+            if step.needs and _PRONOUN.search(before):
+                owners.append(step.needs[0])
+            yield from ((other["name"], label) for label in owners[:1])
+
+
+def _forms(name: str, evidence: str, shared: Collection[str]) -> Iterator[tuple[str, bool]]:
+    """Yield patterns of a name, and whether case matters to them.
+
+    Args:
+        name: a hidden name.
+        evidence: all quotes and titles, without the full names that are hidden.
+        shared: words that names of several things have, so that they tell none of them.
+    """
+    yield whole(name), False
+    place, comma, _ = name.partition(", ")
+    if comma and place[:1].isupper() and " and " not in name and read_interval(name) is None:
+        yield from _forms(place, evidence, shared)  # what follows only says where it lies
+        return
+    parts = name.split()
+    if len(parts) == 1 and name[:1].isupper() and name.isalpha() and len(name) >= _SHORTEST_PART:
+        stem = re.escape(name[: max(min(len(name) - 1, 4), len(name) - 3)])
+        yield rf"\b{stem}{_ENDINGS}\b", True
+    if irregular := _IRREGULAR.get(name.casefold().removeprefix("the ")):
+        yield rf"\b(?:{irregular})\b", True
+    if len(parts) < 2 or not (parts[0][:1].isupper() and parts[-1][:1].isupper()):
+        return
+    yield rf"\b{re.escape(parts[0])}(?: [A-Z][\w.'’-]*){{1,2}} {re.escape(parts[-1])}\b", True
+    for word in parts:
+        is_name = word[:1].isupper() and word.isalpha() and len(word) >= _SHORTEST_PART and word not in shared
+        if is_name and _stands_alone(word, evidence) and not re.search(rf"\b{word.lower()}\b", evidence):
+            yield rf"\b{re.escape(word)}\b", True
 
 
 def _stands_alone(word: str, text: str) -> bool:

@@ -30,17 +30,23 @@ class WordingsOutput(Data):
 
 
 class ChoiceOutput(Data):
-    """`reason` stands first, so that a model thinks before it grades."""
+    """`faults` stand first, so that a model thinks before it grades."""
 
-    reason: str = ""
+    faults: tuple[str, ...] = Field((), max_length=8, description="For each wording what is worst about it.")
     grades: tuple[int, ...] = Field(max_length=8)
     best: int = Field(ge=1, le=8)
+    added: tuple[int, ...] = Field((), max_length=8, description="Wordings that claim what no fact states.")
     changes_with_time: bool = False
+
+    def fault(self, number: int) -> str:
+        """Return what is wrong with the wording of a number, counted from 1; empty if the reader does not say."""
+        fault = " ".join(self.faults[number - 1].split()).rstrip(".") if number <= len(self.faults) else ""
+        return f"it claims what no fact states: {fault}".rstrip(": ") if number in self.added else fault
 
 
 class WrittenQuestion(NamedTuple):
     question: str
-    """The best wording; empty if none passed the free checks."""
+    """The best wording, or the first one that cannot be used; empty if the writer gave none."""
     findings: tuple[Finding, ...]
     """What is wrong with it, if anything: then no rollout is paid for."""
     probes: tuple[Probe, ...]
@@ -70,22 +76,26 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
                 sound.append(wording)
         if not sound:
             continue
-        choice, probe = await grade_wordings(sound, context)
+        choice, probe = await grade_wordings(sound, graph, context)
         probes.append(probe)
         grades = dict(zip(range(1, len(sound) + 1), choice.grades, strict=False))
-        # Of wordings with the same grade, the reader's own choice.
-        number = max(grades, key=lambda number: (grades[number], number == choice.best), default=1)
-        best, grade = sound[number - 1], grades.get(number, 0)
-        if choice.changes_with_time:
-            detail = "a reader says that the answer changes with time, and the question names no date"
-            return WrittenQuestion(best, (_finding("undated", Cause.UNDATED, detail),), tuple(probes))
-        if grade >= context.config.checks.naturalness:
-            return WrittenQuestion(best, (), tuple(probes))
-        faults = {choice.best: choice.reason}
-        for place, wording in enumerate(sound, 1):
-            earlier.append({"wording": wording, "fault": faults.get(place, f"graded {grades.get(place, 0)} of 5")})
+        true = [number for number in grades if number not in choice.added]
+        if true:
+            # Of wordings with the same grade, the reader's own choice.
+            number = max(true, key=lambda number: (grades[number], number == choice.best))
+            best = sound[number - 1]
+            if choice.changes_with_time:
+                detail = "a reader says that the answer changes with time, and the question names no date"
+                return WrittenQuestion(best, (_finding("undated", Cause.UNDATED, detail),), tuple(probes))
+            if grades[number] >= context.config.checks.naturalness:
+                return WrittenQuestion(best, (), tuple(probes))
+        for number, wording in enumerate(sound, 1):
+            fault = choice.fault(number) or f"graded {grades.get(number, 0)} of 5"
+            earlier.append({"wording": wording, "fault": fault})
     detail = earlier[-1]["fault"] if earlier else "the writer gave no wording"
-    return WrittenQuestion(best, (_finding("naturalness", Cause.UNNATURAL, detail),), tuple(probes))
+    # Without any usable wording the record still shows what the writer wrote.
+    question = best or next((wording["wording"] for wording in earlier if wording["wording"]), "")
+    return WrittenQuestion(question, (_finding("naturalness", Cause.UNNATURAL, detail),), tuple(probes))
 
 
 def _finding(check: str, cause: Cause, detail: str) -> Finding:
@@ -132,7 +142,6 @@ async def _ask_writer(
         "writer/question",
         steps=[_describe(graph, step, hidden) for step in graph.steps],
         answer_form=describe_answer(graph, outcome, hidden),
-        hidden=[f"[{step.id}]" for step in graph.steps],
         like=list(context.config.questions.like),
         earlier=list(earlier),
     )
@@ -159,8 +168,13 @@ def draw_order(graph: Graph) -> Graph:
     return Graph(steps=(*(graph.by_id[step_id] for step_id in ids), ordered))
 
 
-async def grade_wordings(wordings: Sequence[str], context: RunContext) -> tuple[ChoiceOutput, Probe]:
-    messages = context.prompt("naturalness/choose", wordings=list(wordings))
+async def grade_wordings(wordings: Sequence[str], graph: Graph, context: RunContext) -> tuple[ChoiceOutput, Probe]:
+    """Ask a reader how natural wordings are, and which of them claim what the evidence does not state."""
+    facts = [
+        {"asks": graph.fill_in(step), "title": step.citation.title, "sentence": " ".join(step.citation.quote.split())}
+        for step in graph.found
+    ]
+    messages = context.prompt("naturalness/choose", wordings=list(wordings), facts=facts)
     output, model, usage = await readers.read(messages, CHOOSE, ChoiceOutput, context)
     grades = output.grades[: len(wordings)]
     answers = tuple(map(str, sorted(grades, reverse=True)[:1]))
@@ -201,10 +215,12 @@ def _describe(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswer
     """Describe a step to the writer, with every answer in the place of which stands the id of its step."""
     description: dict[str, object] = {"id": step.id, "asks": _ask(graph, step, hidden)}
     if isinstance(step, FoundStep):
-        about = f"[{step.needs[0]}]" if step.needs else untagged(graph.subject(step))
+        about = f"[{step.needs[0]}]" if step.needs else hidden.mask(untagged(graph.subject(step)))
         values = {"population": hidden.mask(step.population), "time": hidden.mask(step.time)}
         description |= {"about": about, "sentence": hidden.mask(" ".join(step.citation.quote.split()))}
     else:
+        operands = [f"[{need.id}] ({_ask(graph, need, hidden)})" for need in graph.needed_by(step)]
         values = {"which": step.which, "condition": step.condition, "bound": step.bound, "unit": step.unit}
         description |= {"operation": step.operation, "of": list(step.needs)}
+        description["computes"] = operation(step.operation).describe(step, operands)
     return description | {key: value for key, value in values.items() if value}

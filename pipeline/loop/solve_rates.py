@@ -112,6 +112,14 @@ def least_steps(seed: Seed, config: RunConfig) -> int:
     return seed.target_steps if config.steps_required else 1
 
 
+def least_accepted(seed: Seed, config: RunConfig) -> int:
+    """Return the steps below which tries show that a draft is too easy. Seekers measure what a question really takes,
+    so that the seed's own target is only an aim where they do."""
+    if config.difficulty.adversarial and config.steps_required:
+        return config.steps[0]
+    return least_steps(seed, config)
+
+
 def aim(seed: Seed, config: RunConfig, rounds: Sequence[Round]) -> int:
     """The steps that an author is asked for: the seed's and, where the model solved a draft too often or too seldom,
     one more or less than that draft had."""

@@ -47,14 +47,15 @@ async def _grade(draft: Draft, context: RunContext) -> CheckResult:
     """Grade the wording. A question that somebody brought sets its own measure: no rewording need be more natural."""
     brought = [question for question in [context.memory.brought] if question and question != draft.question]
     wordings = [draft.question, *brought]
-    choice, probe = await grade_wordings(wordings, context)
+    choice, probe = await grade_wordings(wordings, draft.graph, context)
     grade, *brought_grade = choice.grades[: len(wordings)] or (0,)
     findings = []
+    if 1 in choice.added:
+        detail = f"{choice.fault(1)}: leave it out"
+        findings.append(Finding(check="wording", cause=Cause.GENERATOR_ERROR, detail=detail))
     if grade < min(context.config.checks.naturalness, *brought_grade, 5):
-        reason = " ".join(choice.reason.split()).rstrip(".")
-        findings.append(
-            Finding(check="naturalness", cause=Cause.UNNATURAL, detail=f"graded {grade} of 5: {reason}. {_REWORD}")
-        )
+        detail = f"graded {grade} of 5: {choice.fault(1)}. {_REWORD}"
+        findings.append(Finding(check="naturalness", cause=Cause.UNNATURAL, detail=detail))
     if choice.changes_with_time:
         detail = "a reader says that the answer changes with time, and the question names no date: name one"
         findings.append(Finding(check="undated", cause=Cause.UNDATED, detail=detail))

@@ -72,12 +72,27 @@ class Operation(ABC):
     """Whether the answer is wrong if a passage names only some of the things that fit."""
     guess_advice: ClassVar[str] = ""
     """What to do instead if a blind guess is right half of the time; empty if that lies in what the run asks for."""
+    summary: ClassVar[str]
+    """What it computes, in words, with `{operands}`, or `{first}` and `{second}`, and perhaps settings of the step:
+    `{which}`, `{test}` for condition and bound, and `{unit}`."""
     description: ClassVar[str]
     """What the generator reads: what it computes, what it needs, and one worked example."""
 
     @abstractmethod
     def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         """Return the answer. Raises OperationError if the evidence does not settle it."""
+
+    def describe(self, step: ComputedStep, operands: Sequence[str]) -> str:
+        """Return in words what a step computes from operands that are told in words."""
+        condition = step.condition if step.condition in ("is", "is not") else f"is {step.condition}"
+        return self.summary.format(
+            operands=" and ".join(filter(None, (", ".join(operands[:-1]), operands[-1]))),
+            first=operands[0],
+            second=operands[-1],
+            which=step.which,
+            test=f"{condition} {step.bound}" if step.condition else "are the same",
+            unit=f", in {step.unit}" if step.unit else "",
+        )
 
     def chance(self, operands: Sequence[Operand]) -> float:
         """Return how often a blind guess is right, given the things that the question names."""
@@ -212,7 +227,8 @@ def unit_size(unit: str, kind: str) -> Fraction:
     """Return the size of a unit in the base unit of a kind. Raises OperationError if it is a unit of another kind."""
     if unit == kind:
         return Fraction(1)
-    if kind == SHARE and unit in ("percentage points", "percentage point"):
+    is_share = kind == SHARE or kind.startswith(f"{SHARE} of ")
+    if is_share and unit in ("percentage points", "percentage point"):
         return Fraction(1, 100)
     one = read_interval(f"1 {unit}", is_exact=True) if unit else None
     if one is None or one.kind != kind:

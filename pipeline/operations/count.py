@@ -13,6 +13,7 @@ from pipeline.values.interval import ValueInterval
 class CountPassing(NumberOperation):
     is_offered: ClassVar[bool] = False
     needs_whole_set: ClassVar[bool] = True
+    summary: ClassVar[str] = "the number of things whose value {test}, among {operands}"
     description: ClassVar[str] = (
         "count: how many of the things that the question names meet a condition. It needs what filter needs. Small "
         "counts are easy to guess: prefer filter. Example: three drafts, a to c = is the type that it asks for taken "

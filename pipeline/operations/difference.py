@@ -20,6 +20,7 @@ from pipeline.values.interval import DATE, ValueInterval, read_date
 
 
 class Difference(NumberOperation):
+    summary: ClassVar[str] = "the difference between {operands}{unit}"
     description: ClassVar[str] = (
         "difference: how much more one amount is than another, or the whole years or days between two dates. It needs "
         "two steps with the same unit, population and time; `unit` is the unit of the answer. Example: a = year the "

@@ -16,6 +16,7 @@ class Extreme(Operation):
     guess_advice: ClassVar[str] = (
         "compare three or more things, or ask for the difference or the ratio of the two values"
     )
+    summary: ClassVar[str] = "the thing with the {which} among {operands}"
     description: ClassVar[str] = (
         "extreme: which of three or more things has the most or least of an amount, or the earliest or latest date. It "
         "needs one step for each thing that gives the value, with the same unit, population and time; `which` is most, "

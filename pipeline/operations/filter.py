@@ -14,6 +14,7 @@ class Filter(Operation):
     names_operands: ClassVar[bool] = True
     gives_subjects: ClassVar[bool] = True
     needs_whole_set: ClassVar[bool] = True
+    summary: ClassVar[str] = "the things whose value {test}, among {operands}"
     description: ClassVar[str] = (
         "filter: which of three or more things meet a condition. It needs one step for each thing, whose answer is the "
         "value that is tested; `condition` is one of is, is not, before, after, under, over, and `bound` is what it "

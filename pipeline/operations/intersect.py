@@ -14,6 +14,7 @@ class Intersect(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.ENTITY, AnswerType.NUMBER, AnswerType.DATE})
     names_operands: ClassVar[bool] = True
     needs_whole_set: ClassVar[bool] = True
+    summary: ClassVar[str] = "the one thing that fits {operands}"
     description: ClassVar[str] = (
         "intersect: the one thing that fits every clue. It needs two or more steps whose answer is that same thing, "
         "each from a document of its own; each clue fits several things, and only this one fits all. Example: a = a "

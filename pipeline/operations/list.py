@@ -13,6 +13,7 @@ class ListAll(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.LIST})
     names_operands: ClassVar[bool] = True
     needs_whole_set: ClassVar[bool] = True
+    summary: ClassVar[str] = "all of {operands}"
     description: ClassVar[str] = (
         "list: one question asked of several things, all answers wanted. It needs two or more steps that ask the same, "
         "with different answers, and the question must name each thing: no search proves a list complete. Example: "

@@ -12,6 +12,7 @@ from pipeline.values.interval import DATE
 
 class Product(NumberOperation):
     is_offered: ClassVar[bool] = False
+    summary: ClassVar[str] = "the product of {operands}{unit}"
     description: ClassVar[str] = (
         "product: a number of things times what each of them takes. It needs two or more steps; `unit` is the unit of "
         "the answer. Example: a = largest contract (65,536 bytes), b = price of a byte (1,900 gas); product(a, b), "

@@ -17,6 +17,7 @@ from pipeline.values.interval import DATE, SHARE
 
 
 class Ratio(NumberOperation):
+    summary: ClassVar[str] = "{first} divided by {second}{unit}"
     description: ClassVar[str] = (
         "ratio: how many times as much the first amount is as the second, or with `unit` = % what share of it. It "
         "needs two steps with the same unit, population and time. The answer has at most 3 digits, "

@@ -18,6 +18,7 @@ from pipeline.values.interval import DATE
 
 class Sum(NumberOperation):
     is_offered: ClassVar[bool] = False
+    summary: ClassVar[str] = "the sum of {operands}{unit}"
     description: ClassVar[str] = (
         "sum: the total of amounts that the question names one by one. It needs two or more steps with the same unit, "
         "population and time. Example: a = seats of the first hall (1,200), b = seats of the second (850); "

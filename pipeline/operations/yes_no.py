@@ -13,6 +13,7 @@ from pipeline.values.interval import ValueInterval
 class YesNo(Operation):
     answer_types: ClassVar[frozenset[AnswerType]] = frozenset({AnswerType.BOOLEAN})
     is_offered: ClassVar[bool] = False
+    summary: ClassVar[str] = "whether {operands} {test}"
     description: ClassVar[str] = (
         "yes_no: whether two answers are the same, or with a `condition` whether all values meet it. It needs two or "
         "more steps. Example: a = country of the first mine (Chile), b = country of the second (Peru); yes_no(a, b) -> "

@@ -1,9 +1,9 @@
 """A run: the plan of its seeds, their execution, and what is owed after any interruption."""
 
 from pipeline.run.attempts import Attempt
-from pipeline.run.callbacks import LogCallbacks, RunCallbacks
+from pipeline.run.callbacks import LogCallbacks, RunCallbacks, RunView
 from pipeline.run.coordinator import Run
 from pipeline.run.result import RunResult
 from pipeline.run.resume import read
 
-__all__ = ["Attempt", "LogCallbacks", "Run", "RunCallbacks", "RunResult", "read"]
+__all__ = ["Attempt", "LogCallbacks", "Run", "RunCallbacks", "RunResult", "RunView", "read"]

@@ -1,7 +1,9 @@
 """`attempts.jsonl`: what every try at a seed took, outside the promise of equal bytes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -10,17 +12,22 @@ import orjson
 import polars as pl
 from pydantic import ValidationError
 
+from pipeline.analysis.forecast import SeedCost
 from pipeline.llm.ledger import Ledger, Spending, counting
-from pipeline.run.uniform import REFUSED, format_error
 from pipeline.store.files import Appender
 from pipeline.store.tables import scan_json_lines
-from pipeline.types import Data, Record, Seed
+from pipeline.types import Data, Record, Seed, Status, Usage
 
 NAME = "attempts.jsonl"
 MODES = "modes"
 """The end of the search for the way in which models call tools, before any seed."""
 AFTERWARDS = frozenset({"remeasured", "forked", MODES})
 """Ends of what is no try at a seed: what was done with the finished pairs of a run, and that search."""
+
+REFUSED = "refused"
+"""The reason of a seed that ended since the server refused a request."""
+_ERRORS = (("tool", "Error: "), ("user", "Your last message "))
+"""How the messages begin that tell an agent what cannot be used, by their role."""
 
 
 class Attempt(Data):
@@ -65,6 +72,29 @@ async def attempted(
             return attempt(seed, type(error).__name__, "", ledger), error
         unreadable = format_error(record, ledger.unread)
         return attempt(seed, record.status.value, record.reason, ledger, unreadable), record
+
+
+def format_error(record: Record, unread: str = "") -> str:
+    """Return the commonest format error of a seed that ended without a draft or a verdict, without its own names and
+    numbers, or the server's refusal; empty if it had none or ended otherwise. `unread` is why it ended early."""
+    if record.reason in ("no_verdict", REFUSED):
+        return unread
+    if not record.reason.startswith("no_draft:"):
+        return ""
+    said = Counter(
+        _kind(message.content.removeprefix("Error: "))
+        for message in record.rounds[-1].agent.messages
+        for role, start in _ERRORS
+        if message.role == role and message.content.startswith(start)
+    )
+    return said.most_common(1)[0][0] if said else ""
+
+
+def _kind(line: str) -> str:
+    """The error without names and numbers, which differ from one seed to the next, and without the call that is shown
+    as right."""
+    line = re.sub(r"; \w+ needs \{.*", "", line.split("\n")[0])
+    return re.sub(r"\d+", "N", re.sub(r"'[^']*'", "'…'", line))[:200]
 
 
 class AttemptLog:
@@ -131,3 +161,23 @@ def tried(folder: Path) -> pl.LazyFrame | None:
     """When each try began, how many seconds it took and how it ended, as a table; None where nothing was noted."""
     path, columns = folder / NAME, {"ended": pl.String, "began": pl.String, "seconds": pl.Float64}
     return scan_json_lines(path, columns) if path.exists() and path.stat().st_size else None
+
+
+def seed_costs(attempts: Iterable[Attempt], records: Iterable[Record]) -> list[SeedCost]:
+    """Return what each seed of a plan took. Seeds beyond the plan are left out."""
+    tried: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        if attempt.ended not in AFTERWARDS:
+            tried.setdefault(attempt.key, []).append(attempt)
+    return [SeedCost(record.status is Status.ACCEPTED, _usage(tried.get(record.key, []))) for record in records]
+
+
+def _usage(attempts: Iterable[Attempt]) -> dict[str, Usage]:
+    """By model, with an empty cache. The attempt that ended the seed has asked all again that an earlier one had."""
+    ended = [attempt for attempt in attempts if attempt.ended in set(Status)]
+    later = [attempt for attempt in attempts if attempt.ended == "completed"]
+    total: dict[str, Usage] = {}
+    for attempt in (*ended[-1:], *later):
+        for model, spent in attempt.spent.by_model.items():
+            total[model] = total.get(model, Usage()) + spent.fresh
+    return total

@@ -1,17 +1,38 @@
-"""What whoever starts a run can see of it."""
+"""The events of a run that its caller can follow."""
 
 import logging
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
 
+from pipeline.config import RunConfig
 from pipeline.gates import Drop
 from pipeline.run.attempts import Attempt
+from pipeline.run.result import RunResult
 from pipeline.store.journal import Head
 from pipeline.types import Record, Seed
 
-if TYPE_CHECKING:
-    from pipeline.run.coordinator import Run
-
 logger = logging.getLogger(__name__)
+
+
+class RunView(Protocol):
+    """The part of an open run that callbacks may read."""
+
+    config: RunConfig
+    folder: Path
+    in_flight: dict[str, str]
+
+    def kept(self) -> Iterator[Record]:
+        """Yield the records of the plan so far, in its order."""
+        ...
+
+    def progress(self) -> float:
+        """Return the part of the plan that is done, from 0 to 1."""
+        ...
+
+    def result(self) -> RunResult:
+        """Return how the run stands now."""
+        ...
 
 
 class RunCallbacks(Protocol):
@@ -21,7 +42,7 @@ class RunCallbacks(Protocol):
         """A stage has begun."""
         logger.info("%s", name)
 
-    def started(self, run: "Run") -> None:
+    def started(self, run: RunView) -> None:
         """Called once, before the first seed; `run.kept()` are the records of earlier commands."""
         logger.info("%s", run.folder)
 

@@ -15,9 +15,9 @@ from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.gates import contaminated
 from pipeline.gates.benchmarks.question_rows import HUB
+from pipeline.measure import gold_questions
 from pipeline.operations import operation, operations
 from pipeline.reward.answers import side
-from pipeline.run import gold_questions
 from pipeline.text import dates, numbers
 from pipeline.text.names import contains, normalise
 from pipeline.types import AnswerType, Given, Passage, Record, sha256

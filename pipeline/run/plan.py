@@ -7,6 +7,7 @@ holds the wanted pairs, so neither concurrency nor kills nor the order of comple
 what was accepted and what the gates let through, judged in the order of the plan.
 """
 
+import hashlib
 import math
 from array import array
 from collections import Counter
@@ -21,7 +22,6 @@ from pipeline.corpus.seed_passages import explained, quality
 from pipeline.corpus.split import side
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, dropped
-from pipeline.run.permutation import permuted
 from pipeline.store.journal import Head, Journal, RunIdentity
 from pipeline.types import Passage, Record, Seed, Status, sha256
 
@@ -256,3 +256,24 @@ class PlanState:
             if passed == self._wanted:
                 return min(index + 1, self._tries)
         return self._tries
+
+
+_ROUNDS = 8
+
+
+def permuted(place: int, size: int, key: str) -> int:
+    """The number, of all below `size`, that stands at this place: each stands at one, and the key decides at which.
+
+    A Feistel network over the least even number of bits that hold them all; what comes out beyond them goes in again,
+    fewer than four times on average.
+    """
+    half = max(1, ((size - 1).bit_length() + 1) // 2)
+    mask = (1 << half) - 1
+    while True:
+        left, right = place >> half, place & mask
+        for number in range(_ROUNDS):
+            mixed = hashlib.sha256(f"{key}\n{number}\n{right}".encode()).digest()
+            left, right = right, left ^ (int.from_bytes(mixed[:8], "little") & mask)
+        place = left << half | right
+        if place < size:
+            return place

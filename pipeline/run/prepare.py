@@ -1,7 +1,6 @@
 """Everything that a configuration names, opened: its corpus, its index, its model, and what its records say of them."""
 
 import asyncio
-import gc
 import logging
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -218,21 +217,16 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
     Its configuration names the engine that really opened: without Java that is not the one asked for.
     """
     retriever = open_retriever(config.retrieval, corpus, config.how.out)
-    if config.distractors.kinds and not getattr(retriever, "scores", True):
+    if config.distractors.kinds and not retriever.scores:
         raise UsageError(f"distractors need a retriever that can score them: {SCORING}")
-    engine = getattr(retriever, "name", config.retrieval.identity)
+    engine = retriever.name or config.retrieval.identity
     if engine != config.retrieval.identity:
         config = config.model_copy(update={"retrieval": config.retrieval.model_copy(update={"retriever": engine})})
     others = open_others(config.retrieval, corpus, config.how.out)
     linked = links_of_sides(config, corpus) if config.uses_links else {}
-    # What was opened stays; else every full collection would walk it, and hold up all calls for a sixth of a second.
-    # Before the cache of answers is opened: that of an earlier command in this process is to be closed by then.
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
     # After the engine is known: it names the folder whose earlier commands have used up part of the budget.
     llm = llm or model(config, before)
-    analyser = getattr(retriever, "analyser", "") or ENGLISH
+    analyser = retriever.analyser or ENGLISH
     lineage = Lineage(
         run=config.digest()[:12],
         preset=config.preset,

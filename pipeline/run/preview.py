@@ -9,7 +9,7 @@ from pipeline.gates import Gates, dropped
 from pipeline.loop.episode import run_seed
 from pipeline.run import RunCallbacks, attempts, prepare, stages, targets
 from pipeline.run.plan import Order, bounds
-from pipeline.run.uniform import SameError
+from pipeline.run.repeated_error import SameError
 from pipeline.types import Record, Status
 
 logger = logging.getLogger(__name__)

@@ -18,9 +18,9 @@ from pipeline.store.lock import locked
 from pipeline.types import Data
 
 NAME = "run.json"
-FORMAT = 5
+FORMAT = 6
 """The format of a run's folder. Any other is refused: a run is finished with the version that began it."""
-LAST_VERSIONS = {1: "version 0.1.0", 3: "commit adb75919", 4: "commit 93f66517"}
+LAST_VERSIONS = {1: "version 0.1.0", 3: "commit adb75919", 4: "commit 93f66517", 5: "commit b8682652"}
 """The last version that can export a run of an older format."""
 
 

@@ -1,7 +1,7 @@
 """How many connections a server holds, and what it logs when it can accept no more.
 
-The time and size of a body have limits (`bodies`), and so have the time of a head and the pause between two requests. A
-proxy in front of the server drops clients that never read an answer.
+The time and size of a body have limits (`bodies`), and so have the time of a head, the pause between two requests, and
+the time in which a client reads the next part of an answer.
 """
 
 import asyncio
@@ -9,8 +9,10 @@ import errno
 import logging
 import resource
 import time
+from collections.abc import Iterator
 from typing import Any
 
+from starlette.types import Message
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 logger = logging.getLogger(__name__)
@@ -23,6 +25,11 @@ QUEUE = 2048
 IDLE_SECONDS = 10
 """The time that a connection stays open between two requests, and that a client has to send the head of one."""
 
+READ_SECONDS = 30
+"""The time that a client has to read the next part of an answer."""
+SENT_BYTES = 256 << 10
+"""The size of such a part."""
+
 
 def most() -> int:
     """How many connections the limit of descriptors allows: half of it, after raising it where possible."""
@@ -33,14 +40,16 @@ def most() -> int:
     return MOST if soft == resource.RLIM_INFINITY else min(MOST, soft // 2)
 
 
-class HeadTimeout(H11Protocol):
-    """Closes a connection whose client has not sent the head of its next request in time.
+class ClientTimeouts(H11Protocol):
+    """Closes a connection whose client is late with the head of its next request, or with reading an answer.
 
     uvicorn limits only the pause after an answer. So a client that sends a byte now and then, or nothing at all, would
-    keep its connection for ever, and a thousand of them would keep all others out.
+    keep its connection for ever, and a thousand of them would keep all others out. An answer that nobody reads stays in
+    memory, 20 MB for a large batch.
     """
 
     _head_timer: asyncio.TimerHandle | None = None
+    _read_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -50,20 +59,44 @@ class HeadTimeout(H11Protocol):
         super().data_received(data)
         self._time_head()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        # To close would wait until all is read.
+        self._read_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_read_timer()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
+        self._stop_head_timer()
+        self._stop_read_timer()
         super().connection_lost(exc)
 
     def _time_head(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_timer()
+            self._stop_head_timer()
         elif self._head_timer is None:
             self._head_timer = self.loop.call_later(IDLE_SECONDS, self.transport.close)
 
-    def _stop_timer(self) -> None:
+    def _stop_head_timer(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
+
+
+def in_parts(message: Message) -> Iterator[Message]:
+    """Yield a message of an answer in parts, so that a client that reads slowly but steadily is never late."""
+    body = message.get("body", b"")
+    last = max(0, len(body) - 1) // SENT_BYTES * SENT_BYTES
+    for start in range(0, last, SENT_BYTES):
+        yield {**message, "body": body[start : start + SENT_BYTES], "more_body": True}
+    yield {**message, "body": body[last:]} if last else message
 
 
 class Exhaustion:

@@ -96,7 +96,7 @@ def serve(app: FastAPI, listening: socket.socket) -> None:
         log_config=None,
         log_level="error",
         access_log=False,
-        http=connections.HeadTimeout,
+        http=connections.ClientTimeouts,
         ws="none",
         backlog=connections.ACCEPTED,
         limit_concurrency=connections.most(),
@@ -148,7 +148,8 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             for message in await self._answer(Request(scope, receive)):
-                await send(message)
+                for part in connections.in_parts(message):
+                    await send(part)
         else:
             await self._app(scope, receive, send)
 

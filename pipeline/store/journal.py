@@ -225,7 +225,7 @@ def decode(line: bytes, source: str) -> Record:
 
 def _consistent(record: Record) -> bool:
     """Has each call the tool message that answers it, and each rollout its verdict?"""
-    graded = [(record.confirmation, record.confirmation_verdicts)]
+    graded = [(record.confirmation, record.confirmation_verdicts), (record.seekers, record.seeker_verdicts)]
     for past in record.rounds:
         graded += (past.rollouts, past.verdicts), (past.policy_rollouts, past.policy_verdicts)
     if tried := record.distractor_eval:

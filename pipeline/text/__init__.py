@@ -5,9 +5,7 @@ Words, sentences and equality work in any language; dates are read in English, G
 compare as text in others. It holds no idea of a question, a relation or a template.
 """
 
-import importlib.util
 import re
-import sys
 import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -191,16 +189,21 @@ def tagged(sentence: str) -> tuple[Token, ...]:
     return tuple(Token(m.group(), tag, *m.span()) for m, (_, tag) in zip(matches, found, strict=True))
 
 
-@cache
+def is_plain_english(word: str) -> bool:
+    """Return whether English has a word that is written so in small letters: "Town" is one, "Stockholm" is not."""
+    return word.lower() in _parser().lexicon
+
+
 def _tagger() -> Callable[[list[str]], list[list[str]]]:
-    """TextBlob's tagger alone: what its package imports besides (NLTK, and with it SciPy) takes seconds to load."""
-    spec: Any = importlib.util.find_spec("textblob")
-    sys.modules["textblob"] = importlib.util.module_from_spec(spec)
-    try:
-        from textblob.en import parser
-    finally:
-        del sys.modules["textblob"]
-    return parser.find_tags  # type: ignore[no-any-return]
+    return _parser().find_tags  # type: ignore[no-any-return]
+
+
+@cache
+def _parser() -> Any:
+    # TextBlob imports NLTK, which takes a second, so it is imported by the first caller.
+    from textblob.en import parser
+
+    return parser
 
 
 def dates(text: str) -> list[Date]:

@@ -7,6 +7,7 @@ model that will be trained.
 from typing import Any
 
 from pipeline.types import Record
+from pipeline.types.step_counts import StepCounts
 
 DIFFICULTY_BANDS = {"unsolved": 0.0, "hard": 1 / 3, "medium": 2 / 3, "easy": 1.0, "always": 1.0}
 """The greatest solve rate of each band: `unsolved` is 0 alone, `always` 1 alone, and `easy` ends below 1."""
@@ -20,6 +21,7 @@ COLUMNS: dict[str, Any] = {
     "strategy": str,
     "distractors": int,
     "order": float,
+    **dict.fromkeys(StepCounts.model_fields, int),
 }
 _STEPS, _HOPS, _HASHES = 64, 32, 1 << 32
 
@@ -49,9 +51,8 @@ def curriculum(record: Record, policy: str) -> dict[str, Any]:
     draft = record.draft
     assert draft  # noqa: S101 - a view gives no row without one
     hop_count = len(draft.hops)
-    steps = record.hardness_for(policy)[0]
-    assessment = record.assessed(policy) if policy else None
-    rate = assessment.solve_rate if assessment else None
+    steps, solve_rate = record.hardness_for(policy)
+    rate = solve_rate if policy else None
     return {
         "band": difficulty_band(rate),
         "steps": steps,
@@ -61,4 +62,5 @@ def curriculum(record: Record, policy: str) -> dict[str, Any]:
         "strategy": record.lineage.strategy,
         "distractors": len(record.distractor_eval.used) if record.distractor_eval else 0,
         "order": None if rate is None else order(rate, steps, hop_count, record.key),
+        **record.step_counts.model_dump(),
     }

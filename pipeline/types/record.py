@@ -9,10 +9,11 @@ from pipeline.types.fork import Fork
 from pipeline.types.model_probe import OneSearch, PriorKnowledge, Probe, Searched
 from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import GradedRollout, Rollout, Trajectory, Usage, Verdict, correct, least_steps
+from pipeline.types.step_counts import StepCounts
 from pipeline.types.tree import Tree
 from pipeline.types.twin import Twin
 
-ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer", "policy")
+ROLES = ("curator", "generator", "refiner", "solver", "seeker", "teacher", "judge", "reader", "writer", "policy")
 """All that can ask a model, in the order in which tables show them."""
 
 
@@ -93,6 +94,11 @@ class Round(Slotted):
     """None on the round that was a candidate."""
 
     @property
+    def graded(self) -> list[GradedRollout]:
+        """The solver's rollouts."""
+        return [GradedRollout(*pair) for pair in zip(self.rollouts, self.verdicts, strict=True)]
+
+    @property
     def unsound(self) -> bool:
         """Did the audit send it back?"""
         return bool(self.findings)
@@ -145,7 +151,7 @@ class Record(Data):
     seed: Seed
     status: Status
     reason: str
-    """One code: `below_target`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted.
+    """One code: `below_range`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted.
     `no_draft` alone: its author gave up. `no_draft:format_errors` and `no_draft:limits` ended it before.
 
     `beyond_solver`: no rollout was correct, but a reader with the evidence in hand was. A stronger solver may do it.
@@ -154,6 +160,9 @@ class Record(Data):
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
+    seekers: tuple[Rollout, ...] = ()
+    """Of those who look for shortcuts, where the solver confirmed the question; none of it is trained on."""
+    seeker_verdicts: tuple[Verdict, ...] = ()
     teacher_rollouts: tuple[TeacherRollout, ...] = ()
     """Of the teacher, by sample. Acceptance, difficulty and solve rate rest on none of them."""
     distractor_eval: DistractorEval | None = None
@@ -204,7 +213,9 @@ class Record(Data):
             used["judge"] += [probe.judged for probe in past.probes]
         used["teacher"] += [made.rollout.trajectory.usage for made in self.teacher_rollouts]
         used["solver"] += [rollout.trajectory.usage for rollout in rollouts]
-        used["judge"] += [verdict.usage for verdict in (*verdicts, *(made.verdict for made in self.teacher_rollouts))]
+        used["seeker"] += [rollout.trajectory.usage for rollout in self.seekers]
+        verdicts += (*self.seeker_verdicts, *(made.verdict for made in self.teacher_rollouts))
+        used["judge"] += [verdict.usage for verdict in verdicts]
         twins = self.twin.measurements if self.twin else ()
         stages = (self.distractor_eval, self.twin, *self.measurements, *twins)
         for usages in (stage.usages for stage in stages if stage):
@@ -230,15 +241,22 @@ class Record(Data):
     @property
     def graded(self) -> list[GradedRollout]:
         """All rollouts of the final question: of its confirmation, then of its own round."""
-        last = self.last
-        rollouts = self.confirmation + (last.rollouts if last else ())
-        verdicts = self.confirmation_verdicts + (last.verdicts if last else ())
-        return [GradedRollout(*pair) for pair in zip(rollouts, verdicts, strict=True)]
+        return [*self._confirmed, *(last.graded if (last := self.last) else ())]
+
+    @property
+    def _confirmed(self) -> list[GradedRollout]:
+        return [GradedRollout(*pair) for pair in zip(self.confirmation, self.confirmation_verdicts, strict=True)]
 
     @property
     def measured(self) -> tuple[Verdict, ...]:
-        """The verdicts that difficulty and solve rate rest on: the confirmation's, and the last round's without one."""
+        """The verdicts that honest difficulty and solve rate rest on: the confirmation's, else the last round's."""
         return self.confirmation_verdicts or ((last := self.last) and last.verdicts) or ()
+
+    @property
+    def step_counts(self) -> StepCounts:
+        """The numbers of steps, over the solver's tries that measure it and those of seekers."""
+        honest = self._confirmed or (last.graded if (last := self.last) else [])
+        return StepCounts.of(honest, [*map(GradedRollout, self.seekers, self.seeker_verdicts)])
 
     @property
     def confirmed(self) -> bool:
@@ -250,11 +268,13 @@ class Record(Data):
         """Difficulty and solve rate, at the price of one."""
         measured = self.measured
         right = correct(measured)
-        return least_steps(right), len(right) / len(measured) if measured else None
+        difficulty = self.step_counts.difficulty if self.seekers else least_steps(right)
+        return difficulty, len(right) / len(measured) if measured else None
 
     @property
     def difficulty(self) -> int | None:
-        """Least steps over the correct rollouts; none where none was correct."""
+        """The steps of the shortest way that the solver or a seeker found, or where every seeker failed, or none was
+        asked, that the solver found. None where it is solved by recall alone, or not at all."""
         return self.hardness[0]
 
     @property
@@ -278,8 +298,8 @@ class Record(Data):
         return found.assessment if (found := self.measurement(policy)) else None
 
     def hardness_for(self, policy: str = "") -> tuple[int | None, float | None]:
-        """Difficulty and solve rate for the policy of that name, or for the run's own solver."""
+        """Difficulty, and the solve rate of the policy of that name or of the run's own solver."""
         if not policy:
             return self.hardness
         found = self.assessed(policy)
-        return (found.least_steps, found.solve_rate) if found else (None, None)
+        return self.difficulty, found.solve_rate if found else None

@@ -115,6 +115,12 @@ class Trajectory(Slotted):
     def steps(self) -> int:
         return sum(not call.repeat for call in self.calls)
 
+    @property
+    def rounds(self) -> int:
+        """Turns with a step in them: the calls of one turn run in parallel."""
+        steps = {call.id for call in self.calls if not call.repeat}
+        return sum(any(call.id in steps for call in message.tool_calls) for message in self.messages)
+
 
 @slotted
 class Rollout(Slotted):
@@ -154,6 +160,8 @@ class Verdict(Slotted):
     """The step (from 1) at which the answer first shows in an observation."""
     found_at: tuple[int | None, ...]
     """For each hop the step that first brought its evidence."""
+    recalled: bool = False
+    """Whether it searched for a hidden thing, by name or description, that nothing had shown it."""
     usage: Usage = Usage()
     """What the judges took."""
     second: Usage = Usage()
@@ -162,6 +170,11 @@ class Verdict(Slotted):
     @property
     def correct(self) -> bool:
         return self.right and self.supported
+
+    @property
+    def counts(self) -> bool:
+        """Does the try say how hard the question is?"""
+        return self.right and self.supported and not self.recalled
 
 
 class GradedRollout(NamedTuple):

@@ -43,7 +43,8 @@ def why(trace: RolloutTrace) -> str:
     verdict, process = trace.verdict, trace.process
     if verdict.correct:
         how = {"exact": "the same answer", "judge": "the judge accepts the answer"}.get(verdict.method, "")
-        return f"correct: {how}, and it saw the evidence" if how else "correct"
+        why = f"correct: {how}, and it saw the evidence" if how else "correct"
+        return f"{why}, but it searched for what nothing had shown it" if verdict.recalled else why
     if verdict.method == "split":
         return "wrong: the second judge did not accept the answer"
     reason = WHY[process.failure] if process and process.failure else "wrong"

@@ -5,12 +5,12 @@ from typing import Any, Literal
 import orjson
 import pytest
 
-from pipeline.agents.ability_probe import ProbeFinding, long_prompt, nested_call, probe
 from pipeline.agents.tool_mode import Ask
 from pipeline.agents.tools import PROPOSE
 from pipeline.config.models import ModelConfig
 from pipeline.config.sampling import Sampling
 from pipeline.demo.role_dispatch import DemoModel
+from pipeline.doctor.ability_probe import ProbeFinding, long_prompt, nested_call, probe
 from pipeline.errors import ProviderError, RequestRefused
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.token_estimate import size

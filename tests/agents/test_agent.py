@@ -11,7 +11,7 @@ from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import OPENED, SOLVER_TOOLS, AnswerArguments
-from pipeline.config.limits import AgentLimits
+from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Message, Stop, ToolCall, Trajectory, Usage
@@ -21,7 +21,8 @@ from tests.shelf import Shelf, passage
 FILM = passage("f", "Lantern Bay", "It was directed by Ada Holm.")
 HOLM = passage("h", "Ada Holm", "Ada Holm was born in Vessby.")
 BOOK = [passage("b", "Long Book", f"Chapter {n} is here.", n) for n in range(40)]
-SHELF = Shelf(FILM, HOLM, *BOOK)
+RIVER = passage("tarn/river", "Tarn", "Tarn is a river."), passage("tarn/town", "Tarn", "Tarn has a bridge.")
+SHELF = Shelf(FILM, HOLM, *BOOK, *RIVER)
 START = (Message(role="user", content="Where was the director of Lantern Bay born?"),)
 
 
@@ -42,6 +43,7 @@ def run(
     limits: AgentLimits | None = None,
     model: ModelConfig | None = None,
     check: Callable[[str, AgentState], Awaitable[str]] | None = None,
+    author: AuthorLimits | None = None,
 ) -> tuple[Trajectory, ScriptedLLM]:
     llm = ScriptedLLM(outputs)
     agent = Agent(
@@ -53,6 +55,7 @@ def run(
         k=1,
         accept=lambda arguments, state: parse(AnswerArguments, arguments),
         check=check,
+        author=author,
     )
     return asyncio.run(converse(agent, START, sample=3, state=AgentState())), llm
 
@@ -132,6 +135,18 @@ def test_only_an_author_is_told_how_many_searches_are_left() -> None:
         done, _ = run([say(("search", {"query": "Ada Holm"})), *[ANSWER] * 9], check=check)
         observation = next(message.content for message in done.messages if message.role == "tool")
         assert observation.endswith("Searches and openings left: 3.") is told
+
+
+@pytest.mark.parametrize(("author", "document"), [(AuthorLimits(searches=4, turns=6), " of tarn/town"), (None, "")])
+def test_only_an_author_is_told_which_of_the_documents_of_one_title_a_passage_is_of(
+    author: AuthorLimits | None, document: str
+) -> None:
+    searches = [say(("search", {"query": query})) for query in ("Tarn river", "Tarn bridge")]
+    done, _ = run([*searches, ANSWER], author=author)
+    observations = [message.content for message in done.messages if message.role == "tool"]
+    river, town = (passage.shown_id for passage in RIVER)
+    assert observations[0].startswith(f"Doc 1 [{river}] Tarn\n")
+    assert observations[1].startswith(f"Doc 1 [{town}{document}] Tarn\n")
 
 
 def test_after_the_budget_the_answer_is_forced() -> None:

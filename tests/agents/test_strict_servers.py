@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.agents.ability_probe import probe
 from pipeline.agents.tool_mode import find
 from pipeline.config.models import Limits, ModelConfig
+from pipeline.doctor.ability_probe import probe
 from pipeline.llm.base import Request
 from pipeline.llm.openai import OpenAIModel
 from pipeline.types import Message, ToolCall

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.agents.ability_probe import probe
 from pipeline.agents.tool_mode import find
 from pipeline.config.models import ModelConfig, ReasoningMode, ToolMode
+from pipeline.doctor.ability_probe import probe
 from pipeline.errors import RequestRefused, UsageError
 from pipeline.llm.base import Completion, Request
 from pipeline.types import Message, ToolCall

@@ -15,6 +15,7 @@ from pipeline.agents.tools import (
     PROPOSE,
     REVISE,
     SEARCH,
+    find_shared_titles,
     render,
     shown,
     shown_passages,
@@ -96,6 +97,20 @@ def test_a_passage_is_shown_with_the_date_and_source_of_its_document_where_the_c
     assert shown(DATED) == about | {"text": DATED.text}
     assert list(shown(TABLE)) == ["id", "title", "text"]
     assert search_r1(DATED)["contents"] == '"Floods (2020-08-14, Herald)"\nThe Tarn rose.'
+
+
+@pytest.mark.parametrize("read", [seen, shown_passages])
+def test_document_stands_beside_a_title_that_several_documents_have(read: Callable[[str], Any]) -> None:
+    land, sea = passage("velia/land x]", "Velia", "A land."), passage("velia/sea", "Velia", "A sea.")
+    titles = find_shared_titles(
+        [land, sea, passage("tarn", "Tarn", "A river."), passage("tarn", "Tarn", "It is long.", 1)]
+    )
+    text = render([land, sea], shared_titles=titles)
+    assert titles == {"Velia"}
+    assert text.startswith(
+        f"Doc 1 [{land.shown_id} of velia/land x ] Velia\nA land.\n\nDoc 2 [{sea.shown_id} of velia/sea]"
+    )
+    assert [found[:2] for found in read(text)] == [(land.shown_id, "Velia"), (sea.shown_id, "Velia")]
 
 
 def test_the_date_of_a_document_is_no_evidence() -> None:

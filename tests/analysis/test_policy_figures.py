@@ -128,7 +128,7 @@ def settings(policy: str = "mine", **sft_settings: Any) -> RunConfig:
 @pytest.mark.parametrize("view", [rl_trl, rl_openrlhf, rl_search_r1, rl_verl_tool])
 def test_rows_to_reinforce_say_how_hard_it_is_for_the_named_policy(view: Any) -> None:
     record = pair(measured("mine"))
-    for policy, hardness in (("mine", (1, 0.5)), ("", (3, 0.75))):
+    for policy, hardness in (("mine", (3, 0.5)), ("", (3, 0.75))):
         rows = list(view.rows(record, environment(settings(policy))))
         assert [(row["difficulty"], row["solve_rate"]) for row in rows] == [hardness]
 
@@ -189,7 +189,7 @@ def test_figures_are_those_for_the_named_policy() -> None:
     own = figures(records)
     assert (own.mean_solve_rate, own.policy) == (0.75, "")
     found = module.figures(table(records), policy="mine")
-    assert (found.mean_solve_rate, found.mean_difficulty) == (0.25, 1.0)
+    assert (found.mean_solve_rate, found.mean_difficulty) == (0.25, 3.0)
     assert [(c.name, c.count) for c in found.solve_rates] == [("0/2", 1), ("2/4", 1)]
     mine, other = found.policies
     assert (mine.policy, mine.pairs, mine.solve_rate, mine.never, mine.always) == (

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import uvicorn
 
-from pipeline.run.browsing import Runs
 from pipeline.serve.browser import create
 from pipeline.serve.http_server import ServerConfig, url
 from pipeline.types import Record
+from pipeline.view.browsing import Runs
 from tests.analysis.test_seed_rows import begun, exported
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile

@@ -1,6 +1,7 @@
 """Every flag becomes its key."""
 
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -115,3 +116,20 @@ def test_example_questions_that_cannot_be_followed_are_a_mistake(
     (tmp_path / "like.txt").write_text(text)
     with pytest.raises(UsageError, match=told):
         options.settings({"like": tmp_path / "like.txt", "strategy": strategy})
+
+
+def test_defaults_that_help_tells_are_those_of_the_settings() -> None:
+    config = options.settings({})
+    defaults = {
+        "strategy": config.strategy,
+        "steps": "-".join(map(str, config.steps)),
+        "seed": str(config.seed),
+        "retriever": config.retrieval.retriever,
+        "model": config.models.default.model,
+        "wait": f"{config.how.wait_seconds:g}",
+        "out": config.how.out,
+    }
+    hints = get_type_hints(options.RunOptions, include_extras=True)
+    helps = {name: hint.__metadata__[0].help for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+    told = {name: helps[name].rpartition("  ")[2] for name in defaults}
+    assert told == {name: f"[{default}]" for name, default in defaults.items()}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.corpus import resolve
-from pipeline.run.browsing import Runs
+from pipeline.view.browsing import Runs
 from tests.cli.conftest import SMALL, Digsite
 
 

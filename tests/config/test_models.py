@@ -44,8 +44,8 @@ def test_a_role_takes_from_the_default_what_it_leaves_out(mixed: config.RunConfi
         "large", "openai", "http://localhost:8000/v1", "SMALL_KEY",
     )  # fmt: skip
     assert {role: mixed.models.of(role).model for role in ROLES} == {
-        "generator": "small", "refiner": "small", "curator": "small", "solver": "embedded", "teacher": "small",
-        "judge": "large", "reader": "small", "writer": "small",
+        "generator": "small", "refiner": "small", "curator": "small", "solver": "embedded", "seeker": "small",
+        "teacher": "small", "judge": "large", "reader": "small", "writer": "small",
     }  # fmt: skip
     assert config.RunConfig.model_validate(mixed.model_dump()) == mixed
 

@@ -64,7 +64,7 @@ def written(kind: str, draft: Draft, context: RunContext, sample: int = 0) -> tu
     async def ask() -> tuple[list[Distractor], Usage]:
         task = await writing_task(draft, kind, len(draft.hops) - 1, context)
         assert task is not None
-        return await base.write(kind, task, context, sample)
+        return await base.load(kind).write(kind, task, context, sample)
 
     return asyncio.run(ask())
 
@@ -84,7 +84,7 @@ def saying(kind: str, said: str, text: str, context: RunContext) -> RunContext:
             first |= {"span": inputs["passages"][0]["text"], "replacement": text, "mark": text}
         return Message(role="assistant", content=orjson.dumps(first).decode())
 
-    own = hasattr(base.load(kind), "write")
+    own = type(base.load(kind)) is not base.DistractorKind
     return replace(context, llm=ScriptedLLM(play)) if own else answering(context, said)
 
 
@@ -98,7 +98,7 @@ def test_the_embedded_writer_keeps_to_the_kind(kind: str, draft: Draft, context:
     checks = DistractorChecks(draft, context)
     for sample in range(4):
         distractors, usage = written(kind, draft, context, sample)
-        assert len(distractors) == base.load(kind).PASSAGES
+        assert len(distractors) == base.load(kind).passages
         assert usage.calls == 1
         for distractor in distractors:
             assert distractor.kind == kind

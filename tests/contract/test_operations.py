@@ -5,6 +5,7 @@ import pytest
 from pipeline import registry
 from pipeline.operations import Operand, operation
 from pipeline.types import AnswerType
+from pipeline.types.graph import ComputedStep
 from pipeline.values.interval import read_interval
 
 
@@ -18,6 +19,16 @@ def test_it_says_what_it_computes_with_an_example(name: str) -> None:
     assert description.startswith(f"{name.removeprefix('zz_planted') or 'extreme'}: ")
     assert "Example: " in description
     assert "->" in description
+
+
+def test_it_says_in_words_what_a_step_computes(name: str) -> None:
+    step = ComputedStep(
+        id="c", sub_question="?", answer="", needs=("a", "b"), operation=name, which="most", condition="is", bound="no"
+    )
+    words = operation(name).describe(step, ["the length of A", "the length of B"])
+    assert "the length of A" in words
+    assert "the length of B" in words
+    assert not {"{", "}"} & {*words}
 
 
 def test_its_answers_have_a_type_that_questions_may_have(name: str) -> None:

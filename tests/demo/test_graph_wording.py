@@ -30,7 +30,7 @@ def answer(name: str, prompt: str, **inputs: Any) -> dict[str, Any]:
 
 
 def word(steps: list[dict[str, Any]]) -> list[str]:
-    output = answer("wordings", "writer/question", steps=steps, answer_form="", hidden=[], like=[], earlier=[])
+    output = answer("wordings", "writer/question", steps=steps, answer_form="", like=[], earlier=[])
     return list(output["wordings"])
 
 
@@ -63,12 +63,14 @@ def test_the_reader_chooses_the_wording_that_stacks_least() -> None:
     thing = 'the 1998 film directed by the director of the 2001 film written by the director of the film "The Mill"'
     stacked = f"Who is the owner of the distributor of {thing}?"
     plain = f"Consider {thing}. Who is the owner of the distributor of that film?"
-    choice = answer("choose", "naturalness/choose", wordings=[stacked, plain])
+    choice = answer("choose", "naturalness/choose", wordings=[stacked, plain], facts=[])
     assert choice["best"] == 2
 
 
 def test_the_reader_names_the_step_whose_answer_stands_in_no_cited_sentence() -> None:
-    shared = {"question": "Who directed it?", "title": "Lantern Bay", "sentences": "It was directed by Ada Holm."}
+    text = "[1] It is a film by Max Orr.\n[2] It was directed by Ada Holm."
+    passages = [{"id": "p1", "title": "Lantern Bay", "text": text}]
+    shared = {"question": "Who directed it?", "passage": "p1", "sentences": [2]}
     steps = [{"id": "a1", "answer": "Ada Holm"} | shared, {"id": "b1", "answer": "Max Orr"} | shared]
-    faults = answer("steps", "oracle/steps", steps=steps, to_check=["a1", "b1"])["faults"]
+    faults = answer("steps", "oracle/steps", passages=passages, steps=steps, to_check=["a1", "b1"])["faults"]
     assert [(fault["step"], fault["fault"]) for fault in faults] == [("b1", "unstated")]

@@ -225,20 +225,6 @@ def test_a_failure_leaves_the_old_data_set(tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.is_dir()] == ["ds"]
 
 
-def test_the_collector_rests_during_an_export_only(tmp_path):
-    def watched(broken=False):
-        assert not gc.isenabled()
-        yield accepted(1)
-        if broken:
-            raise RuntimeError("kill")
-
-    export(watched(), tmp_path / "ds", CHOSEN)
-    assert gc.isenabled()
-    with pytest.raises(RuntimeError):
-        export(watched(broken=True), tmp_path / "ds", CHOSEN)
-    assert gc.isenabled()
-
-
 def test_reading_a_journal_and_exporting_it_leaves_no_cycle_a_record(tmp_path):
     found = []
     for count in (2, 8):

@@ -159,7 +159,7 @@ class Player:
         elif role == "steps":
             tree = {"faults": [{"step": case.unstated, "fault": "unstated"}] if case.unstated else []}
         elif role == "choose":
-            tree = {"reason": "as one would ask it or not", "grades": [case.grade], "best": 1}
+            tree = {"faults": ["as one would ask it or not"], "grades": [case.grade], "best": 1}
             tree |= {} if case.changes is None else {"changes_with_time": case.changes}
         elif role == "commit":
             tree = {"fits": [passage["id"] for passage in inputs["passages"]]}

@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from pipeline import corpus
+from pipeline.afterwards.resampling import branch
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus, manifest
@@ -21,7 +22,6 @@ from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import LogCallbacks, Run, prepare, publish
 from pipeline.run.attempts import NAME, read
 from pipeline.run.plan import PassageSource
-from pipeline.run.resampling import branch
 from pipeline.types import Record, Seed, Status, sha256
 from tests.golden import places
 from tests.golden.recording import HOME

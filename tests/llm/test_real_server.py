@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.agents.ability_probe import probe
 from pipeline.agents.judge import VERDICT, VerdictOutput
 from pipeline.agents.structured import TRIES, structured
 from pipeline.config import RunConfig, build
 from pipeline.config.models import Limits, ModelConfig
 from pipeline.config.sampling import Sampling
+from pipeline.doctor.ability_probe import probe
 from pipeline.llm.base import Finish, Request, Tool
 from pipeline.llm.llama import LlamaModel
 from pipeline.llm.openai import OpenAIModel

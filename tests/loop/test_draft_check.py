@@ -27,7 +27,16 @@ SHOWN = {p.shown_id: p for p in (FILM, HOLM, TOWN)}
 
 
 def context(cast: object, *sets: str, shelf: Shelf = SHELF) -> RunContext:
-    settings = config.build(sets=["strategy='sage'", "retrieval.k=1", "checks.run=[]", "checks.naturalness=4", *sets])
+    settings = config.build(
+        sets=[
+            "strategy='sage'",
+            "difficulty.adversarial=false",
+            "retrieval.k=1",
+            "checks.run=[]",
+            "checks.naturalness=4",
+            *sets,
+        ]
+    )
     return RunContext(config=settings, llm=ScriptedLLM(cast), retriever=shelf, lineage=LINEAGE)  # type: ignore[arg-type]
 
 

@@ -23,11 +23,11 @@ SHELF = Shelf(FILM, HOLM, TOWN)
 QUESTION = "When was the home town of the person who directed Lantern Bay settled?"
 PATHS = {  # what a solver searches, one query a step
     -1: ["Lantern Bay"],
-    1: ["Tarn monks"],
-    2: ["Lantern Bay", "Tarn monks"],
-    3: ["Lantern Bay", "Ada Holm painter", "Vessby Tarn"],
-    4: ["Lantern Bay", "silent drama", "Ada Holm painter", "Vessby Tarn"],
-    5: ["Lantern Bay", "silent drama", "directed", "Tarn monks"],  # many, and none for the second hop
+    1: ["founded monks"],
+    2: ["Lantern Bay", "founded monks"],
+    3: ["Lantern Bay", "Ada Holm painter", "Vessby lies"],
+    4: ["Lantern Bay", "silent drama", "Ada Holm painter", "Vessby lies"],
+    5: ["Lantern Bay", "silent drama", "directed", "founded monks"],  # many, and none for the second hop
 }
 LINEAGE = Lineage(
     run="r",
@@ -101,7 +101,9 @@ def seeded(target: int = 3) -> Seed:
 
 
 def run(cast: Cast, *sets: str, target: int = 3, preset: str = "default") -> Record:
-    settings = config.build(values={"preset": preset, "strategy": "sage"}, sets=["retrieval.k=1", *sets])
+    settings = config.build(
+        values={"preset": preset, "strategy": "sage"}, sets=["retrieval.k=1", "difficulty.adversarial=false", *sets]
+    )
     context = RunContext(config=settings, llm=ScriptedLLM(cast), retriever=SHELF, lineage=LINEAGE)
     return asyncio.run(run_seed(seeded(target), context))
 
@@ -256,7 +258,7 @@ def test_a_slow_model_fails_the_seed_after_a_second_try() -> None:
             await asyncio.sleep(5)
 
     slow = Slow()
-    settings = config.build(sets=["strategy='sage'", "how.rollout_seconds=0.01"])
+    settings = config.build(sets=["strategy='sage'", "difficulty.adversarial=false", "how.rollout_seconds=0.01"])
     context = RunContext(config=settings, llm=slow, retriever=SHELF, lineage=LINEAGE)
     record = asyncio.run(run_seed(seeded(), context))
     assert (record.status, record.reason, slow.calls) == (Status.FAILED, "deadline", 2)
@@ -276,7 +278,7 @@ def test_a_judge_that_cannot_be_read_gives_no_verdict() -> None:
         return Message(role="assistant", content="hm") if request.output else cast(request)
 
     context = RunContext(
-        config=config.build(sets=["strategy='sage'", "retrieval.k=1"]),
+        config=config.build(sets=["strategy='sage'", "difficulty.adversarial=false", "retrieval.k=1"]),
         llm=ScriptedLLM(model),
         retriever=SHELF,
         lineage=LINEAGE,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import orjson
 import pytest
 
-from pipeline import config
+from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.loop.graph_review import GraphReview, review_graph
 from pipeline.types import Cause, Message, Passage
@@ -22,10 +22,35 @@ def cite(source: Passage) -> Citation:
     )
 
 
-def review(*steps: FoundStep | ComputedStep, shelf: Shelf, faults: Sequence[dict[str, str]] = ()) -> GraphReview:
+def test_reader_sees_each_cited_passage_once_and_whole() -> None:
+    pier = passage("pier", "Copper Pier", "It opened in 1902. Ivo Brandt led it. By other accounts it opened in 1904.")
+    bay = passage("bay", "Lantern Bay", "It was directed by Ada Holm.")
+    cited = Citation(
+        passage_id=pier.id, title=pier.title, sentences=(0,), quote="It opened in 1902.", passage_sha256=pier.sha256
+    )
+    steps = [
+        FoundStep(id="year", sub_question="When did Copper Pier open?", answer="1902", citation=cited),
+        FoundStep(id="head", sub_question="Who led Copper Pier?", answer="Ivo Brandt", citation=cite(pier)),
+        FoundStep(id="name", sub_question="Who directed Lantern Bay?", answer="Ada Holm", citation=cite(bay)),
+        ComputedStep(id="all", sub_question="?", answer="", needs=("year", "head", "name"), operation="list"),
+    ]
+    llm = ScriptedLLM(lambda _: Message(role="assistant", content='{"faults": []}'))
+    review(*steps, shelf=Shelf(pier, bay), llm=llm)
+    inputs = prompts.unfence(llm.requests[0].messages[1].content) or {}
+    text = "[1] It opened in 1902.\n[2] Ivo Brandt led it.\n[3] By other accounts it opened in 1904."
+    assert [shown["text"] for shown in inputs["passages"]] == [text, "[1] It was directed by Ada Holm."]
+    assert [(step["passage"], step["sentences"]) for step in inputs["steps"][:2]] == [(pier.shown_id, [1])] * 2
+
+
+def review(
+    *steps: FoundStep | ComputedStep,
+    shelf: Shelf,
+    faults: Sequence[dict[str, str]] = (),
+    llm: ScriptedLLM | None = None,
+) -> GraphReview:
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
     settings = config.build(values={"strategy": "compose", "models": models}, sets=["retrieval.k=1"])
-    llm = ScriptedLLM(lambda _: Message(role="assistant", content=orjson.dumps({"faults": faults}).decode()))
+    llm = llm or ScriptedLLM(lambda _: Message(role="assistant", content=orjson.dumps({"faults": faults}).decode()))
     context = RunContext(config=settings, llm=llm, retriever=shelf, lineage=LINEAGE)
     return asyncio.run(review_graph(Graph(steps=steps), 2, shelf.passages, context))
 

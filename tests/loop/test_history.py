@@ -60,7 +60,9 @@ def told(
 ) -> tuple[dict[str, Any], int]:
     """The refiner's inputs, and the tokens of its first request."""
     llm = ScriptedLLM(Cast(lambda question, sample: 3, [proposal("Another one, when was it settled?")]))
-    settings = config.build(sets=["strategy='sage'", *sets]).model_copy(update={"models": Models(default=model)})
+    settings = config.build(sets=["strategy='sage'", "difficulty.adversarial=false", *sets]).model_copy(
+        update={"models": Models(default=model)}
+    )
     context = RunContext(config=settings, llm=llm, retriever=shelf or SHELF, lineage=LINEAGE)
     asyncio.run(sage.revise(seeded(), context, rounds))
     request = llm.requests[0]
@@ -165,7 +167,7 @@ def test_a_rollout_is_shown_with_its_queries_the_ranks_of_what_is_cited_and_its_
     assert (first["answer"], first["right"], first["steps"], first["stop"]) == ("1641", True, 2, "answered")
     assert first["calls"] == [
         {"query": "Lantern Bay", "found": "hops[0] at rank 1"},
-        {"query": "Tarn monks", "found": "hops[2] at rank 1"},
+        {"query": "founded monks", "found": "hops[2] at rank 1"},
     ]
 
 

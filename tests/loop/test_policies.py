@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from pipeline.afterwards.missing_stages import complete
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
@@ -14,7 +15,6 @@ from pipeline.llm.base import Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
 from pipeline.loop.policies import FIRST
-from pipeline.run.missing_stages import complete
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Record, Share, Status
@@ -56,7 +56,12 @@ class Trained(Cast):
 
 
 def config(*sets: str) -> RunConfig:
-    values = {"strategy": "sage", "models": {"policies": POLICIES}, "retrieval": {"k": 1}}
+    values = {
+        "strategy": "sage",
+        "models": {"policies": POLICIES},
+        "retrieval": {"k": 1},
+        "difficulty": {"adversarial": False},
+    }
     return build(values=values, sets=sets)
 
 
@@ -85,10 +90,10 @@ def test_an_accepted_pair_carries_what_each_policy_makes_of_it() -> None:
     }
     assert (record.hardness_for("one"), record.hardness_for("two"), record.hardness_for()) == (
         (3, 0.5),
-        (2, 1.0),
+        (3, 1.0),
         (3, 1.0),
     )
-    assert (record.assessed("three"), record.hardness_for("three")) == (None, (None, None))
+    assert (record.assessed("three"), record.hardness_for("three")) == (None, (3, None))
     assert record.usage["policy"].calls == cast.asked["small", "answer"] + cast.asked["large", "answer"] + 6
 
 
@@ -105,7 +110,8 @@ def test_what_the_audit_was_told_from_memory_is_not_asked_for_again() -> None:
 def test_another_sampling_of_one_model_is_asked_for_itself() -> None:
     policies = {"policies": {**POLICIES, "cold": {**POLICIES["one"], "sampling": {"temperature": 0.0}}}}
     built = build(
-        values={"strategy": "sage", "models": policies, "retrieval": {"k": 1}}, sets=['checks.run=["closed_book"]']
+        values={"strategy": "sage", "models": policies, "retrieval": {"k": 1}, "difficulty": {"adversarial": False}},
+        sets=['checks.run=["closed_book"]'],
     )
     cast = Trained()
     record = asyncio.run(run_seed(seeded(), RunContext(built, ScriptedLLM(cast), SHELF, LINEAGE)))

@@ -55,13 +55,14 @@ class Writer:
 
 
 def write(graph: Graph, writer: Writer, *passage_ids: str, steps: str = "2", sets: tuple[str, ...] = ()) -> str:
-    """Return the question; every search returns the passages of these ids."""
+    """Return the question, or nothing if it cannot be used; every search returns the passages of these ids."""
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
     settings = config.build(values={"strategy": "compose", "models": models}, sets=[f"steps=[{steps},{steps}]", *sets])
     shelf = Shelf(*(passage(passage_id, "Which", "Which towns?") for passage_id in passage_ids))
     context = RunContext(config=settings, llm=ScriptedLLM(writer), retriever=shelf, lineage=LINEAGE)
     outcome = evaluate(graph).get(graph.last.id)
-    return asyncio.run(write_question(graph, outcome, context)).question
+    written = asyncio.run(write_question(graph, outcome, context))
+    return "" if written.findings else written.question
 
 
 @pytest.mark.parametrize(
@@ -106,6 +107,13 @@ def test_form_of_a_stated_answer_is_told(answer: str, form: str) -> None:
 def test_form_of_a_computed_number_is_told() -> None:
     graph = branches()
     assert describe_answer(graph, evaluate(graph)["z"], HiddenAnswers(graph)) == "a number in years"
+
+
+def test_writer_is_told_in_words_what_is_computed() -> None:
+    writer = Writer(["Which towns?"])
+    write(branches(), writer, "other")
+    asked = "[year0] (When was [town0] founded?) and [year1] (When was [town1] founded?)"
+    assert writer.inputs[0]["steps"][-1]["computes"] == f"the difference between {asked}, in years"
 
 
 def test_writer_is_shown_the_questions_whose_style_to_follow() -> None:

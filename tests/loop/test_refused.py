@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.afterwards.missing_stages import complete
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.errors import RequestRefused
@@ -14,13 +15,12 @@ from pipeline.llm.base import Request
 from pipeline.llm.ledger import counting
 from pipeline.loop.episode import run_seed
 from pipeline.loop.policies import FIRST
-from pipeline.run.missing_stages import complete
 from pipeline.store.amendments import Completions
 from pipeline.types import Status
+from tests.afterwards import test_missing_stages as stages
 from tests.loop import test_policies as policies
 from tests.loop import test_unanswerable as twins
 from tests.loop.test_episode import CHECKS, LINEAGE, QUESTION, SHELF, Cast, proposal, seeded
-from tests.run import test_missing_stages as stages
 from tests.scripted import ScriptedLLM
 
 WORDS = "http://there/v1 refused a request (400: the message at position 5 must not be empty)"
@@ -36,7 +36,7 @@ def refusing(play: Play, refuses: Callable[[Request], bool]) -> ScriptedLLM:
 
 
 def context(llm: ScriptedLLM, *sets: str) -> RunContext:
-    settings = build(sets=["strategy='sage'", "retrieval.k=1", *sets])
+    settings = build(sets=["strategy='sage'", "difficulty.adversarial=false", "retrieval.k=1", *sets])
     return RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
 
 

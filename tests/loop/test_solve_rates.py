@@ -46,7 +46,7 @@ class Pair(Cast):
 
 
 def run(cast: Pair, *sets: str, target: int = 3) -> tuple[Record, list[Request]]:
-    settings = config.build(sets=["strategy='sage'", "retrieval.k=1", *POLICY, *sets])
+    settings = config.build(sets=["strategy='sage'", "difficulty.adversarial=false", "retrieval.k=1", *POLICY, *sets])
     llm = ScriptedLLM(cast)
     context = RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
     return asyncio.run(run_seed(seeded(target), context)), llm.requests
@@ -136,7 +136,7 @@ def test_both_targets_are_met_by_who_meets_both() -> None:
 def test_the_runs_own_solver_can_be_the_one_that_the_pairs_are_for() -> None:
     sets = ["retrieval.k=1", "solve_rate=0.2-0.8"]
     context = RunContext(
-        config=config.build(sets=["strategy='sage'", *sets]),
+        config=config.build(sets=["strategy='sage'", "difficulty.adversarial=false", *sets]),
         llm=ScriptedLLM(Cast(EVEN)),
         retriever=SHELF,
         lineage=LINEAGE,
@@ -196,7 +196,7 @@ async def test_a_try_that_fails_is_told_of_when_those_beside_it_have_ended(confi
 
     cast = Pair(EASY)
     llm = Slow(lambda request: cast(request) if request.sample % 4 else FormatError("no verdict"))
-    settings = config.build(sets=["strategy='sage'", "retrieval.k=1", *POLICY])
+    settings = config.build(sets=["strategy='sage'", "difficulty.adversarial=false", "retrieval.k=1", *POLICY])
     with pytest.raises(FormatError):
         await confirm(DRAFT, RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE))
     assert len(llm.requests) == 1 + 3 * 4, "three searches and an answer of each of the others"

@@ -115,6 +115,7 @@ def test_exact_ratio_has_three_digits(first, second, answer):
     ("first", "second", "unit", "answer", "rounding"),
     [
         ("5.5 %", "4.3 %", "percentage points", "1.2 percentage points", ""),
+        ("27.5% of GDP", "4.5% of GDP", "percentage points", "23 percentage points", ""),
         ("7,200", "3,300", "", "3900", ""),
         ("3,300", "7,200", "", "3900", ""),
         ("12.34 kg", "1.2 kg", "kg", "11.1 kg", "the nearest 0.1"),

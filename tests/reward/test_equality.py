@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from pipeline.agents.judge import NearMiss, exact, judge_prompt
+from pipeline.agents.judge import NearMiss, decide, judge_prompt
 from pipeline.demo.verdicts import judge
 from pipeline.llm.base import Request
 from pipeline.reward import reward
@@ -96,7 +96,7 @@ def right(said: str, gold: str, kind: str) -> bool:
         question="?", answer=gold, answer_type=kind, answer_precision="day" if kind == "date" else "", response=said
     )
     prompt = Request(model="demo", messages=judge_prompt(case, "0" * 16), tools=(), tool_choice="auto")
-    return exact(case) or '"correct":true' in judge(prompt).content
+    return decide(case) or '"correct":true' in judge(prompt).content
 
 
 @pytest.mark.parametrize("kind", [name, number, date])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.agents.judge import NearMiss, exact
+from pipeline.agents.judge import NearMiss, decide
 from pipeline.reward import reward
 from pipeline.text import dates, numbers
 from pipeline.types import AnswerType
@@ -56,7 +56,7 @@ ANOTHER_QUANTITY = [("3600人", "3500人"), ("100公里", "100米"), ("5米", "5
 
 def by_product(said: str, gold: str) -> bool:
     """Exact match, or the same date as far as the gold answer gives it, or the same number."""
-    if exact(NearMiss(question="?", answer=gold, answer_type=AnswerType.ENTITY, response=said)):
+    if decide(NearMiss(question="?", answer=gold, answer_type=AnswerType.ENTITY, response=said)):
         return True
     ours, theirs = dates(said), dates(gold)
     if ours and theirs:

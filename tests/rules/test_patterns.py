@@ -14,7 +14,7 @@ from tests.rules.patterns import METHODS, PatternUse, all_patterns
 
 HANDED_IN = (
     "pipeline/types/data.py",
-    "pipeline/run/uniform.py",
+    "pipeline/run/repeated_error.py",
     "pipeline/store/amendments.py",
     "pipeline/loop/hidden_answers.py",
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.config import RunConfig, build
 from pipeline.gates import Drop
-from pipeline.run import Attempt, LogCallbacks, Run
+from pipeline.run import Attempt, LogCallbacks, Run, RunView
 from pipeline.store.journal import Head
 from pipeline.types import Lineage, Passage, Record, Seed, Status, sha256
 
@@ -81,7 +81,7 @@ class RunCallbacks(LogCallbacks):
         self.drops: list[tuple[str, str]] = []
         self.troubles: list[str] = []
 
-    def started(self, run: Run) -> None:
+    def started(self, run: RunView) -> None:
         self.begun += 1
 
     def record(self, record: Record) -> None:

@@ -11,8 +11,7 @@ from pipeline.config import RunConfig, build
 from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError
 from pipeline.gates import Drop
-from pipeline.run.permutation import permuted
-from pipeline.run.plan import Order, PlanState, askable, prefix
+from pipeline.run.plan import Order, PlanState, askable, permuted, prefix
 from pipeline.store.journal import Head
 from pipeline.types import Status
 from tests.run.fakes import FakeCorpus, config, corpus, passage

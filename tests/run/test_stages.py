@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import pytest
 
-from pipeline import build, config
+from pipeline import api, build, config
 from pipeline.corpus import jvm
 from pipeline.errors import RetrievalError
-from pipeline.run import LogCallbacks, Run, api, stages
+from pipeline.run import LogCallbacks, RunView, stages
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_command_with_nothing_to_run_shows_what_earlier_ones_did(tmp_path: Pat
     class Counting(LogCallbacks):
         seen: ClassVar[list[int]] = []
 
-        def started(self, run: Run) -> None:
+        def started(self, run: RunView) -> None:
             self.seen.append(len(list(run.kept())))
 
     values = {"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"seeds": 3, "out": tmp_path}}

@@ -13,9 +13,10 @@ from pipeline.agents.tool_mode import ModeFinding
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import RunConfig, build
 from pipeline.demo.role_dispatch import DemoModel
+from pipeline.doctor import diagnosis as doctor
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.text_tools import CALL
-from pipeline.run import RunResult, attempts, doctor, read, tool_modes
+from pipeline.run import RunResult, attempts, read, tool_modes
 from pipeline.store.journal import Journal
 from pipeline.types import Message, ToolCall, Usage
 from tests.chaos.faulty_server import FaultyServer

@@ -62,7 +62,7 @@ def test_unfinished_bodies_take_no_more_than_a_bound_of_memory(clients: int) -> 
 SHORT = """
 from fastapi import APIRouter, Request
 from pipeline.serve import bodies, connections, http_server
-connections.IDLE_SECONDS = bodies.SECONDS = 0.5
+connections.IDLE_SECONDS = connections.READ_SECONDS = bodies.SECONDS = 0.5
 
 routes = APIRouter()
 
@@ -70,6 +70,10 @@ routes = APIRouter()
 async def echo(request: Request):
     raw = await request.body()
     return len(raw)
+
+@routes.get("/large")
+async def large():
+    return "x" * 16_000_000
 
 listening = http_server.ServerConfig(host="127.0.0.1", port=0, token_env="NO_TOKEN").bind()
 print(http_server.url(listening), flush=True)
@@ -144,6 +148,36 @@ def test_connections_that_send_no_head_keep_nobody_out_for_long(url: str) -> Non
             status = ask(url, "POST", "/", b"few!")
             time.sleep(0.2)
     assert status == 200
+
+
+LARGE = 16_000_002
+
+
+@contextmanager
+def asking_for_much(url: str) -> Iterator[socket.socket]:
+    """A client that has asked for a large answer, of which the system keeps little for it."""
+    address = httpx2.URL(url)
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        client.connect((address.host, address.port or 0))
+        client.sendall(b"GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        yield client
+
+
+def test_an_answer_that_nobody_reads_leaves_memory(url: str) -> None:
+    with asking_for_much(url) as client:
+        time.sleep(3)
+        assert len(heard(client)) < LARGE
+
+
+def test_an_answer_that_is_read_slowly_is_read_to_its_end(url: str) -> None:
+    with asking_for_much(url) as client:
+        size, began = 0, time.monotonic()
+        while part := client.recv(1 << 18):
+            size += len(part)
+            time.sleep(0.02)
+        assert time.monotonic() - began > 1
+    assert size > LARGE
 
 
 @pytest.mark.parametrize("token", ["", "secret"])

@@ -1,7 +1,5 @@
 """Sentences, dates, numbers and equality on the kinds of text that Wikipedia introductions hold."""
 
-import subprocess
-import sys
 import time
 from itertools import pairwise
 
@@ -149,21 +147,6 @@ def test_tokens_know_their_place_in_the_sentence() -> None:
     assert all(sentence[t.start : t.end] == t.text for t in tokens)
     assert {t.text: t.tag for t in tokens}["directed"] == "VBN"
     assert {t.text: t.tag for t in tokens}["Ashby"] == "NNP"
-
-
-ALONE = """
-import sys
-from pipeline.text import tagged
-print(*(token.tag for token in tagged("The old bridge (1871) was built by Ada Kell.")))
-print({"textblob", "nltk", "scipy"} & set(sys.modules))
-from textblob import TextBlob
-print(TextBlob("The old bridge").lower())
-"""
-
-
-def test_the_tagger_comes_alone_and_leaves_its_package_to_others() -> None:
-    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.splitlines() == ["DT JJ NN ( CD ) VBD VBN IN NNP NNP .", "set()", "the old bridge"], done.stderr
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ def test_the_band_is_that_of_the_policy_that_the_data_set_is_for() -> None:
     record = RECORDS[2].model_copy(update={"measurements": (measured,)})
     config = build(values={"gates": {"policy": "pupil"}})
     rows = [next(qa.rows(record, environment(one))) for one in (RunConfig(), config)]
-    assert [(row["band"], row["steps"]) for row in rows] == [(None, 3), ("hard", 7)]
-    assert (rows[0]["order"], rows[1]["order"]) == (None, order(0.25, 7, 3, record.key))
+    assert [(row["band"], row["steps"]) for row in rows] == [(None, 3), ("hard", 3)]
+    assert (rows[0]["order"], rows[1]["order"]) == (None, order(0.25, 3, 3, record.key))
     assert curriculum(record, "another")["band"] is None
 
 

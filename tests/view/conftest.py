@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from pipeline.run.browsing import Runs
 from pipeline.serve.browser import create
 from pipeline.types import Record
+from pipeline.view.browsing import Runs
 from tests.analysis.test_seed_rows import begun, exported
 from tests.records import batch
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from pipeline.run.browsing import Runs
 from pipeline.types import Record
+from pipeline.view.browsing import Runs
 from pipeline.view.overview import overview
 from pipeline.view.plots import Matrix
 from tests.analysis.test_seed_rows import begun

@@ -1,7 +1,8 @@
 """What a kind of distractor is, and how a model writes one."""
 
 from collections.abc import Sequence
-from typing import Protocol, cast
+from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import Field
 
@@ -12,18 +13,6 @@ from pipeline.types import Data, Distractor, Passage, Usage
 
 WRITE = "write"
 _SHOWN = {"title", "date", "source", "text"}
-
-
-class DistractorKind(Protocol):
-    """A module of this package, named as its kind."""
-
-    PASSAGES: int
-    """Passages that one try writes; all of them must pass the checks."""
-    SKIPPED_HOPS: int
-    """Hops that the claim leaps over: 0 for a wrong answer to the hop that finds the passage."""
-
-    # May have besides: `write`, in place of the writer's prompt (as `write` below, without the kind), and `ROLE`, which
-    # is the role that `write` asks, where that is not the writer.
 
 
 class WrittenPassage(Data):
@@ -61,51 +50,70 @@ class WritingTask(Data):
     """Documents that a passage of the corpus must not come from: those that the draft cites or a distractor uses."""
 
 
-def load(kind: str) -> DistractorKind:
-    return cast(DistractorKind, registry.load("distractors", kind))
+@dataclass(frozen=True)
+class DistractorKind:
+    """A kind of distractor: a file of this package holds one as `KIND` and is named as the kind.
 
-
-async def write(
-    kind: str, task: WritingTask, context: RunContext, sample: int, refused: Sequence[Distractor] = ()
-) -> tuple[list[Distractor], Usage]:
-    """One try of the kind's own `write`, or of the writer with the kind's own prompt. `refused` holds what the tries
-    before it gave.
-
-    Raises FormatError where its output cannot be read.
+    A kind that is not written by the writer with the prompt `distractor/<name>` overrides `write`.
     """
-    if own := getattr(load(kind), "write", None):
-        return cast(tuple[list[Distractor], Usage], await own(task, context, sample, refused))
-    messages = context.prompt(
-        f"distractor/{kind}",
-        kind=kind,
-        query=task.query,
-        passage=task.source.model_dump(include=_SHOWN),
-        quote=task.quote,
-        asked=task.asked,
-        answer=task.answer,
-        rivals=[rival.title for rival in task.rivals],
-        style=[passage.model_dump(include=_SHOWN) for passage in task.style],
-        outright=context.config.distractors.outright,
-        refused=list(map(as_refused, refused)),
-    )
-    writer = context.config.models.of("writer")
-    output, usage = await structured(context.llm, writer, messages, WRITE, WriteOutput, sample=sample)
-    distractors = [
-        Distractor(
-            kind=kind,
-            title=" ".join(passage.title.split()),
-            text=passage.text.strip(),
-            hop=task.hop,
-            source_id=task.source.id,
-            source_sha256=task.source.sha256,
-            date=task.source.date,
-            source=task.source.source,
-            claim=passage.claim.strip(),
-            mark=passage.mark.strip(),
+
+    passages: int = 1
+    """Passages that one try writes; all of them must pass the checks."""
+    skipped_hops: int = 0
+    """Hops that the claim leaps over: 0 for a wrong answer to the hop that finds the passage."""
+    role: Literal["writer", "reader"] = "writer"
+    """The role that `write` asks."""
+
+    async def write(
+        self, name: str, task: WritingTask, context: RunContext, sample: int, refused: Sequence[Distractor] = ()
+    ) -> tuple[list[Distractor], Usage]:
+        """Write the passages of one try, and return them with what they cost.
+
+        Args:
+            name: the name of the kind.
+            task: the hop and what the corpus holds around it.
+            context: the run.
+            sample: the number of the try.
+            refused: what earlier tries gave.
+
+        Raises FormatError where the output cannot be read.
+        """
+        messages = context.prompt(
+            f"distractor/{name}",
+            kind=name,
+            query=task.query,
+            passage=task.source.model_dump(include=_SHOWN),
+            quote=task.quote,
+            asked=task.asked,
+            answer=task.answer,
+            rivals=[rival.title for rival in task.rivals],
+            style=[passage.model_dump(include=_SHOWN) for passage in task.style],
+            outright=context.config.distractors.outright,
+            refused=list(map(as_refused, refused)),
         )
-        for passage in output.passages
-    ]
-    return distractors, usage
+        writer = context.config.models.of("writer")
+        output, usage = await structured(context.llm, writer, messages, WRITE, WriteOutput, sample=sample)
+        distractors = [
+            Distractor(
+                kind=name,
+                title=" ".join(passage.title.split()),
+                text=passage.text.strip(),
+                hop=task.hop,
+                source_id=task.source.id,
+                source_sha256=task.source.sha256,
+                date=task.source.date,
+                source=task.source.source,
+                claim=passage.claim.strip(),
+                mark=passage.mark.strip(),
+            )
+            for passage in output.passages
+        ]
+        return distractors, usage
+
+
+def load(kind: str) -> DistractorKind:
+    """Return the kind of that name. Raises UsageError for an unknown one."""
+    return registry.instance("distractors", kind, DistractorKind)
 
 
 def as_refused(distractor: Distractor) -> dict[str, str]:

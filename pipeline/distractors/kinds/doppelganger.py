@@ -1,4 +1,5 @@
 """`doppelganger`: a neighbouring case of the hop's topic (another year, release, namesake), with another value."""
 
-PASSAGES = 1
-SKIPPED_HOPS = 0
+from pipeline.distractors.kinds.base import DistractorKind
+
+KIND = DistractorKind()

@@ -1,4 +1,5 @@
 """`false_shortcut`: a loose claim that leads from the start of a hop past its answer to the end of the next one."""
 
-PASSAGES = 1
-SKIPPED_HOPS = 1
+from pipeline.distractors.kinds.base import DistractorKind
+
+KIND = DistractorKind(skipped_hops=1)

@@ -1,4 +1,5 @@
 """`fragmented_puzzle`: several passages that each hold a part of the answer, locally plausible, and say so."""
 
-PASSAGES = 2
-SKIPPED_HOPS = 0
+from pipeline.distractors.kinds.base import DistractorKind
+
+KIND = DistractorKind(passages=2)

@@ -6,12 +6,9 @@ from pipeline.agents.readers import read
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.distractors.hard_passages import candidates, distractor
-from pipeline.distractors.kinds.base import WritingTask
+from pipeline.distractors.kinds.base import DistractorKind, WritingTask
 from pipeline.types import Data, Distractor, Usage
 
-PASSAGES = 1
-SKIPPED_HOPS = 0
-ROLE = "reader"
 CHOOSE = "choose"
 
 
@@ -23,15 +20,19 @@ class ChooseOutput(Data):
     claim: str
 
 
-async def write(
-    task: WritingTask, context: RunContext, sample: int, refused: Sequence[Distractor]
-) -> tuple[list[Distractor], Usage]:
-    """The passage that a reader chooses, with the claim that it copies; nothing where none will do."""
-    found = await candidates(task, context, refused)
-    if not found:
-        return [], Usage()
-    passages = list(map(shown, found))
-    messages = context.prompt("hard_passage/hard_negative", asked=task.asked, answer=task.answer, passages=passages)
-    output, _, usage = await read(messages, CHOOSE, ChooseOutput, context, sample)
-    chosen = [passage for passage in found if passage.shown_id in output.passage_id]
-    return [distractor("hard_negative", task, passage, claim=output.claim) for passage in chosen[:1]], usage
+class HardNegative(DistractorKind):
+    async def write(
+        self, name: str, task: WritingTask, context: RunContext, sample: int, refused: Sequence[Distractor] = ()
+    ) -> tuple[list[Distractor], Usage]:
+        """Return the passage that a reader chooses, with the claim that it copies, or nothing where it takes none."""
+        found = await candidates(task, context, refused)
+        if not found:
+            return [], Usage()
+        passages = list(map(shown, found))
+        messages = context.prompt("hard_passage/hard_negative", asked=task.asked, answer=task.answer, passages=passages)
+        output, _, usage = await read(messages, CHOOSE, ChooseOutput, context, sample)
+        chosen = [passage for passage in found if passage.shown_id in output.passage_id]
+        return [distractor("hard_negative", task, passage, claim=output.claim) for passage in chosen[:1]], usage
+
+
+KIND = HardNegative(role="reader")

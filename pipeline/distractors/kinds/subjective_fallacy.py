@@ -1,4 +1,5 @@
 """`subjective_fallacy`: an opinion, in tone and in words, with one objective error inside it."""
 
-PASSAGES = 1
-SKIPPED_HOPS = 0
+from pipeline.distractors.kinds.base import DistractorKind
+
+KIND = DistractorKind()

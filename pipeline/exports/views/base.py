@@ -15,7 +15,7 @@ from pipeline.reward import standalone
 from pipeline.types import AnswerType, Message, PolicyMeasurement, Record, Status, curriculum
 from pipeline.types.twin_record import twin_of
 
-INCLUDES = ("below_target", "beyond_solver")
+INCLUDES = ("below_target", "below_range", "beyond_solver")
 """What `include` may add: confirmed pairs below their target, and those that only a solver of `digsite remeasure`
 solved."""
 Rows = Iterator[dict[str, Any]]

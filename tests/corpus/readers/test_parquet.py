@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import time
 import uuid
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
@@ -258,3 +260,19 @@ def test_a_page_without_a_header_is_one_line(tmp_path: Path) -> None:
     path.write_bytes(data[:4] + b"\xff" * 40 + data[44:])
     with pytest.raises(CorpusError, match="cannot be read as Parquet"):
         list(parquet.read(path, ReadLimits()))
+
+
+def test_many_columns_of_dates_are_read_in_linear_time(tmp_path: Path) -> None:
+    """20,000 of them took two minutes: each column copied the list of all others."""
+    days = {f"day {n}": pa.array([date(2020, 1, 2)]) for n in range(10_000)}
+    pq.write_table(pa.table({"text": ["A text."], **days}), tmp_path / "a.parquet")
+    before = time.process_time()
+    rows = list(parquet.read(tmp_path / "a.parquet", ReadLimits()))
+    assert time.process_time() - before < 12
+    assert rows[0].values["day 9999"] == "2020-01-02"
+
+
+def test_more_pieces_than_can_be_looked_at_are_one_line(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "_MOST_PIECES", 11)
+    with pytest.raises(CorpusError, match="2 columns in 6 row groups are more than 11 pieces; write its columns of"):
+        next(parquet.read(path, ReadLimits()))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from pipeline.agents.grading import found, supported
-from pipeline.agents.judge import NearMiss, exact
+from pipeline.agents.judge import NearMiss, decide
 from pipeline.agents.tools import render
 from pipeline.corpus import Corpus
 from pipeline.loop.rival_answer import find_rival
@@ -199,8 +199,8 @@ async def test_a_wording_that_asks_nothing_or_tells_the_answer_fails(case: Case)
 @CASES
 def test_answers_are_graded_alike(case: Case) -> None:
     gold = {"question": case.question, "answer": case.answers[-1], "answer_type": case.kind}
-    assert exact(NearMiss(**gold, response=case.other_writing))
-    assert not exact(NearMiss(**gold, response=case.wrong))
+    assert decide(NearMiss(**gold, response=case.other_writing))
+    assert not decide(NearMiss(**gold, response=case.wrong))
 
 
 @CASES

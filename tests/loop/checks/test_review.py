@@ -59,7 +59,7 @@ def reader(grades: Mapping[str, int] | int = 4, faults: tuple[object, ...] = (),
             return orjson.dumps({"reason": "", "faults": faults}).decode()
         wordings = inputs["wordings"]
         every = [grades] * len(wordings) if isinstance(grades, int) else [grades[wording] for wording in wordings]
-        return orjson.dumps({"reason": "stacked clauses", "grades": every, "best": 1} | said).decode()
+        return orjson.dumps({"faults": ["stacked clauses"], "grades": every, "best": 1} | said).decode()
 
     return ScriptedLLM(say)
 
@@ -95,7 +95,7 @@ async def test_all_that_is_wrong_is_told_at_once_with_one_thing_to_do_for_each()
     assert "3 steps that must be searched for, and 4 are asked for" in lines[0]
     assert "'home'" in lines[1]
     assert "it names no town" in lines[1]
-    assert "it says 'Vessby', which is the answer of [home]" in lines[2]
+    assert "it says 'Vessby', which gives [home] away" in lines[2]
     assert "graded 1 of 5: stacked clauses" in lines[3]
     assert len(probes) == 2
 
@@ -116,6 +116,12 @@ async def test_an_answer_that_changes_with_time_is_found_in_the_same_call() -> N
     result = await review(worded(), reader(5, changes_with_time=True))
     feedback = feedback_from_findings(result.findings)
     assert (feedback.label, feedback.cause) == (Label.UNSOUND, Cause.UNDATED)
+
+
+async def test_claim_that_no_fact_states_is_found_in_the_same_call() -> None:
+    (finding,) = (await review(worded(), reader(5, added=[1]))).findings
+    assert finding.cause is Cause.GENERATOR_ERROR
+    assert finding.detail == "it claims what no fact states: stacked clauses: leave it out"
 
 
 async def test_a_wording_that_one_search_answers_is_too_easy_whichever_retriever_finds_it() -> None:

@@ -70,6 +70,7 @@ class Cast:
         self.wordings = wordings or [[GOOD]]
         self.faults: list[list[dict[str, str]]] = []
         self.best = 1
+        self.added: tuple[int, ...] = ()
         self.solver_queries = list(QUERIES)
         self.written: list[dict[str, Any]] = []
 
@@ -87,7 +88,8 @@ class Cast:
             self.written.append(inputs)
             return self._say(wordings=self.wordings.pop(0))
         if role == "choose":
-            return self._say(reason="clumsy", grades=[self.grade] * len(inputs["wordings"]), best=self.best)
+            faults = [f"clumsy {number}" for number, _ in enumerate(inputs["wordings"], 1)]
+            return self._say(faults=faults, grades=[self.grade] * len(faults), best=self.best, added=self.added)
         return (
             self._say(reason="", faults=self.faults.pop(0) if self.faults else [])
             if role == "steps"
@@ -104,7 +106,7 @@ class Cast:
 
 
 def run(cast: Cast, *sets: str, target: int = 3, llm: type[ScriptedLLM] = ScriptedLLM) -> tuple[Record, list[Request]]:
-    usual = "retrieval.k=1", "loop.rollouts=1", "loop.screen=1", "checks.run=[]"
+    usual = "retrieval.k=1", "loop.rollouts=1", "loop.screen=1", "checks.run=[]", "difficulty.adversarial=false"
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
     settings = config.build(
         values={"strategy": "compose", "models": models}, sets=[*usual, "checks.naturalness=3", *sets]
@@ -178,6 +180,13 @@ def test_deciding_passages_that_one_search_returns_are_sent_back() -> None:
     assert "returns the deciding passages" in last_message(requests, "propose")
 
 
+def test_needs_of_a_computed_step_that_are_no_operands_are_dropped() -> None:
+    needs = ["bay", "pier", "mill", "holm_year", "brandt_year", "vik_year"]
+    record, _ = run(Cast(graph(first={"needs": needs})))
+    assert record.draft
+    assert record.draft.graph.last.needs == ("holm_year", "brandt_year", "vik_year")
+
+
 def test_unknown_sentence_and_passage_are_errors_of_form() -> None:
     bad = graph(bay={"sentences": [9]}, pier={"passage_id": "p0"})
     _, requests = run(Cast(bad, []))
@@ -189,7 +198,7 @@ def test_unknown_sentence_and_passage_are_errors_of_form() -> None:
 @pytest.mark.parametrize(
     ("wording", "fault"),
     [
-        ("Was Ada Holm born before the director of Copper Pier?", "it says 'Ada Holm', which is the answer of [bay]"),
+        ("Was Ada Holm born before the director of Copper Pier?", "it says 'Ada Holm', which gives [bay] away"),
         ("", "it is empty"),
     ],
 )
@@ -207,10 +216,47 @@ def test_reader_chooses_among_wordings_of_one_grade() -> None:
     assert record.draft.question == GOOD
 
 
+OTHER = "Which of the directors of Lantern Bay, Copper Pier and Grey Mill is the oldest?"
+
+
+def test_writer_is_told_what_is_wrong_with_each_wording() -> None:
+    _, _ = run(cast := Cast(wordings=[[GOOD, OTHER], [GOOD]], grade=2))
+    assert [earlier["fault"] for earlier in cast.written[1]["earlier"]] == ["clumsy 1", "clumsy 2"]
+
+
+def test_wording_that_claims_what_no_fact_states_is_not_taken() -> None:
+    cast = Cast(wordings=[[GOOD, OTHER]])
+    cast.added = (1,)
+    record, requests = run(cast)
+    assert record.draft is not None
+    assert record.draft.question == OTHER
+    asked = next(prompts.unfence(r.messages[1].content) for r in requests if r.output and r.output.name == "choose")
+    assert asked["facts"][3] == {
+        "asks": "What is holm_year of Ada Holm?", "title": "Ada Holm", "sentence": "Ada Holm was born in 1871."
+    }  # fmt: skip
+
+
+def test_writer_is_told_which_claim_no_fact_states() -> None:
+    cast = Cast(wordings=[[GOOD], [GOOD]])
+    cast.added = (1,)
+    record, _ = run(cast)
+    assert record.reason == "unnatural"
+    assert cast.written[1]["earlier"][0]["fault"] == "it claims what no fact states: clumsy 1"
+
+
+def test_seed_whose_wordings_all_give_an_answer_away_is_unnatural() -> None:
+    leak = "Was Ada Holm born first?"
+    record, requests = run(Cast(wordings=[[leak], [leak]]))
+    assert (record.status, record.reason) == (Status.REJECTED, "unnatural")
+    assert record.draft is not None
+    assert record.draft.question == leak
+    assert not any(request.tools and request.tools[-1].name == "answer" for request in requests)
+
+
 def test_low_grade_rejects_the_seed_as_unnatural() -> None:
     record, requests = run(cast := Cast(wordings=[[GOOD], [GOOD]], grade=2))
     assert (record.status, record.reason) == (Status.REJECTED, "unnatural")
-    assert cast.written[1]["earlier"] == [{"wording": GOOD, "fault": "clumsy"}]
+    assert cast.written[1]["earlier"] == [{"wording": GOOD, "fault": "clumsy 1"}]
     assert not any(request.tools and request.tools[-1].name == "answer" for request in requests)
 
 

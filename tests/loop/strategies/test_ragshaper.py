@@ -49,7 +49,7 @@ class Curated(Cast):
 
 
 def context(cast: Cast, *sets: str, preset: str = "default") -> RunContext:
-    fixed = ["strategy=ragshaper", "retrieval.k=1", "tree.branching=0"]
+    fixed = ["strategy=ragshaper", "retrieval.k=1", "tree.branching=0", "difficulty.adversarial=false"]
     settings = config.build(values={"preset": preset}, sets=[*fixed, *sets])
     return RunContext(config=settings, llm=ScriptedLLM(cast), retriever=SHELF, lineage=LINEAGE)
 

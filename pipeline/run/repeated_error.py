@@ -8,16 +8,14 @@ Any seed that ended otherwise lets those that wait go.
 import re
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Generic, TypeVar
 
-from pipeline.config import RunConfig
 from pipeline.errors import ProviderError
+from pipeline.run.attempts import REFUSED
 from pipeline.store.cache import Cache
-from pipeline.types import Record
 
 T = TypeVar("T")
-_ERRORS = (("tool", "Error: "), ("user", "Your last message "))
-"""How the messages begin that tell an agent what cannot be used, by their role."""
 _PARSER = (
     "have the server read tool calls: vLLM and SGLang with the --tool-call-parser of the model's family (vLLM with "
     "--enable-auto-tool-choice too), llama.cpp with --jinja"
@@ -35,8 +33,6 @@ CURES = {
     "valid": f"{_PARSER} and check that this parser keeps lists and objects as JSON",
 }
 """What would cure an error, by words in it; the first that it holds counts."""
-REFUSED = "refused"
-"""The reason of a seed that ended since the server refused a request."""
 REFUSAL_CURES = {
     r"filter|policy|moderat|flagged": "relax the server's content filter for this model, or name another model",
     r"thought_signature": (
@@ -47,29 +43,6 @@ REFUSAL_CURES = {
     r"\btools?\b|\bfunctions?\b": "set models.default.tools to schema or text",
 }
 """What would cure a refusal, by a pattern of the server's words; the first that matches counts."""
-
-
-def format_error(record: Record, unread: str = "") -> str:
-    """Return the commonest format error of a seed that ended without a draft or a verdict, without its own names and
-    numbers, or the server's refusal; empty if it had none or ended otherwise. `unread` is why it ended early."""
-    if record.reason in ("no_verdict", REFUSED):
-        return unread
-    if not record.reason.startswith("no_draft:"):
-        return ""
-    said = Counter(
-        _kind(message.content.removeprefix("Error: "))
-        for message in record.rounds[-1].agent.messages
-        for role, start in _ERRORS
-        if message.role == role and message.content.startswith(start)
-    )
-    return said.most_common(1)[0][0] if said else ""
-
-
-def _kind(line: str) -> str:
-    """The error without names and numbers, which differ from one seed to the next, and without the call that is shown
-    as right."""
-    line = re.sub(r"; \w+ needs \{.*", "", line.split("\n")[0])
-    return re.sub(r"\d+", "N", re.sub(r"'[^']*'", "'…'", line))[:200]
 
 
 class SameError(Generic[T]):
@@ -135,11 +108,9 @@ class SameError(Generic[T]):
         )
 
 
-def forget(config: RunConfig, digests: Iterable[str]) -> None:
-    """Drop these answers from the cache: a server that is mended would not be asked again for them."""
-    from pipeline.run import prepare
-
-    if (path := prepare.cache_path(config)).exists():
-        cache = Cache(path)
-        cache.drop(bytes.fromhex(digest) for digest in digests)
-        cache.close()
+def forget(cache: Path, digests: Iterable[str]) -> None:
+    """Drop these answers from the cache file: a server that is mended would not be asked again for them."""
+    if cache.exists():
+        answers = Cache(cache)
+        answers.drop(bytes.fromhex(digest) for digest in digests)
+        answers.close()

@@ -5,11 +5,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline import config
+from pipeline import api, config
 from pipeline.corpus.prepared import Corpus
 from pipeline.errors import UsageError
-from pipeline.run import api, prepare
-from pipeline.run.gold_questions import GoldQuestion, located, read
+from pipeline.measure.gold_questions import GoldQuestion, located, read
+from pipeline.run import prepare
 from tests.exports.published import ALIAS, ANSWER, ASKED, BARE, CORPUS, FORMS, TITLED, WITH_IDS, beir, written
 
 

@@ -20,12 +20,12 @@ from pipeline.errors import DigsiteError, StoreError, UsageError
 from pipeline.run import publish, read
 from pipeline.run.attempts import tried
 from pipeline.run.locate import run_folder, runs
-from pipeline.run.tabling import TabledSource
 from pipeline.store import review_marks
 from pipeline.store.journal import Journal
 from pipeline.store.review_marks import Mark
 from pipeline.store.scratch import Scratch
 from pipeline.store.tables import scan_parquet
+from pipeline.view.tabling import TabledSource
 
 _TRIED = 8
 _SHOWN_ROWS = 8

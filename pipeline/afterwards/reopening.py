@@ -2,17 +2,15 @@
 comes of each beside its journal as it ends.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from pipeline.agents import grading
 from pipeline.agents.judge import grade
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
-from pipeline.errors import BudgetExceeded, DeadlineExceeded, FormatError, ProviderError, RequestRefused, UsageError
+from pipeline.errors import DeadlineExceeded, FormatError, ProviderError, RequestRefused, UsageError
 from pipeline.llm.deadline import with_timeouts
 from pipeline.llm.ledger import Spent
 from pipeline.run import prepare, publish, tool_modes
@@ -20,9 +18,6 @@ from pipeline.run.coordinator import Run
 from pipeline.run.locate import reopened
 from pipeline.store.lock import locked
 from pipeline.types import Draft, Rollout, Verdict
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @contextmanager
@@ -52,40 +47,6 @@ def opened(
             )
         with Run(own, corpus, folder=folder, locks=False) as found:
             yield found, context
-
-
-async def each(
-    items: Iterable[Item], work: Callable[[Item], Awaitable[Result]], together: int, progress: Callable[[int], None]
-) -> list[Result]:
-    """The results of `work` on all items, in their order; so many are worked on at once. `progress` is called with the
-    number of those that have ended.
-
-    Where some fail, all others still end, so that what is in flight is kept; then the first error is raised. Once a
-    budget is used up nothing more begins.
-    """
-    gate, ended = asyncio.Semaphore(together), 0
-    over: BudgetExceeded | None = None
-
-    async def one(item: Item) -> Result:
-        nonlocal ended, over
-        async with gate:
-            if over:
-                raise over
-            try:
-                result = await work(item)
-            except BudgetExceeded as error:
-                over = error
-                raise
-        ended += 1
-        progress(ended)
-        return result
-
-    results = []
-    for result in await asyncio.gather(*map(one, items), return_exceptions=True):
-        if isinstance(result, BaseException):
-            raise result
-        results.append(result)
-    return results
 
 
 async def graded(draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext) -> tuple[Rollout, Verdict]:

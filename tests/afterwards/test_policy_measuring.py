@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.afterwards.policy_measuring import Budgets, Remeasuring, file_name, pool, recast, remeasure
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.config.gates import GateConfig
@@ -22,7 +23,6 @@ from pipeline.llm.ledger import Counted, Spent
 from pipeline.loop.policies import FIRST, identity
 from pipeline.run import attempts
 from pipeline.run.plan import judged
-from pipeline.run.policy_measuring import Budgets, Remeasuring, file_name, pool, recast, remeasure
 from pipeline.store.amendments import Remeasurements, joined
 from pipeline.store.journal import Journal
 from pipeline.types import Message, Record, Status, Usage

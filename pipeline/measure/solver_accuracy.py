@@ -14,9 +14,9 @@ from pipeline.agents.solver import attempt, solver
 from pipeline.config import RunConfig
 from pipeline.errors import RequestRefused, UsageError
 from pipeline.llm.base import LLM
+from pipeline.llm.concurrent_work import run_concurrently
+from pipeline.measure.gold_questions import GoldQuestion
 from pipeline.retrieval.base import Retriever
-from pipeline.run.gold_questions import GoldQuestion
-from pipeline.run.reopening import each
 from pipeline.text.names import normalise
 from pipeline.types import Data, Rollout, Stop
 
@@ -97,7 +97,7 @@ async def measure(questions: Sequence[GoldQuestion], llm: LLM, retriever: Retrie
         return await _scored(index, questions[index], rollout, retriever)
 
     pairs = product(range(len(questions)), range(config.loop.rollouts))
-    rows = await each(pairs, one, config.seeds_at_work(), lambda ended: None)
+    rows = await run_concurrently(pairs, one, config.seeds_at_work(), lambda ended: None)
     scored = [row for row in rows if row]
     if refused and not scored:
         raise refused[0]

@@ -9,14 +9,14 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from pipeline.agents.ability_probe import ProbeFinding, probe
-from pipeline.agents.judge_accuracy import score
 from pipeline.agents.tool_mode import ModeFinding
 from pipeline.config import RunConfig
 from pipeline.config.models import LEAST_CONTEXT, ModelConfig
 from pipeline.corpus import jvm, manifest, readers
 from pipeline.corpus.language import english
 from pipeline.corpus.unreadable_files import in_words
+from pipeline.doctor.ability_probe import ProbeFinding, probe
+from pipeline.doctor.judge_accuracy import score
 from pipeline.errors import DigsiteError, ProviderError
 from pipeline.llm.base import LLM
 from pipeline.llm.routed import Routed

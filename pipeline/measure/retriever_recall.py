@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from pipeline.errors import UsageError
+from pipeline.measure.gold_questions import GoldQuestion
+from pipeline.measure.solver_accuracy import ALL, groups
 from pipeline.retrieval.base import Retriever
-from pipeline.run.gold_questions import GoldQuestion
-from pipeline.run.measuring import ALL, groups
 from pipeline.types import Data
 
 DEPTHS = (5, 10, 20, 100)

@@ -10,8 +10,9 @@ import pytest
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm import ledger
 from pipeline.run import Run
+from pipeline.run.attempts import format_error
 from pipeline.run.plan import Order
-from pipeline.run.uniform import CURES, SameError, format_error
+from pipeline.run.repeated_error import CURES, SameError
 from pipeline.types import Message, Record, Round, Seed, Status, Stop, Trajectory
 from tests.chaos.faulty_server import FaultyServer
 from tests.run.fakes import RunCallbacks, config, corpus, record

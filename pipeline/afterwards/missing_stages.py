@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pipeline.context import RunContext
 from pipeline.llm.base import LLM, Completion, Request
+from pipeline.llm.concurrent_work import run_concurrently
 from pipeline.loop.episode import enrich
 from pipeline.run.attempts import AttemptLog
-from pipeline.run.reopening import each
 from pipeline.store.amendments import Completions
 from pipeline.types import CompletedStages, Data, PolicyMeasurement, Record, Status
 
@@ -46,7 +46,7 @@ async def complete(
                 kept.append("stages", made)
             return made.missing
 
-        left = await each(owed, one, context.config.seeds_at_work(), progress)
+        left = await run_concurrently(owed, one, context.config.seeds_at_work(), progress)
     return Completing(pairs=len(owed), completed=left.count(()), missing=dict(Counter(s for m in left for s in m)))
 
 

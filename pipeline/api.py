@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from pipeline import registry
+from pipeline.afterwards import missing_stages, mixing, policy_measuring, resampling
+from pipeline.afterwards.reopening import opened
 from pipeline.analysis import comparison
 from pipeline.analysis.run_source import compared
 from pipeline.config import RunConfig
@@ -20,31 +22,16 @@ from pipeline.config.runtime import Runtime
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.exports.data_set import DatasetManifest
+from pipeline.measure import gold_questions, retriever_recall
+from pipeline.measure import solver_accuracy as measuring
+from pipeline.measure.gold_questions import GoldQuestion
 from pipeline.retrieval.open_retriever import check, open_retriever
-from pipeline.run import (
-    LogCallbacks,
-    RunCallbacks,
-    RunResult,
-    gold_questions,
-    measuring,
-    missing_stages,
-    mixing,
-    policy_measuring,
-    prepare,
-    publish,
-    read,
-    resampling,
-    retriever_recall,
-    stages,
-    tool_modes,
-)
+from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, publish, read, stages, tool_modes
 from pipeline.run import preview as previewing
-from pipeline.run.browsing import Runs
-from pipeline.run.gold_questions import GoldQuestion
 from pipeline.run.locate import each, reopened, run_folder
-from pipeline.run.reopening import opened
 from pipeline.run.resume import regate
 from pipeline.types import Record
+from pipeline.view.browsing import Runs
 
 Runner = Callable[[RunConfig, Path | None, RunCallbacks], RunResult]
 """Runs `stages.generate`, by itself or with a Prefect flow that shows it."""
@@ -117,9 +104,9 @@ def export(  # noqa: PLR0913 - options of the user
     """Write the data set of a run: all views, or only `views`; the others stay as they are.
 
     `plain` writes messages and tools as text in place of Arrow's JSON type, which older readers do not know.
-    `include` takes rejected records with these reasons too (`below_target`, `beyond_solver`). `policy` is whose
-    measurements count; it, `gates` and `sft` replace the run's own from now on. Raises UsageError where the journal is
-    damaged, unless `allow_damaged`.
+    `include` takes rejected records with these reasons too (`below_range`, `below_target`, `beyond_solver`). `policy`
+    is whose measurements count; it, `gates` and `sft` replace the run's own from now on. Raises UsageError where the
+    journal is damaged, unless `allow_damaged`.
     """
     folder = run_folder(run, out)
     config = read(folder).config

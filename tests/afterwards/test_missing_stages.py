@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from pipeline import prompts
+from pipeline.afterwards.missing_stages import Completing, complete
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.errors import DeadlineExceeded, ProviderError
@@ -14,7 +15,6 @@ from pipeline.llm.base import Completion, Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
 from pipeline.run import publish, resume
-from pipeline.run.missing_stages import Completing, complete
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import NOT_FOUND, Message, Record, Status
@@ -26,7 +26,7 @@ from tests.scripted import ScriptedLLM
 from tests.tables import figures
 
 SETS = (
-    "strategy='sage'",
+    "strategy='sage'", "difficulty.adversarial=false",
     "retrieval.k=1", "loop.rollouts=2", 'distractors.kinds=["doppelganger"]',
     "distractors.tries=2", "distractors.rollouts=2", "teacher.rollouts=2",
 )  # fmt: skip

@@ -12,10 +12,10 @@ import pytest
 
 from pipeline.config import build
 from pipeline.corpus import Corpus, jvm, manifest
+from pipeline.doctor import diagnosis as doctor
+from pipeline.doctor.diagnosis import Check
 from pipeline.errors import RetrievalError
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from pipeline.run import doctor
-from pipeline.run.doctor import Check
 from tests.chaos.faulty_server import FaultyServer, Reply, Script
 
 

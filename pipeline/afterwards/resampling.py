@@ -12,14 +12,15 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.afterwards.reopening import graded
 from pipeline.agents.replay import branch as branch_off
 from pipeline.agents.solver import solver
 from pipeline.context import RunContext
 from pipeline.exports.branching import base
 from pipeline.exports.branching.base import State
+from pipeline.llm.concurrent_work import run_concurrently
 from pipeline.llm.ledger import enter
 from pipeline.run.attempts import AttemptLog
-from pipeline.run.reopening import each, graded
 from pipeline.store.amendments import Forks
 from pipeline.types import Branch, Data, Draft, Fork, Message, Record, Status, Trajectory
 
@@ -77,7 +78,7 @@ async def branch(
             wave = list(islice(owed, max(1, min(LARGEST, (calls - used) // USUAL))))
             if not wave:
                 break
-            done += await each(wave, one, context.config.seeds_at_work(), lambda ended: None)
+            done += await run_concurrently(wave, one, context.config.seeds_at_work(), lambda ended: None)
             used = sum(fork.calls for fork in done)
             progress(len(done), used)
     solved, complete = sum(fork.solved > 0 for fork in done), next(owed, None) is None

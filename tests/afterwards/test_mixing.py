@@ -9,12 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 
+from pipeline import api
 from pipeline.config import RunConfig, build
 from pipeline.errors import UsageError
 from pipeline.exports import hub_upload
 from pipeline.exports.data_set import DatasetManifest
 from pipeline.exports.mix.mix_version import Mix, read
-from pipeline.run import api, resume
+from pipeline.run import resume
 from pipeline.store.journal import Journal, RunIdentity
 from pipeline.types import Record, sha256
 from pipeline.types.curriculum import difficulty_band

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import registry
+from pipeline.afterwards.resampling import branch
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.corpus.seed_passages import quality
@@ -19,7 +20,6 @@ from pipeline.llm.ledger import Counted
 from pipeline.loop import episode
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run.attempts import NAME, Attempt
-from pipeline.run.resampling import branch
 from pipeline.store.amendments import Forks
 from pipeline.types import Record, Seed, Status, ToolCall, sha256
 from tests.run.fakes import LINEAGE

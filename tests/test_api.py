@@ -12,7 +12,7 @@ import pipeline
 from pipeline.errors import UsageError
 from pipeline.run import RunResult
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 
 

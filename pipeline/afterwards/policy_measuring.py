@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from pipeline.afterwards.reopening import graded
 from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
 from pipeline.analysis.estimates import compact
@@ -17,16 +18,16 @@ from pipeline.config.roles import Models
 from pipeline.context import RunContext
 from pipeline.errors import ProviderError, UsageError, in_words
 from pipeline.llm import ledger
+from pipeline.llm.concurrent_work import run_concurrently
 from pipeline.llm.ledger import Spent
 from pipeline.loop import policies
 from pipeline.run import attempts
 from pipeline.run.attempts import AttemptLog
-from pipeline.run.reopening import each, graded
 from pipeline.store.amendments import Completions, Remeasurements
 from pipeline.types import Assessment, Data, Draft, PolicyMeasurement, Record, Rollout, Status, Usage, Verdict
 from pipeline.types.twin_record import as_record
 
-POOL = ("below_target", "beyond_solver", "gate:solve_rate", "gate:known_to")
+POOL = ("below_target", "below_range", "beyond_solver", "gate:solve_rate", "gate:known_to")
 """Reasons of rejected records that are worth another try, beside the accepted ones: another policy, or a later
 checkpoint, may find them harder or easier."""
 
@@ -153,7 +154,7 @@ async def remeasure(
         twins = [twin for record in chosen if (twin := as_record(record))]
         if owed := [record for record in (*chosen, *twins) if not known(record)]:
             announce(describe_work(owed, context.config))
-        assessed = await each([*chosen, *twins], one, context.config.seeds_at_work(), progress)
+        assessed = await run_concurrently([*chosen, *twins], one, context.config.seeds_at_work(), progress)
     return _summary(policy, list(zip(chosen, assessed[: len(chosen)], strict=True)), context)
 
 

@@ -1,0 +1,1 @@
+"""Measurements against questions with known answers: solvers and retrievers."""

@@ -1,0 +1,90 @@
+"""How many searches a question takes: honest work, a shortcut, and whatever a reward pays for."""
+
+from collections.abc import Iterable, Sequence
+
+from pipeline.types.data import Data
+from pipeline.types.rollout import GradedRollout
+
+
+class StepCounts(Data):
+    """The least numbers over the tries of one question; None where no try counts. A minimum falls with every try, so
+    that each is told with the number of its tries.
+
+    A try counts if it is right, its evidence was shown, and nothing was recalled (`Verdict.counts`).
+    """
+
+    honest_tries: int = 0
+    """Rollouts of the solver that measure the question."""
+    honest_counted: int = 0
+    """Of them, those that count."""
+    adversarial_tries: int = 0
+    """Rollouts of seekers, who look for shortcuts."""
+    adversarial_right: int = 0
+    """Of them, those that count."""
+    least_steps: int | None = None
+    """Searches, over the honest tries that count."""
+    adversarial_steps: int | None = None
+    """Searches, over all tries that count. None where no seeker's does: the true number is not known then, and the
+    honest one is only an upper bound."""
+    adversarial_more_than: int | None = None
+    """Where no seeker's try counts: the fewest searches after which one gave up."""
+    reward_steps: int | None = None
+    """Searches, over all right tries, whether or not their evidence was shown: what a reward pays for."""
+    least_rounds: int | None = None
+    """Turns with searches, over all tries that count. Searches of one turn run in parallel."""
+    recall_steps: int | None = None
+    """Searches, over the right tries that recalled something: what memory makes of the question."""
+
+    @classmethod
+    def of(cls, honest: Sequence[GradedRollout], seekers: Sequence[GradedRollout] = ()) -> "StepCounts":
+        """Count the steps of these tries."""
+        tries = [*honest, *seekers]
+        counted = [tried for tried in tries if tried.verdict.counts]
+        sought = [tried for tried in seekers if tried.verdict.counts]
+        gave_up = [tried for tried in seekers if not tried.verdict.right]
+        return cls(
+            honest_tries=len(honest),
+            honest_counted=sum(tried.verdict.counts for tried in honest),
+            adversarial_tries=len(seekers),
+            adversarial_right=len(sought),
+            least_steps=_least(tried for tried in honest if tried.verdict.counts),
+            adversarial_steps=_least(counted) if sought else None,
+            adversarial_more_than=None if sought else _least(gave_up),
+            reward_steps=_least(tried for tried in tries if tried.verdict.right),
+            least_rounds=min((tried.rollout.trajectory.rounds for tried in counted), default=None),
+            recall_steps=_least(tried for tried in tries if tried.verdict.right and tried.verdict.recalled),
+        )
+
+    @property
+    def difficulty(self) -> int | None:
+        """The adversarial number; the honest one where there is none, as an upper bound."""
+        return self.least_steps if self.adversarial_steps is None else self.adversarial_steps
+
+    @property
+    def is_censored(self) -> bool:
+        """Did every seeker fail, so that the adversarial number is not known?"""
+        return self.adversarial_tries > 0 and self.adversarial_steps is None
+
+    @property
+    def described(self) -> str:
+        """The numbers in one sentence, each with its tries."""
+        honest = "no honest try counts"
+        if self.least_steps is not None:
+            honest = f"honest work takes {self.least_steps} ({self.honest_counted} of {self.honest_tries} tries count)"
+        if self.adversarial_steps is not None:
+            told = f"The shortest way takes {self.adversarial_steps} searches"
+            told += f" ({self.adversarial_right} of {self.adversarial_tries} seekers found a way)"
+        elif self.adversarial_more_than is not None:
+            told = (
+                f"None of {self.adversarial_tries} seekers found a way: more than {self.adversarial_more_than} searches"
+            )
+        else:
+            told = f"{self.adversarial_tries or 'No'} seekers tried" + " and only recalled" * (
+                self.adversarial_tries > 0
+            )
+        recalled = "" if self.recall_steps is None else f"; recall takes {self.recall_steps}"
+        return f"{told}; {honest}{recalled}."
+
+
+def _least(tries: Iterable[GradedRollout]) -> int | None:
+    return min((tried.verdict.steps for tried in tries), default=None)

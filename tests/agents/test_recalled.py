@@ -1,0 +1,41 @@
+"""A try that searched for what nothing had shown it says nothing of how hard the question is."""
+
+import pytest
+
+from pipeline.agents.unshown_words import unshown_words
+from tests.loop.test_assess import DRAFT, FILM, HOLM, TOWN, judged, rollout
+
+FOUND = ([FILM], [HOLM], [TOWN])
+
+
+@pytest.mark.parametrize(
+    ("results", "queries", "recalled"),
+    [
+        (FOUND, ["Lantern Bay director", "Ada Holm born", "Vessby founded"], False),
+        (FOUND, ["Lantern Bay director", "Ada Holm born", "Vessby founded 1641"], True),
+        (([FILM], [TOWN]), ["Lantern Bay director", "Vessby founded"], True),
+        (([FILM], [TOWN]), ["Lantern Bay director", "Tarnholm market town founded by monks"], True),
+        (([FILM], [TOWN]), ["Lantern Bay director", "Town founded as the birthplace of a director"], False),
+        (([FILM], [TOWN]), ["Lantern Bay director", "town founded in 1812"], True),
+        # What a search of its own holds beside the thing that the question names hides nothing.
+        (FOUND, ["Lantern Bay (Cannes 1931)", "Ada Holm born", "Vessby founded"], False),
+    ],
+)
+def test_what_is_searched_for_unseen_is_recalled(results: tuple, queries: list[str], *, recalled: bool) -> None:
+    ((_, verdict),) = judged(DRAFT, rollout(*results, queries=queries))
+    assert (verdict.recalled, verdict.correct, verdict.counts) == (recalled, True, not recalled)
+
+
+@pytest.mark.parametrize(
+    ("query", "unshown"),
+    [
+        ("Swedish painters", []),
+        ("Sweden Stockholm", ["Stockholm"]),
+        ("Population of Sweden", []),
+        ("1,204 people", []),
+        ("1,205 people", ["1,205"]),
+        ("sweden stockholm", []),
+    ],
+)
+def test_a_name_is_unshown_and_a_plain_word_is_not(query: str, unshown: list[str]) -> None:
+    assert unshown_words(query, ["Sweden had 1204 people."], ["its population fell"]) == unshown

@@ -1,0 +1,108 @@
+"""A question that the solver has confirmed is as hard as its shortest way, which seekers look for."""
+
+import pytest
+
+from pipeline.config import build
+from pipeline.config.difficulty_settings import WAYS
+from pipeline.llm.base import Request
+from pipeline.loop.seekers import limits
+from pipeline.types import Message, Record, Status
+from pipeline.types.step_counts import StepCounts
+from tests.loop.test_episode import PATHS, Cast, call, run
+
+ON = "difficulty.adversarial=true"
+ENDS = {"end": "Begin at the end", "clues": "several clues", "guess": "Guess what", "free": "Choose the way"}
+
+
+class Seeking(Cast):
+    """A cast whose seekers search as told, by their ways; the solver takes `honest` steps in every rollout."""
+
+    def __init__(self, honest: int, **ways: list[str]) -> None:
+        super().__init__(lambda question, sample: honest)
+        self.ways, self.asked = ways, list[str]()
+
+    def __call__(self, request: Request) -> Message:
+        told = request.messages[0].content
+        way = next((name for name, words in ENDS.items() if words in told), "")
+        if not way or request.tools[-1].name != "answer":
+            return super().__call__(request)
+        self.asked.append(way)
+        turn = sum(message.role == "assistant" for message in request.messages)
+        queries = self.ways.get(way, ["silent drama"])
+        if turn < len(queries):
+            return call("search", query=queries[turn])
+        return call("answer", answer="1641" if way in self.ways else "not found")
+
+
+def tried(honest: int, *sets: str, target: int = 3, **ways: list[str]) -> Record:
+    return run(Seeking(honest, **ways), ON, "loop.rounds=0", *sets, target=target)
+
+
+def test_a_pair_is_accepted_by_the_shortest_way_of_a_seeker() -> None:
+    record = tried(4, end=PATHS[2], free=PATHS[3])
+    assert (record.status, record.difficulty, record.solve_rate) == (Status.ACCEPTED, 2, 1.0)
+    assert [rollout.sample for rollout in record.seekers] == [*range(4)]
+    counts = record.step_counts
+    assert (counts.least_steps, counts.adversarial_steps) == (4, 2)
+    assert (counts.adversarial_tries, counts.adversarial_right) == (4, 2)
+    assert record.usage["seeker"].calls == 3 + 2 + 2 + 4
+
+
+@pytest.mark.parametrize(("steps", "ends"), [("2-4", ("accepted", "")), ("3-4", ("rejected", "below_range"))])
+def test_a_pair_below_the_range_is_rejected_whatever_its_own_target(steps: str, ends: tuple[str, str]) -> None:
+    record = tried(4, f"steps={steps}", clues=PATHS[2])
+    assert (record.status, record.reason, record.difficulty) == (*ends, 2)
+
+
+def test_an_honest_try_below_the_range_ends_a_pair_before_any_seeker() -> None:
+    cast = Seeking(3)
+    cast.paths = lambda question, sample: 2 if sample > 4 else 3
+    record = run(cast, ON, "steps=3-4", "loop.rounds=0")
+    assert (record.status, record.reason, cast.asked) == (Status.REJECTED, "below_range", [])
+
+
+def test_the_target_of_a_seed_is_only_an_aim() -> None:
+    assert tried(2, free=PATHS[2]).status is Status.ACCEPTED
+    assert run(Cast(lambda question, sample: 2), "loop.rounds=0", target=3).status is Status.REJECTED
+
+
+def test_where_every_seeker_fails_the_number_is_censored() -> None:
+    record = tried(3)
+    counts = record.step_counts
+    assert (record.status, record.difficulty, counts.adversarial_steps) == (Status.ACCEPTED, 3, None)
+    assert (counts.adversarial_more_than, counts.is_censored) == (1, True)
+
+
+def test_what_is_recalled_is_no_shortcut() -> None:
+    record = tried(3, guess=["Vessby founded"], free=PATHS[3])
+    counts = record.step_counts
+    assert (record.status, counts.adversarial_steps, counts.recall_steps) == (Status.ACCEPTED, 3, 1)
+
+
+def test_seekers_can_be_left_out() -> None:
+    record = tried(3, "difficulty.seekers=['free','end']", free=PATHS[3])
+    assert [WAYS[rollout.sample] for rollout in record.seekers] == ["end", "free"]
+    off = run(Cast(lambda question, sample: 3), "difficulty.adversarial=false")
+    assert (off.seekers, off.step_counts) == ((), StepCounts.of(off.graded[:4]))
+
+
+def test_a_seeker_has_three_searches_for_each_step_of_the_target() -> None:
+    config = build()
+    assert [limits(target, config).searches for target in (2, 4, 12)] == [6, 12, 36]
+    assert limits(12, config).tokens == 9 * limits(4, config).tokens
+    record = tried(3, target=2, free=["Lantern Bay", *(f"silent drama {n}" for n in "abcdefgh")])
+    assert record.seekers[3].trajectory.steps == 6
+
+
+def test_what_a_seeker_does_enters_no_rollout_that_is_trained_on() -> None:
+    record = tried(3, free=PATHS[3])
+    sought = {rollout.trajectory.messages[0].content for rollout in record.seekers}
+    assert sought.isdisjoint(rollout.trajectory.messages[0].content for rollout, _ in record.graded)
+
+
+def test_presets_of_papers_keep_their_rule() -> None:
+    for preset in ("sage", "ragshaper"):
+        config = build(values={"preset": preset})
+        assert not config.difficulty.adversarial
+        assert "seeker/seek" not in config.digested()["prompts"]
+    assert "seeker/seek" in build().digested()["prompts"]

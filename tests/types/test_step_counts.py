@@ -1,0 +1,54 @@
+"""Each number of steps is the least over the tries that it speaks of, and is told with their number."""
+
+from pipeline.types import GradedRollout
+from pipeline.types.step_counts import StepCounts
+from tests.loop.test_assess import DRAFT, FILM, HOLM, TOWN, judged, rollout
+
+NAMES = ["Lantern Bay director", "Ada Holm born", "Vessby founded"]
+
+
+def graded(*made):
+    return [GradedRollout(*pair) for pair in judged(DRAFT, *made)]
+
+
+HONEST = graded(rollout([FILM], [HOLM], [TOWN], queries=NAMES), rollout([FILM], [HOLM], [FILM], answer="1700"))
+SHORT = graded(rollout([FILM], [TOWN], queries=["Lantern Bay", "founded birthplace"]))
+RECALLED = graded(rollout([TOWN], queries=["Vessby founded"]))
+UNSUPPORTED = graded(rollout([FILM], queries=["Lantern Bay"]))
+FAILED = graded(rollout(*[[FILM]] * 5, answer=""), rollout([FILM], [HOLM], answer="1700"))
+
+
+def test_a_seekers_shortcut_is_the_difficulty():
+    counts = StepCounts.of(HONEST, [*SHORT, *RECALLED, *UNSUPPORTED, *FAILED])
+    assert counts == StepCounts(
+        honest_tries=2,
+        honest_counted=1,
+        adversarial_tries=5,
+        adversarial_right=1,
+        least_steps=3,
+        adversarial_steps=2,
+        reward_steps=1,
+        least_rounds=2,
+        recall_steps=1,
+    )
+    assert (counts.difficulty, counts.is_censored) == (2, False)
+
+
+def test_where_no_seeker_is_right_the_number_is_more_than_when_the_first_gave_up():
+    counts = StepCounts.of(HONEST, [*FAILED, *RECALLED])
+    assert (counts.adversarial_steps, counts.adversarial_more_than, counts.difficulty) == (None, 2, 3)
+    assert counts.is_censored
+
+
+def test_without_seekers_there_is_only_the_honest_number():
+    counts = StepCounts.of(HONEST)
+    assert (counts.difficulty, counts.adversarial_tries, counts.is_censored) == (3, 0, False)
+
+
+def test_searches_of_one_turn_are_one_round():
+    one_by_one = HONEST[0].rollout.trajectory
+    calls = tuple(call for message in one_by_one.messages for call in message.tool_calls)
+    results = tuple(message for message in one_by_one.messages if message.tool_call_id)
+    turn = one_by_one.messages[0].model_copy(update={"tool_calls": calls})
+    at_once = one_by_one.model_copy(update={"messages": (turn, *results)})
+    assert (one_by_one.rounds, at_once.rounds, at_once.steps) == (3, 1, 3)
