@@ -84,6 +84,15 @@ class DatasetManifest(Data):
             splits[shard.split] = splits.get(shard.split, 0) + shard.rows
         return counts
 
+    def token_shares(self) -> dict[str, tuple[float, ...]]:
+        """Return by view with a column `tokens` the share of its rows within each of TOKEN_LIMITS."""
+        shares: dict[str, tuple[float, ...]] = {}
+        for view, splits in self.rows().items():
+            counts = [shard.within for shard in self.shards if shard.view == view and shard.within]
+            if counts:
+                shares[view] = tuple(sum(column) / sum(splits.values()) for column in zip(*counts, strict=True))
+        return shares
+
 
 class Selection(Data):
     """What to export."""
@@ -194,6 +203,7 @@ def export(
             included={reason: [name for name in rows if reason in how_made[name].include] for reason in base.INCLUDES},
             plain=[name for name in rows if how_made[name].plain],
             missing=manifest.missing,
+            token_shares=manifest.token_shares(),
             older=[name for name in rows if how_made[name].source != source],
             examples=[draft for _, draft in examples],
             selected=selected,

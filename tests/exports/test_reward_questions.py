@@ -109,3 +109,14 @@ def test_questions_of_yes_or_no_are_left_out_until_they_are_asked_for(tmp_path: 
     assert again.rewards == RewardQuestions(some=3)
     assert again.rows()["rl_trl"] == {"train": 3}
     assert again.views["rl_trl"].source != source, "another choice is another state of the views"
+
+
+def test_card_and_report_say_how_many_rows_fit_into_a_context(tmp_path: Path) -> None:
+    manifest = exported(tmp_path / "ds", views=("qa", "sft"))
+    assert manifest.token_shares() == {"sft": (1.0, 1.0, 1.0)}
+    assert "| `sft` | 100% | 100% | 100% |" in (tmp_path / "ds/README.md").read_text()
+    again = exported(tmp_path / "ds", views=("kto",))
+    assert again.token_shares().keys() == {"sft", "kto"}, "a view that stays keeps its counts"
+    read = {record.key: record for record in RECORDS}.__getitem__
+    html = page(table(RECORDS), read, build(), data_set=manifest)
+    assert "Rows within 8k, 16k, 32k tokens: <code>sft</code> 100%, 100%, 100%." in html
