@@ -1,4 +1,4 @@
-"""Accepted pairs of `tests/records.py` whose answer is a list, or yes or no: each says so in rollouts of its own."""
+"""Accepted pairs of `tests/records.py` whose answer is a list, a choice, a ratio, or yes or no, with their rollouts."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from pipeline.agents.judge import Grade
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.reward import reward
 from pipeline.types import Draft, Passage, Record
-from tests.graphs import computed, extend, step
+from tests.graphs import computed, drafted, extend, step
 from tests.records import accepted, passage, world
 from tests.teacher_rollouts import played
 
@@ -48,6 +48,41 @@ def decided(n: int = 0, **how: object) -> Record:
     question = question.replace(" was born?", f" was born older than {year}?")
     drafted = extend(draft, question, end, [w.town, w.bridge])
     return _asked(record, drafted, w.chain, (answer, answer.title(), other, answer))
+
+
+def chosen(n: int = 0, **how: object) -> Record:
+    """Which of four named bridges were opened after 1900: two were, and every rollout but one names just these."""
+    record = accepted(n, **how)  # type: ignore[arg-type]
+    years = {"North Arch": "1874", "South Arch": "1911", "East Arch": "1931", "West Arch": "1862"}
+    pages = [
+        passage(f"arch{n}{place}", name, f"{name} is a bridge. It was opened in {year} by the mayor.")
+        for place, (name, year) in enumerate(years.items())
+    ]
+    found = [
+        step(page, year, f"When was {page.title} opened?", step_id=f"arch{place}")
+        for place, (page, year) in enumerate(zip(pages, years.values(), strict=True))
+    ]
+    ids = [each["id"] for each in found]
+    question = f"Which of {', '.join(years)} were opened after 1900?"
+    draft = drafted(question, [*found, computed("filter", *ids, condition="after", bound="1900")], pages)
+    answers = ("South Arch; East Arch", "East Arch and South Arch", "South Arch, East Arch", "South Arch")
+    return _asked(record, draft, pages, answers)
+
+
+def divided(n: int = 0, **how: object) -> Record:
+    """How many times as many people live in one town as in another: about four."""
+    record = accepted(n, **how)  # type: ignore[arg-type]
+    pages = [
+        passage(f"many{n}", "Upper Ford", "Upper Ford is a town. It has about 84,000 people."),
+        passage(f"few{n}", "Lower Ford", "Lower Ford is a town. It has about 21,000 people."),
+    ]
+    found = [
+        step(pages[0], "84,000 people", "How many people has Upper Ford?", step_id="many"),
+        step(pages[1], "21,000 people", "How many people has Lower Ford?", step_id="few"),
+    ]
+    question = "How many times as many people as Lower Ford has Upper Ford?"
+    draft = drafted(question, [*found, computed("ratio", "many", "few")], pages)
+    return _asked(record, draft, pages, ("4", "four", "about 4", "3"))
 
 
 def _asked(record: Record, draft: Draft, chain: Sequence[Passage], answers: Sequence[str]) -> Record:

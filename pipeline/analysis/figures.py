@@ -83,9 +83,12 @@ class Signature(Data):
 
     side: str
     solves: int
-    retrievals_per_solve: float
+    solving_cost: float
+    """Searches of a rollout."""
     first_hit: float | None
     """The step that first showed the answer."""
+    hit_time: float | None
+    """That step as a share of all steps of the rollout."""
     hit_rate: float
     """Mean share of the hops whose evidence such a rollout saw."""
     prior_knowledge: float | None = None
@@ -276,8 +279,9 @@ def _signatures(accepted: pl.LazyFrame) -> list[Signature]:
     solved = accepted.filter(pl.col("correct_rollouts") > 0).explode("correct_steps", "hit_steps", "hops_seen")
     found = solved.group_by(side).agg(
         pl.len().alias("solves"),
-        pl.col("correct_steps").mean().alias("retrievals_per_solve"),
+        pl.col("correct_steps").mean().alias("solving_cost"),
         pl.col("hit_steps").mean().alias("first_hit"),
+        (pl.col("hit_steps") / pl.col("correct_steps")).mean().alias("hit_time"),
         pl.col("hops_seen").mean().alias("hit_rate"),
     )
     known = accepted.group_by(side).agg(pl.col("prior_knowledge").mean())

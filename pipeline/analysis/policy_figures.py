@@ -25,10 +25,18 @@ class PolicyFigures(Data):
     least_steps: float | None
     median_steps: float | None
     """Means over the pairs that were solved."""
+    not_retrieved: int
+    misread: int
+    stopped_early: int
+    """Failed rollouts by what they lacked: see `SearchFailure`."""
     known: Share
     """Of the pairs with at least three tries from memory, those that most of them knew."""
     dates: tuple[str, ...]
     """First and last day of `digsite remeasure`; none where the run itself measured."""
+
+    @property
+    def failed(self) -> int:
+        return self.not_retrieved + self.misread + self.stopped_early
 
 
 def for_policy(seeds: pl.LazyFrame, policy: str) -> pl.LazyFrame:
@@ -60,6 +68,7 @@ def policies(seeds: pl.LazyFrame) -> Iterator[PolicyFigures]:
         (pl.col("correct") == pl.col("rollouts")).sum().alias("always"),
         pl.col("least_steps").mean(),
         pl.col("median_steps").mean(),
+        pl.col("not_retrieved", "misread", "stopped_early").sum(),
         pl.struct(part=(asked & (pl.col("known") > 1 / 2)).sum(), whole=asked.sum()).alias("known"),
         days.min().alias("first"),
         days.max().alias("last"),

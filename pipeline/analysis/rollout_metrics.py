@@ -55,6 +55,28 @@ class RolloutMetrics(Data):
     """None for a correct rollout."""
 
 
+class SearchFailure(StrEnum):
+    """What a failed rollout lacked, as a share of a policy's failures. Every failed rollout has one."""
+
+    NOT_RETRIEVED = "not_retrieved"
+    """The evidence that decides the answer was never shown."""
+    MISREAD = "misread"
+    """It was shown, and the answer is wrong all the same."""
+    STOPPED_EARLY = "stopped_early"
+    """It was not, and the rollout ended of itself after fewer steps than the question takes."""
+
+
+def search_failure(rollout: Rollout, verdict: Verdict, needed: int) -> SearchFailure | None:
+    """Return what a rollout lacked, or None if it is correct. `needed` is the least number of steps that suffice."""
+    if verdict.correct:
+        return None
+    if verdict.supported:
+        return SearchFailure.MISREAD
+    if rollout.trajectory.stop is Stop.ANSWERED and verdict.steps < needed:
+        return SearchFailure.STOPPED_EARLY
+    return SearchFailure.NOT_RETRIEVED
+
+
 def process(draft: Draft, rollout: Rollout, verdict: Verdict) -> RolloutMetrics:
     """The fields of one rollout of `draft`."""
     return RolloutMetrics(

@@ -4,13 +4,14 @@ Report, data card, `digsite inspect` and Prefect's artifacts read it with polars
 journal by `key`. The bytes do not depend on which seed ended first, so the place of a line in its file is no column.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from pipeline.agents.reasoning import reasoning
-from pipeline.analysis.rollout_metrics import hit_rate
+from pipeline.analysis.rollout_metrics import SearchFailure, hit_rate, search_failure
 from pipeline.distractors.encounters import arms, encounters
 from pipeline.gates import Drop
 from pipeline.gates.personal import masked
@@ -45,7 +46,8 @@ _ROLLOUT = {
 }  # fmt: skip
 _POLICY = {
     "policy": str, "model": str, "date": str, "rollouts": int, "correct": int, "least_steps": int, "solve_rate": float,
-    "median_steps": float, "known": float, "known_tries": int,
+    "median_steps": float, "known": float, "known_tries": int, "not_retrieved": int, "misread": int,
+    "stopped_early": int,
 }  # fmt: skip
 SCHEMA = columns(
     key=str, status=str, reason=str, gate=str, gate_detail=str, cause=str, stage=str,
@@ -164,8 +166,12 @@ def _policies(record: Record) -> Iterator[Row]:
     latest = {measured.policy: measured for measured in record.measurements if measured.policy}
     for _, measured in sorted(latest.items()):
         found = measured.assessment
-        kept = {name: getattr(found, name) for name in _POLICY if name != "correct"}
-        yield {**kept, "correct": len(correct(measured.verdicts))}
+        kept = {name: getattr(found, name) for name in _POLICY if hasattr(found, name)}
+        needed = record.difficulty or record.seed.target_steps
+        pairs = zip(measured.rollouts, measured.verdicts, strict=True)
+        failures = Counter(search_failure(rollout, verdict, needed) for rollout, verdict in pairs)
+        lacked = {kind.value: failures[kind] for kind in SearchFailure}
+        yield {**kept, "correct": len(correct(measured.verdicts)), **lacked}
 
 
 def _label(past: Round, record: Record) -> str:

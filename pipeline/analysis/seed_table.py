@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from pipeline.analysis.seed_rows import SCHEMA, Row
 from pipeline.store.arrow import parquet_writer, table
+from pipeline.store.files import utf8_path
 from pipeline.store.tables import scan_parquet
 
 NAME = "seeds.parquet"
@@ -54,7 +55,7 @@ class SeedTable:
         self._writer.close()
         if not self._sorted:
             # Rejected seeds that are exported too come last. A column at a time is far smaller than its records.
-            whole = pq.read_table(self._path).sort_by("plan_order")
+            whole = pq.read_table(utf8_path(self._path)).sort_by("plan_order")
             with parquet_writer(self._path, self._schema) as writer:
                 writer.write(whole, row_group_size=GROUP_ROWS)
         return scan_parquet(self._path)
@@ -69,7 +70,7 @@ def current(path: Path, source: str) -> pl.LazyFrame | None:
     """The table that stands at `path`; None where there is none of this version, or where it was made from something
     else."""
     try:
-        schema = pq.read_schema(path)
+        schema = pq.read_schema(utf8_path(path))
     except (OSError, pa.ArrowInvalid):
         return None
     made_from = (schema.metadata or {}).get(b"source")

@@ -19,6 +19,8 @@ class GateConfig(Data):
     strict_calls: bool = False
     """Whether in `rl_*` views a rollout counts as unsolved where one of its calls had to be repaired: trainers with
     strict parsers, such as Search-R1 and verl, would not have carried that call out."""
+    rl_yes_no: bool = False
+    """Whether `rl_*` views take questions of yes or no, of which a guess answers half."""
     off: tuple[str, ...] = ()
     """Names of gates that are turned off."""
     answers: Ratio = 0.01

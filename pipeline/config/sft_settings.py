@@ -16,9 +16,12 @@ class SftConfig(Data):
     per_pair: int | None = Field(None, ge=1)
     """Most rollouts of one agent for one pair; left out, one of the solver, one of the policy, and all kept ones of
     the teacher."""
-    select: Literal["shortest", "random", "diverse", "all"] = "shortest"
-    """Order of the rollouts of a pair: `shortest`: fewest steps first; `random`: by a hash; `diverse`: the shortest,
-    then each time the one whose calls differ most from those before it; `all`: every one, the shortest first."""
+    select: Literal["shortest", "longest", "random", "diverse", "all"] = "shortest"
+    """Order of the rollouts of a pair: `shortest`: fewest steps first; `longest`: most steps first; `random`: by a
+    hash; `diverse`: the shortest, then each time the one whose calls differ most from those before it; `all`: every
+    one, the shortest first."""
+    min_steps: int = Field(0, ge=0)
+    """Take only rollouts of at least this many steps."""
     every_hop: bool = False
     """Take only rollouts that saw the evidence of every hop."""
     unguessed: bool = False

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pipeline.corpus.hashes import Hashes, Rows
-from pipeline.store.files import atomic_file
+from pipeline.store.files import atomic_file, utf8_path
 from pipeline.text import Span
 from pipeline.types import Document
 
@@ -49,7 +49,7 @@ def batches(table: pa.Table, most: int | None = None) -> list[pa.RecordBatch]:
 
 def mapped(path: Path) -> pa.Table:
     """Its pages are read when they are looked at. The handle is closed: a process may have few of them."""
-    with pa.memory_map(str(path)) as source:
+    with pa.memory_map(utf8_path(path)) as source:
         return pa.ipc.open_file(source).read_all()
 
 
@@ -138,7 +138,7 @@ class Parts:
         for number, path in enumerate(self._paths):
             self._checked(number)
             # Arrow lets go of a file of Python's on a thread of its own, which aborts a process that is about to end.
-            with pa.OSFile(str(path)) as source:
+            with pa.OSFile(utf8_path(path)) as source:
                 table = pa.ipc.open_file(source, options=wanted).read_all()
             for start in range(0, table.num_rows, _TOGETHER):
                 rows = table.slice(start, _TOGETHER)

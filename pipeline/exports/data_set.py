@@ -84,6 +84,15 @@ class DatasetManifest(Data):
             splits[shard.split] = splits.get(shard.split, 0) + shard.rows
         return counts
 
+    def token_shares(self) -> dict[str, tuple[float, ...]]:
+        """Return by view with a column `tokens` the share of its rows within each of TOKEN_LIMITS."""
+        shares: dict[str, tuple[float, ...]] = {}
+        for view, splits in self.rows().items():
+            counts = [shard.within for shard in self.shards if shard.view == view and shard.within]
+            if counts:
+                shares[view] = tuple(sum(column) / sum(splits.values()) for column in zip(*counts, strict=True))
+        return shares
+
 
 class Selection(Data):
     """What to export."""
@@ -194,6 +203,7 @@ def export(
             included={reason: [name for name in rows if reason in how_made[name].include] for reason in base.INCLUDES},
             plain=[name for name in rows if how_made[name].plain],
             missing=manifest.missing,
+            token_shares=manifest.token_shares(),
             older=[name for name in rows if how_made[name].source != source],
             examples=[draft for _, draft in examples],
             selected=selected,
@@ -227,10 +237,11 @@ def _exemplify(examples: list[tuple[int, Draft]], target: int, draft: Draft) -> 
 
 
 def _state(seen: int, config: RunConfig) -> str:
-    """Digest of what decides the rows of the views: the records and, where they say anything, `[sft]`, for whom, and
-    whether calls are taken strictly."""
+    """Return a digest of what decides the rows: the records and, if they differ from the defaults, `[sft]`, the policy,
+    and what `rl_*` views take."""
     said = config.sft.model_dump_json(exclude_defaults=True)
-    gates = [config.gates.policy, "strict_calls" if config.gates.strict_calls else ""]
+    asked = {"strict_calls": config.gates.strict_calls, "rl_yes_no": config.gates.rl_yes_no}
+    gates = [config.gates.policy, *(name for name, is_asked in asked.items() if is_asked)]
     return sha256(" ".join([str(seen), *([said] if said != "{}" else []), *filter(None, gates)]))
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 
 from pipeline.config.gates import GateConfig
 from pipeline.exports.trajectories.strict_calls import strict
+from pipeline.exports.views.base import is_yes_no
 from pipeline.types import Data, Record
 
 BAND_COMMAND = "digsite generate CORPUS --for NAME --solve-rate 0.2-0.8"
@@ -20,6 +21,8 @@ class RewardQuestions(Data):
     every: int = 0
     none: int = 0
     unmeasured: int = 0
+    yes_no: int = 0
+    """Questions of yes or no, which are left out whatever the rollouts said."""
 
     def describe(self) -> str:
         """Say how many questions `rl_*` views take, how many they leave out, and how to make pairs within a band."""
@@ -29,6 +32,7 @@ class RewardQuestions(Data):
             (self.every, "that all solved", not self.policy or self.has_band),
             (self.none, "that none solved", False),
             (self.unmeasured, "not measured (digsite remeasure)", False),
+            (self.yes_no, "of yes or no (gates.rl_yes_no=true takes them)", False),
         ]
         taken = [(count, text) for count, text, is_taken in groups if is_taken]
         left_out = [(count, text) for count, text, is_taken in groups if count and not is_taken]
@@ -52,9 +56,14 @@ class RewardCounter:
     def grade(self, record: Record) -> Record:
         if self.gates.strict_calls:
             record = strict(record)
-        rate = record.hardness_for(self.gates.policy)[1]
-        self._counts["unmeasured" if rate is None else {0.0: "none", 1.0: "every"}.get(rate, "some")] += 1
+        self._counts[self._group(record)] += 1
         return record
+
+    def _group(self, record: Record) -> str:
+        if is_yes_no(record) and not self.gates.rl_yes_no:
+            return "yes_no"
+        rate = record.hardness_for(self.gates.policy)[1]
+        return "unmeasured" if rate is None else {0.0: "none", 1.0: "every"}.get(rate, "some")
 
     def total(self) -> RewardQuestions:
         return RewardQuestions(policy=self.gates.policy, has_band=self.gates.has_band, **self._counts)

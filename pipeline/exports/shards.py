@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.store.arrow import parquet_writer, plain, table
@@ -24,6 +25,10 @@ GROUP_BYTES = 4 << 20
 FIRST_ROWS = 16
 """Of a first group, when nothing is known of how large rows are."""
 SHARD_BYTES = 128 << 20
+
+
+TOKEN_LIMITS = {"8k": 8_192, "16k": 16_384, "32k": 32_768}
+"""Context lengths, by name, for which rows are counted."""
 
 
 class File(Data):
@@ -46,6 +51,8 @@ class ShardFile(File):
     view: str
     split: str
     rows: int
+    within: tuple[int, ...] = ()
+    """Rows within each of TOKEN_LIMITS; empty if the view has no column `tokens`."""
 
 
 class ShardWriter(AbstractContextManager["ShardWriter"]):
@@ -100,7 +107,7 @@ class ShardWriter(AbstractContextManager["ShardWriter"]):
 class SplitWriter:
     """The shards of one view and split. Their number is known only at the end, and so are their names.
 
-    `rows`, `writer` and `written` belong to the thread that writes, until it has been waited for.
+    `rows`, `within`, `writer` and `written` belong to the thread that writes, until it has been waited for.
     """
 
     folder: Path
@@ -111,6 +118,7 @@ class SplitWriter:
     """Rows that the next group is to have."""
     group: list[dict[str, Any]] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
+    within: list[tuple[int, ...]] = field(default_factory=list)
     writer: pq.ParquetWriter | None = None
     written: int = 0
 
@@ -130,9 +138,13 @@ class SplitWriter:
             self.folder.mkdir(exist_ok=True)
             self.writer = parquet_writer(self.part(len(self.rows)), self.schema)
             self.rows.append(0)
+            self.within.append(())
         groups = max(1, made.get_total_buffer_size() // GROUP_BYTES)
         self.writer.write_table(made, row_group_size=-(-made.num_rows // groups))
         self.rows[-1] += made.num_rows
+        if "tokens" in made.schema.names:
+            counts = _rows_within(made["tokens"])
+            self.within[-1] = tuple(map(sum, zip(self.within[-1], counts, strict=True))) if self.within[-1] else counts
         self.written += made.get_total_buffer_size()
         if self.written >= self.shard_bytes:
             self.end()
@@ -145,10 +157,14 @@ class SplitWriter:
     def close(self) -> Iterable[ShardFile]:
         """Once all is written: the shards under their final names."""
         self.end()
-        for number, rows in enumerate(self.rows):
+        for number, (rows, within) in enumerate(zip(self.rows, self.within, strict=True)):
             name = f"{self.split}-{number:05d}-of-{len(self.rows):05d}.parquet"
             file = described(self.part(number).rename(self.folder / name), f"{self.folder.name}/{name}")
-            yield ShardFile(view=self.folder.name, split=self.split, rows=rows, **file.model_dump())
+            yield ShardFile(view=self.folder.name, split=self.split, rows=rows, within=within, **file.model_dump())
 
     def part(self, number: int) -> Path:
         return self.folder / f"{self.split}.{number}.part"
+
+
+def _rows_within(tokens: pa.ChunkedArray) -> tuple[int, ...]:
+    return tuple(pc.sum(pc.less_equal(tokens, most)).as_py() or 0 for most in TOKEN_LIMITS.values())

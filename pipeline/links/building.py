@@ -30,6 +30,7 @@ from pipeline.links.source_links import Stated
 from pipeline.links.survey import chunks, survey
 from pipeline.links.titles import named
 from pipeline.links.tokens import words
+from pipeline.store.files import utf8_path
 
 _PROCESSES = 2
 """Parts at once, at most."""
@@ -120,7 +121,7 @@ class _Builder:
         )
 
     def _part(self, number: int) -> pa.Table:
-        with pa.OSFile(str(self._corpus / parts.part(number))) as source:
+        with pa.OSFile(utf8_path(self._corpus / parts.part(number))) as source:
             return pa.ipc.open_file(source).read_all()
 
     def survey(self, number: int) -> None:

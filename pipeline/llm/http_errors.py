@@ -110,7 +110,10 @@ def _fatal(refusal: Refusal, text: str) -> str:
     if status == 401:
         return _key_refused(refusal)
     if status == 404 and not _NO_ENDPOINT.search(text):
-        return f"{config.base_url} has no model '{config.model}', or the address is wrong (404: {refusal.message})"
+        line = f"{config.base_url} has no model '{config.model}', or the address is wrong (404: {refusal.message})"
+        if refusal.message == "Resource not found" and "api-version" not in config.query:
+            line += "; Azure needs a version: add ?api-version=2024-10-21 to the address"
+        return line
     if status == 402 or (status == 403 and _QUOTA.search(text)) or (status == 429 and _EMPTY.search(text)):
         account = f"the account of the key in {config.key_name}" if config.key_name else "the account"
         return f"{config.base_url}: quota exhausted or billing required ({status}) for {account}"

@@ -15,7 +15,7 @@ from pipeline.context import RunContext
 from pipeline.loop.hidden_answers import HiddenAnswers
 from pipeline.operations import Computation, operation
 from pipeline.text import untagged
-from pipeline.types import Cause, Data, Finding, Probe
+from pipeline.types import Cause, Data, Finding, Probe, sha256
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 from pipeline.values.interval import read_date, read_interval
 
@@ -137,6 +137,7 @@ async def _ask_writer(
     attempt: int,
 ) -> tuple[list[str], Probe]:
     model = context.config.models.of("writer")
+    graph = draw_order(graph)
     messages = context.prompt(
         "writer/question",
         steps=[_describe(graph, step, hidden) for step in graph.steps],
@@ -148,6 +149,23 @@ async def _ask_writer(
     wordings = [" ".join(wording.split()) for wording in output.wordings][:MOST_WORDINGS]
     probe = Probe(check="wording", model=model.model, answers=tuple(wordings), right=len(wordings), usage=usage)
     return list(dict.fromkeys(wordings)), probe
+
+
+def draw_order(graph: Graph) -> Graph:
+    """Return the graph with the things that its last step chooses among in an order drawn by hash.
+
+    A generator tends to begin with the thing that wins, and a question names things in the order in which its writer
+    was shown them, so that the place of a name would give the answer away.
+    """
+    last = graph.last
+    if not isinstance(last, ComputedStep) or not operation(last.operation).gives_subjects:
+        return graph
+    sources = " ".join(sorted(step.citation.passage_sha256 for step in graph.found))
+    drawn = sorted(graph.needed_by(last), key=lambda step: sha256(f"{sources} {graph.subject(step)}"))
+    branches = [step for branch in drawn for step in (*graph.ancestors(branch), branch)]
+    ids = dict.fromkeys(step.id for step in branches)
+    ordered = last.model_copy(update={"needs": tuple(branch.id for branch in drawn)})
+    return Graph(steps=(*(graph.by_id[step_id] for step_id in ids), ordered))
 
 
 async def grade_wordings(wordings: Sequence[str], graph: Graph, context: RunContext) -> tuple[ChoiceOutput, Probe]:

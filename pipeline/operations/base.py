@@ -52,6 +52,8 @@ class Computation(NamedTuple):
     """Of a list: its items."""
     item_aliases: tuple[tuple[str, ...], ...] = ()
     """Of a list: other names of each item."""
+    others: tuple[tuple[str, ...], ...] = ()
+    """Of a choice among named things: the names of each thing that does not belong to the answer."""
     rounding: str = ""
     """Of a number with fewer digits than its values give: such as "the nearest 10", for the question to state."""
 

@@ -35,7 +35,8 @@ class Filter(Operation):
         aliases = tuple(operand.subject_aliases for operand in kept)
         if len(kept) == 1:
             return Computation(items[0], AnswerType.ENTITY, aliases=aliases[0])
-        return Computation("; ".join(items), AnswerType.LIST, items=items, item_aliases=aliases)
+        others = tuple((operand.subject, *operand.subject_aliases) for operand in operands if operand not in kept)
+        return Computation("; ".join(items), AnswerType.LIST, items=items, item_aliases=aliases, others=others)
 
     def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
         return f"the names of all things that pass, one or several, and not their values: {kinds}"

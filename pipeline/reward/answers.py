@@ -32,10 +32,19 @@ def side(answer: str) -> str:
     return _SIDES.get(" ".join(_folded(answer[:100]).strip(_AROUND_WORD).split()), "")
 
 
-def listed(golds: list[str]) -> list[list[str]]:
-    """The items of a list, each with its spellings, from their one JSON text `[["Paris"], ["Rome", "Roma"]]`; none for
-    the gold answers of any other question."""
-    return _items(_read(golds[0])) if len(golds) == 1 and golds[0].startswith("[[") else []
+def listed(golds: list[str]) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the items of a list, each with its spellings, and the other things that the question names to choose from.
+
+    Args:
+        golds: one JSON text: `[["Paris"], ["Rome", "Roma"]]`, or of named things
+            `{"items": [["Paris"]], "others": [["Rome", "Roma"]]}`. Any others have no items.
+    """
+    if len(golds) != 1 or not golds[0].startswith(("[[", '{"items"')):
+        return [], []
+    read = _read(golds[0])
+    if isinstance(read, dict):
+        return _items(read.get("items")), _items(read.get("others"))
+    return _items(read), []
 
 
 def tolerance(golds: Sequence[str]) -> str:
@@ -108,12 +117,20 @@ def _bare(part: str) -> str:
     return _LEADING_AND.sub("", _BULLET.sub("", part), count=1)
 
 
-def f1(answer: str, items: list[list[str]]) -> float:
-    """Set F1: 1 where an answer names each item and nothing else. Nothing for one that names more than twice as many
-    things as there are items, which is a guess."""
-    found, others = compared(answer, items)
-    said = len(found) + len(others)
-    return 0.0 if said > 2 * len(items) else 2 * len(found) / (said + len(items))
+def score_list(answer: str, items: list[list[str]], others: list[list[str]]) -> float:
+    """Return 1 for an answer that names each item and nothing else.
+
+    Of named things it is the share of the items minus the share of the others that the answer names, at least 0: that
+    is what a blind guess gets on average, however many it names. Where nothing is named to choose from it is the set
+    F1, or 0 for more than twice as many names as items, which is a guess.
+    """
+    named, unknown = compared(answer, [*items, *others])
+    right = sum(place < len(items) for place in named)
+    wrong = len(named) - right + len(unknown)
+    if others:
+        return max(0.0, right / len(items) - wrong / len(others))
+    total = right + wrong
+    return 0.0 if total > 2 * len(items) else 2 * right / (total + len(items))
 
 
 def _array(answer: str) -> list[str]:

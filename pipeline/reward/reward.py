@@ -23,6 +23,8 @@ alone. A name that is such a word in some language (Tak) is a name.
 Where several things are asked for, the gold answer is one JSON text: a list of items, each a list of its spellings. The
 reward is then the F1 of the sets: 2 * right / (named + wanted), each thing counted once, in any order; the answer is a
 JSON array, or its names stand between semicolons, lines, commas or "and". More than twice as many names as items get 0.
+Where the question names the things to choose from, the gold answer is {"items": [...], "others": [...]}, and the reward
+is the share of the items minus the share of the others that are named, at least 0: naming all gets 0.
 
 Where a number is computed from values that are rounded themselves, one gold answer is {"from": ..., "to": ..., "unit":
 ...}: every number between these limits is right.
@@ -35,7 +37,7 @@ import json
 from typing import Any
 
 from pipeline.reward.abstention import NOT_FOUND, refuses
-from pipeline.reward.answers import SIDES, f1, lies_within, listed, side, tolerance
+from pipeline.reward.answers import SIDES, lies_within, listed, score_list, side, tolerance
 from pipeline.reward.equality import equal
 from pipeline.reward.responses import final_answer
 from pipeline.reward.written_forms import unboxed
@@ -44,14 +46,15 @@ __all__ = ["compute_score", "exact_match", "final_answer", "reward_func", "score
 
 
 def score(answer: str | None, golds: Any) -> float:
-    """1.0 if the answer is one of the gold answers, else 0.0; of a list set F1."""
+    """Return 1.0 if the answer is one of the gold answers, else 0.0; of a list a number between the two."""
     if not isinstance(answer, str):
         return 0.0
     texts = _texts(golds)
     if texts == [NOT_FOUND]:
         return float(refuses(unboxed(answer)))
-    if items := listed(texts):
-        return f1(unboxed(answer), items)
+    items, others = listed(texts)
+    if items:
+        return score_list(unboxed(answer), items, others)
     if (limits := tolerance(texts)) and (is_within := lies_within(unboxed(answer), limits)) is not None:
         return float(is_within)
     if decided := SIDES.intersection(texts):

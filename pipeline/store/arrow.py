@@ -7,6 +7,8 @@ from typing import Any, get_args, get_origin
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.store.files import utf8_path
+
 
 def columns(**kinds: Any) -> pa.Schema:
     """A schema of these columns; see `arrow` for their types."""
@@ -56,4 +58,4 @@ def _storage(kind: pa.DataType) -> pa.DataType:
 
 def parquet_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     """Writes a file whose final place is somebody else's to give."""
-    return pq.ParquetWriter(path, schema, compression="zstd")
+    return pq.ParquetWriter(utf8_path(path), schema, compression="zstd")

@@ -296,3 +296,9 @@ def _sync_tree(root: Path) -> None:
         for name in names:
             sync_folder(Path(folder, name))
         sync_folder(Path(folder))
+
+
+def utf8_path(path: Path) -> str:
+    """Return the path in the form in which Arrow and polars, to which all paths are UTF-8, open the same bytes as
+    Python does in any locale."""
+    return os.fsencode(path).decode(errors="surrogateescape")

@@ -51,9 +51,8 @@ def curriculum(record: Record, policy: str) -> dict[str, Any]:
     draft = record.draft
     assert draft  # noqa: S101 - a view gives no row without one
     hop_count = len(draft.hops)
-    steps = record.hardness_for(policy)[0]
-    assessment = record.assessed(policy) if policy else None
-    rate = assessment.solve_rate if assessment else None
+    steps, solve_rate = record.hardness_for(policy)
+    rate = solve_rate if policy else None
     return {
         "band": difficulty_band(rate),
         "steps": steps,

@@ -21,6 +21,7 @@ from pipeline.run import publish, read
 from pipeline.run.attempts import tried
 from pipeline.run.locate import run_folder, runs
 from pipeline.store import review_marks
+from pipeline.store.files import utf8_path
 from pipeline.store.journal import Journal
 from pipeline.store.review_marks import Mark
 from pipeline.store.scratch import Scratch
@@ -157,7 +158,7 @@ class Runs:
 def scanned(path: Path) -> pl.LazyFrame:
     """Return the table of seeds in a file. Raises UsageError where the file is none, or lacks a column."""
     try:
-        pq.read_schema(path)
+        pq.read_schema(utf8_path(path))
     except (OSError, pa.ArrowInvalid) as error:
         raise UsageError(f"{path} is no table of seeds; 'digsite export' writes one") from error
     known = pl.DataFrame(pa.Table.from_batches([], schema=SCHEMA)).schema

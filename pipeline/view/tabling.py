@@ -20,6 +20,7 @@ from pipeline.errors import DigsiteError, StoreError
 from pipeline.run import publish
 from pipeline.store.amendments import joined
 from pipeline.store.arrow import parquet_writer, table
+from pipeline.store.files import utf8_path
 from pipeline.store.journal import Journal
 from pipeline.store.scratch import Scratch
 from pipeline.store.tables import scan_parquet
@@ -87,7 +88,7 @@ class TabledSource(Source):
 
     def _exported(self) -> Table | None:
         """The table of the data set, which may be older than the run."""
-        if not self._exported_path.exists() or not pq.read_schema(self._exported_path).equals(SCHEMA):
+        if not self._exported_path.exists() or not pq.read_schema(utf8_path(self._exported_path)).equals(SCHEMA):
             return None
         return Table(scan_parquet(self._exported_path), f"exported {self._exported_path.stat().st_mtime_ns}")
 

@@ -13,7 +13,7 @@ from pipeline.exports.card.card import Contents, card
 from pipeline.exports.trajectories.selection import counts
 from pipeline.exports.views import base, qa, rl_openrlhf, rl_search_r1, rl_trl, rl_verl_tool, sft, sft_masked
 from pipeline.gates import Gates
-from pipeline.types import Assessment, PolicyMeasurement, Record, Rollout, Share, correct
+from pipeline.types import Assessment, PolicyMeasurement, Record, Rollout, Share, Stop, correct
 from tests.records import Style, accepted, draft, rollout, verdict, world
 from tests.tables import figures, page, table
 
@@ -232,3 +232,28 @@ def test_the_card_says_until_when_the_rows_are_chosen_for_no_policy(
     text = " ".join(card(figures, Contents(rows={"qa": {"train": 1}}), RunConfig()).split())
     assert ("The rows are not yet chosen for a policy, so that `band` and `order` are null:" in text) is bool(advice)
     assert f"{advice}." in text or advice is None
+
+
+def test_failed_rollouts_of_a_policy_are_told_by_what_they_lacked() -> None:
+    measurement = measured("mine", "none")
+    tried, found = measurement.rollouts[0], measurement.verdicts[0]
+    unseen = {"right": False, "supported": False}
+    cases = [
+        (tried, found.model_copy(update={"right": False, "supported": True, "steps": 1})),
+        (tried, found.model_copy(update={**unseen, "steps": 1})),
+        (tried, found.model_copy(update={**unseen, "steps": 9})),
+        (stopped(tried, Stop.MAX_TURNS), found.model_copy(update={**unseen, "steps": 1})),
+        (tried, found.model_copy(update={"right": True, "supported": True})),
+    ]
+    rollouts, verdicts = zip(*cases, strict=True)
+    record = pair(measurement.model_copy(update={"rollouts": rollouts, "verdicts": verdicts}))
+    (policy,) = figures([record]).policies
+    assert (policy.misread, policy.stopped_early, policy.not_retrieved, policy.failed) == (1, 1, 2, 4)
+    row = "| `mine` | 4 | 50% | 25% | 25% |"
+    assert row in card(figures([record]), Contents(rows={}), RunConfig())
+    line = "mine (4): evidence never retrieved 50%, retrieved but misread 25%, stopped too early 25%."
+    assert line in page([record], RunConfig())
+
+
+def stopped(tried: Rollout, stop: Stop) -> Rollout:
+    return tried.model_copy(update={"trajectory": tried.trajectory.model_copy(update={"stop": stop})})

@@ -16,7 +16,7 @@ from pipeline.run import attempts
 from pipeline.types import Usage
 from tests.chaos.command import ROOT
 
-CALLS, SEEDS, TOKENS = 16, 150, 13_000_000
+CALLS, SEEDS, TOKENS = 16, 300, 12_000_000
 SETTINGS = (
     f"--retriever bm25 --seeds {SEEDS} --no-flow --json --model openai:m --set models.default.limits.concurrency="
     f"{CALLS}"

@@ -67,10 +67,11 @@ def test_the_locale_changes_no_byte(tmp_path: Path, latin1: dict[str, str]) -> N
 
 
 @pytest.mark.parametrize("locale", ["C", pytest.param("latin1", marks=pytest.mark.slow)])
-def test_lucene_opens_a_path_in_any_letters(tmp_path: Path, locale: str, request: pytest.FixtureRequest) -> None:
+def test_a_path_in_any_letters_is_opened(tmp_path: Path, locale: str, request: pytest.FixtureRequest) -> None:
     env = request.getfixturevalue("latin1") if locale == "latin1" else {"LC_ALL": "C"}
     folder = tmp_path / "Ausgänge-出力"
     done = digsite(env, "search", "tiny", "Kessel Bridge", "--out", folder)
     assert (done.returncode, "Kessel Bridge" in done.stdout) == (0, True), done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["Ausgänge-出力"]
     assert list(folder.glob("indexes/*/manifest.json"))
+    assert "dataset/seeds.parquet" in made(env, folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["Ausgänge-出力"]

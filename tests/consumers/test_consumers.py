@@ -41,6 +41,7 @@ CONFIG = build(
     values={
         "models": {"default": {"provider": "openai", "model": "qwen", "base_url": "http://127.0.0.1:9/v1"}},
         "operations": ["list", "yes_no"],
+        "gates": {"rl_yes_no": True},
         "questions": {"unanswerable": 0.1},
     }
 )

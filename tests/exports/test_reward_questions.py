@@ -9,8 +9,10 @@ from pipeline.config import build
 from pipeline.exports.data_set import DatasetManifest, Selection, export
 from pipeline.exports.report.page import page
 from pipeline.exports.reward_questions import BAND_COMMAND, RewardQuestions
+from pipeline.exports.views import base
 from pipeline.types import Record
 from tests.analysis.test_policy_figures import measured
+from tests.answer_types import decided
 from tests.exports.trajectories.test_strict_calls import with_repairs
 from tests.records import accepted
 from tests.tables import table
@@ -92,3 +94,29 @@ def test_views_that_the_licence_forbids_are_named(tmp_path: Path) -> None:
     unwritten = export([accepted(1)], tmp_path / "ds", chosen).unwritten
     assert unwritten["sft"] == "holds more of the corpus than may be passed on"
     assert "rl_trl" not in unwritten
+
+
+def test_questions_of_yes_or_no_are_left_out_until_they_are_asked_for(tmp_path: Path) -> None:
+    records = [with_solved(1, 2), decided(2), decided(3)]
+    manifest = exported(tmp_path / "ds", records=records)
+    assert manifest.rewards == RewardQuestions(some=1, yes_no=2)
+    assert "left out: 2 of yes or no (gates.rl_yes_no=true takes them)" in (tmp_path / "ds/README.md").read_text()
+    for view in (name for name in base.names() if name.startswith("rl_")):
+        assert manifest.rows()[view] == {"train": 1}, view
+    assert manifest.rows()["qa"] == {"train": 3}
+    source = manifest.views["rl_trl"].source
+    again = exported(tmp_path / "ds", "gates.rl_yes_no=true", records=records, views=("rl_trl",))
+    assert again.rewards == RewardQuestions(some=3)
+    assert again.rows()["rl_trl"] == {"train": 3}
+    assert again.views["rl_trl"].source != source, "another choice is another state of the views"
+
+
+def test_card_and_report_say_how_many_rows_fit_into_a_context(tmp_path: Path) -> None:
+    manifest = exported(tmp_path / "ds", views=("qa", "sft"))
+    assert manifest.token_shares() == {"sft": (1.0, 1.0, 1.0)}
+    assert "| `sft` | 100% | 100% | 100% |" in (tmp_path / "ds/README.md").read_text()
+    again = exported(tmp_path / "ds", views=("kto",))
+    assert again.token_shares().keys() == {"sft", "kto"}, "a view that stays keeps its counts"
+    read = {record.key: record for record in RECORDS}.__getitem__
+    html = page(table(RECORDS), read, build(), data_set=manifest)
+    assert "Rows within 8k, 16k, 32k tokens: <code>sft</code> 100%, 100%, 100%." in html

@@ -155,3 +155,14 @@ def test_one_group_is_written_while_the_next_is_made(tmp_path: Path, monkeypatch
         assert 0 in done
         assert [shard.rows for shard in writer.close()] == [2 * GROUP]
     assert done == [0, 1]
+
+
+def test_rows_are_counted_within_each_length_over_all_groups_and_shards(tmp_path: Path) -> None:
+    schema = pa.schema([("tokens", pa.int32()), ("text", pa.string())])
+    sizes = [8_192] * 7 + [8_193] * 6 + [16_384, 32_768, 32_769]
+    with atomic_folder(tmp_path / "ds") as building, ShardWriter(building, 2_000) as writer:
+        writer.add("view", "train", schema, [{"tokens": size, "text": "x" * 200} for size in sizes])
+        found = writer.close()
+    assert len(found) > 1
+    assert [sum(counts) for counts in zip(*(shard.within for shard in found), strict=True)] == [7, 14, 15]
+    assert {shard.within for shard in fill(tmp_path / "other", ROWS)} == {()}

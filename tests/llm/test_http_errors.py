@@ -33,6 +33,7 @@ def answer_of(action: RefusalAction) -> Finish | None:
         (401, "Incorrect API key provided: sk-abc", "invalid_api_key", "THE_KEY"),
         (401, "Unauthorized", "", "THE_KEY"),
         (404, "The model `m` does not exist.", "404 NotFoundError", "'m'"),
+        (404, "Resource not found", "404", "add ?api-version=2024-10-21 to the address"),
         (402, "", "", "THE_KEY"),
         (429, "You exceeded your current quota", "insufficient_quota", "THE_KEY"),
         (307, "", "", "base_url"),

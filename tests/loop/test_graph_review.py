@@ -125,3 +125,35 @@ def test_facts_without_a_date_and_parts_that_have_nothing_in_common_go_back() ->
     told = {(finding.cause, finding.detail.partition(":")[0]) for finding in findings}
     assert {(Cause.UNDATED, "step 'a' ('Pier aa')"), (Cause.UNNATURAL, "step 'last'")} <= told
     assert not any("says nothing" in finding.detail for finding in findings)
+
+
+def test_the_reader_judges_each_step_once_whatever_the_wording() -> None:
+    pier, bay, hall = (passage(n, f"{n} page", f"The {n} was led by Ivo {n}.") for n in ("pier", "bay", "hall"))
+    shelf, llm = Shelf(pier, bay, hall), ScriptedLLM(lambda _: Message(role="assistant", content='{"faults": []}'))
+    models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
+    settings = config.build(values={"strategy": "compose", "models": models}, sets=["retrieval.k=1"])
+    context = RunContext(config=settings, llm=llm, retriever=shelf, lineage=LINEAGE)
+
+    def led(*pages: Passage) -> Graph:
+        steps = [
+            FoundStep(
+                id=p.document_id,
+                sub_question=f"Who led the {p.title}?",
+                answer=p.text[:-1].split()[-1],
+                citation=cite(p),
+            )
+            for p in pages
+        ]
+        ids = tuple(step.id for step in steps)
+        last = ComputedStep(id="all", sub_question="?", answer="", needs=ids, operation="list")
+        return Graph(steps=(*steps, last))
+
+    def asked(graph: Graph) -> list[str]:
+        before = len(llm.requests)
+        asyncio.run(review_graph(graph, 2, shelf.passages, context))
+        inputs = [prompts.unfence(request.messages[1].content) or {} for request in llm.requests[before:]]
+        return [step for each in inputs for step in each["to_check"]]
+
+    assert asked(led(pier, bay)) == ["pier", "bay", "all"]
+    assert asked(led(pier, bay)) == []
+    assert asked(led(pier, hall)) == ["hall", "all"]

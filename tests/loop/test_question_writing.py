@@ -10,7 +10,7 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.hidden_answers import HiddenAnswers
-from pipeline.loop.question_writing import describe_answer, find_shortcut, write_question
+from pipeline.loop.question_writing import describe_answer, draw_order, find_shortcut, write_question
 from pipeline.operations import evaluate
 from pipeline.types import Message
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
@@ -134,3 +134,47 @@ def test_wording_is_tried_over_every_retriever() -> None:
     )
     told = asyncio.run(find_shortcut("Which towns?", graph, context))
     assert told.startswith("one search with it over dense returns the passages that state [year0], [year1]")
+
+
+def extreme(number: int, winner: int, operation: str = "extreme") -> Graph:
+    """Return a graph that chooses among three towns, of which the generator named the `winner` at that place."""
+    settings = {"which": "earliest"} if operation == "extreme" else {"condition": "before", "bound": "1800"}
+    towns = [
+        FoundStep(id=f"pier{n}", sub_question=f"Which town has pier {number}-{n}?", answer=f"Vess {number}-{n}",
+                  citation=cited(f"pier{number}-{n}", f"Pier {number}-{n}", f"It lies in Vess {number}-{n}."))
+        for n in range(3)
+    ]  # fmt: skip
+    years = [
+        FoundStep(id=f"year{n}", sub_question=f"When was {{pier{n}}} founded?", needs=(f"pier{n}",),
+                  answer="1701" if n == winner else f"18{n}1",
+                  citation=cited(f"town{number}-{n}", f"Vess {number}-{n}", f"Vess {number}-{n}: 18{n}1, 1701."))
+        for n in range(3)
+    ]  # fmt: skip
+    needs = tuple(year.id for year in years)
+    last = ComputedStep.model_validate(
+        {"id": "z", "sub_question": "?", "answer": "", "needs": needs, "operation": operation, **settings}
+    )
+    return Graph(steps=(*towns, *years, last))
+
+
+def test_the_place_of_the_winner_is_balanced_however_the_generator_orders_its_steps() -> None:
+    places = [draw_order(extreme(number, winner=0)).last.needs.index("year0") for number in range(300)]
+    assert all(80 < places.count(place) < 120 for place in range(3))
+
+
+@pytest.mark.parametrize("operation", ["extreme", "filter"])
+def test_the_writer_is_shown_the_drawn_order_and_the_evidence_keeps_its_own(operation: str) -> None:
+    graph = extreme(7, winner=0, operation=operation)
+    writer = Writer(["Which of the three towns?"])
+    write(graph, writer, "other", steps="2")
+    steps = writer.inputs[0]["steps"]
+    ordered = draw_order(graph)
+    assert [step["id"] for step in steps] == [step.id for step in ordered.steps]
+    assert steps[-1]["of"] == list(ordered.last.needs) == [step["id"] for step in steps if step["id"][:4] == "year"]
+    assert sorted(step["id"] for step in steps) == sorted(graph.by_id)
+    assert evaluate(ordered)["z"] == evaluate(graph)["z"]
+
+
+@pytest.mark.parametrize("graph", [branches(), chain("Sweden")], ids=["difference", "lookup"])
+def test_steps_between_which_nothing_is_chosen_keep_their_order(graph: Graph) -> None:
+    assert draw_order(graph) == graph

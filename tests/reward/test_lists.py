@@ -48,3 +48,35 @@ def test_a_long_wrong_list_costs_no_time(lines: int, names: int) -> None:
         return time.process_time() - began
 
     assert any(cost() < 1 for _ in range(3))
+
+
+CHOICE = [json.dumps({"items": [["Bex"], ["Orda", "Orda am See"]], "others": [["Ulm"], ["Food and Drink"], ["Kiel"]]})]
+
+
+@pytest.mark.parametrize(
+    ("answer", "worth"),
+    [
+        ("Bex; Orda", 1.0),
+        ("Orda am See and Bex", 1.0),
+        ("Bex", 1 / 2),
+        ("Bex, Orda and Ulm", 2 / 3),
+        ("Bex; Ulm", 1 / 2 - 1 / 3),
+        # All that the question names, however it is written.
+        ("Bex, Orda, Ulm, Food and Drink and Kiel", 0.0),
+        ("Bex; Orda; Ulm and Food and Drink and Kiel", 0.0),
+        ("Bex\nOrda\nUlm, Kiel\nFood and Drink", 0.0),
+        ('["Bex", "Orda", "Ulm", "Food and Drink", "Kiel"]', 0.0),
+        # What the question does not name counts as wrong too.
+        ("Bex; Orda; Rome", 2 / 3),
+        ("Ulm", 0.0),
+        ("not found", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_of_named_things_a_guess_is_worth_nothing(answer: str, worth: float) -> None:
+    assert reward.score(answer, CHOICE) == pytest.approx(worth)
+
+
+def test_gold_texts_of_another_shape_score_nothing_and_raise_nothing() -> None:
+    for text in ('{"items": 3}', '{"items": [["a"]], "others": 3}', '{"items"', '{"items": [[1]]}', "[[", "[[1]]"):
+        assert reward.score("b", [text]) == 0.0

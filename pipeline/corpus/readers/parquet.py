@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from pipeline.corpus.parquet_pages import BadPageError, unpacked_sizes
 from pipeline.corpus.readers.base import LONGEST, ReadBytes, ReadLimits, Row, size
 from pipeline.errors import CorpusError
+from pipeline.store.files import utf8_path
 
 SUFFIXES: tuple[str, ...] = (".parquet",)
 _BATCH, _BATCH_BYTES = 4096, 128 << 20
@@ -68,7 +69,7 @@ def plain_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def _open(path: Path) -> pq.ParquetFile:
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(utf8_path(path)) as file:
         columns_count, groups_count = file.metadata.num_columns, file.metadata.num_row_groups
         if columns_count * groups_count > _MOST_PIECES:
             raise CorpusError(
@@ -78,7 +79,8 @@ def _open(path: Path) -> pq.ParquetFile:
         groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
         columns = [group.column(index) for group in groups for index in range(group.num_columns)]
     texts = {column.path_in_schema for column in columns if column.physical_type == "BYTE_ARRAY"}
-    return pq.ParquetFile(path, read_dictionary=[*texts.difference(c.path_in_schema for c in columns if _is_delta(c))])
+    plain = texts.difference(c.path_in_schema for c in columns if _is_delta(c))
+    return pq.ParquetFile(utf8_path(path), read_dictionary=[*plain])
 
 
 def _is_delta(column: pq.ColumnChunkMetaData) -> bool:

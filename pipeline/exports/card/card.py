@@ -19,10 +19,12 @@ from pydantic import Field
 from pipeline.analysis import money
 from pipeline.analysis.estimates import percent, short
 from pipeline.analysis.figures import Figures
+from pipeline.analysis.published_signatures import PUBLISHED, SOURCE
 from pipeline.config import RunConfig
 from pipeline.exports.card.glossary import TWINS, gloss
 from pipeline.exports.mix.mix_version import Mix
 from pipeline.exports.reward_questions import RewardQuestions
+from pipeline.exports.shards import TOKEN_LIMITS
 from pipeline.exports.views import base
 from pipeline.gates.benchmarks import checked as benchmarks
 from pipeline.gates.licence import share_alike
@@ -59,6 +61,8 @@ class Contents(Data):
     """Views that were asked for and not written, with the reason."""
     plain: tuple[str, ...] = ()
     """Views with text in place of Arrow's JSON type."""
+    token_shares: dict[str, tuple[float, ...]] = Field(default_factory=dict)
+    """By view with a column `tokens`, the share of its rows within each of TOKEN_LIMITS."""
     missing: int = 0
     """Seeds whose lines in the journal were damaged."""
     older: tuple[str, ...] = ()
@@ -90,6 +94,9 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         estimated_note=money.ESTIMATED,
         contents=contents,
         config=config,
+        published=PUBLISHED,
+        published_source=SOURCE,
+        token_limits=TOKEN_LIMITS,
         choose="digsite mix RUNS" if contents.mix else "digsite export RUN",
         # Of a mix `config` is that of one run.
         target="" if contents.mix else band.explained(config),

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from pipeline.analysis import money
 from pipeline.analysis.distractor_effect import DistractorFigures
 from pipeline.analysis.figures import ACCEPTED, Outside, figures
+from pipeline.analysis.published_signatures import PUBLISHED, SOURCE
 from pipeline.analysis.seed_rows import TELLING, met
 from pipeline.analysis.traces import Item, grown, item
 from pipeline.config import RunConfig
@@ -22,6 +23,7 @@ from pipeline.corpus.unreadable_files import in_words
 from pipeline.exports.data_set import DatasetManifest
 from pipeline.exports.report import charts
 from pipeline.exports.report.rendering import FOLDER, templates
+from pipeline.exports.shards import TOKEN_LIMITS
 from pipeline.gates.benchmarks.checked import coverage
 from pipeline.loop import solve_rates as band
 from pipeline.types import Record, Status
@@ -86,6 +88,9 @@ def page(
         "diversity": charts.diversity(seeds),
         "config": config,
         "target": band.explained(config),
+        "published": PUBLISHED,
+        "published_source": SOURCE,
+        "token_limits": TOKEN_LIMITS,
         "benchmarks": coverage(config.gates),
         "settings": escape(json.dumps({**config.shown(), "gates": config.gates.shown()}, indent=2)),
         "grown": next((tree for one in accepted if (tree := grown(one.record))), None),

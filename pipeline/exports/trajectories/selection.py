@@ -110,6 +110,8 @@ def _passing(
 
 def _passes(example: TrainingExample, draft: Draft, environment: Environment) -> bool:
     settings = environment.sft
+    if example.verdict.steps < settings.min_steps:
+        return False
     if settings.every_hop and None in example.verdict.found_at:
         return False
     if settings.unguessed and guessed(draft, example.rollout):
@@ -138,6 +140,8 @@ def guessed(draft: Draft, rollout: Rollout) -> bool:
 def _ordered(record: Record, found: list[TrainingExample], settings: SftConfig) -> list[TrainingExample]:
     if settings.select == "random":
         return sorted(found, key=lambda one: sha256(f"{record.key}:{one.agent}:{one.rollout.sample}"))
+    if settings.select == "longest":
+        return sorted(found, key=lambda one: (-one.verdict.steps, one.verdict.calls, one.rollout.sample))
     ordered = sorted(found, key=lambda one: (one.verdict.steps, one.verdict.calls, one.rollout.sample))
     return _spread(ordered) if settings.select == "diverse" else ordered
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import orjson
 
-from pipeline.agents.answers import answer_limits, list_items
+from pipeline.agents.answers import answer_limits, list_items, other_candidates
 from pipeline.reward.answers import side
 from pipeline.reward.equality import quantity
 from pipeline.text import MONTHS, Date, Number, dates, numbers
@@ -28,11 +28,16 @@ _PARTS = {"": 3, "day": 3, "month": 2, "year": 1}
 
 
 def spellings(draft: Draft) -> list[str]:
-    """The answer, its aliases, and their other spellings; each once, the answer first. Of a list one JSON text, which
-    `reward.py` reads: its items, each with its aliases. Of yes or no also that word, by which it knows such a question
-    in any language."""
+    """Return the answer, its aliases, and their other spellings; each once, the answer first.
+
+    Of a list that is one JSON text, which `reward.py` reads: its items, each with its aliases, and beside them the
+    other things that the question names to choose from. Of yes or no also that word, by which it knows such a question
+    in any language.
+    """
     if items := list_items(draft):
-        return [orjson.dumps([item.spellings for item in items]).decode()]
+        names = [item.spellings for item in items]
+        others = other_candidates(draft)
+        return [orjson.dumps({"items": names, "others": others} if others else names).decode()]
     known = [draft.answer, *draft.answer_aliases]
     more: list[str] = []
     for text in known:

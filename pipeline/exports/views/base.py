@@ -9,9 +9,10 @@ import pyarrow as pa
 from pipeline import registry
 from pipeline.agents.environment_file import Environment
 from pipeline.config.gates import GateConfig
+from pipeline.exports import question_columns
 from pipeline.exports.trajectories import chat
 from pipeline.reward import standalone
-from pipeline.types import Message, PolicyMeasurement, Record, Status, curriculum
+from pipeline.types import AnswerType, Message, PolicyMeasurement, Record, Status, curriculum
 from pipeline.types.twin_record import twin_of
 
 INCLUDES = ("below_target", "below_range", "beyond_solver")
@@ -32,7 +33,7 @@ PROVENANCE: dict[str, Any] = {
     "run": str,
 }
 """Columns of every row to train on, which no prompt holds."""
-RL: dict[str, Any] = PROVENANCE | curriculum.COLUMNS
+RL: dict[str, Any] = PROVENANCE | curriculum.COLUMNS | question_columns.COLUMNS
 """Columns of every row to learn from by reward."""
 COMPLETION: dict[str, Any] = {"prompt": chat.MESSAGES, "completion": chat.MESSAGES, "tools": chat.JSON}
 PREFERENCE: dict[str, Any] = {
@@ -125,10 +126,17 @@ def is_rewarded(record: Record, gates: GateConfig) -> bool:
     """Return whether views for reinforcement learning take the question.
 
     They take every question that a rollout solved. For a named policy, equal rewards in a group give no gradient, so
-    they leave out what it always solves, unless `gates.solve_rate` was set and let that pass.
+    they leave out what it always solves, unless `gates.solve_rate` was set and let that pass. A guess is right half of
+    the time where yes or no is asked, so that such questions are taken only if `gates.rl_yes_no` asks for them.
     """
+    if is_yes_no(record) and not gates.rl_yes_no:
+        return False
     rate = record.hardness_for(gates.policy)[1] or 0.0
     return rate > 0 and (rate < 1 or not gates.policy or gates.has_band)
+
+
+def is_yes_no(record: Record) -> bool:
+    return record.draft is not None and record.draft.answer_type is AnswerType.BOOLEAN
 
 
 def accepts(view: View, record: Record, gates: GateConfig) -> bool:
@@ -162,7 +170,11 @@ def provenance(
 def rewarded(record: Record, environment: Environment, texts: Iterable[str]) -> dict[str, Any]:
     """The columns of RL."""
     policy = environment.policy
-    return {**provenance(record, texts, policy), **curriculum.curriculum(record, policy)}
+    return {
+        **provenance(record, texts, policy),
+        **curriculum.curriculum(record, policy),
+        **question_columns.question_columns(record, environment),
+    }
 
 
 def completion(

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from pipeline.agents.answers import list_items
 from pipeline.agents.environment_file import Environment
+from pipeline.exports import question_columns
 from pipeline.exports.views.base import Rows, ViewOptions, projection
 from pipeline.store.arrow import columns
 from pipeline.types import AnswerItem, AnswerType, Assessment, Hop, OneSearch, Record, correct
@@ -55,7 +56,6 @@ _OWN, row = projection(
     preset=(str, lambda record, draft: record.lineage.preset),
     model=(str, lambda record, draft: record.lineage.model),
     hops=([HOP], lambda record, draft: [item(hop, HOP) for hop in draft.hops]),
-    operation=(str, lambda record, draft: draft.graph.operation),
     origin=(str, lambda record, draft: draft.origin),
     corpus=(str, lambda record, draft: record.lineage.corpus),
     corpus_fingerprint=(str, lambda record, draft: record.lineage.corpus_fingerprint),
@@ -65,13 +65,14 @@ _OWN, row = projection(
     trainable=(bool, lambda record, draft: record.lineage.trainable),
     run=(str, lambda record, draft: record.lineage.run),
 )
-SCHEMA = columns(**_OWN | COLUMNS)
+SCHEMA = columns(**_OWN | COLUMNS | question_columns.COLUMNS)
 OPTIONS = ViewOptions("spans", env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
     if record.draft:
-        yield {**curriculum(record, environment.policy), **row(record, record.draft)}
+        facts = question_columns.question_columns(record, environment)
+        yield {**curriculum(record, environment.policy), **facts, **row(record, record.draft)}
 
 
 def assessments(record: Record) -> list[Assessment]:

@@ -27,7 +27,7 @@ _ANSWERS = (
     "answer answers golden_answers answer_aliases aug_answer possible_answers correct_answer ground_truth annotations "
     "output label"
 ).split()
-_WITHIN = ("value", "aliases", "text", "target", "ground_truth", "content", "short_answers", "answer")
+_WITHIN = ("value", "aliases", "text", "target", "ground_truth", "content", "short_answers", "answer", "items")
 """What an answer or a message that is an object holds the text in."""
 _TITLES = ("supporting_titles", "s_wiki_title", "supporting_facts", "evidence_list", "wiki_links")
 _IDS = ("supporting_ids", "evidence_docs", "gold_docs")
@@ -132,7 +132,7 @@ def _texts(value: Any) -> list[str]:
         value = {name.lower(): one for name, one in value.items()}
         return [text for name in _WITHIN for text in _texts(value.get(name))]
     if isinstance(value, list):
-        items = listed([orjson.dumps(value).decode()]) if value and isinstance(value[0], list) else []
+        items = listed([orjson.dumps(value).decode()])[0] if value and isinstance(value[0], list) else []
         return ["; ".join(names[0] for names in items)] if items else [text for one in value for text in _texts(one)]
     if isinstance(value, bool):
         return ["yes" if value else "no"]

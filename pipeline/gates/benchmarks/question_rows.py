@@ -19,6 +19,7 @@ from pipeline.corpus import readers
 from pipeline.corpus.readers import hf
 from pipeline.corpus.readers.base import PACKED, ReadLimits, lines
 from pipeline.errors import CorpusError, UsageError
+from pipeline.store.files import utf8_path
 
 KINDS = (".jsonl", ".json", ".parquet", ".arrow", ".csv", ".tsv", ".txt")
 HUB = "hf:"
@@ -66,10 +67,10 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
         return
     match kind(path):
         case ".parquet":
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(utf8_path(path)) as file:
                 yield from _numbered(row for batch in file.iter_batches(1024) for row in batch.to_pylist())
         case ".arrow":
-            with pa.memory_map(str(path)) as file:
+            with pa.memory_map(utf8_path(path)) as file:
                 yield from _numbered(row for batch in pa.ipc.open_stream(file) for row in batch.to_pylist())
         case ".csv" | ".tsv":
             yield from _read("csv", path)

@@ -1,6 +1,7 @@
 """The answer is given from memory, without any passage."""
 
 from pipeline.agents import readers
+from pipeline.agents.answers import guess_chance
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
@@ -8,7 +9,6 @@ from pipeline.errors import FormatError
 from pipeline.loop.asking import ask_reader
 from pipeline.loop.checks.alternatives import VOTES, is_key, same
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning
-from pipeline.operations import guess_chance
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Usage, beyond_chance
 
 
@@ -22,7 +22,7 @@ async def closed_book(draft: Draft, context: RunContext) -> CheckResult:
         same = model.digested() == solver.digested()
         probes += [] if same else [await recalled(draft, context, model)]
         known.append(probes[0] if same else probes[-1])
-        if beyond_chance(known[-1].right, known[-1].tries, guess_chance(draft.graph)) <= 0.5:
+        if beyond_chance(known[-1].right, known[-1].tries, guess_chance(draft)) <= 0.5:
             known = []
             break
     if known:

@@ -100,6 +100,17 @@ def test_a_bomb_is_refused_at_once_and_in_little_memory(suffix: str, tmp_path: P
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
 
 
+def test_a_bomb_that_is_packed_twice_is_refused_in_little_memory(tmp_path: Path) -> None:
+    """A hundred megabytes in some hundred bytes."""
+    path = tmp_path / "bomb.jsonl.gz"
+    path.write_bytes(gzip.compress(zstandard.compress(bytes(100 << 20))))
+    assert path.stat().st_size < 10_000
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(CorpusError, match="refused as a bomb"):
+        list(jsonl.read(path, ReadLimits()))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
+
+
 def test_more_bytes_than_the_limit_stop_the_read(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"more than 100 bytes; raise limits\.bytes"):
         read(tmp_path / "a.jsonl", LINES * 10, ReadLimits(bytes=100))

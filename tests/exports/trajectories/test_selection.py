@@ -164,3 +164,14 @@ def test_a_rollout_with_thoughts_that_were_not_sent_back_is_a_row_for_each_turn(
     assert [sum(row["loss"]) for row in sft.rows(record, keeping)] == [4]
     texts = [text for row in sft.rows(record, selecting(thinking="none")) for text in row["messages"]]
     assert not any("So." in text for text in texts)
+
+
+def test_the_longest_come_first_where_they_are_asked_for() -> None:
+    assert samples(FOUR, select="longest") == [0]
+    assert samples(FOUR, select="longest", per_pair=9) == [0, 3, 2, 1]
+
+
+@pytest.mark.parametrize(("least", "taken"), [(0, [1, 2, 0, 3]), (3, [2, 0, 3]), (4, [0, 3]), (5, [])])
+def test_those_with_few_steps_may_be_left_out(least: int, taken: list[int]) -> None:
+    assert samples(FOUR, per_pair=9, min_steps=least) == taken
+    assert counts(FOUR, selecting(min_steps=least))["solver"]["passed"] == len(taken)

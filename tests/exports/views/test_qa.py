@@ -6,8 +6,12 @@ from tests.records import accepted, below_target, world
 ENVIRONMENT = environment(RunConfig())
 
 COLUMNS = """id question answer answer_aliases answer_items answer_type answerable twin_of target_steps difficulty
-solve_rate hit_step rollouts assessments one_search rounds strategy preset model hops operation origin corpus
-corpus_fingerprint licence as_of language trainable run band steps hop_count distractors order""".split()
+solve_rate hit_step rollouts assessments one_search rounds strategy preset model hops origin corpus
+corpus_fingerprint licence as_of language trainable run band steps hop_count distractors order
+honest_tries honest_counted adversarial_tries adversarial_right least_steps adversarial_steps adversarial_more_than
+reward_steps least_rounds recall_steps operation chance
+answer_low answer_high solver_solve_rate policy_solve_rate policy_tries known_to evidence_ids retriever k
+measured_by""".split()
 
 
 def row(record):

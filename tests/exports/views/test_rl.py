@@ -8,7 +8,7 @@ from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.exports.views import base, rl_openrlhf, rl_search_r1, rl_trl, rl_verifiers, rl_verl_tool
 from pipeline.reward import reward
-from tests.answer_types import listed
+from tests.answer_types import chosen, listed
 from tests.exports.views.test_rl_search_r1 import with_draft
 from tests.records import accepted
 
@@ -60,6 +60,16 @@ def test_a_list_is_one_gold_text_and_is_left_out_where_only_exact_match_counts()
     said = "so <answer>Grim; Lund</answer>"
     assert reward.compute_score(verl["data_source"], said, verl["reward_model"]["ground_truth"]) == pytest.approx(0.8)
     assert reward.reward_func([f"P{said}"], ["P"], [row(rl_openrlhf, made)["label"]])["rewards"] == pytest.approx(0.8)
+
+
+def test_of_named_things_the_gold_text_holds_the_others_too():
+    gold = orjson.loads(row(rl_trl, chosen(1))["golden_answers"][0])
+    assert gold == {"items": [["South Arch"], ["East Arch"]], "others": [["North Arch"], ["West Arch"]]}
+    golds = row(rl_verl_tool, chosen(1))["reward_model"]["ground_truth"]
+    every = "<answer>North Arch, South Arch, East Arch, West Arch</answer>"
+    right = "<answer>South Arch, East Arch</answer>"
+    assert [reward.compute_score("digsite_list", said, golds) for said in (every, right)] == [0.0, 1.0]
+    assert list(rl_search_r1.rows(chosen(1), ENVIRONMENT)) == []
 
 
 def test_trl_gets_the_environments_own_prompt():

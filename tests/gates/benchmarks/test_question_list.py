@@ -56,6 +56,7 @@ def test_of_a_folder_as_beir_s_the_queries_of_all_splits_are_the_list(tmp_path: 
         ({"answer": "[sic] is what it says"}, ["[sic] is what it says"]),
         # All of them are asked for: they are one answer, and not three spellings of one.
         ({"reward_model": {"ground_truth": {"target": ['[["Rome", "Roma"], ["Paris"]]']}}}, ["Rome; Paris"]),
+        ({"golden_answers": ['{"items": [["Rome", "Roma"], ["Paris"]], "others": [["Bonn"]]}']}, ["Rome; Paris"]),
         # As numpy writes it, which Python would join to one word.
         ({"answers": "['a' 'b']"}, ["['a' 'b']"]),
     ],
