@@ -186,3 +186,13 @@ def test_duration(seconds: float | None, said: str) -> None:
 def test_pairs_beyond_those_wanted_are_surplus() -> None:
     progress, _ = played("arraaa", pairs=3)
     assert "6 seeds, 3/3 + 1 surplus accepted (67%)" in progress.line()
+
+
+def test_after_twenty_seeds_it_says_what_each_aim_gave_and_what_the_others_will_take(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    progress, _ = played("arrr" * 5)
+    line = progress.first_look()
+    assert line.startswith("after 20 seeds: aim 3 gave 5 of 20 seeds; the remaining 5 pairs will take about ")
+    assert line.split(" pairs of")[0] in " ".join(capsys.readouterr().err.split())
+    assert "remaining" not in played("r" * 20)[0].first_look()

@@ -47,7 +47,8 @@ FIRST: dict[str, Case] = {
         ("retrieval_miss", "solver_error", "solver_error"),
         solves=lambda past, sample: [-5, -4, -3][past],
     ),
-    "below_target": Case(("rejected", "below_target"), solves=lambda past, sample: 2 if sample > 5 else 3),
+    "below_range": Case(("rejected", "below_range"), solves=lambda past, sample: 2 if sample > 5 else 3),
+    "recalled": Case(("rejected", "recalled"), solves=lambda past, sample: 6),
     "unconfirmed": Case(("rejected", "unconfirmed"), solves=lambda past, sample: -5 if sample > 3 else 3),
     "contested": Case(("rejected", "ambiguous"), solves=lambda past, sample: -3 if sample > 5 else 3, fits=True),
     "deadline": Case(("failed", "deadline"), solves=lambda past, sample: "slow"),
@@ -57,11 +58,12 @@ FIRST: dict[str, Case] = {
 
 SECOND: dict[str, Case] = {
     "relaxed": Case(("accepted", "relaxed"), ("superficial",) * 3, solves=lambda past, sample: 2),
+    "below_target": Case(("rejected", "below_target"), solves=lambda past, sample: 2 if sample > 5 else 3),
     "retrieval_miss": Case(("rejected", "retrieval_miss"), ("retrieval_miss",) * 3, solves=lambda past, sample: -5),
     "solver_error": Case(("rejected", "solver_error"), ("solver_error",) * 3, solves=lambda past, sample: -4),
     "most_votes": Case(("rejected", "ambiguous"), ("ambiguous",) * 3, solves=lambda past, sample: -3),
 }
-"""Without checks by reading, and with a last round that is relaxed."""
+"""Without checks by reading and seekers, and with a last round that is relaxed."""
 
 BAND: dict[str, Case] = {
     "in_band": Case(learns=lambda past, sample: 3 if sample % 2 else -3),
@@ -78,7 +80,7 @@ RUNS = {
         FIRST,
         ('checks.run=["closed_book", "oracle", "alternatives"]',),
     ),
-    "outcomes-unread": (SECOND, ("checks.run=[]", "loop.last_round_relaxed=true")),
+    "outcomes-unread": (SECOND, ("checks.run=[]", "loop.last_round_relaxed=true", "difficulty.adversarial=false")),
     "outcomes-band": (BAND, ("checks.run=[]", "solve_rate=0.2-0.8", "policy=mine")),
 }
 """Cases and settings of each scripted run."""

@@ -55,6 +55,8 @@ class Chain:
     person: Passage
     town: Passage
     year: str
+    origin: str
+    """How the passage of the town tells its origin, in plain words."""
 
     def draft(self, **changed: Any) -> dict[str, Any]:
         film, town = self.film.title, "the home town of the person who directed"
@@ -67,21 +69,24 @@ class Chain:
 
     @property
     def queries(self) -> list[str]:
-        """One for each passage, in the order of the hops, then one that finds none of them."""
-        return [self.film.title, f"{self.person.title} painter", f"monks {self.year}", "silent drama"]
+        """One for each passage, in the order of the hops, one that finds none of them, and one with a year that nothing
+        has shown."""
+        town = f"{self.town.title} {self.origin} {self.year}"
+        return [self.film.title, f"{self.person.title} painter", self.origin, "silent drama", town]
 
 
-def chain(of: str, film: str, person: str, town: str, year: str) -> Chain:
+def chain(of: str, film: str, person: str, town: str, year: str, origin: str) -> Chain:
     return Chain(
         passage(document("film", of), film, f"It is a silent drama. It was directed by {person}."),
         passage(document("person", of), person, f"{person} was a painter. {person} came from {town}."),
-        passage(document("town", of), town, f"{town} lies on the Tarn. {town} was founded by monks around {year}."),
+        passage(document("town", of), town, f"{town} lies on the Tarn. {town} was {origin} around {year}."),
         year,
+        origin,
     )
 
 
-TRAIN = chain("train", "Lantern Bay", "Ada Holm", "Vessby", "1641")
-EVAL = chain("eval", "Copper Moon", "Ivo Brandt", "Kestrel", "1702")
+TRAIN = chain("train", "Lantern Bay", "Ada Holm", "Vessby", "1641", "founded by monks")
+EVAL = chain("eval", "Copper Moon", "Ivo Brandt", "Kestrel", "1702", "begun by friars")
 TOLD = passage("told", "Ada Holm (painter)", "Ada Holm lived long after Lantern Bay. Ada Holm came from Vessby.")
 SHELF = Shelf(*(p for c in (TRAIN, EVAL) for p in (c.film, c.person, c.town)), TOLD)
 
@@ -172,7 +177,7 @@ class Player:
     async def _solved(self, case: Case, does: int | str, sample: int, turn: int) -> Completion:
         if isinstance(does, str):
             return await wrong(does, turn)
-        right, paths = does > 0, {1: [2], 2: [0, 2], 3: [0, 1, 2], 4: [0, 3, 1, 2], 5: [0]}
+        right, paths = does > 0, {1: [2], 2: [0, 2], 3: [0, 1, 2], 4: [0, 3, 1, 2], 5: [0], 6: [0, 1, 4]}
         path = paths[abs(does)]
         if turn < len(path):
             return said(call("search", query=case.chain.queries[path[turn]]))
@@ -219,7 +224,14 @@ def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, 
         "gates": {"off": ["duplicate", "overused_answer", "overused_document", "overused_opening", "overused_passage"]},
         "how": {"seeds": len(cases), "out": out, "rollout_seconds": 600},
     }
-    fixed = ["steps=3", "retrieval.k=1", "loop.rounds=2", "solver.searches=6", "solver.turns=7"]
+    fixed = [
+        "steps=3",
+        "difficulty.aims={3=1}",
+        "retrieval.k=1",
+        "loop.rounds=2",
+        "solver.searches=6",
+        "solver.turns=7",
+    ]
     settings = runs.Pinned.model_validate(build(values=values, sets=[*fixed, *sets]).model_dump())
     sides = {name: side(case.chain.film.document_id) for name, case in cases.items()}
     seeds = [passage(document(name, of), name.replace("_", " "), FACT * 3) for name, of in sides.items()]

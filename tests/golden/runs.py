@@ -43,6 +43,8 @@ _COMMON = {
     "models": {"default": _MODEL, "judge": {"model": "recorded-judge"}},
     "distractors": {"kinds": _KINDS, "rollouts": 2},
     "teacher": {"rollouts": 2},
+    # What was recorded is the demo model, which makes as many steps as it aims at.
+    "difficulty": {"aims": {2: 1, 3: 1, 4: 1}, "again": 0.5},
     "gates": {"off": ["licence"]},
     "how": {"seeds": SEEDS, "rollout_seconds": 1e6},
 }
@@ -56,6 +58,7 @@ RUNS = {
         "checks": {"run": ["closed_book", "oracle", "alternatives"]},
         "models": {**_COMMON["models"], "policies": {"mine": {"model": "recorded-policy"}}},  # type: ignore[dict-item]
         "steps": [1, 3],
+        "difficulty": {"aims": {1: 1, 2: 1, 3: 1}},
         "tree": {"depth": 4},
     },
 }
