@@ -22,9 +22,9 @@ from pipeline.config.runtime import Runtime
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.exports.data_set import DatasetManifest
-from pipeline.measure import gold_questions, retriever_recall
-from pipeline.measure import solver_accuracy as measuring
-from pipeline.measure.gold_questions import GoldQuestion
+from pipeline.measurement import gold_questions, retriever_recall
+from pipeline.measurement import solver_accuracy as measuring
+from pipeline.measurement.gold_questions import GoldQuestion
 from pipeline.retrieval.open_retriever import check, open_retriever
 from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, publish, read, stages, tool_modes
 from pipeline.run import preview as previewing

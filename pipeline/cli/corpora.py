@@ -17,7 +17,7 @@ from pipeline.corpus import manifest
 from pipeline.corpus.unreadable_files import in_words
 
 if TYPE_CHECKING:
-    from pipeline.measure.gold_questions import GoldQuestion
+    from pipeline.measurement.gold_questions import GoldQuestion
 
 HELP = "List the corpora, or show what is in one."
 corpus = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=HELP, short_help=HELP)
@@ -134,7 +134,7 @@ class Measure(options.ModelOptions, options.CorpusOptions):
 
     def __call__(self) -> None:
         from pipeline import api
-        from pipeline.measure import gold_questions
+        from pipeline.measurement import gold_questions
 
         asked = list(dict.fromkeys(self.retriever or ()))
         config = self.settings(retriever=asked[0] if asked else None)
@@ -175,7 +175,7 @@ class Measure(options.ModelOptions, options.CorpusOptions):
 
     def _compare(self, config: RunConfig, questions: "Sequence[GoldQuestion]", asked: list[str]) -> None:
         from pipeline import api
-        from pipeline.measure import retriever_recall
+        from pipeline.measurement import retriever_recall
 
         found = api.compare_retrievers(config, questions, asked)
         rows = [

@@ -45,7 +45,8 @@ _IRREGULAR = {
 _WORD = r"[A-Z](?:[\w'’-]|\.(?=\w))*"
 _NAME = rf"{_WORD}(?: (?:(?:of|the|and|for|de|la|von) )*{_WORD})*"
 _CALLED = re.compile(
-    r"\b(?:(?:also|formerly|previously|once|commonly|popularly|locally|officially|originally|better|sometimes|now) )+"
+    r"\b(?:(?:also|formerly|previously|once|commonly|popularly|locally|officially|originally|better|sometimes|now) )"
+    r"{1,3}"
     r"(?:known|called|named|referred to)(?: as| by)?(?: simply)?"
     r"|\bofficially|\bnicknamed|\ba\.?k\.?a\b\.?|\bpronounced(?: as)?"
 )

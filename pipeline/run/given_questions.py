@@ -15,7 +15,7 @@ from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.gates import contaminated
 from pipeline.gates.benchmarks.question_rows import HUB
-from pipeline.measure import gold_questions
+from pipeline.measurement import gold_questions
 from pipeline.operations import operation, operations
 from pipeline.reward.answers import side
 from pipeline.text import dates, numbers

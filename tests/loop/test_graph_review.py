@@ -28,7 +28,7 @@ def test_reader_sees_each_cited_passage_once_and_whole() -> None:
     cited = Citation(
         passage_id=pier.id, title=pier.title, sentences=(0,), quote="It opened in 1902.", passage_sha256=pier.sha256
     )
-    steps = [
+    steps: list[FoundStep | ComputedStep] = [
         FoundStep(id="year", sub_question="When did Copper Pier open?", answer="1902", citation=cited),
         FoundStep(id="head", sub_question="Who led Copper Pier?", answer="Ivo Brandt", citation=cite(pier)),
         FoundStep(id="name", sub_question="Who directed Lantern Bay?", answer="Ada Holm", citation=cite(bay)),

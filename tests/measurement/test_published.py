@@ -8,7 +8,7 @@ import pytest
 from pipeline import api, config
 from pipeline.corpus.prepared import Corpus
 from pipeline.errors import UsageError
-from pipeline.measure.gold_questions import GoldQuestion, located, read
+from pipeline.measurement.gold_questions import GoldQuestion, located, read
 from pipeline.run import prepare
 from tests.exports.published import ALIAS, ANSWER, ASKED, BARE, CORPUS, FORMS, TITLED, WITH_IDS, beir, written
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.measure.gold_questions import GoldQuestion
-from pipeline.measure.retriever_recall import compare_retrievers
+from pipeline.measurement.gold_questions import GoldQuestion
+from pipeline.measurement.retriever_recall import compare_retrievers
 from tests.shelf import Shelf, passage
 
 MANY = [passage(f"other{n:02}", "Holm", "Holm Holm Holm.") for n in range(12)]

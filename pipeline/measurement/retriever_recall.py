@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from pipeline.errors import UsageError
-from pipeline.measure.gold_questions import GoldQuestion
-from pipeline.measure.solver_accuracy import ALL, groups
+from pipeline.measurement.gold_questions import GoldQuestion
+from pipeline.measurement.solver_accuracy import ALL, groups
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Data
 

@@ -13,8 +13,8 @@ from pipeline.agents.grading import f1
 from pipeline.errors import RequestRefused, UsageError
 from pipeline.exports.views import qa
 from pipeline.llm.base import Request
-from pipeline.measure.gold_questions import GoldQuestion, read
-from pipeline.measure.solver_accuracy import measure
+from pipeline.measurement.gold_questions import GoldQuestion, read
+from pipeline.measurement.solver_accuracy import measure
 from pipeline.types import Message, Stop, ToolCall
 from tests.records import accepted
 from tests.scripted import ScriptedLLM

@@ -15,7 +15,7 @@ from pipeline.config import RunConfig
 from pipeline.errors import RequestRefused, UsageError
 from pipeline.llm.base import LLM
 from pipeline.llm.concurrent_work import run_concurrently
-from pipeline.measure.gold_questions import GoldQuestion
+from pipeline.measurement.gold_questions import GoldQuestion
 from pipeline.retrieval.base import Retriever
 from pipeline.text.names import normalise
 from pipeline.types import Data, Rollout, Stop
