@@ -178,14 +178,19 @@ def _set_problems(graph: Graph) -> list[Problem]:
 
 
 async def _search_problems(graph: Graph, context: RunContext) -> list[Problem]:
-    """Search once, with each retriever, for the property that is asked for, without the answers that lead to it."""
+    """Search once, with each retriever, for the property that is asked for, without the answers that lead to it.
+
+    One deciding passage counts as found if it comes first: further down, among others that fit as well, nobody can tell
+    it from them.
+    """
     decisive = graph.decisive
     query = " ".join(dict.fromkeys(map(_leave_out_answers, decisive)))
     problems = []
     for name, retriever in context.searched.items():
         hits = await retriever.search(query, context.config.retrieval.k)
         ranks = {hit.passage.id: rank for rank, hit in enumerate(hits, 1)}
-        at = [(step, ranks[step.citation.passage_id]) for step in decisive if step.citation.passage_id in ranks]
+        within = 1 if len(decisive) == 1 else context.config.retrieval.k
+        at = [(step, rank) for step in decisive if (rank := ranks.get(step.citation.passage_id, within + 1)) <= within]
         if len(at) < len(decisive) or len(graph.found) == 1:
             continue
         places = " and ".join(f"that of '{step.id}' at rank {rank}" for step, rank in at)

@@ -23,6 +23,8 @@ _MEASURES = ("mass", "celsius")
 _ROUND_COUNT = 100
 """From here on, a count that ends in zeros is taken to be rounded."""
 _NUMBER = r"-?(?:\d{1,3}(?:[, ]\d{3})+(?!\d)|\d+)(?:\.\d+)?"
+_MILLIONS_WITH_DOTS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{3}){2,3}(?![\d.])")
+"""Two dots or more part thousands; one alone is a decimal point."""
 _SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _SCALED = rf"{_NUMBER}(?:[ -](?:{'|'.join(_SCALES)}))?"
 _TO = r"\s*(?:to|-|and|or)\s*"
@@ -97,6 +99,7 @@ def read_interval(text: str, *, is_exact: bool = False) -> ValueInterval | None:
         return None
     plain = unicodedata.normalize("NFKC", text).casefold().replace("–", "-").replace("−", "-")
     plain = one_way(" ".join(plain.split()).strip(" .;"))
+    plain = _MILLIONS_WITH_DOTS.sub(lambda match: match[0].replace(".", ""), plain)
     at_least, at_most = _AT_LEAST.match(plain), _AT_MOST.match(plain)
     if bound := at_least or at_most:
         plain = plain[bound.end() :]

@@ -29,6 +29,8 @@ from pipeline.types.graph import Graph
 SEARCHES = 24
 PROPOSALS = 3
 """Proposals of one conversation: the first and two repairs."""
+CHAIN = 2
+"""Found steps of a graph that needs no operation."""
 GIVE_UP = '{"steps": []}'
 _OUTLINE = 12
 """Passages of the seed's document whose first words are shown."""
@@ -45,8 +47,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         passage=shown(seed.passage, numbered=True),
         outline=await _outline(seed, context),
         links=_fit(describe_links(links), _ROOM),
-        # Each seed has an order of its own, so that the pairs of a run differ in what they compute.
-        operations=sorted(offered(context), key=lambda description: sha256(f"{seed.key}\n{description}")),
+        operations=_order_operations(seed, context) if target > CHAIN else [],
         target_steps=target,
         search_budget=composer.limits.searches,
         check_budget=PROPOSALS,
@@ -55,6 +56,11 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     own = {seed.passage.shown_id: seed.passage}
     shown_links = {passage.shown_id: passage for link in links for passage in link.passages}
     return await _compose(composer, messages, AgentState(shown_links | own, given=frozenset(own)), seed, context)
+
+
+def _order_operations(seed: Seed, context: RunContext) -> list[str]:
+    """Give each seed an order of its own, so that the pairs of a run differ in what they compute."""
+    return sorted(offered(context), key=lambda description: sha256(f"{seed.key}\n{description}"))
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:

@@ -133,8 +133,8 @@ def test_graph_is_worded_and_accepted() -> None:
     assert [hop.quote for hop in draft.hops][3] == "Ada Holm was born in 1871."
     assert record.difficulty == 6
     assert cast.written[0]["answer_form"] == (
-        "the name of one of the things that are compared, and not its value: Who directed Lantern Bay? / "
-        "Who directed Copper Pier? / Who directed Grey Mill?"
+        "the name of one of the things that are compared, and not its value: Who directed Copper Pier? / "
+        "Who directed Lantern Bay? / Who directed Grey Mill?"
     )
 
 
