@@ -19,11 +19,20 @@ def unshown_words(query: str, shown: Iterable[str], later: Iterable[str]) -> lis
         later: texts shown afterwards. A word that English or any of the texts writes small is plain, wherever a query
             capitalises it.
     """
-    known = [word for text in shown for word in _WORD.findall(text)]
+    texts = list(shown)
+    known = [word for text in texts for word in _WORD.findall(text)]
     plain = {*known, *(word for text in later for word in _WORD.findall(text))}
     small = {folded(word) for word in plain if word[0].islower()}
     stems = {stem for word in known for stem in _beginnings(_folded(word))}
-    return [word for word in _WORD.findall(query) if _is_telling(word, small) and _stem(_folded(word)) not in stems]
+    unshown = [word for word in _WORD.findall(query) if _is_telling(word, small) and _stem(_folded(word)) not in stems]
+    return [word for word in unshown if not any(_abbreviates(word, text) for text in texts)]
+
+
+def _abbreviates(word: str, text: str) -> bool:
+    """Return whether a word in capitals stands for a name of several words, as UK does for United Kingdom."""
+    if not (word.isalpha() and word.isupper() and word.isascii()):
+        return False
+    return re.search(r"(?: (?:of|and|the))* ".join(rf"\b{letter}\w+" for letter in word), text) is not None
 
 
 def _is_telling(word: str, small: Set[str]) -> bool:

@@ -72,16 +72,15 @@ class StepCounts(Data):
         if self.least_steps is not None:
             honest = f"honest work takes {self.least_steps} ({self.honest_counted} of {self.honest_tries} tries count)"
         if self.adversarial_steps is not None:
-            told = f"The shortest way takes {self.adversarial_steps} searches"
-            told += f" ({self.adversarial_right} of {self.adversarial_tries} seekers found a way)"
+            ways = f"{self.adversarial_right} of {self.adversarial_tries} seekers found a way"
+            told = f"The shortest way takes {self.adversarial_steps} searches ({ways})"
         elif self.adversarial_more_than is not None:
-            told = (
-                f"None of {self.adversarial_tries} seekers found a way: more than {self.adversarial_more_than} searches"
-            )
+            least = f"more than {self.adversarial_more_than} searches"
+            told = f"None of {self.adversarial_tries} seekers found a way: {least}"
+        elif self.adversarial_tries:
+            told = f"All {self.adversarial_tries} seekers answered by recall or without evidence"
         else:
-            told = f"{self.adversarial_tries or 'No'} seekers tried" + " and only recalled" * (
-                self.adversarial_tries > 0
-            )
+            told = "No seeker tried"
         recalled = "" if self.recall_steps is None else f"; recall takes {self.recall_steps}"
         return f"{told}; {honest}{recalled}."
 

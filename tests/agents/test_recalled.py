@@ -35,7 +35,12 @@ def test_what_is_searched_for_unseen_is_recalled(results: tuple, queries: list[s
         ("1,204 people", []),
         ("1,205 people", ["1,205"]),
         ("sweden stockholm", []),
+        ("NKA treaty", []),
+        ("NKO treaty", ["NKO"]),
     ],
 )
 def test_a_name_is_unshown_and_a_plain_word_is_not(query: str, unshown: list[str]) -> None:
-    assert unshown_words(query, ["Sweden had 1204 people."], ["its population fell"]) == unshown
+    assert (
+        unshown_words(query, ["Sweden had 1204 people.", "Northern Kingdom of Ammarn"], ["its population fell"])
+        == unshown
+    )

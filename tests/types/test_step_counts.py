@@ -32,12 +32,18 @@ def test_a_seekers_shortcut_is_the_difficulty():
         recall_steps=1,
     )
     assert (counts.difficulty, counts.is_censored) == (2, False)
+    assert counts.described.startswith(
+        "The shortest way takes 2 searches (1 of 5 seekers found a way); honest work takes 3"
+    )
 
 
 def test_where_no_seeker_is_right_the_number_is_more_than_when_the_first_gave_up():
     counts = StepCounts.of(HONEST, [*FAILED, *RECALLED])
     assert (counts.adversarial_steps, counts.adversarial_more_than, counts.difficulty) == (None, 2, 3)
     assert counts.is_censored
+    assert counts.described == (
+        "None of 3 seekers found a way: more than 2 searches; honest work takes 3 (1 of 2 tries count); recall takes 1."
+    )
 
 
 def test_without_seekers_there_is_only_the_honest_number():
