@@ -169,8 +169,8 @@ def test_a_list_that_cannot_be_read_is_told_before_anything_is_dug(
 
 def test_branches_of_a_comparison_are_no_chain_and_its_winner_counts_once() -> None:
     question = (
-        "In 2023 Burundi, South Sudan and Zambia each had an African country as their largest import partner. Which "
-        "had the lowest external debt (present value) in 2023: one of these three suppliers, or Kenya? Name the country."
+        "In 2023 Burundi, South Sudan and Zambia each had an African country as their largest import partner. "
+        "Which had the lowest external debt (present value) in 2023: one of these three suppliers, or Kenya?"
     )
     suppliers = {"Burundi": "Tanzania", "South Sudan": "Uganda", "Zambia": "South Africa"}
     hops = []
