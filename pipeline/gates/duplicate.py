@@ -23,7 +23,7 @@ BANDS, ROWS = 16, 8
 FRAME = frozenset(
     "a an the of in on at by to for from with as that which who whom whose what where when how did do does is are was "
     "were be been has had have it its this these those and or also year day month date name please exactly actually "
-    "fact".split()
+    "fact ones".split()
 )
 """English words that a question is framed with: they tell no two questions apart."""
 

@@ -10,7 +10,7 @@ from pipeline.errors import UsageError
 from pipeline.gates import Gates
 from pipeline.gates.benchmarks.checked import table
 from pipeline.gates.contaminated import SHIPPED, lists, read
-from pipeline.types import Record
+from pipeline.types import Hop, Record
 from tests.gates.test_gates import having, judged, only
 from tests.records import accepted, draft, world
 
@@ -165,3 +165,30 @@ def test_a_list_that_cannot_be_read_is_told_before_anything_is_dug(
         (tmp_path / name).write_text(text)
     with pytest.raises(UsageError, match=told):
         Gates(only("contaminated", against=(tmp_path / name,)))
+
+
+def test_branches_of_a_comparison_are_no_chain_and_its_winner_counts_once() -> None:
+    question = (
+        "In 2023 Burundi, South Sudan and Zambia each had an African country as their largest import partner. "
+        "Which had the lowest external debt (present value) in 2023: one of these three suppliers, or Kenya?"
+    )
+    suppliers = {"Burundi": "Tanzania", "South Sudan": "Uganda", "Zambia": "South Africa"}
+    hops = []
+    for buyer, supplier in suppliers.items():
+        asked = (
+            f"Which country was the largest import partner of {buyer} in 2023?",
+            f"What was the present value of the external debt of {supplier} in 2023?",
+        )
+        hops += [_hop(asked[0], supplier, buyer), _hop(asked[1], "$10 billion", supplier, len(hops))]
+    index, _ = lists(())
+    assert index.find(question, ("Uganda",), hops) is None
+    single = "What is the official language of the country that was the largest import partner of South Sudan?"
+    assert index.find(single, ("English",), hops[2:3]) is None
+
+
+def _hop(question: str, answer: str, title: str, *needs: int) -> Hop:
+    text = f"{title}: {answer}"
+    return Hop(
+        sub_question=question, answer=answer, passage_id=title, title=title, quote=text, passage_sha256="0" * 64,
+        needs=needs,
+    )  # fmt: skip

@@ -100,9 +100,18 @@ class Index:
         return self._reworded(question, answers, hops) if place is None else place
 
     def _reworded(self, question: str, answers: Sequence[str], hops: Sequence[Hop]) -> int | None:
-        """As `find`, by the words in common with the question, and with the whole chain where the answer agrees."""
+        """As `find`, by the words in common with the question, and with a whole chain where the answer agrees.
+
+        Branches that meet in an operation are chains of their own: the words of many branches together have enough in
+        common with some question by chance.
+        """
         asked = _asked(question, answers)
-        chain = _short(text for hop in hops for text in (untagged(hop.title), hop.sub_question))
+        places = (self._place_of(asked, chain, answers) for chain in _chains(hops) or [()])
+        return next((place for place in places if place is not None), None)
+
+    def _place_of(self, asked: frozenset[int], hops: Sequence[Hop], answers: Sequence[str]) -> int | None:
+        # The winner of a comparison is the answer and the subject of its branch: it must not count twice.
+        chain = _short(text for hop in hops for text in (untagged(hop.title), hop.sub_question)) - _short(answers)
         met = frozenset().union(*(_short([hop.answer]) - _short([hop.sub_question]) for hop in hops[:-1]))
         common = self._common_weight(asked | chain)
         share = np.where(self._long, common / self._totals, 0)
@@ -138,6 +147,17 @@ class Index:
         if not (answer <= listed or listed <= answer):
             return 0.0
         return log((self._size + 1) / (1 + min(self._common[number] for number in answer & listed)))
+
+
+def _chains(hops: Sequence[Hop]) -> list[tuple[Hop, ...]]:
+    """Return each hop that no other one needs, after the hops that lead to it."""
+    needed = {index for hop in hops for index in hop.needs}
+    return [_chain_to(index, hops) for index in range(len(hops)) if index not in needed]
+
+
+def _chain_to(index: int, hops: Sequence[Hop]) -> tuple[Hop, ...]:
+    before = dict.fromkeys(hop for need in hops[index].needs for hop in _chain_to(need, hops))
+    return (*before, hops[index])
 
 
 def _answers(answers: Iterable[str]) -> list[frozenset[int]]:
