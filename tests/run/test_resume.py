@@ -36,6 +36,7 @@ CHOICES: dict[str, Any] = {
     "distractors.rank": "above",
     "loop.feedback_rollouts": "one",
     "steps": [3, 4],
+    "difficulty.seekers": ["end"],
     "teacher.keep": "f1",
 }
 
@@ -195,7 +196,7 @@ def test_an_unchanged_run_gives_its_configuration_back(begun: Path, tmp_path: Pa
     assert resumable(begun) == config(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}, "format": 5}'])
+@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}, "format": 6}'])
 def test_a_broken_file_is_one_line(begun: Path, content: bytes) -> None:
     (begun / "run.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"run\.json is damaged") as caught:
