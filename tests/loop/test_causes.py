@@ -55,7 +55,7 @@ def rivals(*more: Passage) -> list[Cause]:
 
 def graded_wording(**choice: object) -> list[Cause]:
     """What a reader who grades so says of the wording."""
-    answer = orjson.dumps({"reason": "the tool bulked out", "best": 1} | choice).decode()
+    answer = orjson.dumps({"faults": ["the tool bulked out"], "best": 1} | choice).decode()
     context = RunContext(
         build(values={"models": {"default": READER}}), ScriptedLLM(lambda request: answer), Shelf(PLAIN), LINEAGE
     )
