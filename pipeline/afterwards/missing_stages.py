@@ -38,7 +38,7 @@ async def complete(
     """
     with closing(Completions(folder)) as kept, closing(AttemptLog(folder)) as notes:
         # What a gate dropped is rejected: it stands for no pair.
-        owed = [record for record in map(kept.joined, records) if record.missing and record.status is Status.ACCEPTED]
+        owed = [record for record in map(kept.join, records) if record.missing and record.status is Status.ACCEPTED]
 
         async def one(record: Record) -> tuple[str, ...]:
             with notes.noting(record.seed, "completed", ",".join(record.missing)):

@@ -134,7 +134,7 @@ async def remeasure(
         order, completed = kept.order(name), Completions(folder)
 
         def known(record: Record) -> list[PolicyMeasurement]:
-            return [m for m in kept.joined(record).measurements if (m.policy, m.identity) == (policy, identity)]
+            return [m for m in kept.join(record).measurements if (m.policy, m.identity) == (policy, identity)]
 
         async def one(record: Record) -> Assessment:
             found = known(record)
@@ -150,7 +150,7 @@ async def remeasure(
                 return dated
             return found[-1].assessment
 
-        chosen = [completed.joined(record) for record in pool(records)]
+        chosen = [completed.join(record) for record in pool(records)]
         twins = [twin for record in chosen if (twin := as_record(record))]
         if owed := [record for record in (*chosen, *twins) if not known(record)]:
             announce(describe_work(owed, context.config))

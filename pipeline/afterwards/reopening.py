@@ -16,7 +16,7 @@ from pipeline.llm.ledger import Spent
 from pipeline.run import prepare, publish, tool_modes
 from pipeline.run.coordinator import Run
 from pipeline.run.locate import reopened
-from pipeline.store.lock import locked
+from pipeline.store.lock import hold_lock
 from pipeline.types import Draft, Rollout, Verdict
 
 
@@ -38,7 +38,7 @@ def opened(
     config = recast(own)
     prepare.reach(config)
     config = tool_modes.resolved(config, (), known=own.models)
-    with locked(folder):
+    with hold_lock(folder):
         corpus = prepare.corpus(config)
         context = prepare.context(config, corpus, spent(folder, config) if spent else None)
         if context.config != config:
