@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline import registry
 from pipeline.afterwards import missing_stages, mixing, policy_measuring, resampling
-from pipeline.afterwards.reopening import opened
+from pipeline.afterwards.reopening import open_run
 from pipeline.analysis import comparison
 from pipeline.analysis.run_source import compared
 from pipeline.config import RunConfig
@@ -203,7 +203,7 @@ def remeasure(  # noqa: PLR0913 - options of the user
     """
     budgets = budgets or policy_measuring.Budgets()
     recast = partial(policy_measuring.recast, policy=policy, model=model, budgets=budgets)
-    with opened(run, out, recast, partial(policy_measuring.spent, policy)) as (found, context):
+    with open_run(run, out, recast, partial(policy_measuring.read_spending, policy)) as (found, context):
         try:
             measured = policy_measuring.remeasure(policy, found.kept(), context, found.folder, progress, announce)
             done = prepare.wait(measured)
@@ -236,7 +236,7 @@ def branch(
     set anew. Nothing more begins when `calls` are used, those of earlier commands included.
     """
     registry.load("branching", method)
-    with opened(run, out) as (found, context):
+    with open_run(run, out) as (found, context):
         done = prepare.wait(resampling.branch(method, found.kept(), context, found.folder, calls, progress))
         publish.again(found.folder, found.config)
     return done
@@ -246,7 +246,7 @@ def complete(
     run: str | Path, *, out: Path | None = None, progress: Callable[[int], None] = lambda pairs: None
 ) -> missing_stages.Completing:
     """Run optional stages that accepted pairs lack, and write data set and report anew."""
-    with opened(run, out) as (found, context):
+    with open_run(run, out) as (found, context):
         done = prepare.wait(missing_stages.complete(found.kept(), context, found.folder, progress))
         if done.pairs:
             publish.again(found.folder, found.config)
