@@ -155,7 +155,7 @@ def measure(
     prepare.reach(config)
     config = tool_modes.resolved(config, ("solver",))
     corpus = prepare.corpus(config)
-    known = gold_questions.located(known[:limit], corpus)
+    known = gold_questions.locate_documents(known[:limit], corpus)
     context = prepare.context(config, corpus)
     return prepare.wait(measuring.measure(known, context.llm, context.retriever, config))
 
@@ -170,7 +170,7 @@ def compare_retrievers(
         check(settings)
     corpus = prepare.corpus(config)
     found = {name: open_retriever(settings, corpus, config.how.out) for name, settings in asked.items()}
-    return prepare.wait(retriever_recall.compare_retrievers(gold_questions.located(known, corpus), found))
+    return prepare.wait(retriever_recall.compare_retrievers(gold_questions.locate_documents(known, corpus), found))
 
 
 def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> comparison.Comparison:
@@ -179,7 +179,7 @@ def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> c
     Raises UsageError where both names are of the same run.
     """
     with closing(Runs([str(one), str(other)], out or Runtime().out)) as runs:
-        found = runs.given()
+        found = runs.open_named()
         if len(found) < 2:
             raise UsageError(f"'{one}' and '{other}' are the same run; name two")
         return comparison.compare(*(compared(source, source.whole()) for source in found))

@@ -111,11 +111,9 @@ class MixedRecords:
         """Judge all records and apply the quotas. `configs` are the runs' configurations with the gates of the mix."""
         self._runs = runs
         environments = [environment(config) for config in configs]
-        # If only some runs' prompts mentioned unanswerable questions, the prompt would reveal which rows have an answer.
-        shared_prompt = {"unanswerable": any(environment_of_run.unanswerable for environment_of_run in environments)}
-        self._environments = [
-            environment_of_run.model_copy(update=shared_prompt) for environment_of_run in environments
-        ]
+        # If only some runs' prompts mentioned them, the prompt would reveal which questions have no answer.
+        shared_prompt = {"unanswerable": any(env.unanswerable for env in environments)}
+        self._environments = [env.model_copy(update=shared_prompt) for env in environments]
         self._order: dict[str, int] = {}
         self._drops: dict[str, Drop] = {}
         traits = {quota.trait for quota in quotas}
@@ -189,20 +187,13 @@ def _open_runs(folders: Sequence[Path]) -> list[RunRecords]:
 def _find_views_to_omit(configs: Sequence[RunConfig], requested: tuple[str, ...]) -> tuple[str, ...]:
     """Return the views that a mix of these runs cannot have. Raises UsageError if one of them is requested."""
     environments = [environment(config).model_dump(mode="json") for config in configs]
-    if all(other_environment == environments[0] for other_environment in environments):
+    if all(env == environments[0] for env in environments):
         return ()
     env_specific = tuple(name for name in base.names() if base.load(name).OPTIONS.env_specific)
-    if refused := [name for name in requested if name in env_specific]:
-        differing = sorted(
-            {
-                key
-                for other_environment in environments
-                for key in other_environment
-                if other_environment[key] != environments[0][key]
-            }
-        )
+    if bound := [name for name in requested if name in env_specific]:
+        differing = sorted({key for env in environments for key in env if env[key] != environments[0][key]})
         raise UsageError(
-            f"view '{refused[0]}' belongs to one environment, and the runs differ in {', '.join(differing)}; leave it out"
+            f"view '{bound[0]}' belongs to one environment, and the runs differ in {', '.join(differing)}; leave it out"
         )
     return env_specific
 
