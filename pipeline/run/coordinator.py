@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError, WorkerError
-from pipeline.run import prepare, resume
+from pipeline.run import resume
 from pipeline.run.attempts import REFUSED, Attempt, AttemptLog, attempted
 from pipeline.run.callbacks import RunCallbacks
 from pipeline.run.gating import Gating
@@ -24,6 +24,7 @@ from pipeline.run.plan import Order, PassageSource, Planned, PlanState, askable,
 from pipeline.run.repeated_error import SameError, forget
 from pipeline.run.result import RunResult
 from pipeline.store.amendments import Completions, build_join
+from pipeline.store.cache import NAME as CACHE
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import hold_lock
@@ -217,7 +218,7 @@ class Run:
             self._journal(self._same.let_go())
             for dropped in self._same.dropped():
                 self._note(dropped.attempt)
-                forget(prepare.cache_path(self.config), dropped.attempt.asked)
+                forget(self.config.how.out / CACHE, dropped.attempt.asked)
 
     def _settle(self, done: set[asyncio.Task[_Ended]]) -> BaseException | None:
         """Journal all that ended well, in order; the first error of those that did not."""
