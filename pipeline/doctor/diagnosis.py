@@ -138,7 +138,7 @@ def checks(out: Path = Path("outputs")) -> list[Check]:
         ("memory", _memory),
         ("disk", lambda: _disk(out)),
         *[(f"corpus {name}", partial(_corpus, name)) for name in manifest.names()],
-        ("indexes", lambda: ", ".join(index.built(out)) or _UNBUILT),
+        ("indexes", lambda: ", ".join(index.list_built(out)) or _UNBUILT),
         ("endpoint", lambda: _DEMO),
     ]
     return [_check(name, look) for name, look in asked]
