@@ -149,19 +149,11 @@ def checks(out: Path = Path("outputs")) -> list[Check]:
     """
     named_checks: list[tuple[str, Callable[[], str]]] = [
         ("python", lambda: f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-<<<<<<< HEAD
         ("java", _check_java),
         ("memory", _check_memory),
         ("disk", lambda: _check_disk(out)),
         *[(f"corpus {name}", partial(_check_corpus, name)) for name in manifest.names()],
-        ("indexes", lambda: ", ".join(index.built(out)) or _UNBUILT),
-=======
-        ("java", _java),
-        ("memory", _memory),
-        ("disk", lambda: _disk(out)),
-        *[(f"corpus {name}", partial(_corpus, name)) for name in manifest.names()],
         ("indexes", lambda: ", ".join(index.list_built(out)) or _UNBUILT),
->>>>>>> h-plain2
         ("endpoint", lambda: _DEMO),
     ]
     return [_run_check(name, check) for name, check in named_checks]

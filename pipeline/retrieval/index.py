@@ -62,11 +62,7 @@ def ensure(corpus: Corpus, analyser: str, out: Path, build: Callable[[Path], Non
         if why := problem(corpus, analyser, out):  # otherwise another process has built it in the meantime
             if why != "not built":
                 logger.warning("rebuilding the index %s: %s", home, why)
-<<<<<<< HEAD
-            empty_folder(building)  # of what a process that was killed has left
-=======
-            emptied(building)  # remove what a killed process has left
->>>>>>> h-plain2
+            empty_folder(building)  # remove what a killed process has left
             try:
                 build(building / "lucene")
                 source = {"corpus": corpus.manifest.name, "fingerprint": corpus.fingerprint, "analyser": analyser}
