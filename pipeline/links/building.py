@@ -75,7 +75,7 @@ def _end_with_parent() -> None:
 class _Builder:
     def __init__(self, corpus: Path, folder: Path, *, sections: bool, passages: int) -> None:
         self._corpus, self._folder, self._sections, self._passages = corpus, folder, sections, passages
-        sizes = [parts.mapped(path).num_rows for path in sorted(corpus.glob("part-*.arrow"))]
+        sizes = [parts.map_table(path).num_rows for path in sorted(corpus.glob("part-*.arrow"))]
         self.numbers = [number for number, size in enumerate(sizes) if size]
         """Parts that contain documents. A part of which every document is a repeat keeps only titles."""
         self._first = np.cumsum([0, *sizes])
@@ -152,10 +152,10 @@ class _Builder:
         return table | {"row": rows.astype(np.uint32)}
 
     def other_names(self) -> pl.DataFrame:
-        table = parts.mapped(self._corpus / parts.ALIAS)
+        table = parts.map_table(self._corpus / parts.ALIAS)
         aliases = self._hash_names(table.column("title").to_pylist(), parts.column(table, "document"))
         names = pl.DataFrame(aliases).drop("full").with_columns(small=pl.lit(0, pl.UInt8))
-        links = (parts.mapped(self._corpus / parts.part(number)).column("links") for number in self.numbers)
+        links = (parts.map_table(self._corpus / parts.part(number)).column("links") for number in self.numbers)
         if any(pc.any(pc.not_equal(column, "")).as_py() for column in links):
             document_names = pl.DataFrame(source_links.name_documents(np.arange(self._first[-1])))
             names = pl.concat([names, document_names.select(names.columns)])

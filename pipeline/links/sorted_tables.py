@@ -29,7 +29,7 @@ def write(path: Path, table: pl.DataFrame | Columns, key: str = "") -> None:
 
 def read(path: Path) -> Columns:
     """Map the columns of a table into memory."""
-    table = parts.mapped(path)
+    table = parts.map_table(path)
     return {name: parts.column(table, name) for name in table.column_names}
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pipeline.corpus import parts
 from pipeline.corpus.documents import opening
-from pipeline.corpus.hashes import hashed, places
+from pipeline.corpus.hashes import hash_text, places
 from pipeline.links.mentions import STATED, Knowledge
 from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import FEWEST
@@ -48,10 +48,10 @@ class SourceLinks:
         self._whole, self._rows = titles["whole"][order], titles["row"][order]
         pairs = [
             (at, row)
-            for row, (key, url) in enumerate(self._documents.each("id", "url"))
+            for row, (key, url) in enumerate(self._documents.iterate_columns("id", "url"))
             for at in (
                 _hash_address("", url) if url else None,
-                hashed(_page_name(key)) if key.endswith(".md") else None,
+                hash_text(_page_name(key)) if key.endswith(".md") else None,
             )
             if at
         ]
@@ -107,7 +107,7 @@ class SourceLinks:
         address = unquote(target.partition("#")[0].partition("?")[0])
         relative = posixpath.normpath(posixpath.join(posixpath.dirname(own_id), address))
         for name in (target, relative, f"{target}.md", f"{relative}.md"):
-            for index in places(self._numbers.hashes, hashed(name)):
+            for index in places(self._numbers.hashes, hash_text(name)):
                 return int(self._numbers.rows[index])
         address_hash = _hash_address(own_url, target) if len(self._addresses) else None
         rows: Any = self._at_address[list(places(self._addresses, address_hash))] if address_hash else ()
@@ -115,7 +115,7 @@ class SourceLinks:
             left, right = (int(np.searchsorted(self._whole, title, side=side)) for side in ("left", "right"))
             rows = np.unique(self._rows[left:right])
         if not len(rows):
-            rows = self._at_address[list(places(self._addresses, hashed(_page_name(f"{address}.md"))))]
+            rows = self._at_address[list(places(self._addresses, hash_text(_page_name(f"{address}.md"))))]
         return int(rows[0]) if len(rows) == 1 else None
 
 
@@ -131,7 +131,7 @@ def _hash_address(page: str, target: str) -> int | None:
     except ValueError:
         return None
     path = unquote(parts.path).rstrip("/")
-    return hashed(f"{parts.netloc.lower().removeprefix('www.')}{path}?{parts.query}") if parts.netloc else None
+    return hash_text(f"{parts.netloc.lower().removeprefix('www.')}{path}?{parts.query}") if parts.netloc else None
 
 
 def _find_span(text: str, sentence_spans: Sequence[Span], anchor: str) -> tuple[int, int] | None:
