@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline import registry
 from pipeline.afterwards import missing_stages, mixing, policy_measuring, resampling
-from pipeline.afterwards.reopening import opened
+from pipeline.afterwards.reopening import open_run
 from pipeline.analysis import comparison
 from pipeline.analysis.run_source import compared
 from pipeline.config import RunConfig
@@ -155,7 +155,7 @@ def measure(
     prepare.reach(config)
     config = tool_modes.resolved(config, ("solver",))
     corpus = prepare.corpus(config)
-    known = gold_questions.located(known[:limit], corpus)
+    known = gold_questions.locate_documents(known[:limit], corpus)
     context = prepare.context(config, corpus)
     return prepare.wait(measuring.measure(known, context.llm, context.retriever, config))
 
@@ -170,7 +170,7 @@ def compare_retrievers(
         check(settings)
     corpus = prepare.corpus(config)
     found = {name: open_retriever(settings, corpus, config.how.out) for name, settings in asked.items()}
-    return prepare.wait(retriever_recall.compare_retrievers(gold_questions.located(known, corpus), found))
+    return prepare.wait(retriever_recall.compare_retrievers(gold_questions.locate_documents(known, corpus), found))
 
 
 def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> comparison.Comparison:
@@ -179,7 +179,7 @@ def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> c
     Raises UsageError where both names are of the same run.
     """
     with closing(Runs([str(one), str(other)], out or Runtime().out)) as runs:
-        found = runs.given()
+        found = runs.open_named()
         if len(found) < 2:
             raise UsageError(f"'{one}' and '{other}' are the same run; name two")
         return comparison.compare(*(compared(source, source.whole()) for source in found))
@@ -203,7 +203,7 @@ def remeasure(  # noqa: PLR0913 - options of the user
     """
     budgets = budgets or policy_measuring.Budgets()
     recast = partial(policy_measuring.recast, policy=policy, model=model, budgets=budgets)
-    with opened(run, out, recast, partial(policy_measuring.spent, policy)) as (found, context):
+    with open_run(run, out, recast, partial(policy_measuring.read_spending, policy)) as (found, context):
         try:
             measured = policy_measuring.remeasure(policy, found.kept(), context, found.folder, progress, announce)
             done = prepare.wait(measured)
@@ -236,7 +236,7 @@ def branch(
     set anew. Nothing more begins when `calls` are used, those of earlier commands included.
     """
     registry.load("branching", method)
-    with opened(run, out) as (found, context):
+    with open_run(run, out) as (found, context):
         done = prepare.wait(resampling.branch(method, found.kept(), context, found.folder, calls, progress))
         publish.again(found.folder, found.config)
     return done
@@ -246,7 +246,7 @@ def complete(
     run: str | Path, *, out: Path | None = None, progress: Callable[[int], None] = lambda pairs: None
 ) -> missing_stages.Completing:
     """Run optional stages that accepted pairs lack, and write data set and report anew."""
-    with opened(run, out) as (found, context):
+    with open_run(run, out) as (found, context):
         done = prepare.wait(missing_stages.complete(found.kept(), context, found.folder, progress))
         if done.pairs:
             publish.again(found.folder, found.config)

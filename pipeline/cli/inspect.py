@@ -16,7 +16,7 @@ from pipeline.run import read
 from pipeline.run.attempts import spent
 from pipeline.run.locate import run_folder, spelled
 from pipeline.types import Status
-from pipeline.view.query import ItemQuery, selected
+from pipeline.view.query import ItemQuery, select_rows
 
 LIMIT = 20
 ITEM = (
@@ -62,7 +62,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
     chosen = {name: tuple(values) for name, values in asked.items() if values}
     _check(chosen, seeds)
     query = ItemQuery(search=search or "", chosen=chosen)
-    found = selected(seeds, query).sort("plan_order").select(ITEM)
+    found = select_rows(seeds, query).sort("plan_order").select(ITEM)
     matching = found.select(pl.len()).collect().item()
     items = found.head(limit or (matching if json else LIMIT)).collect().to_dicts()
     counts = _counts(seeds) | ({"surplus": surplus} if surplus else {})

@@ -9,7 +9,14 @@ from pipeline.corpus.prepared import Corpus, finished
 from pipeline.corpus.source_identity import place, signature
 from pipeline.corpus.walking import OURS
 from pipeline.errors import CorpusError, StoreError, reason
-from pipeline.store.files import atomic_write, checksum, discard_unfinished, emptied, folder_of, growing_folder
+from pipeline.store.files import (
+    atomic_write,
+    checksum,
+    discard_unfinished,
+    empty_folder,
+    growing_folder,
+    make_temporary_folder,
+)
 
 
 def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -> Corpus:
@@ -22,7 +29,7 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
         CorpusError: if the corpus cannot be used. Its one line says what to do.
     """
     source_signature = signature(manifest)
-    home = (out or folder_of(manifest)) / "corpora"
+    home = (out or make_temporary_folder(manifest)) / "corpora"
     if not verify and (corpus := _find_prepared(manifest, home, source_signature)):
         return corpus
     _mark_outputs(home.parent, manifest)
@@ -32,13 +39,13 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
         if not verify and (corpus := _find_prepared(manifest, home, source_signature)):
             return corpus
         if verify:
-            emptied(building)
+            empty_folder(building)
         try:
             _check_sha256(manifest)
             prepared = build(manifest, building, source_signature)
             _refuse_changed(manifest, source_signature)
         except CorpusError:
-            emptied(building)
+            empty_folder(building)
             # A source that is still being written explains any other error.
             _refuse_changed(manifest, source_signature)
             raise

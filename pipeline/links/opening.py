@@ -8,7 +8,7 @@ from pipeline.config.links_settings import code
 from pipeline.corpus import Corpus
 from pipeline.links.building import build
 from pipeline.links.stored import FILES, StoredLinks
-from pipeline.store.files import atomic_write, emptied, growing_folder, write_json
+from pipeline.store.files import atomic_write, empty_folder, growing_folder, write_json
 from pipeline.types import Data
 
 _MANIFEST, _CODE = "manifest.json", "code"
@@ -36,7 +36,7 @@ def open_links(corpus: Corpus, most: int) -> StoredLinks:
             if not _is_complete(home):
                 _resume(building)
                 build(corpus, building, most)
-                emptied(building, FILES)
+                empty_folder(building, FILES)
                 files = {name: (building / name).stat().st_size for name in FILES}
                 write_json(building / _MANIFEST, _Manifest(code=code(), files=files).model_dump())
                 install(home)
@@ -56,5 +56,5 @@ def _resume(building: Path) -> None:
     """Keep the files of an earlier process if the same code wrote them, else clear the folder."""
     mark = building / _CODE
     if not mark.exists() or mark.read_text(encoding="utf-8") != code():
-        emptied(building)
+        empty_folder(building)
         atomic_write(mark, code().encode())

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from pipeline.corpus import Corpus
 from pipeline.errors import StoreError
-from pipeline.store.files import checksum, emptied, growing_folder, write_json
+from pipeline.store.files import checksum, empty_folder, growing_folder, write_json
 from pipeline.types import Data
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ def ensure(corpus: Corpus, analyser: str, out: Path, build: Callable[[Path], Non
         if why := problem(corpus, analyser, out):  # otherwise another process has built it in the meantime
             if why != "not built":
                 logger.warning("rebuilding the index %s: %s", home, why)
-            emptied(building)  # remove what a killed process has left
+            empty_folder(building)  # remove what a killed process has left
             try:
                 build(building / "lucene")
                 source = {"corpus": corpus.manifest.name, "fingerprint": corpus.fingerprint, "analyser": analyser}
@@ -71,7 +71,7 @@ def ensure(corpus: Corpus, analyser: str, out: Path, build: Callable[[Path], Non
                 )
                 write_json(building / "manifest.json", manifest.model_dump())
             except BaseException:
-                emptied(building)
+                empty_folder(building)
                 raise
             install(home)
     return home / "lucene"

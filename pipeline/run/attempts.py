@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,10 @@ import orjson
 import polars as pl
 from pydantic import ValidationError
 
-from pipeline.analysis.forecast import SeedCost
 from pipeline.llm.ledger import Ledger, Spending, counting
 from pipeline.store.files import Appender
 from pipeline.store.tables import scan_json_lines
-from pipeline.types import Data, Record, Seed, Status, Usage
+from pipeline.types import Data, Record, Seed
 
 NAME = "attempts.jsonl"
 MODES = "modes"
@@ -161,23 +160,3 @@ def tried(folder: Path) -> pl.LazyFrame | None:
     """When each try began, how many seconds it took and how it ended, as a table; None where nothing was noted."""
     path, columns = folder / NAME, {"ended": pl.String, "began": pl.String, "seconds": pl.Float64}
     return scan_json_lines(path, columns) if path.exists() and path.stat().st_size else None
-
-
-def seed_costs(attempts: Iterable[Attempt], records: Iterable[Record]) -> list[SeedCost]:
-    """Return what each seed of a plan took. Seeds beyond the plan are left out."""
-    tried: dict[str, list[Attempt]] = {}
-    for attempt in attempts:
-        if attempt.ended not in AFTERWARDS:
-            tried.setdefault(attempt.key, []).append(attempt)
-    return [SeedCost(record.status is Status.ACCEPTED, _usage(tried.get(record.key, []))) for record in records]
-
-
-def _usage(attempts: Iterable[Attempt]) -> dict[str, Usage]:
-    """By model, with an empty cache. The attempt that ended the seed has asked all again that an earlier one had."""
-    ended = [attempt for attempt in attempts if attempt.ended in set(Status)]
-    later = [attempt for attempt in attempts if attempt.ended == "completed"]
-    total: dict[str, Usage] = {}
-    for attempt in (*ended[-1:], *later):
-        for model, spent in attempt.spent.by_model.items():
-            total[model] = total.get(model, Usage()) + spent.fresh
-    return total

@@ -55,7 +55,7 @@ def of(config: RunConfig, corpus: Corpus | None = None) -> tuple[Given, ...]:
         return ()
     found = _known(config.questions.file, config.questions.sha256)
     if corpus:
-        found = gold_questions.located(found, corpus)
+        found = gold_questions.locate_documents(found, corpus)
     given = [_given(one) for one in found]
     return tuple(sorted({one.passage.id: one for one in given}.values(), key=lambda one: one.passage.id))
 

@@ -14,7 +14,7 @@ from pipeline.errors import StoreError, UsageError
 from pipeline.gates import Gates
 from pipeline.store.files import write_json
 from pipeline.store.journal import RunIdentity
-from pipeline.store.lock import locked
+from pipeline.store.lock import hold_lock
 from pipeline.types import Data
 
 NAME = "run.json"
@@ -97,7 +97,7 @@ def regate(folder: Path, gates: GateConfig | None, sft: SftConfig | None = None)
     """
     if gates:
         Gates(gates)
-    with locked(folder):
+    with hold_lock(folder):
         kept = read(folder)
         given = {"gates": gates, "sft": sft}
         config = kept.config.model_copy(update={name: value for name, value in given.items() if value is not None})

@@ -22,7 +22,7 @@ from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, 
 from pipeline.run.batches import Batches, Submit
 from pipeline.run.plan import askable
 from pipeline.run.resume import unchanged
-from pipeline.store.lock import locked
+from pipeline.store.lock import hold_lock
 from pipeline.store.worker_answers import take_left
 
 logger = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ def opened(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Itera
     """
     asked = folder or config.folder()
     with ExitStack() as stack:
-        stack.enter_context(locked(asked))  # before the corpus is read, so that a second process is refused at once
+        stack.enter_context(hold_lock(asked))  # before the corpus is read, so that a second process is refused at once
         corpus = read(config, watch)
         # The run would refuse a changed corpus too, but only once it is indexed.
         unchanged(asked, config, corpus.fingerprint)
@@ -79,7 +79,7 @@ def opened(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Itera
         at_work = folder or context.config.folder()
         if at_work != asked:
             stack.close()
-            stack.enter_context(locked(at_work))
+            stack.enter_context(hold_lock(at_work))
         facts.keep(at_work, corpus)
         if modes:
             tool_modes.note(at_work, modes)

@@ -34,7 +34,7 @@ from pipeline.run.attempts import Attempt, attempted
 from pipeline.run.plan import Order, Planned
 from pipeline.store.cache import BatchCache, Cache
 from pipeline.store.files import checksum
-from pipeline.store.journal import encode, headed
+from pipeline.store.journal import build_head, encode
 from pipeline.store.scratch import Scratch
 from pipeline.store.shipped_folders import folder
 from pipeline.types import Data, Record, Seed, sha256
@@ -155,7 +155,7 @@ def _ran(batch: Batch, worker: str) -> BatchResponse:
         tries = asyncio.run_coroutine_threadsafe(work, loop).result()
     failures = {p.seed.key: _failure(end, worker) for p, _, end in tries if isinstance(end, Exception)}
     outcome = BatchOutcome(worker=worker, attempts=tuple(attempt for _, attempt, _ in tries), failures=failures)
-    lines = [encode(headed(end, planned.order), end) for planned, _, end in tries if isinstance(end, Record)]
+    lines = [encode(build_head(end, planned.order), end) for planned, _, end in tries if isinstance(end, Record)]
     return BatchResponse(outcome, lines, path.read_bytes() if not shared and path.exists() else b"")
 
 
