@@ -187,7 +187,9 @@ def _say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
         gave = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.how.pairs:,} pairs"
         console.message(f"{gave}; {_for_more(result, config)}")
     if sum(result.dropped.values()) > result.planned:
-        console.message(f"digsite: most passages cannot start a question. {seed_passages.explained(result.dropped)}")
+        console.message(
+            f"digsite: most passages cannot start a question. {seed_passages.explain_refusals(result.dropped)}"
+        )
     if result.missing:
         lacking = ", ".join(f"{stage} {count:,}" for stage, count in result.missing.items())
         remedy = f"to run them: digsite complete {run}"

@@ -36,8 +36,8 @@ _CLASSES = {
 def analyser_for(language: str) -> str:
     """Return the name of the analyser for a language code such as `de` or `pt-BR`.
 
-    A language without an analyser gets `standard`, which does not stem. Thai is one of them: the bundled Java has no Thai
-    word breaker, so `standard` treats everything between two blanks as one word.
+    A language without an analyser gets `standard`, which does not stem. Thai is one of them: the bundled Java has no
+    Thai word breaker, so `standard` treats everything between two blanks as one word.
     """
     return _BY_LANGUAGE.get(language.partition("-")[0], _STANDARD)
 

@@ -45,8 +45,9 @@ class Retriever(Protocol):
         ...
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return the score that each text would get if it were in the index.
+        """Return the score that each text would get if it were in the index, by its statistics and analyser or its
+        encoder.
 
-        Uses the index's own statistics and analyser, or its encoder. A text that scores zero or less would not be a hit.
+        A text that scores zero or less would not be a hit.
         """
         ...

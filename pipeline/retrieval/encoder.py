@@ -38,7 +38,7 @@ def check(settings: DenseConfig) -> None:
     """Raise UsageError if the encoder is not set, is not the run's or cannot run here."""
     if not settings.encoder:
         raise UsageError(
-            "no encoder is set: use --set retrieval.dense.encoder=FOLDER (a folder with a model.onnx) or the name of a model"
+            "no encoder is set: use --set retrieval.dense.encoder=FOLDER, with its model.onnx, or a model's name"
         )
     folder = Path(settings.encoder)
     if folder.is_absolute() and not folder.is_dir():

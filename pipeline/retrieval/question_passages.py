@@ -28,7 +28,8 @@ class Overlay(Retriever):
     """A retriever that ranks `passages` among the hits of another, without adding them to its index.
 
     Needs a retriever that can `score`. Scores use its statistics. The passages are too few to change those, so they
-    rank as they would in an index that was built with them. A lifted passage gets the score of the hit that it displaces.
+    rank as they would in an index that was built with them. A lifted passage gets the score of the hit that it
+    displaces.
     """
 
     def __init__(

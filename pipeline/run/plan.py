@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 
 from pipeline.config import RunConfig
 from pipeline.config.runtime import MOST_SEEDS, Runtime
-from pipeline.corpus.seed_passages import explained, quality
+from pipeline.corpus.seed_passages import explain_refusals, quality
 from pipeline.corpus.split import side
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, dropped
@@ -143,7 +143,7 @@ def askable(corpus: PassageSource) -> None:
         if reason is None:
             return
         drops[reason] += 1
-    reasons = explained(drops) or "there are none"
+    reasons = explain_refusals(drops) or "there are none"
     raise UsageError(f"no passage of this corpus can start a question. {reasons}")
 
 

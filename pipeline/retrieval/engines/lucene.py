@@ -114,7 +114,7 @@ class LuceneRetriever(Passages):
             hit_lists = self._search(batch)
         except BaseException as error:  # noqa: BLE001 - it is raised to every waiting caller
             if len(batch) == 1:
-                batch[0].answer.set_exception(jvm.translated(error))
+                batch[0].answer.set_exception(jvm.translate_error(error))
             else:  # one bad query must not fail the others
                 for search in batch:
                     self._settle([search])
