@@ -63,8 +63,8 @@ def mix(mixing: Mixing, into: Path) -> DatasetManifest:
     update = {"gates": mixing.gates or gates, "sft": mixing.sft or sft}
     configs = [run.config.model_copy(update=update) for run in runs]
     left_out = _find_views_to_omit(configs, mixing.views)
-    missing = sum(publish.whole(run.folder) for run in runs)
-    redistributions = [publish.passed_on(run.folder, run.config) for run in runs]
+    missing = sum(publish.check_lost_seeds(run.folder) for run in runs)
+    redistributions = [publish.check_redistribution(run.folder, run.config) for run in runs]
     records = MixedRecords(runs, configs, quotas, mixing.pairs)
     redistribute = min(redistributions, key=_NARROWEST.index)
     view_names = (name for name in mixing.views or base.names() if name not in left_out)

@@ -115,7 +115,7 @@ class TabledSource(Source):
         rows = self._bare_rows()
         if self.config:
             records = publish.RunRecords(self._lines, self.config, journal=self._journal)
-            if records.exported() is not None and (exported := self._read_exported()):
+            if records.read_exported() is not None and (exported := self._read_exported()):
                 self._table = exported
                 return
             rows = map(records.row, records)
