@@ -159,14 +159,12 @@ class MixedRecords:
         return self._environments[self._order[record.key]]
 
     def _plan(self, run_index: int) -> Iterator[tuple[str, str, int, Record]]:
-        """Yield the sort key, the run's index and the record, for each record of one run in the order of its plan."""
         entries = self._runs[run_index].journal.entries
         return ((entries[record.key].head.order, record.key, run_index, record) for record in self._runs[run_index])
 
     def _limit(
         self, values: dict[str, dict[str, str]], quotas: tuple[Quota, ...], pairs: int | None
     ) -> tuple[QuotaResult, ...]:
-        """Drop the pairs that the quotas or the limit on pairs exclude."""
         if not quotas and pairs is None:
             return ()
         sample = sampled(values, quotas, pairs)

@@ -40,7 +40,7 @@ def open_run(
     publish.check_lost_seeds(folder)
     config = recast(run_config)
     prepare.reach(config)
-    config = tool_modes.resolve(config, (), known=run_config.models)
+    config = tool_modes.resolve(config, (), known_models=run_config.models)
     with locked(folder):
         corpus = prepare.corpus(config)
         context = prepare.context(config, corpus, spent(folder, config) if spent else None)

@@ -47,7 +47,6 @@ class Attempt(Data):
 
 
 def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger, error: str = "") -> Attempt:
-    """Return the row of an attempt that ends now and began with its ledger."""
     return Attempt(
         key=seed.key,
         ended=ended,
@@ -64,7 +63,6 @@ def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger, error: str = ""
 async def run_attempt(
     seed: Seed, run_seed: Callable[[Seed], Awaitable[Record]]
 ) -> tuple[Attempt, Record | BaseException]:
-    """Run a seed once. Return the row of the attempt, and the record or the error."""
     with counting() as ledger:
         try:
             record = await run_seed(seed)
@@ -166,7 +164,6 @@ def scan_attempts(folder: Path) -> pl.LazyFrame | None:
 
 
 def seed_costs(attempts: Iterable[Attempt], records: Iterable[Record]) -> list[SeedCost]:
-    """Return the cost of each seed of a plan, without seeds beyond the plan."""
     by_seed: dict[str, list[Attempt]] = {}
     for attempt in attempts:
         if attempt.ended not in AFTERWARDS:

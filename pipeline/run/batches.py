@@ -52,7 +52,6 @@ class Batches:
 
     @property
     def at_work(self) -> int:
-        """Return how many seeds may be out at once."""
         return self._max_in_flight * self._size
 
     async def __aenter__(self) -> Self:
@@ -84,7 +83,6 @@ class Batches:
                 raise outcome
 
     def _send_waiting(self) -> None:
-        """Send batches once all seeds of this moment are waiting."""
         self._waiting = deque(pending for pending in self._waiting if not pending.ended.done())
         while self._waiting and (free_slots := self._max_in_flight - len(self._in_flight)) > 0:
             try:
@@ -164,7 +162,6 @@ class Shares:
         return part
 
     def take_back(self, part: dict[str, float], attempts: Sequence[Attempt]) -> None:
-        """Take a part back, minus what was spent of it."""
         self._lend(part, -1)
         for attempt in attempts:
             cost = attempt.spent.total
@@ -176,8 +173,6 @@ class Shares:
 
 
 def divide_limits(config: RunConfig, workers: int) -> RunConfig:
-    """Return the settings of one of `workers` workers, each with its part of every endpoint's limits."""
-
     def divide(model: ModelConfig) -> ModelConfig:
         names = ("concurrency", "requests_per_minute", "tokens_per_minute")
         limits = {

@@ -22,24 +22,17 @@ class RunView(Protocol):
     folder: Path
     in_flight: dict[str, str]
 
-    def records(self) -> Iterator[Record]:
-        """Yield the records of the plan so far, in its order."""
-        ...
+    def records(self) -> Iterator[Record]: ...
 
-    def progress(self) -> float:
-        """Return the part of the plan that is done, from 0 to 1."""
-        ...
+    def progress(self) -> float: ...
 
-    def result(self) -> RunResult:
-        """Return how the run stands now."""
-        ...
+    def result(self) -> RunResult: ...
 
 
 class RunCallbacks(Protocol):
     """Functions called at the events of a run, in the run's own task, so they must be quick."""
 
     def stage(self, name: str) -> None:
-        """Note that a stage has begun."""
         logger.info("%s", name)
 
     def begin(self, run: RunView) -> None:

@@ -97,7 +97,6 @@ class Run:
         return (record for record, _ in judge_records(self.journal, self.config, joined=self._joined))
 
     def result(self) -> RunResult:
-        """Return how the run stands now."""
         heads = list(prefix(self.journal.heads(), self.config, self._gating.preview()))
         reasons = [drop.reason if drop else head.reason for head, drop in heads if drop or head.status != "accepted"]
         counts = Counter(Status.REJECTED if drop else head.status for head, drop in heads)
@@ -146,23 +145,20 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Return whether no seed is owed."""
         return self._state.complete
 
     def progress(self) -> float:
         """Return the part of the plan that is done, from 0 to 1. Any thread may call this."""
-        wanted, max_seeds = bounds(self.config.how)
-        done, needed = (self._state.length, max_seeds) if wanted is None else (self._state.passed, wanted)
+        wanted_pairs, max_seeds = bounds(self.config.how)
+        done, needed = (self._state.length, max_seeds) if wanted_pairs is None else (self._state.passed, wanted_pairs)
         return min(1.0, done / needed)
 
     def begin(self, watch: RunCallbacks) -> None:
-        """Report the records of earlier commands to the callbacks, once."""
         has_begun, self._begun, self._watch = self._begun, True, watch
         if not has_begun:
             watch.begin(self)
 
     def keep(self) -> None:
-        """Write to `result.json` how the run stands."""
         write_json(self.folder / "result.json", self.result().model_dump(mode="json", exclude={"folder"}))
 
     def _owed_seeds(self) -> Iterator[tuple[int, Planned]]:
@@ -251,7 +247,6 @@ class Run:
                 self._watch.drop(head, drop)
 
     async def _run_until_recorded(self, index: int, planned: Planned, run_seed: RunSeed) -> _Ended:
-        """Run one seed until it has a record, with pauses after outside failures."""
         seed, pauses = planned.seed, iter(self.pauses)
         self.in_flight[seed.key] = planned.order
         try:

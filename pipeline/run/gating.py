@@ -20,7 +20,6 @@ class Gating:
         self._judged: dict[str, Drop | None] = {}
 
     def check(self, record: Record) -> None:
-        """Weigh an accepted seed, which then waits for its turn."""
         self._waiting[record.key] = self._gates.check(record)
 
     def judge(self, head: Head) -> Drop | None:
@@ -30,7 +29,6 @@ class Gating:
         return drop
 
     def preview(self) -> Callable[[Head], Drop | None]:
-        """Return a judge of the plan so far, which ignores the seeds that have not ended."""
         gates: Gates | None = None
 
         def judge(head: Head) -> Drop | None:

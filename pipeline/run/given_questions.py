@@ -119,7 +119,6 @@ def _to_given(question: gold_questions.GoldQuestion) -> Given:
 
 
 def _answer_type(question: str, answer: str) -> AnswerType:
-    """Tell the type of an answer by its form."""
     if side(answer):
         return AnswerType.BOOLEAN
     if contains(question, answer):

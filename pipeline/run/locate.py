@@ -12,7 +12,6 @@ from pipeline.store.real_paths import real_root, without_dots
 
 
 def as_tuple(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names as a tuple; a single text is one name."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 
@@ -55,7 +54,6 @@ def _real_folder(folder: Path, out: Path) -> Path:
 
 
 def quote_run(name: str, out: Path | None) -> str:
-    """Return the run's name and options as the next command must write them."""
     return shlex.quote(name) + (
         "" if out is None or out.resolve() == Runtime().out.resolve() else f" --out {shlex.quote(str(out))}"
     )
@@ -69,7 +67,6 @@ def reopen(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:
 
 
 def runs(out: Path) -> list[Path]:
-    """List all run folders in `out`, oldest first."""
     out = real_root(out)
     return sorted((path.parent for path in out.glob("*/*/run.json") if not path.parent.is_symlink()), key=_modified_at)
 

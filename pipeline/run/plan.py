@@ -57,14 +57,14 @@ class Planned(NamedTuple):
 class Order:
     """The seeds of a run in order, each built when it is first needed.
 
-    The corpus must pass `check_askable`. Seeds with keys in `known` have already passed the quality filter.
+    The corpus must pass `check_askable`. Seeds with keys in `passed_keys` have already passed the quality filter.
     """
 
-    def __init__(self, config: RunConfig, corpus: PassageSource, known: Container[str] = ()) -> None:
+    def __init__(self, config: RunConfig, corpus: PassageSource, passed_keys: Container[str] = ()) -> None:
         from pipeline.run import given_questions
 
         self._config, self._run = config, RunIdentity(config.digest(), corpus.fingerprint)
-        self._corpus, self._passed_keys = corpus, known
+        self._corpus, self._passed_keys = corpus, passed_keys
         self._given_questions = given_questions.load_given(config)
         self._ordinals = array("Q")
         """The position of each seed in the unfiltered order. A seed holds its passage, and millions of them would fill
@@ -79,11 +79,9 @@ class Order:
         return self._planned(self._ordinals[index])
 
     def count_dropped(self, before: int) -> Counter[str]:
-        """Count the passages that the filter dropped ahead of the seed with this index, by reason."""
         return Counter(reason for index, reason in self._drops if index < before)
 
     def at(self, order: str) -> Planned:
-        """Return the seed with this `Planned.order`, without building those before it."""
         draw, place = map(int, order.split("-"))
         return self._build_planned(draw * self._size + place)
 
@@ -239,7 +237,6 @@ class PlanState:
 
     @property
     def exhausted(self) -> bool:
-        """Return whether the most seeds were tried and there are fewer pairs than wanted."""
         return self.complete and self._wanted_pairs is not None and self.passed < self._wanted_pairs
 
     def max_in_flight(self) -> int:

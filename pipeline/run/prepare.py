@@ -95,12 +95,10 @@ def corpus(config: RunConfig) -> Corpus:
 
 
 def links(config: RunConfig, corpus: Corpus) -> StoredLinks:
-    """Return the links between documents of the corpus, and find them at the first call."""
     return open_links(corpus, config.links.most_documents)
 
 
 def links_of_sides(config: RunConfig, corpus: Corpus) -> dict[str, SideLinks]:
-    """Return the links of each side of the split, or all links for questions from users."""
     all_links = links(config, corpus)
     return {side: SideLinks(all_links, None if config.hardens else side) for side in get_args(Side)}
 
@@ -140,7 +138,6 @@ def model(
 
 
 def connect(config: RunConfig, settings: ModelConfig) -> LLM:
-    """Return the client of a model, which checks first whether its endpoint is there."""
     plain_client = client(settings, config.seed)
     if settings.provider != "openai":
         return plain_client
@@ -194,7 +191,6 @@ def wait(work: Coroutine[None, None, T]) -> T:
 
 
 def budget(config: RunConfig, before: Spent | None = None) -> Budget:
-    """Return what may be spent. `before` is as for `model`."""
     how = config.how
     limited = (how.budget_tokens, how.budget_money) != (None, None)
     if before is None:

@@ -53,11 +53,9 @@ class RunRecords:
             yield record
 
     def read(self, key: str) -> Record:
-        """Return one record with later additions, as it was before the gates."""
         return self.joined(self.journal.read(key))
 
     def row(self, record: Record) -> seeds.Row:
-        """Return the row in the table of seeds for a record that this yielded."""
         return seeds.row(record, self.journal.entries[record.key], self._drops.get(record.key))
 
     @property
@@ -67,21 +65,17 @@ class RunRecords:
         return source(self.folder, self.config, lines, self._include)
 
     def read_exported(self) -> pl.LazyFrame | None:
-        """Return the data set's table, if it was made from what the run holds now."""
         return seed_table.current(self.folder / "dataset" / seed_table.NAME, self.source)
 
     def seeds(self) -> pl.LazyFrame:
-        """Return the data set's table, or a new one if that is out of date."""
         exported = self.read_exported()
         return seed_table.frame(map(self.row, self)) if exported is None else exported
 
     def accepted_keys(self) -> list[str]:
-        """Return the keys of the pairs, in the order of the plan."""
         return self.seeds().filter(ACCEPTED).select("key").collect()["key"].to_list()
 
 
 def journal_of(folder: Path, *, whole: bool = True) -> Journal:
-    """Open the journal of a run, without lines of other runs."""
     return Journal(folder / "journal", run=read(folder).identity, whole=whole)
 
 
@@ -202,7 +196,6 @@ def check_lost_seeds(folder: Path, *, damaged: bool = False, journal: Journal | 
 
 
 def _count_lost(folder: Path, journal: Journal) -> int:
-    """Count damaged lines that no command has replaced, or lines that are missing altogether."""
     lost, last = journal.lost, last_result(folder)
     if last is None:
         return lost
@@ -227,7 +220,6 @@ def export_again(folder: Path, config: RunConfig) -> None:
 
 
 def report(folder: Path, config: RunConfig) -> Path:
-    """Write `report.html` and return its path."""
     path = folder / "report.html"
     records = RunRecords(folder, config)
     text = page(records.seeds(), records.read, config, outside(folder), _read_manifest(folder))
@@ -243,14 +235,12 @@ def _read_manifest(folder: Path) -> DatasetManifest | None:
 
 
 def publish_marks(folder: Path, config: RunConfig, marks: Iterable[review_marks.Mark] = ()) -> None:
-    """Keep these marks of people, and rewrite data set and report with the outcome of all marks."""
     review_marks.add(folder, marks)
     export_again(folder, config)
     report(folder, config)
 
 
 def outside(folder: Path) -> Outside:
-    """Return what all attempts cost, what readers and seed filter skipped, and people's marks."""
     result = last_result(folder)
     if result is None and (folder / "result.json").exists():
         logger.warning("%s/result.json cannot be read; the next 'digsite resume' writes it anew", folder)

@@ -75,11 +75,9 @@ class SameError(Generic[T]):
         return [*self.let_go(), seed]
 
     def let_go(self) -> list[T]:
-        """Return the waiting seeds for the journal, unless the run stops because of them."""
         return [] if self._is_stopped else self._take_waiting()
 
     def take_dropped(self) -> list[T]:
-        """Return the seeds that stopped the run, which stay owed."""
         return self._take_waiting() if self._is_stopped else []
 
     def _take_waiting(self) -> list[T]:
@@ -93,7 +91,6 @@ class SameError(Generic[T]):
         return counts[0][0] if counts and counts[0][1] >= self._most else ""
 
     def stop(self) -> ProviderError:
-        """Return the error with which a run stops that has a `cause`."""
         self._is_stopped = True
         error = next(error for kind, error, _ in self._waiting if kind == self.cause)
         if self.cause == REFUSED:

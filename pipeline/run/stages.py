@@ -133,7 +133,6 @@ async def run_seeds(run: Run, context: RunContext, watch: RunCallbacks, engine: 
 
 
 def export_run(run: Run, watch: RunCallbacks) -> None:
-    """Write the data set and the report of the pairs so far."""
     run.begin(watch)  # has not been called if no seed was owed
     watch.stage("exporting")
     # Lost seeds that could not be run again, for example for lack of budget, are logged and do not stop the export.

@@ -19,7 +19,6 @@ def check(config: RunConfig, corpus: Corpus) -> None:
 
 
 def _passage_tokens(corpus: Corpus) -> int:
-    """Estimate the tokens of a passage, as it is shown to agents, from a sample."""
     places = range(0, len(corpus.passages), len(corpus.passages) // _SAMPLE + 1)
     return sum(tokens(render([corpus.in_order_of_ids(place)])) for place in places) // len(places)
 

@@ -32,22 +32,22 @@ CALLERS = ("generator", "refiner", "curator", "solver", "teacher")
 """The roles that call tools."""
 
 
-def resolve(config: RunConfig, roles: Sequence[str] = CALLERS, known: Models | None = None) -> RunConfig:
+def resolve(config: RunConfig, roles: Sequence[str] = CALLERS, known_models: Models | None = None) -> RunConfig:
     """Return the configuration with the findings on each model that plays one of the roles or is to be trained.
 
-    Models in `known` are not asked again. A run that was begun keeps its own configuration. Raises ProviderError, and
-    UsageError if a server refuses every mode.
+    Models in `known_models` are not asked again. A run that was begun keeps its own configuration. Raises
+    ProviderError, and UsageError if a server refuses every mode.
     """
-    return resolve_with_cost(config, roles, known)[0]
+    return resolve_with_cost(config, roles, known_models)[0]
 
 
 def resolve_with_cost(
-    config: RunConfig, roles: Sequence[str] = CALLERS, known: Models | None = None
+    config: RunConfig, roles: Sequence[str] = CALLERS, known_models: Models | None = None
 ) -> tuple[RunConfig, Ledger | None]:
     """Resolve as `resolve` does, and return what it cost, or None if no model was asked."""
     if (config.folder() / RUN).exists():
         return config, None
-    known_names = {model.model for model in known.all()} if known else set()
+    known_names = {model.model for model in known_models.all()} if known_models else set()
     playing = [*map(config.models.of, roles), *config.models.policies.values()]
     unknown_models = {model.model: model for model in playing if not model.built_in and model.model not in known_names}
     stored = _read_findings(config.how.out)
@@ -85,7 +85,6 @@ async def _probe_models(config: RunConfig, models: Sequence[ModelConfig]) -> tup
 
 
 def note(folder: Path, ledger: Ledger) -> None:
-    """Add the cost to the attempts of the run in `folder`, whose lock the caller holds."""
     row = Attempt(
         key="",
         ended=MODES,
@@ -130,7 +129,6 @@ def _apply_findings(models: Models, findings: Mapping[str, ModeFinding]) -> Mode
 
 
 def keep(out: Path, findings: Mapping[str, ModeFinding]) -> None:
-    """Store findings in the output folder, beside those on other models."""
     all_findings = _read_findings(out) | dict(findings)
     write_json(out / NAME, {name: finding.model_dump() for name, finding in all_findings.items()})
 

@@ -118,7 +118,6 @@ class _Opened(NamedTuple):
 
 
 def respond(request: bytes) -> bytes:
-    """Run a batch in the form in which an engine carries it."""
     return run_seeds(Batch.model_validate_json(request)).pack()
 
 
@@ -140,7 +139,7 @@ def _run_batch(batch: Batch, worker: str) -> BatchResponse:
     with ExitStack() as stack:
 
         def open_cache() -> Cache:
-            """Open the run's cache if this machine can write to it, else a cache for this batch."""
+            # SQLite in WAL mode needs all writers on one machine, so a worker elsewhere has a file for each batch.
             is_same_machine = is_disk_shared and machine() == batch.machine
             leftovers = () if is_same_machine else tuple(cache_folder.glob(f"{batch.name}-*.sqlite"))
             answers = Cache(batch.known) if is_same_machine else BatchCache(path, batch.known)
@@ -164,8 +163,6 @@ def _run_batch(batch: Batch, worker: str) -> BatchResponse:
 async def _run_each(
     places: Sequence[str], opened: _Opened, context: RunContext, is_wanted: Callable[[], bool]
 ) -> list[tuple[Planned, Attempt, Record | BaseException]]:
-    """Run each seed once, as many at a time as this process has room for."""
-
     async def run_if_wanted(seed: Seed) -> Record:
         if not is_wanted():
             raise WorkerError("the command that started this worker has ended")
@@ -224,7 +221,6 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 @cache
 def machine() -> str:
-    """Return a name that no other running machine has."""
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return f"{platform.node()} {uuid.getnode()}"

@@ -127,7 +127,6 @@ class Runs:
         return self._open[slug]
 
     def open_named(self) -> list[Source]:
-        """Return the named runs in their order, each once."""
         return [self.open(slug) for slug in self._paths]
 
     def close(self) -> None:

@@ -134,7 +134,6 @@ class TabledSource(Source):
         self._table = Table(scan_parquet(*parts), f"{self._builds} whole") if parts else previous._replace(pending="")
 
     def _bare_rows(self) -> Iterator[Row]:
-        """Yield the rows of lines that no gate has judged."""
         for key in list(self._journal.entries):
             with suppress(StoreError):
                 yield row_of(self._journal.read(key))
