@@ -106,11 +106,10 @@ def export(  # noqa: PLR0913 - options of the user
 ) -> DatasetManifest:
     """Write the data set of a run: all views, or only `views`; the other views stay as they are.
 
-    Args:
-        include: Reasons of rejected records to export too (`below_range`, `below_target`, `beyond_solver`).
-        policy: The policy whose measurements count. It, `gates` and `sft` replace the run's own settings from now on.
-        plain: Write messages and tools as text instead of Arrow's JSON type, which older readers do not know.
-        allow_damaged: Export although the journal is damaged, instead of raising UsageError.
+    `include` names reasons of rejected records to export too (`below_range`, `below_target`, `beyond_solver`). `policy`
+    is the policy whose measurements count. It, `gates` and `sft` replace the run's own settings from now on. `plain`
+    writes messages and tools as text instead of Arrow's JSON type, which older readers do not know. Raises UsageError
+    if the journal is damaged, unless `allow_damaged` is set.
     """
     folder = run_folder(run, out)
     config = read(folder).config
