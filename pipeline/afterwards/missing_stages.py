@@ -39,7 +39,7 @@ async def complete(
     with closing(Completions(folder)) as completions, closing(AttemptLog(folder)) as attempt_log:
         # A record that a gate dropped is rejected, so it is no pair to complete.
         incomplete = [
-            record for record in map(completions.joined, records) if record.missing and record.status is Status.ACCEPTED
+            record for record in map(completions.join, records) if record.missing and record.status is Status.ACCEPTED
         ]
 
         async def complete_record(record: Record) -> tuple[str, ...]:

@@ -136,9 +136,7 @@ async def remeasure(
         order, completions = remeasurements.order(name), Completions(folder)
 
         def measurements_of(record: Record) -> list[PolicyMeasurement]:
-            return [
-                m for m in remeasurements.joined(record).measurements if (m.policy, m.identity) == (policy, identity)
-            ]
+            return [m for m in remeasurements.join(record).measurements if (m.policy, m.identity) == (policy, identity)]
 
         async def measure_record(record: Record) -> Assessment:
             existing = measurements_of(record)
@@ -156,7 +154,7 @@ async def remeasure(
                 return dated
             return existing[-1].assessment
 
-        selected = [completions.joined(record) for record in pool(records)]
+        selected = [completions.join(record) for record in pool(records)]
         twins = [twin for record in selected if (twin := as_record(record))]
         if unmeasured := [record for record in (*selected, *twins) if not measurements_of(record)]:
             announce(describe_work(unmeasured, context.config))

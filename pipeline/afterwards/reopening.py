@@ -16,7 +16,7 @@ from pipeline.llm.ledger import Spent
 from pipeline.run import prepare, publish, tool_modes
 from pipeline.run.coordinator import Run
 from pipeline.run.locate import reopen
-from pipeline.store.lock import locked
+from pipeline.store.lock import hold_lock
 from pipeline.types import Draft, Rollout, Verdict
 
 
@@ -41,7 +41,7 @@ def open_run(
     config = recast(run_config)
     prepare.reach(config)
     config = tool_modes.resolve(config, (), known_models=run_config.models)
-    with locked(folder):
+    with hold_lock(folder):
         corpus = prepare.corpus(config)
         context = prepare.context(config, corpus, spent(folder, config) if spent else None)
         if context.config != config:

@@ -15,7 +15,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.llm.base import LLM
 from pipeline.prompts import load
-from pipeline.reward.answers import SIDES, compared, lies_within, side
+from pipeline.reward.answers import SIDES, lies_within, match_items, side
 from pipeline.reward.equality import equal, quantity
 from pipeline.text import folded, words
 from pipeline.text.scripts import spaceless
@@ -96,7 +96,7 @@ async def _grade_list(
     Judges are asked about items that match no other exactly, one by one, each with the item that it shares most words
     with.
     """
-    found, others = compared(response, [list(item.spellings) for item in items])
+    found, others = match_items(response, [list(item.spellings) for item in items])
     missing = [item for number, item in enumerate(items) if number not in found]
     if not missing and not others:
         return Grade(right=True, method="exact")

@@ -108,7 +108,7 @@ class Preview(options.PairOptions):
     def __call__(self) -> int:
         from pipeline import api
         from pipeline.analysis.forecast import forecast
-        from pipeline.run.attempts import seed_costs
+        from pipeline.run.seed_costs import seed_costs
 
         config = self.settings()
         with PreviewProgress(pairs=PREVIEWED) as progress:

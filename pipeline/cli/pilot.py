@@ -45,10 +45,11 @@ class Pilot(options.RunOptions):
         from pipeline.analysis.figures import figures
         from pipeline.analysis.forecast import forecast
         from pipeline.run import attempts, publish
+        from pipeline.run.seed_costs import seed_costs
 
         found = publish.RunRecords(folder, config)
         made = figures(found.seeds(), publish.outside(folder), config.gates.policy)
-        pilot = attempts.seed_costs(attempts.read(folder), found)
+        pilot = seed_costs(attempts.read(folder), found)
         many = forecast(pilot, config.models, self.wanted)
         accepted = Share(part=made.accepted, whole=made.planned)
         shares = {"yield": accepted, "candidates that fresh rollouts confirmed": made.confirmed}

@@ -12,7 +12,7 @@ from pipeline.errors import UsageError, reason
 from pipeline.run import read as run_file
 from pipeline.run.locate import run_folder
 from pipeline.store.files import atomic_write
-from pipeline.store.review_marks import myself, now, reviewer
+from pipeline.store.review_marks import clean_reviewer_name, login_name, now
 from pipeline.types import Record
 
 
@@ -37,7 +37,8 @@ def review(
         console.result({"sheet": str(path), "items": len(chosen)}, console.text(path), as_json=json)
         return
     accepted = records.accepted_keys()
-    publish.publish_marks(folder, config, human_marks.read(_text(read), accepted, reviewer(by or myself()), now()))
+    name = clean_reviewer_name(by or login_name())
+    publish.publish_marks(folder, config, human_marks.read(_text(read), accepted, name, now()))
     found = human_marks.reviewed(publish.outside(folder).marks, set(accepted))
     if found is None:  # no mark is on a pair
         raise UsageError("no row has a mark: fill in yes or no")

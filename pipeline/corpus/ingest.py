@@ -26,7 +26,7 @@ from pipeline.corpus.read_and_left_out import Tally
 from pipeline.corpus.row_blocks import Block, blocks
 from pipeline.errors import StoreError
 from pipeline.store import databases
-from pipeline.store.files import emptied
+from pipeline.store.files import empty_folder
 from pipeline.types import Data
 
 _KEPT = "kept.sqlite"
@@ -49,7 +49,7 @@ def build(manifest: Manifest, folder: Path, signature: str) -> Prepared:
     """Fill the folder, going on with what an earlier process left in it. Raises CorpusError where the corpus cannot be
     used."""
     if prepared := finished(folder, signature):
-        emptied(folder, {MANIFEST, *prepared.files})
+        empty_folder(folder, {MANIFEST, *prepared.files})
         return prepared
     try:
         with closing(KeptDocuments(folder / _KEPT)) as kept:
@@ -57,7 +57,7 @@ def build(manifest: Manifest, folder: Path, signature: str) -> Prepared:
     except databases.Unwritable as error:
         raise StoreError(f"cannot write {folder / _KEPT}: {error}; is the disk full?") from error
     except databases.Damaged as error:
-        emptied(folder)
+        empty_folder(folder)
         raise StoreError(f"{folder / _KEPT} is damaged; repeat the command, which prepares the corpus anew") from error
 
 
@@ -98,7 +98,7 @@ class _Builder:
         names = set(map(parts.part, range(self._progress.parts)))
         if not names:
             kept.close()
-        emptied(folder, {_KEPT, *names} if names else ())
+        empty_folder(folder, {_KEPT, *names} if names else ())
         self.tally = Tally(manifest, self._progress.tally)
         self._stopped = Event()
 
@@ -162,7 +162,7 @@ class _Builder:
             files={name: described(folder / name) for name in names},
         )
         prepared = keep(folder, prepared)
-        emptied(folder, {MANIFEST, *names})
+        empty_folder(folder, {MANIFEST, *names})
         return prepared
 
     def _fingerprint(self) -> str:

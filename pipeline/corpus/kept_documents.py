@@ -32,7 +32,7 @@ class KeptDocuments:
 
     @cached_property
     def database(self) -> databases.Connection:
-        return databases.opened(self.path, _TABLES)
+        return databases.open_database(self.path, _TABLES)
 
     def close(self) -> None:
         if opened := self.__dict__.pop("database", None):

@@ -9,7 +9,14 @@ from pipeline.corpus.prepared import Corpus, finished
 from pipeline.corpus.source_identity import place, signature
 from pipeline.corpus.walking import OURS
 from pipeline.errors import CorpusError, StoreError, reason
-from pipeline.store.files import atomic_write, checksum, discard_unfinished, emptied, folder_of, growing_folder
+from pipeline.store.files import (
+    atomic_write,
+    checksum,
+    discard_unfinished,
+    empty_folder,
+    growing_folder,
+    make_temporary_folder,
+)
 
 
 def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -> Corpus:
@@ -19,7 +26,7 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
     Raises CorpusError, one line that says what to do, where it cannot be used.
     """
     known = signature(manifest)
-    home = (out or folder_of(manifest)) / "corpora"
+    home = (out or make_temporary_folder(manifest)) / "corpora"
     if not verify and (found := _recognised(manifest, home, known)):
         return found
     _set_apart(home.parent, manifest)
@@ -29,13 +36,13 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
         if not verify and (found := _recognised(manifest, home, known)):
             return found
         if verify:
-            emptied(building)
+            empty_folder(building)
         try:
             _check(manifest)
             prepared = build(manifest, building, known)
             _refuse_changed(manifest, known)
         except CorpusError:
-            emptied(building)
+            empty_folder(building)
             # A source that is still written explains any other error.
             _refuse_changed(manifest, known)
             raise

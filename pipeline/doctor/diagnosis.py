@@ -153,7 +153,7 @@ def checks(out: Path = Path("outputs")) -> list[Check]:
         ("memory", _check_memory),
         ("disk", lambda: _check_disk(out)),
         *[(f"corpus {name}", partial(_check_corpus, name)) for name in manifest.names()],
-        ("indexes", lambda: ", ".join(index.built(out)) or _UNBUILT),
+        ("indexes", lambda: ", ".join(index.list_built(out)) or _UNBUILT),
         ("endpoint", lambda: _DEMO),
     ]
     return [_run_check(name, check) for name, check in named_checks]

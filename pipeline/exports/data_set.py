@@ -26,7 +26,7 @@ from pipeline.exports.shards import SHARD_BYTES, File, ShardFile, ShardWriter, d
 from pipeline.exports.trajectories.selection import counts
 from pipeline.exports.twins import with_twin
 from pipeline.exports.views import base
-from pipeline.store.files import atomic_folder, atomic_write, standing, take_over, write_json
+from pipeline.store.files import atomic_folder, atomic_write, find_folder, link_or_copy, write_json
 from pipeline.types import Data, Draft, Record, sha256
 
 Redistribute = Literal["full", "spans", "ids", "unknown"]
@@ -163,7 +163,7 @@ def export(
         ShardWriter(building, chosen.shard_bytes, as_text=chosen.plain) as shards,
         seed_table.SeedTable(building / seed_table.NAME, chosen.source) as table,
     ):
-        before = standing(folder)
+        before = find_folder(folder)
         kept, kept_shards = _kept(before, views, chosen)
         for record in records:
             table.add(in_table := row(record))
@@ -183,7 +183,7 @@ def export(
                     selected.setdefault(agent, Counter()).update(count)
                 _add_rows(shards, views, one, context, rewards)
         for shard in kept_shards:
-            take_over(before / shard.path, building / shard.path)
+            link_or_copy(before / shard.path, building / shard.path)
         source = _state(seen, chosen.config)
         how = Exported(include=chosen.include, plain=chosen.plain, missing=chosen.missing, source=source)
         made = figures(table.close(), chosen.outside, chosen.config.gates.policy)

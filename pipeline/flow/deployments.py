@@ -18,7 +18,7 @@ from pathlib import Path
 from pipeline.config.runtime import Runtime
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.flow.server import PRIVATE, Server
-from pipeline.store.lock import locked
+from pipeline.store.lock import hold_lock
 from pipeline.store.real_paths import real_root
 
 POOL = "digsite"
@@ -38,7 +38,7 @@ def serve(file: str) -> int:
         raise UsageError(f"PREFECT_SERVER_API_PORT must be a number, such as 4200, not '{port}'")
     server = Server(home, port=int(port))
     try:
-        with locked(home):
+        with hold_lock(home):
             server.start(PRIVATE)
             server.wait()
             register(file)

@@ -29,7 +29,7 @@ from pipeline.run import publish as publishing
 from pipeline.run import read as run_file
 from pipeline.run.attempts import total_spending
 from pipeline.run.locate import run_folder
-from pipeline.store.lock import locked
+from pipeline.store.lock import hold_lock
 
 DELAYS = [30.0, 300.0, 900.0]
 """Seconds before the Hub is asked again that did not answer."""
@@ -46,7 +46,7 @@ def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
         settings = read(Path(config))
         prepare.reach(settings)
         settings = tool_modes.resolve(prepare.absolute_paths(settings))
-        with locked(settings.folder().parent):
+        with hold_lock(settings.folder().parent):
             if mine := runtime.deployment.id:
                 end_killed({"deployment_id": {"any_": [mine]}})
             return _night(settings, repo, public=public)
@@ -131,7 +131,7 @@ def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
 
     try:
         folder = run_folder(run)
-        with locked(folder):
+        with hold_lock(folder):
             kept = run_file(folder)
             stage("export", export)
             stage("report", lambda: publishing.report(folder, kept.config))

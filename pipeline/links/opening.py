@@ -8,7 +8,7 @@ from pipeline.config.links_settings import code
 from pipeline.corpus import Corpus
 from pipeline.links.building import build
 from pipeline.links.stored import FILES, StoredLinks
-from pipeline.store.files import atomic_write, emptied, growing_folder, write_json
+from pipeline.store.files import atomic_write, empty_folder, growing_folder, write_json
 from pipeline.types import Data
 
 _MANIFEST, _CODE = "manifest.json", "code"
@@ -33,7 +33,7 @@ def open_links(corpus: Corpus, most: int) -> StoredLinks:
             if not _whole(home):
                 _go_on(building)
                 build(corpus, building, most)
-                emptied(building, FILES)
+                empty_folder(building, FILES)
                 files = {name: (building / name).stat().st_size for name in FILES}
                 write_json(building / _MANIFEST, _Manifest(code=code(), files=files).model_dump())
                 install(home)
@@ -53,5 +53,5 @@ def _go_on(building: Path) -> None:
     """Keep what an earlier process has left, if the same code has made it."""
     mark = building / _CODE
     if not mark.exists() or mark.read_text(encoding="utf-8") != code():
-        emptied(building)
+        empty_folder(building)
         atomic_write(mark, code().encode())

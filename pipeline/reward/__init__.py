@@ -1,6 +1,6 @@
-"""Holds the files that are copied into `code/` of a data set: they import the standard library and one another.
+"""The files that are copied into `code/` of a data set. They import only the standard library and one another.
 
-`standalone` puts the modules and tables that a file imports from here in their place. All other packages may import it.
+`standalone` puts the imported modules and tables in the place of the imports. All other packages may import this one.
 """
 
 import re
@@ -13,16 +13,19 @@ _IMPORT = "from pipeline.reward import table\n"
 
 
 def table(name: str) -> str:
-    """The rows of a data file, a line each."""
     return (_HOME / f"{name}.txt").read_text(encoding="utf-8")
 
 
-def standalone(name: str, within: set[str] | None = None) -> str:
-    """The text of a file of this folder, as it is copied; a module that several import stands in it once."""
-    within = set() if within is None else within
-    if name in within:
+def standalone(name: str, included: set[str] | None = None) -> str:
+    """Return the text of a file of this folder with everything it imports from here included once.
+
+    Args:
+        within: the files that the text includes already; names are added to it.
+    """
+    included = set() if included is None else included
+    if name in included:
         return ""
-    within.add(name)
+    included.add(name)
     text = (_HOME / name).read_text(encoding="utf-8").replace(f"{_IMPORT}\n", "").replace(_IMPORT, "")
-    text = _TABLE.sub(lambda found: f'"""\n{table(found[1])}"""', text)
-    return _MODULE.sub(lambda found: standalone(f"{found[1]}.py", within), text)
+    text = _TABLE.sub(lambda match: f'"""\n{table(match[1])}"""', text)
+    return _MODULE.sub(lambda match: standalone(f"{match[1]}.py", included), text)

@@ -1,14 +1,14 @@
-"""Does an answer say that there is none? Standard library only: the reward of a data set has a copy of it.
+"""Recognises answers which say that there is no answer. Standard library only: data sets get a copy for their reward.
 
-The whole answer must say so. One that names anything beside it ("not found, but I guess Paris") is an answer, and so is
-a bare "none", "nobody" or "0".
+The whole answer must say so. An answer that names anything else too ("not found, but I guess Paris") is an answer, and
+so is a bare "none", "nobody" or "0".
 """
 
 import re
 import unicodedata
 
 NOT_FOUND = "not found"
-"""What a solver answers where it takes the corpus not to hold the answer."""
+"""What a solver answers if it believes that the corpus does not contain the answer."""
 _CANNOT = r"(?:can ?not|cant|could ?not|couldnt|was not able to|were not able to|was unable to|am unable to|unable to)"
 _FOUND = (
     r"(?:found|answered|determined|established|identified|located|verified|confirmed|stated|mentioned|given|specified"
@@ -47,16 +47,15 @@ _ELSEWHERE = (
 
 
 def refuses(answer: str) -> bool:
-    """Does the answer, and all of it, say that none is to be found? In English, or in set words of other languages."""
-    said = _spoken(answer) if len(answer) <= 200 else ""
-    return said in _SET_WORDS or _REFUSAL.fullmatch(said) is not None
+    """Return whether the whole answer says that there is none: in English, or in fixed phrases of other languages."""
+    words = _bare_words(answer) if len(answer) <= 200 else ""
+    return words in _SET_PHRASES or _REFUSAL.fullmatch(words) is not None
 
 
-def _spoken(text: str) -> str:
-    """Its words in lower case, without accents and marks; an apostrophe ties."""
-    bare = unicodedata.normalize("NFKD", re.sub("['’]", "", text).casefold())
-    kept = "".join(c if c.isalnum() else "" if unicodedata.combining(c) else " " for c in bare)
-    return " ".join(kept.split())
+def _bare_words(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", re.sub("['’]", "", text).casefold())
+    letters = "".join(c if c.isalnum() else "" if unicodedata.combining(c) else " " for c in folded)
+    return " ".join(letters.split())
 
 
-_SET_WORDS = frozenset(map(_spoken, _ELSEWHERE.split("/")))
+_SET_PHRASES = frozenset(map(_bare_words, _ELSEWHERE.split("/")))

@@ -1,4 +1,4 @@
-"""When two answers are the same: as texts, as quantities, as dates or as places. A doubt is a no."""
+"""Equality of two answers: as texts, quantities, dates or places. In doubt they differ."""
 
 import datetime as dt
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pipeline.reward import table
 from pipeline.reward.places import same_place
-from pipeline.reward.written_forms import one_way
+from pipeline.reward.written_forms import unify_forms
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -24,22 +24,22 @@ _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "−": "-", "–": "-", "—": "-",
      "‐": "-", "⁄": "/", "’": "'", "∼": "~", "٬": ",", "٫": ".", "♯": "#", "♭": "b"}
 )  # fmt: skip
-# Chinese, Japanese, Thai, Lao, Tibetan, Burmese, Khmer, Korean: blanks between two characters say nothing.
+# Chinese, Japanese, Thai, Lao, Tibetan, Burmese, Khmer, Korean: a blank between two characters means nothing.
 _SINGLE = re.compile(
     "([\u0e01-\u0e4e\u0e81-\u0ece\u0f40-\u0fbc\u1000-\u103f\u1050-\u108f\u1780-\u17d3\u3005-\u3007\u3041-\u3096\u309d-\u309f"
     "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff])"
 )
-# Numbers as other languages mark them, where their digits leave no doubt: 1.234.567, 1.234,5, 12,5, 0,125, 1'234'567.
+# Numbers as other languages write them, if their digits are unambiguous: 1.234.567, 1.234,5, 12,5, 0,125, 1'234'567.
 _MARKED = re.compile(
     r"(?<![\d.,])(?<!\d')(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:'\d{3})+|\d+,\d{1,2}|0,\d+)(?!\d|[.,']\d)"
 )
-# A raised digit is no digit of the number before it, and neither is a fraction: 10² is not 102, 5½ not 51/2.
+# A raised digit does not belong to the number before it, nor does a fraction: 10² is not 102, 5½ is not 51/2.
 _RAISED = re.compile("(?<=\\d)(?=[²³¹⁰⁴-⁹])|(?<=[²³¹⁰⁴-⁹])(?=[0-9])")
 _FRACTION = re.compile("(?<=\\d)(?=[¼-¾⅐-⅞])")
 _DIGITS = r"(?:\d{1,3}(?: \d{3})+|\d+(?:,\d+)*)(?:\.\d+)?"
 _GROUPED = re.compile(r"-?\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?: \d{3})+)(?:\.\d+)?")
-# Numbers, and the marks that make another answer of what they stand at: <5, $5, √5, 5%, 3-2, 3:2, C++, AB-. A hyphen
-# ties a number to the letter before it as it ties two words: F-16 is F16.
+# Numbers, and the marks that change the meaning of their neighbour: <5, $5, √5, 5%, 3-2, 3:2, C++, AB-. A hyphen joins
+# a number to the letter before it as it joins two words: F-16 is F16.
 _KEPT = re.compile(
     rf"(?P<number>(?<![\w.])(?<![^\W\d_]-(?=\d+(?![\d.,]?\d)))-?{_DIGITS}(?!\w))"
     r"|[<>≤≥≠≮≯≰≱~≈±√$£€¥₹](?=\s?-?\d)|(?<=\d)\s?[%€£$¥₹]|(?<=\d)\s?[/:^-]\s?(?=\d)|(?<=\w)[+#-]+(?!\w)"
@@ -63,18 +63,18 @@ _QUANTITY = re.compile(
     r"(?:[\s-](?!\Z))?(?P<scale>(?:hundred|thousand|million|billion|trillion|bn|mn)\b|[万萬만亿億억])?"
     r"\s?(?P<unit>[^\d\s-][^\n]{0,40})?"
 )
-# In English one and a part, in German and Spanish more than a thousand.
+# In English between 1 and 1,000, in German and Spanish more than 1,000.
 _DOUBTFUL = re.compile(r"-?[1-9]\d{0,2}\.\d{3}")
 _SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "mn": 10**6, "billion": 10**9, "bn": 10**9,
            "trillion": 10**12, **dict.fromkeys("万萬만", 10**4), **dict.fromkeys("亿億억", 10**8)}  # fmt: skip
-# What of a thing a quantity is; nothing where that goes without saying.
+# Words for the dimension that a quantity measures; an empty name if the word adds nothing.
 _DIMENSIONS = {
     "length": ("long",), "height": ("high", "tall"), "width": ("wide", "broad", "breadth"), "depth": ("deep",),
     "thickness": ("thick",), "diameter": (), "": ("in total", "in all", "in size", "altogether", "of age", "old"),
 }  # fmt: skip
 _DIMENSION = {word: name for name, words in _DIMENSIONS.items() for word in (*words, *([f"in {name}"] if name else []))}
 _OF_WHAT = re.compile(rf"[\s-]({'|'.join(_DIMENSION)})\Z")
-# A kind, the size of its unit, and how that is written; names without blanks, points and degree signs.
+# Rows: a kind, the size of a unit, and its names without blanks, points and degree signs.
 _UNIT_ROWS = table("units")
 _THINGS = (
     "students members players seats votes points goals games matches wins titles medals species episodes songs tracks "
@@ -87,24 +87,24 @@ _UNITS = {
 _UNITS |= {word: (thing, Fraction(1)) for thing in _THINGS.split() for word in (thing, thing.removesuffix("s"))}
 _UNDIVIDED = {"people", *_THINGS.split()} - {"points", "times"}
 _FINE = {_UNITS[name] for name in ("percent", "second", "inch")}
-"""Units of which nobody counts thousands, and many give three decimals."""
+"""Units that are often given with three decimals, and never counted in thousands."""
 _POUNDS = re.compile(r"\bpounds?(?: sterling)?\b", re.IGNORECASE)
 
 
 def equal(answer: str, golds: list[str]) -> bool:
-    """Is the answer one of the gold answers, which are spellings of one and the same?"""
-    # Longer than all of them by far, it is none of them, whatever it costs to normalise.
+    """Return whether the answer equals one of the gold answers, which are spellings of the same thing."""
+    # A far longer answer cannot be equal, and would be slow to normalise.
     golds, answer = [gold for gold in golds if gold.strip()], _INVISIBLE.sub("", answer).strip(_QUOTES)
     if len(answer) > 20 * max(map(len, golds), default=0) + 200:
         return False
-    said = _forms(answer)
-    if any(said & _forms(gold) for gold in golds):
+    forms = _forms(answer)
+    if any(forms & _forms(gold) for gold in golds):
         return True
-    # Where a gold answer is a date, 2001-02 is a month and no season.
-    written = [] if any(map(_date, golds)) else [_written(gold) for gold in golds]
-    said = _forms(_written(answer)) if written else frozenset()
+    # If a gold answer is a date, 2001-02 is a month, not a season.
+    unified = [] if any(map(_read_date, golds)) else [_unify(gold) for gold in golds]
+    forms = _forms(_unify(answer)) if unified else frozenset()
     return (
-        any(said & _forms(gold) for gold in written)
+        any(forms & _forms(gold) for gold in unified)
         or _same_date(answer, golds)
         or _same_quantity(answer, golds)
         or any(same_place(answer, gold, _forms) for gold in golds)
@@ -112,17 +112,16 @@ def equal(answer: str, golds: list[str]) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _written(text: str) -> str:
-    return one_way(_folded(text))
+def _unify(text: str) -> str:
+    return unify_forms(_fold(text))
 
 
-def _folded(text: str) -> str:
-    """Lower case, without accents, invisible characters and the other codes of one character; numbers as in English."""
-    text = _INVISIBLE.sub("", text).lower() if text.isascii() else _unaccented(text)
-    return _MARKED.sub(lambda found: re.sub("[.']", "", found[0]).replace(",", "."), text)
+def _fold(text: str) -> str:
+    text = _INVISIBLE.sub("", text).lower() if text.isascii() else _strip_accents(text)
+    return _MARKED.sub(lambda match: re.sub("[.']", "", match[0]).replace(",", "."), text)
 
 
-def _unaccented(text: str) -> str:
+def _strip_accents(text: str) -> str:
     text = _FRACTION.sub(" ", _RAISED.sub("^", _INVISIBLE.sub("", text)))
     text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     text = unicodedata.normalize("NFC", _ACCENT.sub("", text).translate(_LETTERS))
@@ -131,139 +130,149 @@ def _unaccented(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _forms(text: str) -> frozenset[str]:
-    """The text in words, with its other marks dropped (O'Neill is ONeill) and as blanks (Jean-Luc is Jean Luc)."""
-    words = _SINGLE.sub(r" \1 ", _folded(text)).split()
-    # An article at the end is none: Hepatitis A.
-    kept = [
+    """Return the text's words in two forms: marks dropped (O'Neill is ONeill), and as blanks (Jean-Luc is Jean Luc)."""
+    words = _SINGLE.sub(r" \1 ", _fold(text)).split()
+    # At the end "a" is not an article: Hepatitis A.
+    content = [
         w for n, w in enumerate(words) if w.strip("()\"',") not in _ARTICLES or (n == len(words) - 1 and w != "the")
     ]
-    return frozenset(_plain(" ".join(kept or words), mark) for mark in ("", " ")) - {""}
+    return frozenset(_strip_marks(" ".join(content or words), instead) for instead in ("", " ")) - {""}
 
 
-def _plain(text: str, instead: str) -> str:
-    kept: list[str] = []
-    place = 0
-    for found in _KEPT.finditer(text):
-        value = found[0]
-        if found["number"]:
+def _strip_marks(text: str, instead: str) -> str:
+    pieces: list[str] = []
+    end = 0
+    for match in _KEPT.finditer(text):
+        value = match[0]
+        if match["number"]:
             value = re.sub("[, ]", "", value) if _GROUPED.fullmatch(value) else value
-        kept += [_unmarked(text[place : found.start()], instead), value.strip()]
-        place = found.end()
-    # The sign of the empty form would be all that there is of "!" or "-".
-    form = " ".join(" ".join([*kept, _unmarked(text[place:], instead)]).split())
+        pieces += [_replace_marks(text[end : match.start()], instead), value.strip()]
+        end = match.end()
+    # Without this check "!" and "-" would have forms without letters or digits.
+    form = " ".join(" ".join([*pieces, _replace_marks(text[end:], instead)]).split())
     return form if any(c.isalnum() for c in form) else ""
 
 
-def _unmarked(text: str, instead: str) -> str:
+def _replace_marks(text: str, instead: str) -> str:
     text = text.replace("&", " and ") if instead else text
     return "".join(instead if unicodedata.category(c)[0] in "PS" else c for c in text)
 
 
 def _same_quantity(answer: str, golds: list[str]) -> bool:
-    """Equal numbers of units of one kind. Where a gold answer names a unit, an answer that names one must agree. Pounds
-    are a mass unless one of the texts says that they are money."""
+    """Return whether the quantities are equal after conversion of units.
+
+    If the answer and a gold answer name units, these must agree. Pounds are a mass unless one of the texts says that
+    they are money.
+    """
     if any("£" in text or "sterling" in text.lower() for text in (answer, *golds)):
         answer, *golds = (_POUNDS.sub("gbp", text) for text in (answer, *golds))
-    said = quantity(answer)
-    if said is None:
+    amount = quantity(answer)
+    if amount is None:
         return False
-    known = [found for gold in golds if not re.search(r"\d[\s-]?[A-Z][a-z]{2}", gold) and (found := quantity(gold))]
-    known = [gold for gold in known if not (gold.of and said.of and gold.of != said.of)]
-    named = [gold for gold in known if gold.unit]
-    if said.unit and (named or any(re.match(r"-?\d", gold) and quantity(gold) is None for gold in golds)):
-        kind, size = said.unit
+    right = [value for gold in golds if not re.search(r"\d[\s-]?[A-Z][a-z]{2}", gold) and (value := quantity(gold))]
+    right = [gold for gold in right if not (gold.of and amount.of and gold.of != amount.of)]
+    with_unit = [gold for gold in right if gold.unit]
+    if amount.unit and (with_unit or any(re.match(r"-?\d", gold) and quantity(gold) is None for gold in golds)):
+        kind, size = amount.unit
         return any(
-            unit[0] == kind and gold.number * unit[1] == said.number * size for gold in named if (unit := gold.unit)
+            unit[0] == kind and gold.number * unit[1] == amount.number * size
+            for gold in with_unit
+            if (unit := gold.unit)
         )
-    return any(said.number == gold.number or _parted(said, gold) or _parted(gold, said) for gold in known)
+    return any(
+        amount.number == gold.number or _is_thousandfold(amount, gold) or _is_thousandfold(gold, amount)
+        for gold in right
+    )
 
 
-def _parted(bare: "Quantity", other: "Quantity") -> bool:
-    """Is a bare number, whose point may part thousands, what the other counts in things that have no parts?"""
-    counted = other.unit is not None and other.unit[0] in _UNDIVIDED
-    return bare.doubtful and not bare.unit and counted and 1000 * bare.number == other.number
+def _is_thousandfold(bare: "Quantity", count: "Quantity") -> bool:
+    """Return whether a bare number, read with its point as a thousands separator, is this count of whole things."""
+    is_of_whole_things = count.unit is not None and count.unit[0] in _UNDIVIDED
+    return bare.doubtful and not bare.unit and is_of_whole_things and 1000 * bare.number == count.number
 
 
 class Quantity(NamedTuple):
     number: Fraction
     unit: tuple[str, Fraction] | None
-    """Its kind and size, if one is named."""
+    """Its kind and size, if there is one."""
     of: str
-    """Length, height and so on, if it says so."""
+    """The dimension, such as length or height, if the text names it."""
     doubtful: bool
-    """The point of the number may part thousands: 1.234."""
+    """Whether the point of the number may be a thousands separator: 1.234."""
 
 
 @lru_cache(maxsize=4096)
 def quantity(text: str) -> Quantity | None:
-    """None for what is no number or has a unit that is not known."""
+    """Return the quantity that a text states, or None if it is not a number or has an unknown unit."""
     if len(text) > 100:
         return None
-    plain = _written(text).rstrip(".。")
+    plain = _unify(text).rstrip(".。")
     dimension = _OF_WHAT.search(plain)
-    found = _QUANTITY.fullmatch(plain[: dimension.start()] if dimension else plain)
-    if not found or not (found["value"] or found["part"]):
+    match = _QUANTITY.fullmatch(plain[: dimension.start()] if dimension else plain)
+    if not match or not (match["value"] or match["part"]):
         return None
-    names = [re.sub(r"[\s.°^-]", "", name) for name in (found["before"], found["unit"]) if name]
+    names = [re.sub(r"[\s.°^-]", "", name) for name in (match["before"], match["unit"]) if name]
     names = [name or "degrees" for name in names]
     if len(names) > 1 or any(name not in _UNITS for name in names):
         return None
     unit = _UNITS[names[0]] if names else None
-    value = found["value"] or "0"
-    doubtful = _DOUBTFUL.fullmatch(value) is not None and not found["scale"] and unit not in _FINE
+    value = match["value"] or "0"
+    doubtful = _DOUBTFUL.fullmatch(value) is not None and not match["scale"] and unit not in _FINE
     if doubtful and unit and unit[0] in _UNDIVIDED:
         value, doubtful = value.replace(".", ""), False
     number = Fraction(re.sub("[, ]", "", value))
-    if part := found["part"]:
+    if part := match["part"]:
         top, bottom = map(int, part.split("/"))
-        # 6/8 is a time and 9/5 a day, or the other way about.
+        # 6/8 may be a time signature, and 9/5 a date.
         if top >= bottom or gcd(top, bottom) > 1 or number.denominator > 1:
             return None
         number += Fraction(top, bottom) * (-1 if number < 0 else 1)
-    number *= _SCALES.get(found["scale"] or "", 1)
+    number *= _SCALES.get(match["scale"] or "", 1)
     return Quantity(number, unit, _DIMENSION[dimension[1]] if dimension else "", doubtful)
 
 
 def _same_date(answer: str, golds: list[str]) -> bool:
-    """The same date as a gold answer, or one with more detail that agrees with the most detailed of them."""
-    said, known = _date(answer), [date for gold in golds if (date := _date(gold))]
-    if said is None or not known:
+    # An answer may add detail to the most detailed gold date that it agrees with.
+    date, gold_dates = _read_date(answer), [gold_date for gold in golds if (gold_date := _read_date(gold))]
+    if date is None or not gold_dates:
         return False
-    most = max(map(len, known))
-    if all(date[0] == 0 for date in known):
-        return said[1:] in {date[1:] for date in known}
-    return said in known or any(len(date) == most < len(said) and said[:most] == date for date in known)
+    most = max(map(len, gold_dates))
+    if all(gold[0] == 0 for gold in gold_dates):
+        return date[1:] in {gold[1:] for gold in gold_dates}
+    return date in gold_dates or any(len(gold) == most < len(date) and date[:most] == gold for gold in gold_dates)
 
 
 @lru_cache(maxsize=4096)
-def _date(text: str) -> tuple[int, ...] | None:
-    """Year, month and day as far as they are given, from what is one date and nothing else, the year 0 for a day of any
-    year. 01/02/2001 is two dates, but 01.02.2001 is not: with points the day stands first."""
+def _read_date(text: str) -> tuple[int, ...] | None:
+    """Return year, month and day, as far as a text that is one date gives them; the year is 0 for a day of any year.
+
+    01/02/2001 could be two dates and gives None; in 01.02.2001, with points, the day comes first.
+    """
     if len(text) > 60:
         return None
-    text = _written(text).rstrip("。")
+    text = _unify(text).rstrip("。")
     if eastern := _EASTERN.fullmatch(text):
-        return _valid(*(int(part) for part in eastern.groups() if part))
+        return _build_date(*(int(part) for part in eastern.groups() if part))
     if numeric := _NUMERIC.fullmatch(text):
         first, middle, last = numeric[1], int(numeric[3]), numeric[4]
         if len(first) == 4:
-            return _valid(int(first), middle, int(last)) if len(last) < 3 else None
+            return _build_date(int(first), middle, int(last)) if len(last) < 3 else None
         day_first, month_first = (middle, int(first)), (int(first), middle)
         orders = [day_first] if "." in numeric[2] else [day_first, month_first]
-        found = {date for order in orders if (date := _valid(int(last), *order))}
-        return found.pop() if len(found) == 1 and len(last) == 4 and len(first) < 3 else None
+        readings = {date for order in orders if (date := _build_date(int(last), *order))}
+        return readings.pop() if len(readings) == 1 and len(last) == 4 and len(first) < 3 else None
     words = _DAYS.sub(" ", text).split()
     months = [_MONTH[word] for word in words if word in _MONTH]
     years = [int(word) for word in words if re.fullmatch("[12][0-9]{3}", word)]
     days = [int(word) for word in words if re.fullmatch("[0-9]{1,2}", word)]
     if len(months) == len(days) == 1 and len(words) == 2:
-        return (0, *months, *days) if _valid(2000, *months, *days) else None
+        return (0, *months, *days) if _build_date(2000, *months, *days) else None
     if len(years) != 1 or len(months) > 1 or len(words) != 1 + len(months) + len(days) or len(days) > len(months):
         return None
-    return _valid(years[0], *months, *days)
+    return _build_date(years[0], *months, *days)
 
 
-def _valid(year: int, month: int = 0, day: int = 0) -> tuple[int, ...] | None:
+def _build_date(year: int, month: int = 0, day: int = 0) -> tuple[int, ...] | None:
     try:
         dt.date(year, month or 1, day or 1)
     except ValueError:

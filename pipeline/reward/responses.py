@@ -1,4 +1,4 @@
-"""Where the answer of a response stands: its last assistant message, outside thoughts, tool output and other tags."""
+"""Extraction of the answer from a response: from its last assistant message, outside thoughts and tool output."""
 
 import json
 import re
@@ -33,45 +33,51 @@ _FORMAT = re.compile(rf"</?(?:{'|'.join(sorted(_FORMATTING))})(?:[\s/][^<>]*)?>"
 
 
 def final_answer(response: Any) -> str | None:
-    """The answer that a response gives: generated text, or messages as chat templates take them. Anything else gives
-    none, since a scorer that raises ends the training."""
+    """Return the answer that a response gives, or None.
+
+    Args:
+        response: generated text, or messages in the form of chat templates. Anything else gives None, since a scorer
+            that raises an error would end the training.
+    """
     if isinstance(response, str):
         return _Reader(response).final
     turns = _list(response)
-    for place in reversed(range(len(turns))):
-        message = turns[place]
+    for index in reversed(range(len(turns))):
+        message = turns[index]
         if not isinstance(message, dict) or message.get("role") != "assistant":
             continue
         calls = _list(message.get("tool_calls"))
         if calls:
-            found = _called(calls)
-            found.discard(None)
-            return found.pop() if len(found) == 1 else None
+            answers = _called_answers(calls)
+            answers.discard(None)
+            return answers.pop() if len(answers) == 1 else None
         text = _text(message.get("content"))
         if re.search(r"\w", _EMPTY_THOUGHT.sub("", text)):
-            said = _Reader(text).final
-            if said is not None or not _ended(turns[:place]):
-                return said
+            answer = _Reader(text).final
+            if answer is not None or not _end_with_answer(turns[:index]):
+                return answer
     return None
 
 
 _EMPTY_THOUGHT = re.compile(r"</?think>")
 
 
-def _ended(turns: list[Any]) -> bool:
-    """Has a turn that called `answer` and nothing else been followed by tool output alone? Some trainers let a model
-    speak once more after that call."""
+def _end_with_answer(turns: list[Any]) -> bool:
+    """Return whether the turns end with calls of only `answer` and their output.
+
+    Some trainers let a model write one more message after that call.
+    """
     message: Any = None
     for message in reversed(turns):
         if not isinstance(message, dict) or message.get("role") != "tool":
             break
     calls = _list(message.get("tool_calls")) if isinstance(message, dict) else []
-    return bool(calls) and message is not turns[-1] and None not in _called(calls)
+    return bool(calls) and message is not turns[-1] and None not in _called_answers(calls)
 
 
-def _called(calls: list[Any]) -> set[str | None]:
-    """The answers that calls of tools give, None for those of other tools."""
-    return {_argument(call.get("function", call) if isinstance(call, dict) else call) for call in calls}
+def _called_answers(calls: list[Any]) -> set[str | None]:
+    """Return the arguments of the calls of `answer`, and None if there are calls of other tools."""
+    return {_answer_argument(call.get("function", call) if isinstance(call, dict) else call) for call in calls}
 
 
 def _list(value: Any) -> list[Any]:
@@ -79,15 +85,13 @@ def _list(value: Any) -> list[Any]:
 
 
 def _text(content: Any) -> str:
-    """A message's content: text, or a list of parts of which those of text count."""
     if isinstance(content, str):
         return content
     parts = [part for part in _list(content) if isinstance(part, dict) and part.get("type") in ("text", "output_text")]
     return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
-def _argument(call: Any) -> str | None:
-    """The argument of a call of `answer`; None for other calls and for what is no call."""
+def _answer_argument(call: Any) -> str | None:
     try:
         tree = json.loads(call) if isinstance(call, str) else call
         arguments = tree.get("arguments", tree.get("parameters"))
@@ -99,155 +103,156 @@ def _argument(call: Any) -> str | None:
 
 
 class _Reader:
-    """One pass over generated text, from mark to mark. `answer` is that of the message being read, `final` that of the
-    last message which said something."""
+    """One pass over generated text, from mark to mark.
+
+    `answer` is the answer of the current message, `final` that of the last message with any text.
+    """
 
     def __init__(self, text: str) -> None:
         self.text, self.role = text, "assistant"
         self.final: str | None = None
-        self.begin()
-        self.place = 0
+        self.begin_message()
+        self.position = 0
         for mark in _MARK.finditer(text):
-            if not self.said:
-                self.hear(mark.start())
-            self.place = mark.end()
+            if not self.has_text:
+                self.note_text(mark.start())
+            self.position = mark.end()
             if mark.lastgroup == "tag":
-                self.tag(mark["tag"].lower(), bool(mark["closes"]), mark)
+                self.handle_tag(mark["tag"].lower(), bool(mark["closes"]), mark)
             else:
-                self.read(mark)
-        self.hear(len(text))
-        self.finish()
+                self.handle_mark(mark)
+        self.note_text(len(text))
+        self.finish_message()
 
-    def begin(self) -> None:
+    def begin_message(self) -> None:
         self.answer: str | None = None
-        self.called: str | None = None
-        self.said = self.stale = False
-        self.inside: list[str] = []  # thoughts, tool output and searches that are open
-        self.others: dict[str, list[int]] = {}  # where other tags were opened
+        self.called_answer: str | None = None
+        self.has_text = self.is_stale = False
+        self.open_wrappers: list[str] = []  # thoughts, tool output and searches
+        self.open_tags: dict[str, list[int]] = {}  # the positions of other tags
         self.start = self.call = self.answered_at = -1
 
-    def finish(self) -> None:
-        if self.role in _ASSISTANT and self.said:
+    def finish_message(self) -> None:
+        if self.role in _ASSISTANT and self.has_text:
             self.final = self.answer
 
-    def hear(self, end: int) -> None:
-        if not self.observing() and self.role in _ASSISTANT:
-            self.said = self.said or bool(self.text[self.place : end].strip())
+    def note_text(self, end: int) -> None:
+        if not self.is_in_output() and self.role in _ASSISTANT:
+            self.has_text = self.has_text or bool(self.text[self.position : end].strip())
 
-    def observing(self) -> bool:
-        return bool(self.inside) and self.inside[-1] in _OUTPUTS
+    def is_in_output(self) -> bool:
+        return bool(self.open_wrappers) and self.open_wrappers[-1] in _OUTPUTS
 
-    def read(self, mark: re.Match[str]) -> None:
+    def handle_mark(self, mark: re.Match[str]) -> None:
         if mark["special"]:
-            self.special(unicodedata.normalize("NFKC", mark["special"]).lower().replace("▁", "_"), mark)
+            self.handle_special_token(unicodedata.normalize("NFKC", mark["special"]).lower().replace("▁", "_"), mark)
         elif mark["kimi"]:
-            self.tag("think", bool(mark["done"]), mark)
+            self.handle_tag("think", bool(mark["done"]), mark)
         elif mark["bracket"]:
             name, ends = mark["bracket"].upper(), bool(mark["ends"])
             if name == "TOOL_RESULTS" and not ends:
-                self.turn("calls")
+                self.begin_turn("calls")
             if name in ("THINK", "TOOL_RESULTS"):
-                self.tag(name.lower(), ends, mark)
+                self.handle_tag(name.lower(), ends, mark)
             else:
-                self.turn("assistant" if ends else "calls" if name == "TOOL_CALLS" else "user")
+                self.begin_turn("assistant" if ends else "calls" if name == "TOOL_CALLS" else "user")
         elif mark["step"]:
             if self.role not in _ASSISTANT:
-                self.turn("assistant")
-            self.said = self.said or mark["step"].lower().startswith("thought")
+                self.begin_turn("assistant")
+            self.has_text = self.has_text or mark["step"].lower().startswith("thought")
         elif mark["role"]:
-            self.turn(mark["role"].lower())
+            self.begin_turn(mark["role"].lower())
         else:
-            self.turn("assistant" if mark["channel"] and mark["channel"].lower() == "final" else "thought")
+            self.begin_turn("assistant" if mark["channel"] and mark["channel"].lower() == "final" else "thought")
 
-    def special(self, name: str, mark: re.Match[str]) -> None:
-        """A token of a chat template, such as <|im_start|> or <｜tool▁outputs▁end｜>."""
+    def handle_special_token(self, name: str, mark: re.Match[str]) -> None:
         parts = set(name.split("_"))
         after = _ROLE.match(self.text, mark.end())
         if after and (name in _OPENS_TURN or name == "channel"):
-            self.place = after.end()
+            self.position = after.end()
         if name in _OPENS_TURN:
-            self.turn(after[1].lower() if after else "")
+            self.begin_turn(after[1].lower() if after else "")
         elif name == "channel":
-            self.turn("assistant" if after and after[1].lower() == "final" else "thought")
+            self.begin_turn("assistant" if after and after[1].lower() == "final" else "thought")
         elif name in _ENDS_TURN:
-            self.turn("")
+            self.begin_turn("")
         elif parts & {"think", "thinking", "thought"}:
-            self.tag("think", "end" in parts, mark)
+            self.handle_tag("think", "end" in parts, mark)
         elif parts & {"outputs", "results"} and "end" in parts:
-            self.turn("assistant")
+            self.begin_turn("assistant")
         elif parts & (_OTHERS | _ASSISTANT):
-            self.turn("assistant" if parts & _ASSISTANT else "tool")
+            self.begin_turn("assistant" if parts & _ASSISTANT else "tool")
 
-    def turn(self, role: str) -> None:
-        """Somebody else speaks. Within tool output that is text, and an assistant's thought goes on until it ends."""
-        if self.observing() or (self.inside and role in _ASSISTANT and self.role in _ASSISTANT):
+    def begin_turn(self, role: str) -> None:
+        """Begin the turn of a role, unless the mark is text within tool output or a thought that goes on."""
+        if self.is_in_output() or (self.open_wrappers and role in _ASSISTANT and self.role in _ASSISTANT):
             return
-        self.finish()
+        self.finish_message()
         self.role = role
-        self.begin()
+        self.begin_message()
 
-    def tag(self, name: str, closes: bool, mark: re.Match[str]) -> None:
-        top = self.inside[-1] if self.inside else ""
+    def handle_tag(self, name: str, closes: bool, mark: re.Match[str]) -> None:
+        top = self.open_wrappers[-1] if self.open_wrappers else ""
         if top in _OUTPUTS or top == "search":
             if name == top:
-                self.inside.pop() if closes else self.inside.append(name)
-                self.observed(name)
+                self.open_wrappers.pop() if closes else self.open_wrappers.append(name)
+                self.end_output(name)
         elif self.call >= 0:
             if name == "tool_call":
                 if closes:
-                    self.act(_argument(self.text[self.call : mark.start()]))
+                    self.handle_call(_answer_argument(self.text[self.call : mark.start()]))
                 self.call = -1 if closes else mark.end()
         elif name in _WRAPPERS:
-            self.wrapper(name, closes)
+            self.handle_wrapper(name, closes)
         elif name == "end_of_turn" or (name == "s" and closes):
-            self.turn("")
+            self.begin_turn("")
         elif name == "start_of_turn":
-            self.special(name, mark)
-        elif not self.inside:
-            self.plain(name, closes, mark)
+            self.handle_special_token(name, mark)
+        elif not self.open_wrappers:
+            self.handle_other_tag(name, closes, mark)
 
-    def observed(self, name: str) -> None:
-        """What comes after tool output is a new message; a thought that it stood in is open until the next begins."""
-        if name in _OUTPUTS and name not in self.inside:
-            if self.inside:
-                self.stale = True
+    def end_output(self, name: str) -> None:
+        """Begin a new message after tool output. A thought around the output stays open until the next one begins."""
+        if name in _OUTPUTS and name not in self.open_wrappers:
+            if self.open_wrappers:
+                self.is_stale = True
             else:
                 self.role = "assistant" if self.role == "calls" else self.role
-                self.begin()
+                self.begin_message()
 
-    def wrapper(self, name: str, closes: bool) -> None:
+    def handle_wrapper(self, name: str, closes: bool) -> None:
         self.start = -1
-        if closes and name in self.inside:
-            del self.inside[len(self.inside) - 1 - self.inside[::-1].index(name) :]
+        if closes and name in self.open_wrappers:
+            del self.open_wrappers[len(self.open_wrappers) - 1 - self.open_wrappers[::-1].index(name) :]
         elif closes:
-            # It was opened by the prompt, or within: all that came before stood in it.
-            self.begin()
-            self.final, self.said = None, True
+            # The prompt, or a wrapper around it, has opened it: all text up to here is inside.
+            self.begin_message()
+            self.final, self.has_text = None, True
         else:
-            if self.stale and name in _THOUGHTS:
-                self.inside, self.stale = [], False
-            if name == "search" and not self.inside:
+            if self.is_stale and name in _THOUGHTS:
+                self.open_wrappers, self.is_stale = [], False
+            if name == "search" and not self.open_wrappers:
                 self.answer = None
-            if name in _OUTPUTS and not self.inside:
-                self.finish()
-            self.inside.append(name)
+            if name in _OUTPUTS and not self.open_wrappers:
+                self.finish_message()
+            self.open_wrappers.append(name)
 
-    def plain(self, name: str, closes: bool, mark: re.Match[str]) -> None:
+    def handle_other_tag(self, name: str, closes: bool, mark: re.Match[str]) -> None:
         if name == "answer" and not closes:
             self.start = mark.end()
         elif name == "answer" and self.start >= 0:
             self.answer = _FORMAT.sub("", self.text[self.start : mark.start()]).strip()
-            self.answered_at, self.start, self.said = mark.start(), -1, True
+            self.answered_at, self.start, self.has_text = mark.start(), -1, True
         elif name == "tool_call" and not closes:
-            self.call, self.start, self.said = mark.end(), -1, True
+            self.call, self.start, self.has_text = mark.end(), -1, True
         elif name not in _FORMATTING and name != "answer":
-            self.start, self.said = -1, True
+            self.start, self.has_text = -1, True
             if not closes:
-                self.others.setdefault(name, []).append(mark.start())
-            elif self.others.get(name) and self.others[name].pop() < self.answered_at:
+                self.open_tags.setdefault(name, []).append(mark.start())
+            elif self.open_tags.get(name) and self.open_tags[name].pop() < self.answered_at:
                 self.answer = None
 
-    def act(self, answer: str | None) -> None:
-        """A tool is called: two calls of `answer` that differ give none, and so does an answer before another call."""
-        self.answer = answer if self.called in (None, answer) else None
-        self.called, self.answered_at = answer or self.called, self.call
+    def handle_call(self, answer: str | None) -> None:
+        """Take the answer from a tool call. Different answers give none, and so does a later call of another tool."""
+        self.answer = answer if self.called_answer in (None, answer) else None
+        self.called_answer, self.answered_at = answer or self.called_answer, self.call

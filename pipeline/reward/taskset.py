@@ -1,9 +1,9 @@
 """This data set as a taskset of verifiers (0.4, `verifiers.v1`): `DigsiteTaskset(vf.TasksetConfig()).load()`.
 
-From easy to hard, once `digsite export RUN --for NAME` has said for which policy: `sorted(tasks, key=lambda task:
-task.data.order or 0)`.
-
 Put this folder on the path of your taskset package, and give the harness a toolset with `search`, `open` and `answer`.
+
+To sort from easy to hard, export with `digsite export RUN --for NAME`, where NAME is the policy, and use
+`sorted(tasks, key=lambda task: task.data.order or 0)`.
 """
 
 import json
@@ -28,8 +28,8 @@ class QuestionData(vf.TaskData):
 class Question(vf.Task[QuestionData]):
     @vf.reward
     async def exact_match(self, trace: vf.Trace) -> float:
-        said = [json.loads(message.model_dump_json()) for message in trace.messages]
-        return reward.score(reward.final_answer(said), self.data.golden_answers)
+        messages = [json.loads(message.model_dump_json()) for message in trace.messages]
+        return reward.score(reward.final_answer(messages), self.data.golden_answers)
 
 
 class DigsiteTaskset(vf.Taskset[Question]):

@@ -10,7 +10,7 @@ from verl.utils.dataset.multiturn_sft_dataset import MultiTurnSFTDataset
 
 
 class JsonSFTDataset(MultiTurnSFTDataset):
-    """Messages and tools are parsed once, as the shards are read. Of each row what its column `loss` says is learnt."""
+    """A data set that parses messages and tools once, on reading, and trains on the messages that `loss` selects."""
 
     def _read_files_and_process(self) -> None:
         super()._read_files_and_process()
@@ -18,9 +18,9 @@ class JsonSFTDataset(MultiTurnSFTDataset):
         self.tools = [json.loads(tools) for tools in self.tools]
 
     def _build_messages(self, example: dict[str, Any]) -> list[dict[str, Any]]:
-        self._learnt = example["loss"]
+        self._trained = example["loss"]
         return [json.loads(message) for message in example[self.messages_key]]
 
-    def _process_single_message(self, index: int, *message: Any, **more: Any) -> tuple[Any, ...]:
-        ids, loss, *rest = super()._process_single_message(index, *message, **more)
-        return ids, loss if self._learnt[index] else loss * 0, *rest
+    def _process_single_message(self, index: int, *message: Any, **options: Any) -> tuple[Any, ...]:
+        ids, loss, *columns = super()._process_single_message(index, *message, **options)
+        return ids, loss if self._trained[index] else loss * 0, *columns

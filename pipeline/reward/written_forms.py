@@ -1,4 +1,4 @@
-"""One way to write what has several: numerals, ordinals, fractions, abbreviations, eras, ranges, TeX's boxes."""
+"""One spelling for things with several: numerals, ordinals, fractions, abbreviations, eras, ranges, TeX's boxes."""
 
 import re
 from fractions import Fraction
@@ -17,9 +17,9 @@ _ORDINAL = {word: n for n, word in enumerate(_NTHS, 1)}
 _ORDINAL |= {f"{word.removesuffix('y')}ieth": _CARDINAL[word] for word in _TENS}
 _SCALE = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _COUNTED = "|".join(sorted({**_CARDINAL, **_ORDINAL, **_SCALE}, key=len, reverse=True))
-# After a number in digits, "million" is its scale and "second" its unit.
+# After a number in digits, "million" is a scale and "second" a unit.
 _NUMERAL = re.compile(rf"(?<![\w-])(?<!\d )(?:{_COUNTED})(?:(?: and |[ -])(?:{_COUNTED}))*(?![\w-])")
-# Of what may be a letter or a size, II to LXXXIX and the I and V of wars and kings: neither Malcolm X nor XL.
+# II to LXXXIX, and the I and V of wars and kings; a letter or a size is left alone (Malcolm X, XL).
 _ROMAN = re.compile(r"(?<=[^\W\d_] )(?!(?:x|l|xl)\b)(?=[ivxl])(?:xl|l?x{0,3})(?:i[xv]|v?i{0,3})(?![\w'-]|\.\w)")
 _ROMAN_DIGITS = {"i": 1, "v": 5, "x": 10, "l": 50}
 _PART = re.compile(
@@ -30,7 +30,7 @@ _BOTTOM = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth"
 _REWRITTEN = [
     (re.compile(pattern), instead)
     for pattern, instead in (
-        # St. Louis, St-Denis; a number before it makes it a unit or an ordinal.
+        # St. Louis, St-Denis; after a number it is a unit or an ordinal.
         (r"(?<![\w.'])(?<!\d )st(?:\. ?|\.?-| )(?=[^\W\d])", "saint "),
         (r"(?<![\w.'])(?<!\d )ste(?:\. ?|\.?-| )(?=[^\W\d])", "sainte "),
         (r"(?<![\w.'])(?<!\d )mt(?:\. ?| )(?=[^\W\d])", "mount "),
@@ -61,26 +61,26 @@ _FRAC = re.compile(r"\\[dt]?frac\{(\d{1,4})\}\{(\d{1,4})\}")
 _MOST_BOXES = 4
 
 
-def unboxed(answer: str) -> str:
-    r"""Without what TeX wraps it in: `$\boxed{\text{Paris}}$`, `\frac{1}{2}`."""
+def unbox(answer: str) -> str:
+    r"""Return the answer without TeX around it: `$\boxed{\text{Paris}}$`, `\frac{1}{2}`."""
     for _ in range(_MOST_BOXES):
-        if not (found := _BOX.match(answer.strip())):
+        if not (match := _BOX.match(answer.strip())):
             break
-        answer = found[1]
+        answer = match[1]
     return _FRAC.sub(r"\1/\2", answer)
 
 
-def one_way(text: str) -> str:
-    """The text, which is folded, with all that has several ways to be written in one of them."""
+def unify_forms(text: str) -> str:
+    """Return the text, which must be folded, with one spelling for everything that has several."""
     text = " ".join(text.split())
     for pattern, instead in _REWRITTEN:
         text = pattern.sub(instead, text)
-    text = _NUMERAL.sub(lambda found: _in_digits(found[0]), _PART.sub(_fraction, text))
-    return _YEARS.sub(_whole_years, _ROMAN.sub(_arabic, text))
+    text = _NUMERAL.sub(lambda match: _write_in_digits(match[0]), _PART.sub(_write_fraction, text))
+    return _YEARS.sub(_write_both_years, _ROMAN.sub(_write_arabic, text))
 
 
-def _in_digits(words: str) -> str:
-    """Two hundred and five: 205; twenty-first: 21st; what is no one number stays as it is."""
+def _write_in_digits(words: str) -> str:
+    """Write number words in digits (two hundred and five: 205, twenty-first: 21st); leave anything else unchanged."""
     *before, last = parts = [word for word in re.split("[ -]", words) if word != "and"]
     total = group = 0
     room, above = 100, 10**15
@@ -92,10 +92,10 @@ def _in_digits(words: str) -> str:
             total, group, room, above = total + (group or 1) * _SCALE[word], 0, 100, _SCALE[word]
         elif word in _SCALE or value >= room or (word in _ORDINAL and word is not last):
             # "One second" is a time.
-            timed = last == "second" and before and before[-1] != last
-            return f"{_in_digits(' '.join(before))} second" if timed else words
+            is_time = last == "second" and before and before[-1] != last
+            return f"{_write_in_digits(' '.join(before))} second" if is_time else words
         else:
-            # After tens come units; after units, hundreds or thousands.
+            # After tens only units may follow; after units, hundreds or thousands.
             group, room = group + value, 10 if value >= 20 else 0
     number = total + group
     if last not in _ORDINAL:
@@ -103,25 +103,24 @@ def _in_digits(words: str) -> str:
     return f"{number}{'th' if 10 < number % 100 < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def _arabic(found: re.Match[str]) -> str:
-    digits = [_ROMAN_DIGITS[letter] for letter in found[0]]
+def _write_arabic(match: re.Match[str]) -> str:
+    digits = [_ROMAN_DIGITS[letter] for letter in match[0]]
     return str(sum(-n if n < max(digits[at:]) else n for at, n in enumerate(digits)))
 
 
-def _fraction(found: re.Match[str]) -> str:
-    if not found["bottom"]:
+def _write_fraction(match: re.Match[str]) -> str:
+    if not match["bottom"]:
         return "1/2"
-    whole, top = found["whole"], found["top"]
-    if whole and not whole.isdigit() and whole not in _CARDINAL:
-        return found[0]
-    part = Fraction(1 if top in ("a", "an") else _CARDINAL[top], _BOTTOM[found["bottom"]])
-    number = f"{_CARDINAL.get(whole, whole)} " if whole else ""
-    return f"{number}{part.numerator}/{part.denominator}"
+    number, top = match["whole"], match["top"]
+    if number and not number.isdigit() and number not in _CARDINAL:
+        return match[0]
+    part = Fraction(1 if top in ("a", "an") else _CARDINAL[top], _BOTTOM[match["bottom"]])
+    prefix = f"{_CARDINAL.get(number, number)} " if number else ""
+    return f"{prefix}{part.numerator}/{part.denominator}"
 
 
-def _whole_years(found: re.Match[str]) -> str:
-    """1969-70: 1969-1970; 1999-00: 1999-2000; 1969-04 is no range."""
-    century, first, last = found.groups()
+def _write_both_years(match: re.Match[str]) -> str:
+    century, first, last = match.groups()  # 1999-00 is 1999-2000; 1969-04 is a month and stays
     if last > first:
         return f"{century}{first}-{century}{last}"
-    return f"{century}99-{int(century) + 1}00" if (first, last) == ("99", "00") else found[0]
+    return f"{century}99-{int(century) + 1}00" if (first, last) == ("99", "00") else match[0]

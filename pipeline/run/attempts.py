@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,10 @@ import orjson
 import polars as pl
 from pydantic import ValidationError
 
-from pipeline.analysis.forecast import SeedCost
 from pipeline.llm.ledger import Ledger, Spending, counting
 from pipeline.store.files import Appender
 from pipeline.store.tables import scan_json_lines
-from pipeline.types import Data, Record, Seed, Status, Usage
+from pipeline.types import Data, Record, Seed
 
 NAME = "attempts.jsonl"
 MODES = "modes"
@@ -161,25 +160,3 @@ def scan_attempts(folder: Path) -> pl.LazyFrame | None:
     """Return when each attempt began, its seconds and how it ended, as a table, or None if nothing was logged."""
     path, columns = folder / NAME, {"ended": pl.String, "began": pl.String, "seconds": pl.Float64}
     return scan_json_lines(path, columns) if path.exists() and path.stat().st_size else None
-
-
-def seed_costs(attempts: Iterable[Attempt], records: Iterable[Record]) -> list[SeedCost]:
-    by_seed: dict[str, list[Attempt]] = {}
-    for attempt in attempts:
-        if attempt.ended not in AFTERWARDS:
-            by_seed.setdefault(attempt.key, []).append(attempt)
-    return [SeedCost(record.status is Status.ACCEPTED, _fresh_usage(by_seed.get(record.key, []))) for record in records]
-
-
-def _fresh_usage(attempts: Iterable[Attempt]) -> dict[str, Usage]:
-    """Return the usage by model with an empty cache.
-
-    Only the attempt that ended the seed counts: it repeated all requests of earlier ones.
-    """
-    final = [attempt for attempt in attempts if attempt.ended in set(Status)]
-    completing = [attempt for attempt in attempts if attempt.ended == "completed"]
-    total: dict[str, Usage] = {}
-    for attempt in (*final[-1:], *completing):
-        for model, spending in attempt.spent.by_model.items():
-            total[model] = total.get(model, Usage()) + spending.fresh
-    return total

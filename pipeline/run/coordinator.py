@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError, WorkerError
-from pipeline.run import prepare, resume
+from pipeline.run import resume
 from pipeline.run.attempts import REFUSED, Attempt, AttemptLog, run_attempt
 from pipeline.run.callbacks import RunCallbacks
 from pipeline.run.gating import Gating
@@ -23,10 +23,11 @@ from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Order, PassageSource, Planned, PlanState, bounds, check_askable, judge_records, prefix
 from pipeline.run.repeated_error import SameError, forget
 from pipeline.run.result import RunResult
-from pipeline.store.amendments import Completions, joined
+from pipeline.store.amendments import Completions, build_join
+from pipeline.store.cache import NAME as CACHE
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
-from pipeline.store.lock import locked
+from pipeline.store.lock import hold_lock
 from pipeline.store.real_paths import refuse_links
 from pipeline.types import Record, Seed, Status
 
@@ -66,7 +67,7 @@ class Run:
         check_askable(self._corpus)
         with ExitStack() as stack:
             if self._locks:
-                stack.enter_context(locked(self.folder))
+                stack.enter_context(hold_lock(self.folder))
             # Check this before any call is paid for.
             for path in ("journal/main.jsonl", "attempts.jsonl", "dataset"):
                 refuse_links(self.folder / path)
@@ -78,7 +79,7 @@ class Run:
             stack.callback(self._attempt_log.close)
             link(self.folder.parent / "latest", self.folder.name)
             self._order = Order(self.config, self._corpus, self.journal.entries)
-            self._joined = joined(self.folder)
+            self._joined = build_join(self.folder)
             self._gating = Gating(self.config.gates, self.journal, self._joined)
             self._state = PlanState(self.config, self._gating.judge)
             reasons = (entry.head.reason for entry in self.journal.entries.values())
@@ -216,7 +217,7 @@ class Run:
             self._journal_seeds(self._same_error.let_go())
             for ended in self._same_error.take_dropped():
                 self._log_attempt(ended.attempt)
-                forget(prepare.cache_path(self.config), ended.attempt.asked)
+                forget(self.config.how.out / CACHE, ended.attempt.asked)
 
     def _settle(self, finished: set[asyncio.Task[_Ended]]) -> BaseException | None:
         """Journal all seeds that ended well, in order. Return the first error of the others."""

@@ -37,12 +37,12 @@ from pipeline.retrieval.open_retriever import check as check_retriever
 from pipeline.retrieval.open_retriever import open_others, open_retriever
 from pipeline.run import given_questions
 from pipeline.run.attempts import total_spending
+from pipeline.store.cache import NAME as CACHE
 from pipeline.store.cache import Cache
 from pipeline.types import Lineage
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-CACHE = "cache.sqlite"
 
 
 def check(config: RunConfig) -> Manifest:

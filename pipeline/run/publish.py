@@ -24,7 +24,7 @@ from pipeline.run import RunResult, facts, given_questions, read
 from pipeline.run.attempts import total_spending
 from pipeline.run.plan import bounds, judge_records
 from pipeline.store import review_marks
-from pipeline.store.amendments import Completions, Forks, Remeasurements, joined
+from pipeline.store.amendments import Completions, Forks, Remeasurements, build_join
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.types import Record
@@ -43,7 +43,7 @@ class RunRecords:
     ) -> None:
         self.folder, self.config, self._include = folder, config, include
         self.journal = journal or journal_of(folder)
-        self.joined = joined(folder, forks=True)
+        self.joined = build_join(folder, forks=True)
         self._drops: dict[str, Drop] = {}
 
     def __iter__(self) -> Iterator[Record]:
@@ -76,7 +76,7 @@ class RunRecords:
 
 
 def journal_of(folder: Path, *, whole: bool = True) -> Journal:
-    return Journal(folder / "journal", run=read(folder).identity, whole=whole)
+    return Journal(folder / "journal", run=read(folder).identity, read_all=whole)
 
 
 def read_ended_seeds(folder: Path, config: RunConfig) -> tuple[pl.LazyFrame, int]:

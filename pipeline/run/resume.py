@@ -14,7 +14,7 @@ from pipeline.errors import StoreError, UsageError
 from pipeline.gates import Gates
 from pipeline.store.files import write_json
 from pipeline.store.journal import RunIdentity
-from pipeline.store.lock import locked
+from pipeline.store.lock import hold_lock
 from pipeline.types import Data
 
 NAME = "run.json"
@@ -100,7 +100,7 @@ def regate(folder: Path, gates: GateConfig | None, sft: SftConfig | None = None)
     """
     if gates:
         Gates(gates)
-    with locked(folder):
+    with hold_lock(folder):
         stored = read(folder)
         new_settings = {"gates": gates, "sft": sft}
         config = stored.config.model_copy(

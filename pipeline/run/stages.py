@@ -22,7 +22,7 @@ from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, 
 from pipeline.run.batches import Batches, Submit
 from pipeline.run.plan import check_askable
 from pipeline.run.resume import check_unchanged
-from pipeline.store.lock import locked
+from pipeline.store.lock import hold_lock
 from pipeline.store.worker_answers import take_left
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ def open_run(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Ite
     """
     requested = folder or config.folder()
     with ExitStack() as stack:
-        stack.enter_context(locked(requested))  # before reading the corpus, to refuse a second process at once
+        stack.enter_context(hold_lock(requested))  # before reading the corpus, to refuse a second process at once
         corpus = read(config, watch)
         # The run would refuse a changed corpus too, but only after indexing it.
         check_unchanged(requested, config, corpus.fingerprint)
@@ -81,7 +81,7 @@ def open_run(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Ite
         actual = folder or context.config.folder()
         if actual != requested:
             stack.close()
-            stack.enter_context(locked(actual))
+            stack.enter_context(hold_lock(actual))
         facts.keep(actual, corpus)
         if mode_cost:
             tool_modes.note(actual, mode_cost)

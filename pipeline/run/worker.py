@@ -34,7 +34,7 @@ from pipeline.run.attempts import Attempt, run_attempt
 from pipeline.run.plan import Order, Planned
 from pipeline.store.cache import BatchCache, Cache
 from pipeline.store.files import checksum
-from pipeline.store.journal import encode, headed
+from pipeline.store.journal import build_head, encode
 from pipeline.store.scratch import Scratch
 from pipeline.store.shipped_folders import folder
 from pipeline.types import Data, Record, Seed, sha256
@@ -156,7 +156,7 @@ def _run_batch(batch: Batch, worker: str) -> BatchResponse:
         planned.seed.key: _describe_failure(end, worker) for planned, _, end in outcomes if isinstance(end, Exception)
     }
     outcome = BatchOutcome(worker=worker, attempts=tuple(attempt for _, attempt, _ in outcomes), failures=failures)
-    lines = [encode(headed(end, planned.order), end) for planned, _, end in outcomes if isinstance(end, Record)]
+    lines = [encode(build_head(end, planned.order), end) for planned, _, end in outcomes if isinstance(end, Record)]
     return BatchResponse(outcome, lines, path.read_bytes() if not is_disk_shared and path.exists() else b"")
 
 

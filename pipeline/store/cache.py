@@ -1,8 +1,8 @@
-"""Answers that were paid for, by the digest of the request: one SQLite file that several runs may share.
+"""Paid model answers by the digest of their request, in one SQLite file that several runs may share.
 
-In WAL mode a commit is a write to the system and no sync, about 30 microseconds: it survives the kill of the process
-at any moment, and a power cut may cost the last answers but never the file. Values are compressed JSON, checked when
-read; a damaged one is a miss.
+In WAL mode a commit is a write without a sync and takes about 30 microseconds. It survives a kill of the process at any
+moment; a power cut may lose the last answers but never damages the file. Values are compressed JSON and checked when
+read; a damaged value is a cache miss.
 """
 
 import sqlite3
@@ -18,13 +18,15 @@ from pipeline.errors import StoreError
 from pipeline.store.files import clear_errors
 from pipeline.store.real_paths import make_folder, refuse_links
 
+NAME = "cache.sqlite"
+"""The file in an output folder that all its runs share."""
 _VERSION = 1
 _APPLICATION = 0x44494753
 _MAX_VALUE = 64 << 20
 
 
 class Cache:
-    """`get` and `put` by a SHA-256 digest; safe from any thread, and beside other processes on the same file."""
+    """Values by SHA-256 digest. Safe to use from any thread, while other processes use the same file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -43,7 +45,7 @@ class Cache:
         self._end = weakref.finalize(self, _checkpoint, self._db)
 
     def get(self, digest: bytes) -> bytes | None:
-        """The JSON text that was put first under the digest."""
+        """Return the JSON text that was first put under the digest, or None."""
         with self._errors():
             row = self._db.execute("SELECT value FROM answers WHERE digest = ?", (digest,)).fetchone()
             if row is None:
@@ -54,19 +56,18 @@ class Cache:
             return value
 
     def put(self, digest: bytes, value: bytes) -> bytes:
-        """Keep the JSON text unless one is there; what stands now, so that two processes go on with the same answer."""
+        """Store the JSON text unless the digest has one, and return the stored text, so that all processes agree."""
         with self._errors():
             row = (digest, _pack(digest, value))
             added = self._db.execute("INSERT OR IGNORE INTO answers (digest, value) VALUES (?, ?)", row).rowcount
         return value if added else self.get(digest) or value
 
     def drop(self, digests: Iterable[bytes]) -> None:
-        """Keep the answers under these digests no longer."""
         with self._errors():
             self._db.executemany("DELETE FROM answers WHERE digest = ?", [(digest,) for digest in digests])
 
     def take(self, path: Path) -> None:
-        """Keep the answers of another such file too; of two under one digest that which is here stays."""
+        """Copy the answers of another cache file; for a digest that both have, the answer of this cache stays."""
         refuse_links(path)  # SQLite may write to it too
         with self._errors():
             self._db.execute("ATTACH DATABASE ? AS other", (str(path),))
@@ -76,14 +77,14 @@ class Cache:
                 self._db.execute("DETACH DATABASE other")
 
     def close(self) -> None:
-        """Done at the end of the process too, for whoever has not: the file alone then holds every answer."""
+        """Move every answer into the one file, and close it. This also runs at the end of the process."""
         with self._lock:
             self._end()
 
     def _prepare(self) -> None:
-        found = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
+        select = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
         application, version, tables = self._db.execute(
-            f"{found} FROM pragma_application_id, pragma_user_version"
+            f"{select} FROM pragma_application_id, pragma_user_version"
         ).fetchone()
         if tables and (application, version) != (_APPLICATION, _VERSION):
             raise StoreError(f"{self.path} is not a cache of this version of digsite; move it elsewhere and repeat")
@@ -97,62 +98,61 @@ class Cache:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """One thread at a time, and every error of SQLite as one line that names the file."""
+        """Let in one thread at a time, and turn every error of SQLite into one line that names the file."""
         with self._lock:
             try:
                 yield
             except sqlite3.Error as error:
-                full = getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
-                if full:
-                    line = f"disk full while writing {self.path}; free some space and repeat the command"
+                is_full = getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
+                if is_full:
+                    message = f"disk full while writing {self.path}; free some space and repeat the command"
                 elif type(error) is sqlite3.DatabaseError:
-                    line = f"{self.path} is damaged ({error}); move it elsewhere and repeat: its answers are lost"
+                    message = f"{self.path} is damaged ({error}); move it elsewhere and repeat: its answers are lost"
                 else:
-                    line = f"cannot use {self.path}: {error}"
-                raise StoreError(line) from error
+                    message = f"cannot use {self.path}: {error}"
+                raise StoreError(message) from error
 
 
 class BatchCache(Cache):
-    """The answers that a batch of seeds pays for on another machine, over those of the run's cache, which is only read.
+    """A cache for the answers of one batch on another machine, on top of the run's cache, which is only read.
 
-    SQLite's locks and its `-wal` are for the processes of one machine. So the file of the run's cache is read as it is,
-    and what cannot be read of it, since it is being written, is a miss.
+    SQLite's locks and its `-wal` work only between processes of one machine. So the file of the run's cache is read
+    without them, and what cannot be read because it is being written is a cache miss.
     """
 
-    def __init__(self, path: Path, known: Path) -> None:
+    def __init__(self, path: Path, run_cache: Path) -> None:
         super().__init__(path)
-        self._known: sqlite3.Connection | None = None
+        self._run_cache: sqlite3.Connection | None = None
         with suppress(sqlite3.Error):
-            address = f"{known.absolute().as_uri()}?immutable=1"
-            self._known = sqlite3.connect(address, uri=True, check_same_thread=False)
+            address = f"{run_cache.absolute().as_uri()}?immutable=1"
+            self._run_cache = sqlite3.connect(address, uri=True, check_same_thread=False)
 
     def get(self, digest: bytes) -> bytes | None:
         if not self.path.exists():
-            # Who goes on would pay for what nobody takes over.
+            # Stop here: further answers would be paid for and never collected.
             raise StoreError(f"{self.path} is gone: the command that started this worker has already collected it")
-        if (own := super().get(digest)) is not None or self._known is None:
-            return own
+        if (value := super().get(digest)) is not None or self._run_cache is None:
+            return value
         with self._lock, suppress(sqlite3.Error):
-            row = self._known.execute("SELECT value FROM answers WHERE digest = ?", (digest,)).fetchone()
+            row = self._run_cache.execute("SELECT value FROM answers WHERE digest = ?", (digest,)).fetchone()
             return _unpack(digest, row[0]) if row else None
         return None
 
     def close(self) -> None:
         super().close()
-        if self._known is not None:
-            self._known.close()
+        if self._run_cache is not None:
+            self._run_cache.close()
 
 
 def _checkpoint(db: sqlite3.Connection) -> None:
-    """Move what stands in the `-wal` into the file, as far as other processes let it, and close."""
-    # SQLite does so itself for the last connection to close, but another process may be at work on the file.
+    # SQLite moves the `-wal` into the file by itself only if no other process uses the file.
     with suppress(sqlite3.Error):
         db.execute("PRAGMA wal_checkpoint(PASSIVE)")
     db.close()
 
 
 def _pack(digest: bytes, value: bytes) -> bytes:
-    """The digest goes in with the value, so that a damaged index cannot hand out another request's answer."""
+    """Compress the value, with its digest in front so that a damaged index cannot return another request's answer."""
     return digest[:8] + zstandard.ZstdCompressor(level=3, write_checksum=True).compress(value)
 
 

@@ -1,6 +1,6 @@
-"""Files of lines that each carry the sha256 of what they hold: which files, which lines are good, and where they stand.
+"""Files of lines that each carry the sha256 of their content: finding the files, checking the lines, reading one.
 
-A line that is torn, or whose hash is another, is no line: who kept it writes it again.
+A line that is torn or has the wrong hash is ignored, and its owner writes it again.
 """
 
 import hashlib
@@ -12,8 +12,8 @@ from pipeline.errors import StoreError, reason
 
 
 def files_of_lines(folder: Path) -> list[Path]:
-    """The `*.jsonl` of a folder, in order; none where it is not there. Raises StoreError where it cannot be read, which
-    `glob` takes for empty."""
+    """Return the `*.jsonl` files of a folder, sorted. Raises StoreError if it is unreadable."""
+    # Not `glob`, which takes an unreadable folder for an empty one.
     try:
         return sorted(path for path in folder.iterdir() if path.suffix == ".jsonl" and path.is_file())
     except (FileNotFoundError, NotADirectoryError):
@@ -23,25 +23,28 @@ def files_of_lines(folder: Path) -> list[Path]:
 
 
 def line_at(path: Path, offset: int) -> bytes:
-    """The line that begins there."""
     with path.open("rb") as file:
         file.seek(offset)
         return file.readline()
 
 
-def scanned(
+def scan_lines(
     path: Path, pattern: re.Pattern[bytes], start: int = 0
 ) -> Iterator[tuple[int, bytes, re.Match[bytes] | None]]:
-    """Where each line begins from `start` on, the line, and what `checked` says of it; the last one may be torn."""
+    """Yield each line from `start` on with its offset and its match (see `match_line`); the last may be torn."""
     with path.open("rb", buffering=1 << 20) as file:
         file.seek(start)
         for line in file:
-            yield start, line, checked(pattern, line) if line.endswith(b"\n") else None
+            yield start, line, match_line(pattern, line) if line.endswith(b"\n") else None
             start += len(line)
 
 
-def checked(pattern: re.Pattern[bytes], line: bytes) -> re.Match[bytes] | None:
-    """What the pattern finds in a good line. Its first group is the hash, its second all that the hash covers."""
+def match_line(pattern: re.Pattern[bytes], line: bytes) -> re.Match[bytes] | None:
+    """Match a line, or return None if its hash is wrong.
+
+    Args:
+        pattern: its group 1 is the hash, its group 2 all that the hash covers.
+    """
     match = pattern.fullmatch(line)
     if match is None:
         return None
@@ -50,5 +53,4 @@ def checked(pattern: re.Pattern[bytes], line: bytes) -> re.Match[bytes] | None:
 
 
 def hash_of(body: bytes | memoryview) -> bytes:
-    """The hash as a line carries it."""
     return hashlib.sha256(body).hexdigest().encode()

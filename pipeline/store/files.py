@@ -1,7 +1,7 @@
-"""Files that are there whole or not at all.
+"""Atomic files and folders.
 
-A final name never stands for half a file: everything is built beside it under a temporary name, synced, and renamed.
-What a killed process leaves behind has a temporary name and is swept by the next one that holds the folder's lock.
+A file with a final name is always complete: everything is built beside it under a temporary name, synced, and renamed.
+A killed process leaves only temporary names, and the next process that holds the folder's lock removes them.
 Every `OSError` of a write becomes one line that names the file, so that a full disk ends a run like a Ctrl-C does.
 """
 
@@ -31,26 +31,25 @@ _TOO_MANY = {errno.EMFILE, errno.ENFILE}
 
 @contextmanager
 def clear_errors(path: Path) -> Iterator[None]:
-    """Turn an OSError of the body into an error of one line that says what to do: a StoreError, or the user's own."""
+    """Turn an OSError of the body into a StoreError or UsageError of one line that says what to do."""
     try:
         yield
     except OSError as error:
         if error.errno in _FULL:
             raise StoreError(f"disk full while writing {path}; free some space and repeat the command") from error
         if error.errno == errno.EFBIG:
-            line = f"{path} would be too large for this process; raise the limit (ulimit -f) and repeat the command"
-            raise StoreError(line) from error
+            message = f"{path} would be too large for this process; raise the limit (ulimit -f) and repeat the command"
+            raise StoreError(message) from error
         if error.errno in _TOO_MANY:
-            line = f"too many files are open to write {path}; raise the limit (ulimit -n) and repeat the command"
-            raise StoreError(line) from error
+            message = f"too many files are open to write {path}; raise the limit (ulimit -n) and repeat the command"
+            raise StoreError(message) from error
         if isinstance(error, NotADirectoryError):
             raise UsageError(f"cannot write {path}: a part of it is a file; name another --out") from error
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path`: what the body makes there takes the place of `path` if the body ends well."""
+def _replace(path: Path) -> Iterator[Path]:
     with clear_errors(path):
         make_folder(path.parent)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
@@ -65,21 +64,21 @@ def _replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write, which takes the place of `path` when the body ends well."""
-    with _replacing(path) as temporary, temporary.open("xb") as file:
+    """Yield a file to write, which replaces `path` if the body succeeds."""
+    with _replace(path) as temporary, temporary.open("xb") as file:
         yield file
         file.flush()
         os.fsync(file.fileno())
 
 
 def atomic_write(path: Path, data: bytes) -> None:
-    """Replace `path` by `data`: readers see the old file or the new one, and once it returns the new one stays."""
+    """Replace `path` by `data` durably; readers see either the old file or the new one."""
     with atomic_file(path) as file:
         file.write(data)
 
 
 def write_json(path: Path, tree: Any) -> None:
-    """`tree`, indented and with sorted keys, so that equal values are equal bytes."""
+    """Write `tree` as JSON, indented and with sorted keys, so that equal values give equal bytes."""
     atomic_write(
         path, orjson.dumps(tree, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
     )
@@ -87,15 +86,15 @@ def write_json(path: Path, tree: Any) -> None:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """An empty folder to build in, which takes the place of `path` when the body ends well and vanishes otherwise.
+    """Yield an empty folder to build in, which replaces `path` if the body succeeds and is removed otherwise.
 
-    A kill between the two renames at the end leaves `path` absent, never mixed. One builder at a time: another gets a
-    StoreError. The body may write with anything (pyarrow, a JVM); all is synced before the rename.
+    A kill between the two renames at the end leaves `path` absent, never mixed. Only one process builds at a time;
+    another gets a StoreError. The body may write with anything (pyarrow, a JVM): all is synced before the rename.
     """
     refuse_links(path)
     building = path.with_name(path.name + ".incomplete")
     with growing_folder(building, wait=False) as install:
-        emptied(building)
+        empty_folder(building)
         try:
             yield building
             install(path)
@@ -106,10 +105,10 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def growing_folder(building: Path, *, wait: bool = True) -> Iterator[Callable[[Path], None]]:
-    """A folder that keeps what is in it when the body fails or is killed, so that the next one goes on from there.
+    """Open a folder that keeps its content if the body fails or is killed, so that the next process can continue.
 
-    Yields a function that moves it to its final place. Waits for another process that is building in it, or else
-    raises StoreError.
+    Yields a function that moves the folder to its final path. If another process is building in it, wait for that
+    process, or raise StoreError if `wait` is false.
     """
 
     def lock(handle: int) -> None:
@@ -122,14 +121,14 @@ def growing_folder(building: Path, *, wait: bool = True) -> Iterator[Callable[[P
             raise StoreError(f"another process is building {building}; wait until it is done") from error
 
     with clear_errors(building):
-        made = [place for place in (building, *building.parents) if not place.exists()]
+        missing_folders = [folder for folder in (building, *building.parents) if not folder.exists()]
         handle = open_locked(building, os.O_RDONLY, lock, building)
         try:
             yield lambda path: _install(building, path)
         finally:
-            with suppress(OSError):  # nothing was left to go on from
-                for place in made or [building]:
-                    place.rmdir()
+            with suppress(OSError):  # `rmdir` fails if something was built that the next process can use
+                for folder in missing_folders or [building]:
+                    folder.rmdir()
             os.close(handle)
 
 
@@ -145,8 +144,8 @@ def _install(building: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def emptied(folder: Path, keep: Container[str] = ()) -> None:
-    """Remove all that is in a folder but what is named."""
+def empty_folder(folder: Path, keep: Container[str] = ()) -> None:
+    """Remove everything in a folder except the names in `keep`."""
     with clear_errors(folder):
         refuse_links(folder)
         for path in folder.iterdir():
@@ -155,7 +154,6 @@ def emptied(folder: Path, keep: Container[str] = ()) -> None:
 
 
 def _delete(path: Path) -> None:
-    """Delete a file, a folder with all that is in it, or a link but not what it leads to."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -163,14 +161,13 @@ def _delete(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, if it is there."""
     with clear_errors(path):
         refuse_links(path.parent)
         path.unlink(missing_ok=True)
 
 
 def discard_unfinished(folder: Path, pattern: str) -> None:
-    """Remove the folders that `growing_folder` has left and that nobody builds in."""
+    """Remove the folders that `growing_folder` has left and in which no process is building."""
     refuse_links(folder)
     for building in folder.glob(f"{pattern}.incomplete"):
         with suppress(StoreError, OSError):
@@ -178,30 +175,29 @@ def discard_unfinished(folder: Path, pattern: str) -> None:
                 building.unlink()
                 continue
             with growing_folder(building, wait=False):
-                emptied(building)
+                empty_folder(building)
 
 
 def checksum(path: Path) -> str:
-    """sha256 of a file's bytes."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def folder_of(owner: object) -> Path:
-    """A temporary folder that is removed when `owner` goes."""
+def make_temporary_folder(owner: object) -> Path:
+    """Create a temporary folder that is removed when `owner` is garbage collected."""
     path = Path(tempfile.mkdtemp(prefix="digsite-")).resolve()
     weakref.finalize(owner, shutil.rmtree, path, ignore_errors=True)
     return path
 
 
-def standing(path: Path) -> Path:
-    """The folder that `atomic_folder` has made, also where a kill between its renames has moved it aside."""
+def find_folder(path: Path) -> Path:
+    """Return the folder from `atomic_folder`, under its old name if a kill came between the two renames."""
     old = path.with_name(path.name + ".old")
     return old if old.exists() and not path.exists() else path
 
 
-def take_over(source: Path, target: Path) -> None:
-    """Have the file in a second place too, without a copy where the file system can: no file is ever written again."""
+def link_or_copy(source: Path, target: Path) -> None:
+    """Create `target` as a hard link to `source`, or as a copy if the file system cannot link."""
     with clear_errors(target):
         make_folder(target.parent)
         try:
@@ -215,12 +211,12 @@ def link(path: Path, target: str) -> None:
     """Point the symbolic link `path` to `target` (relative to the link's folder), atomically."""
     if path.exists() and not path.is_symlink():
         raise StoreError(f"{path} is in the way of a link; move it elsewhere")
-    with _replacing(path) as temporary:
+    with _replace(path) as temporary:
         temporary.symlink_to(target)
 
 
 def sweep(folder: Path) -> None:
-    """Undo what killed writers left in `folder` (not below it). Call it under the lock of the folder only."""
+    """Undo what killed writers left in `folder` (not below it). The caller must hold the lock of the folder."""
     for old in folder.glob("*.old"):
         if not old.is_symlink() and not os.path.lexists(old.with_suffix("")):
             old.rename(old.with_suffix(""))
@@ -231,11 +227,11 @@ def sweep(folder: Path) -> None:
 
 
 class Appender:
-    """An append-only file of lines: one write per line, so that a kill can tear the last one only. `synced` lines stay
-    when the machine stops too; to sync one takes a quarter of a millisecond to some milliseconds, and all calls wait.
+    """An append-only file of lines. Each line is one write, so that a kill can tear only the last one.
 
-    Opening it cuts a torn last line off; a write that fails is cut off at once. A file that was removed or replaced
-    takes no more lines: they would be lost when it is closed.
+    `synced` lines survive a crash of the machine; a sync takes 0.25 to several milliseconds, and all callers wait.
+    Opening the file cuts off a torn last line; a failed write is cut off at once. Appending to a file that was removed
+    or replaced raises StoreError, since the lines would be lost on close.
     """
 
     def __init__(self, path: Path, *, synced: bool = True) -> None:
@@ -243,11 +239,11 @@ class Appender:
         with clear_errors(path):
             make_folder(path.parent)
             self._handle = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-            self.size = self._cut()
+            self.size = self._cut_torn_line()
             sync_folder(path.parent)
 
     def append(self, line: bytes) -> int:
-        """Write `line` and its line end; its offset. Raises StoreError with the file as it was before."""
+        """Write `line` and a newline, and return its offset. If it raises StoreError, the file is unchanged."""
         offset = self.size
         data = line + b"\n"
         with clear_errors(self.path):
@@ -269,8 +265,7 @@ class Appender:
     def close(self) -> None:
         os.close(self._handle)
 
-    def _cut(self) -> int:
-        """Truncate after the last line end; the size that is left."""
+    def _cut_torn_line(self) -> int:
         size = os.fstat(self._handle).st_size
         if not size:
             return 0
@@ -283,7 +278,6 @@ class Appender:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in `folder` survive a crash of the machine."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -299,6 +293,5 @@ def _sync_tree(root: Path) -> None:
 
 
 def utf8_path(path: Path) -> str:
-    """Return the path in the form in which Arrow and polars, to which all paths are UTF-8, open the same bytes as
-    Python does in any locale."""
+    """Return the path as Arrow and polars need it: they take every path for UTF-8, whatever the locale is."""
     return os.fsencode(path).decode(errors="surrogateescape")

@@ -1,10 +1,9 @@
 """The journal of a run: one line per finished seed, the only state that matters.
 
-A line is `{"sha256": ..., "head": {...}, "record": {...}}`; the hash covers all that follows it, so that damage is
-found, and the head is what plan and counts need, so that opening a journal of any length holds no record in memory.
-Several writers have a file each. The union is by key, and the first line by (file, offset) wins, but for a seed that a
-clock had ended and that was run again. A line that is torn or damaged, or that belongs to another run, is no line: its
-seed is owed again.
+A line is `{"sha256": ..., "head": {...}, "record": {...}}`. The hash covers all that follows it, so that damage is
+detected. The head holds what plan and counts need, so that opening a journal of any length loads no record into memory.
+Each writer has its own file. If several lines have one key, the first by (file, offset) wins, unless its seed ran into
+a deadline and was run again. A line that is torn, damaged or of another run is ignored, and its seed is run again.
 """
 
 import re
@@ -16,7 +15,7 @@ import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
 from pipeline.errors import StoreError
-from pipeline.store.checked_lines import checked, files_of_lines, hash_of, line_at, scanned
+from pipeline.store.checked_lines import files_of_lines, hash_of, line_at, match_line, scan_lines
 from pipeline.store.files import Appender
 from pipeline.types import Record, Slotted, Status, sha256
 from pipeline.types.data import slotted
@@ -24,16 +23,16 @@ from pipeline.types.data import slotted
 _KEY = re.compile(rb'"key":"([0-9a-f]{64})"')
 _LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})",("head":(\{[^{}]*\}),"record":(.*)\})\n?', re.DOTALL)
 _AT_ONCE = 64 << 20
-"""Bytes of a file that are read before others get a turn."""
+"""Bytes that `advance` reads at a time, so that other threads get a turn."""
 
 _RECORD = re.compile(
     rb'\{"key":"([0-9a-f]{64})","seed":(\{.*?\}),"status":("[a-z]+"),"reason":("(?:[^"\\]|\\.)*")', re.DOTALL
 )
-"""How a record begins: no text within it can hold these quotation marks."""
+"""How a record begins. Quotation marks within its texts are escaped, so that no text can match."""
 
 
 class RunIdentity(NamedTuple):
-    """What the keys of a run's seeds are made of."""
+    """What the keys of a run's seeds are derived from."""
 
     digest: str
     corpus_fingerprint: str
@@ -44,7 +43,7 @@ class RunIdentity(NamedTuple):
 
 @slotted
 class Head(Slotted):
-    """What is known of a record without reading it."""
+    """The part of a line that is kept in memory."""
 
     key: str
     order: str
@@ -53,12 +52,12 @@ class Head(Slotted):
     reason: str = Field(pattern=r"^[^{}]*$")
     target_steps: int
     missing: tuple[str, ...] = ()
-    """As of the record."""
+    """The optional stages that the record lacks."""
     clock: float | None = None
-    """The limit in seconds, where that of an agent ended the seed."""
+    """The time limit in seconds, if an agent's time limit ended the seed."""
 
     def unfinished(self, seconds: float | None) -> bool:
-        """Did a shorter clock than this one, where None is none, end the seed?"""
+        """Return whether a time limit shorter than `seconds` ended the seed; None is no limit."""
         return self.clock is not None and (seconds is None or seconds > self.clock)
 
 
@@ -66,7 +65,7 @@ _HEADS = TypeAdapter(Head)
 
 
 class Entry(NamedTuple):
-    """A good line and where it stands."""
+    """The position of a good line, and its head."""
 
     head: Head
     path: Path
@@ -74,15 +73,15 @@ class Entry(NamedTuple):
 
 
 class Journal:
-    """The union of all writers' files in `folder`; reading it changes nothing.
+    """All writers' files in `folder` together. Reading changes nothing.
 
-    `duplicates`, `damaged` and `torn` count the lines that are not used; those of another run than `run` are damaged.
+    `duplicates`, `damaged` and `torn` count the lines that are not used; lines of another run than `run` are damaged.
     """
 
     def __init__(
-        self, folder: Path, writer: str = "main", *, run: RunIdentity | None = None, whole: bool = True
+        self, folder: Path, writer: str = "main", *, run: RunIdentity | None = None, read_all: bool = True
     ) -> None:
-        """Unless it is `whole` from the start, `advance` reads it."""
+        """Read all files at once, or, if `read_all` is false, leave that to calls of `advance`."""
         self._folder, self._run, self._lock = folder, run, Lock()
         self.entries: dict[str, Entry] = {}
         self.duplicates = self.damaged = 0
@@ -91,11 +90,11 @@ class Journal:
         self._torn: dict[Path, str] = {}
         self._path = folder / f"{writer}.jsonl"
         self._appender: Appender | None = None
-        while whole and self.advance():
+        while read_all and self.advance():
             pass
 
     def advance(self) -> bool:
-        """Read some more of the files, to which others may be adding. False once all that stands in them is known."""
+        """Read some more of the files, to which others may be adding. Return False once everything is read."""
         with self._lock:
             for path in files_of_lines(self._folder):
                 if self._read_to.get(path, 0) < path.stat().st_size and self._index(path):
@@ -103,10 +102,14 @@ class Journal:
         return False
 
     def append(self, record: Record, order: str, seconds: float | None = None) -> bool:
-        """Write one finished seed, to stay. False, and nothing written, if its key is there already. `seconds` are what
-        its agents had, if they had a limit."""
-        head = headed(record, order, seconds)
-        if self.stands(head):
+        """Write one finished seed durably, and return True; write nothing and return False if its key has a final line.
+
+        Args:
+            order: the position of the seed in the plan.
+            seconds: the time limit of its agents, if they had one.
+        """
+        head = build_head(record, order, seconds)
+        if self.has_final_line(head):
             return False
         if self._appender is None:
             self._appender = Appender(self._path)
@@ -120,21 +123,19 @@ class Journal:
 
     @property
     def lost(self) -> int:
-        """Lines that are torn or damaged, without those whose seed has another line: it has been run again."""
+        """The number of torn or damaged lines whose seed has not been run again."""
         return sum(key not in self.entries for key in (*self._unread, *self._torn.values()))
 
     def heads(self) -> list[Head]:
-        """All heads in the order of the plan."""
         heads = [entry.head for entry in list(self.entries.values())]
         return sorted(heads, key=lambda head: (head.order, head.key))
 
     def read(self, key: str) -> Record:
-        """One record. Raises KeyError for an unknown key."""
         entry = self.entries[key]
         return record_at(entry.path, entry.offset)
 
-    def stands(self, head: Head) -> bool:
-        """Is there a line that this one does not replace?"""
+    def has_final_line(self, head: Head) -> bool:
+        """Return whether the journal has a line for this key that the line of `head` would not replace."""
         entry = self.entries.get(head.key)
         return entry is not None and not entry.head.unfinished(head.clock)
 
@@ -144,18 +145,18 @@ class Journal:
             self._appender = None
 
     def _index(self, path: Path) -> bool:
-        """Was there a whole line? The last one may be in the middle of being written."""
+        """Index some lines of a file, and return whether there was a complete one. The last may still be written."""
         begin = end = self._read_to.get(path, 0)
         self._torn.pop(path, None)
-        for offset, line, match in scanned(path, _LINE, begin):
+        for offset, line, match in scan_lines(path, _LINE, begin):
             if not line.endswith(b"\n"):
-                self._torn[path] = _key(line)
+                self._torn[path] = _guess_key(line)
                 break
             end = offset + len(line)
-            if (head := _head(line, match, self._run)) is None:
+            if (head := _read_head(line, match, self._run)) is None:
                 self.damaged += 1
-                self._unread.append(_key(line))
-            elif self.stands(head):
+                self._unread.append(_guess_key(line))
+            elif self.has_final_line(head):
                 self.duplicates += 1
             else:
                 self.entries[head.key] = Entry(head, path, offset)
@@ -165,8 +166,13 @@ class Journal:
         return end > begin
 
 
-def headed(record: Record, order: str, seconds: float | None = None) -> Head:
-    """The head of a record's line; `order` is the place of its seed in the plan, `seconds` the clock of its agents."""
+def build_head(record: Record, order: str, seconds: float | None = None) -> Head:
+    """Build the head of a record's line.
+
+    Args:
+        order: the position of the seed in the plan.
+        seconds: the time limit of its agents, if they had one.
+    """
     return Head(
         key=record.key,
         order=order,
@@ -179,63 +185,62 @@ def headed(record: Record, order: str, seconds: float | None = None) -> Head:
 
 
 def encode(head: Head, record: Record) -> bytes:
-    """The line of a record, without its line end."""
     body = b'"head":%b,"record":%b}' % (_HEADS.dump_json(head), record.model_dump_json().encode())
     return b'{"sha256":"%b",%b' % (hash_of(body), body)
 
 
-def _key(line: bytes) -> str:
-    """The key that a line had that cannot be trusted, if it can be seen; it comes first in a line."""
-    found = _KEY.search(line)
-    return found[1].decode() if found else ""
+def _guess_key(line: bytes) -> str:
+    """Return the key of a damaged line, if it is legible."""
+    match = _KEY.search(line)
+    return match[1].decode() if match else ""
 
 
-def _head(line: bytes, match: re.Match[bytes] | None, run: RunIdentity | None) -> Head | None:
+def _read_head(line: bytes, match: re.Match[bytes] | None, run: RunIdentity | None) -> Head | None:
     begin = _RECORD.match(line, match.start(4)) if match else None
     if match is None or begin is None:
         return None
     try:
         head = _HEADS.validate_json(match[3])
         seed, status, reason = map(orjson.loads, begin.group(2, 3, 4))
-        said = begin[1].decode(), seed["key"], status, reason, seed["target_steps"]
-        ours = run is None or head.key == run.key(seed["passage"]["id"], seed["draw"])
+        fields = begin[1].decode(), seed["key"], status, reason, seed["target_steps"]
+        is_of_run = run is None or head.key == run.key(seed["passage"]["id"], seed["draw"])
     except (ValueError, LookupError, TypeError):
         return None
-    return head if ours and said == (head.key, head.key, head.status, head.reason, head.target_steps) else None
+    is_consistent = fields == (head.key, head.key, head.status, head.reason, head.target_steps)
+    return head if is_of_run and is_consistent else None
 
 
 def record_at(path: Path, offset: int) -> Record:
-    """The record whose line begins there. Raises StoreError where it is damaged, or of another version."""
     return decode(line_at(path, offset), f"{path}, byte {offset}")
 
 
 def decode(line: bytes, source: str) -> Record:
-    """The record of a line. Raises StoreError, naming its source, where it is damaged, or of another version."""
-    match = checked(_LINE, line)
+    """Return the record of a line. Raises StoreError, naming `source`, if it is damaged or of another version."""
+    match = match_line(_LINE, line)
     if match is None:
         raise StoreError(f"{source} was damaged while it was read; repeat the command")
     try:
         record, head = Record.model_validate_json(match[4]), _HEADS.validate_json(match[3])
     except ValidationError as error:
         raise StoreError(f"{source} was written by another version of digsite; name another --out") from error
-    if headed(record, head.order, head.clock) != head or not _consistent(record):
+    if build_head(record, head.order, head.clock) != head or not _is_consistent(record):
         raise StoreError(f"{source}: the line contradicts itself; remove it, and its seed is run again")
     return record
 
 
-def _consistent(record: Record) -> bool:
-    """Has each call the tool message that answers it, and each rollout its verdict?"""
+def _is_consistent(record: Record) -> bool:
     graded = [(record.confirmation, record.confirmation_verdicts), (record.seekers, record.seeker_verdicts)]
     graded.append((record.again, record.again_verdicts))
     for past in record.rounds:
         graded += (past.rollouts, past.verdicts), (past.policy_rollouts, past.policy_verdicts)
-    if tried := record.distractor_eval:
-        graded.append((tried.without_distractors, tried.without_distractors_verdicts))
-        graded.append((tried.with_distractors, tried.with_distractors_verdicts))
-    graded += [(one.rollouts, one.verdicts) for one in record.measurements]
-    graded += [(one.rollouts, one.verdicts) for one in (record.twin.tries if record.twin else ())]
+    if evaluation := record.distractor_eval:
+        graded.append((evaluation.without_distractors, evaluation.without_distractors_verdicts))
+        graded.append((evaluation.with_distractors, evaluation.with_distractors_verdicts))
+    graded += [(measurement.rollouts, measurement.verdicts) for measurement in record.measurements]
+    graded += [(attempt.rollouts, attempt.verdicts) for attempt in (record.twin.tries if record.twin else ())]
     traces = [rollout.trajectory for rollouts, _ in graded for rollout in rollouts]
-    traces += [past.agent for past in record.rounds] + [made.rollout.trajectory for made in record.teacher_rollouts]
+    traces += [past.agent for past in record.rounds]
+    traces += [taught.rollout.trajectory for taught in record.teacher_rollouts]
     return all(len(rollouts) == len(verdicts) for rollouts, verdicts in graded) and all(
         {call.id for call in trace.calls} <= {message.tool_call_id for message in trace.messages} for trace in traces
     )

@@ -1,7 +1,7 @@
-"""One process per run: an advisory lock that dies with its holder, so that no stale lock can ever be left.
+"""The lock of a run, which allows one process per run. It is advisory and ends with its process, so it is never stale.
 
-On a shared disk it holds for all machines, where the file system has such locks. One that has none is refused, and one
-of which it is known that its locks end at this machine is warned of.
+On a shared disk it holds for all machines if the file system has such locks. A file system without locks is refused; if
+its locks are known to hold on this machine only, a warning says so.
 """
 
 import errno
@@ -23,17 +23,17 @@ logger = logging.getLogger(__name__)
 NAME = ".lock"
 _WITHOUT = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}
 _HERE_ALONE = re.compile(r"\b(nolock|local_lock=(?:flock|all)|localflock)\b")
-"""Options of NFS and Lustre with which a lock is not seen by other machines."""
+"""Options of NFS and Lustre that hide a lock from other machines."""
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run's folder. Raises RunLocked at once where another process (or task) holds it.
+def hold_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of a run's folder. Raises RunLocked at once if another process (or task) holds it.
 
-    A folder in which nothing was written meanwhile is removed again, with those above it that were made for it.
+    If the body writes nothing, the folders that were created for the lock are removed again.
     """
     with clear_errors(folder):
-        made = [place for place in (folder, *folder.parents) if not place.exists()]
+        missing_folders = [path for path in (folder, *folder.parents) if not path.exists()]
         handle = open_locked(folder / NAME, os.O_RDWR | os.O_CREAT, partial(_lock, folder=folder), folder)
     try:
         with clear_errors(folder):
@@ -41,10 +41,10 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            if made and [place.name for place in folder.iterdir()] == [NAME]:
+            if missing_folders and [path.name for path in folder.iterdir()] == [NAME]:
                 (folder / NAME).unlink()
-                for place in made:
-                    place.rmdir()
+                for path in missing_folders:
+                    path.rmdir()
         os.close(handle)
 
 
@@ -56,10 +56,10 @@ def _lock(handle: int, folder: Path) -> None:
         raise RunLocked(f"another process ({holder}) is working on {folder}; wait until it ends or stop it") from error
     except OSError as error:
         if error.errno in _WITHOUT:
-            raise _without_locks(folder, error.strerror or str(error)) from error
+            raise _no_locks_error(folder, error.strerror or str(error)) from error
         raise
-    _excludes(folder)
-    if option := here_alone(folder.resolve(), _mounts()):
+    _check_exclusion(folder)
+    if option := local_lock_option(folder.resolve(), _read_mounts()):
         logger.warning(
             "%s: locks of this file system end at this machine (%s): never work on one run from two machines at once",
             folder,
@@ -67,8 +67,7 @@ def _lock(handle: int, folder: Path) -> None:
         )
 
 
-def _excludes(folder: Path) -> None:
-    """Raises StoreError where the lock that we hold could be taken a second time."""
+def _check_exclusion(folder: Path) -> None:
     second = os.open(folder / NAME, os.O_RDWR)
     try:
         fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -76,27 +75,26 @@ def _excludes(folder: Path) -> None:
         return
     finally:
         os.close(second)
-    raise _without_locks(folder, "a lock that is held was given again")
+    raise _no_locks_error(folder, "a lock that is held was given again")
 
 
-def _without_locks(folder: Path, why: str) -> StoreError:
+def _no_locks_error(folder: Path, why: str) -> StoreError:
     return StoreError(
         f"{folder} is on a file system without working locks ({why}), where two processes could spoil a run unseen; "
         "mount it with flock, or name an --out on another disk"
     )
 
 
-def _mounts() -> str:
-    """Empty where the system does not show them."""
+def _read_mounts() -> str:
     try:
         return Path("/proc/mounts").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 
 
-def here_alone(folder: Path, mounts: str) -> str:
-    """The option, among the lines of /proc/mounts, that keeps locks of the folder's file system from other machines."""
-    found = {Path(part[1]): part[3] for line in mounts.splitlines() if len(part := line.split()) > 3}
-    options = next((found[place] for place in (folder, *folder.parents) if place in found), "")
+def local_lock_option(folder: Path, mounts: str) -> str:
+    """Return the option in /proc/mounts (text `mounts`) that hides the folder's locks from other machines."""
+    by_mount_point = {Path(part[1]): part[3] for line in mounts.splitlines() if len(part := line.split()) > 3}
+    options = next((by_mount_point[path] for path in (folder, *folder.parents) if path in by_mount_point), "")
     match = _HERE_ALONE.search(options)
     return match[1] if match else ""

@@ -18,9 +18,9 @@ _LONGEST_PAUSE = 0.2
 
 
 def open_locked(path: Path, flags: int, lock: Callable[[int], None], folder: Path) -> int:
-    """Return a handle of `path` after `lock(handle)`. `folder` is made if it is missing.
+    """Open `path`, call `lock(handle)` and return the handle. Create `folder` if it is missing.
 
-    The handle is that of the file with this name now, not of one that another process has moved away or removed.
+    The handle is of the file that has this name now, not of one that another process has meanwhile moved or removed.
     """
     while True:
         make_folder(folder)
@@ -37,7 +37,7 @@ def open_locked(path: Path, flags: int, lock: Callable[[int], None], folder: Pat
 
 
 def wait_for_lock(handle: int, operation: int, path: Path, *, seconds: float | None = None) -> None:
-    """Lock the file at `path`, and warn if that takes long. Raises StoreError after so many `seconds`."""
+    """Lock the file at `path`, and warn if that takes long. Raises StoreError after `seconds`."""
     began, warned, pause = time.monotonic(), False, 0.005
     while True:
         try:
@@ -56,7 +56,7 @@ def wait_for_lock(handle: int, operation: int, path: Path, *, seconds: float | N
 
 
 def open_private(path: Path, line: str | None = None) -> int:
-    """Return a handle of a small file that only its owner can read, with `line` as its content if one is given."""
+    """Open a small file that only its owner can read, and replace its content by `line` if one is passed."""
     handle = open_file(path, os.O_RDWR | os.O_CREAT, 0o600)
     if line is not None:
         write_line(handle, line)
@@ -64,12 +64,11 @@ def open_private(path: Path, line: str | None = None) -> int:
 
 
 def write_line(handle: int, line: str) -> None:
-    """Replace the content of the file by `line`."""
     os.ftruncate(handle, 0)
     os.pwrite(handle, line.encode(), 0)
 
 
 def _mode(folder: Path) -> int:
-    """Return the mode of a lock file: only those who can write to the folder can read it, since readers can lock it."""
+    """Return the mode of a lock file. Anyone who can read it can lock it, so only writers of the folder may read it."""
     writers = folder.stat().st_mode & 0o222
     return writers | writers << 1

@@ -8,10 +8,10 @@ from pipeline.store.real_paths import make_folder, refuse_links
 
 
 def make_private(folder: Path) -> None:
-    """Make the folder, or take it away from other users.
+    """Create the folder, or close it to other users.
 
-    Raises StoreError if it is another user's or its file system has no such permissions, and UsageError if there is a
-    link in it.
+    Raises StoreError if it belongs to another user or its file system has no such permissions, and UsageError if it
+    contains a link.
     """
     make_folder(folder)
     if folder.stat().st_uid == os.geteuid():

@@ -1,4 +1,4 @@
-"""`marks.jsonl` in a run's folder: what people say of its pairs, a line for each mark, whichever way it was made."""
+"""`marks.jsonl` in a run's folder: what people say about its pairs, one line for each mark."""
 
 import fcntl
 import getpass
@@ -19,28 +19,27 @@ from pipeline.types import Data
 
 NAME = "marks.jsonl"
 ASKED = ("right", "unique", "natural")
-"""What is asked of a pair."""
+"""The questions about a pair, which are fields of `Mark`."""
 
 
 _MOST_NAME = 60
 _LONGEST_WAIT = 20.0
-"""Seconds: a writer is done in a moment, and anybody who can read the file can lock it."""
+"""Seconds to wait for another writer. It needs only a moment, but anyone who can read the file can lock it."""
 
 
-def myself() -> str:
-    """The login name, where the system knows one."""
+def login_name() -> str:
     try:
-        return reviewer(getpass.getuser())
+        return clean_reviewer_name(getpass.getuser())
     except (OSError, KeyError, UsageError):
         return "reviewer"
 
 
-def reviewer(name: str) -> str:
-    """The name as it is kept. Raises UsageError where it is none."""
-    found = " ".join(clean(name).split())[:_MOST_NAME].strip()
-    if not found:
+def clean_reviewer_name(name: str) -> str:
+    """Return the name as it is stored. Raises UsageError if nothing is left of it."""
+    cleaned = " ".join(clean(name).split())[:_MOST_NAME].strip()
+    if not cleaned:
         raise UsageError("a reviewer needs a name")
-    return found
+    return cleaned
 
 
 def now() -> str:
@@ -64,45 +63,43 @@ class Mark(Data):
 
     @property
     def answered(self) -> bool:
-        """Did the person answer anything that is asked?"""
         return any(getattr(self, name) is not None for name in ASKED)
 
     @property
     def good(self) -> bool | None:
-        """Right and unique; None where one of them was not said, and neither denied."""
+        """Whether the pair is right and unique; None if neither was denied and one was not answered."""
         if self.right is False or self.unique is False:
             return False
         return True if self.right and self.unique else None
 
 
 def add(folder: Path, marks: Iterable[Mark]) -> None:
-    """Write them durably, each in whole or not at all; several people may mark at once. What a person has said already
-    is not written again."""
+    """Append the marks that change something, durably and each completely. Several people may mark at once."""
     path = folder / NAME
-    with _alone(path):
+    with _exclude_writers(path):
         before = read(folder)
         with closing(Appender(path)) as lines:
             for mark in marks:
-                known = before.get((mark.key, mark.reviewer), Mark(key=mark.key, reviewer=mark.reviewer, at=""))
-                if mark.model_copy(update={"at": known.at}) != known:
+                latest = before.get((mark.key, mark.reviewer), Mark(key=mark.key, reviewer=mark.reviewer, at=""))
+                if mark.model_copy(update={"at": latest.at}) != latest:
                     lines.append(mark.model_dump_json().encode())
 
 
 def read(folder: Path) -> dict[tuple[str, str], Mark]:
-    """The latest marks, by the key of the pair and the person. A damaged line is no mark."""
-    path, found = folder / NAME, dict[tuple[str, str], Mark]()
+    """Return the latest marks by pair key and person. Damaged lines are ignored."""
+    path, marks = folder / NAME, dict[tuple[str, str], Mark]()
     if path.is_file():
         with path.open("rb") as file:
             for line in file:
                 with suppress(ValidationError):
                     mark = Mark.model_validate_json(line)
-                    found[mark.key, mark.reviewer] = mark
-    return found
+                    marks[mark.key, mark.reviewer] = mark
+    return marks
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Wait for other writers: opening the file would cut off a line that one of them is in the middle of."""
+def _exclude_writers(path: Path) -> Iterator[None]:
+    """Wait for other writers, since opening the file would cut off a line that is being written."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     with clear_errors(path), os.fdopen(open_file(path, flags), "ab") as file:
         wait_for_lock(file.fileno(), fcntl.LOCK_EX, path, seconds=_LONGEST_WAIT)

@@ -1,4 +1,4 @@
-"""A file of rows of one size behind a header, which grows a part at a time and keeps its whole parts after a kill."""
+"""A file of a header and rows of one size. It grows by whole parts, and keeps the complete ones after a kill."""
 
 import os
 from collections.abc import Iterator
@@ -11,13 +11,12 @@ from pipeline.store.real_paths import open_file
 
 
 class RowFile:
-    """`done`: the rows that are in the file, a multiple of those of a part."""
+    """An open file of rows; `done` counts the rows in it, a multiple of a part's."""
 
     def __init__(self, file: IO[bytes], done: int) -> None:
         self._file, self.done = file, done
 
     def append(self, rows: bytes) -> None:
-        """Write a part, so that it stays once this returns."""
         self._file.write(rows)
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -25,7 +24,12 @@ class RowFile:
 
 @contextmanager
 def row_file(path: Path, header: bytes, row: int, part: int) -> Iterator[RowFile]:
-    """The file, cut after its last whole part. `row`: bytes; `part`: rows. Raises StoreError."""
+    """Open the file, cut after its last complete part. Raises StoreError.
+
+    Args:
+        row: bytes of a row.
+        part: rows of a part.
+    """
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     with clear_errors(path), os.fdopen(open_file(path, flags), "ab") as file:
         done = max(0, path.stat().st_size - len(header)) // row // part * part

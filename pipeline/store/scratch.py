@@ -1,4 +1,4 @@
-"""A folder for the time of one command, in the system's place for temporary files."""
+"""A temporary folder for one command."""
 
 import tempfile
 from pathlib import Path
@@ -9,17 +9,19 @@ from pipeline.errors import UsageError
 
 
 class Scratch:
-    """It goes with `close`, or when nobody holds it any more."""
+    """A temporary folder, which is removed by `close` or when it is garbage collected."""
 
     def __init__(self) -> None:
         self._root = tempfile.TemporaryDirectory(prefix="digsite-")
 
     def folder(self) -> Path:
-        """A new one, empty."""
         return Path(tempfile.mkdtemp(dir=self._root.name))
 
-    def unpacked(self, path: Path) -> Path:
-        """A folder with the lines of one file, which may be packed by zstandard. Raises UsageError where it is not."""
+    def unpack(self, path: Path) -> Path:
+        """Return a new folder with one file of lines, decompressed if it is a `.zst`.
+
+        Raises UsageError if it cannot be decompressed.
+        """
         folder = self.folder()
         target = folder / path.name.removesuffix(".zst")
         if path.suffix != ".zst":

@@ -1,4 +1,4 @@
-"""Where the prompts and corpora lie that come with the product: in the clone, or within the installed package."""
+"""The folders of the prompts and corpora that ship with the product: in the clone, or inside the installed package."""
 
 from pathlib import Path
 
@@ -6,6 +6,6 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder(name: str) -> Path:
-    """The folder `prompts` or `corpora`. A wheel holds them inside the package, where no other package's files lie."""
+    # A wheel has them inside the package, so that they cannot collide with the files of another package.
     installed = _PACKAGE / "_shipped" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name

@@ -1,4 +1,4 @@
-"""The answers that workers pay for, which are moved into the cache of their run. Every step can be repeated."""
+"""The answers that workers pay for, on their way into the cache of the run. Every step can be repeated."""
 
 import logging
 import shutil
@@ -12,11 +12,10 @@ from pipeline.store.real_paths import make_folder, refuse_links
 
 logger = logging.getLogger(__name__)
 ANSWERS = "answers"
-"""The folder, in that of a run, in which workers keep what they have paid for until it is taken over."""
+"""The subfolder of a run in which workers keep their answers until those are moved into the run's cache."""
 
 
 def answers_folder(run: Path, name: str) -> Path:
-    """A new folder for the answers of workers, who find it only where they share the disk."""
     folder = run / ANSWERS / name
     with clear_errors(folder):
         make_folder(folder)
@@ -24,11 +23,11 @@ def answers_folder(run: Path, name: str) -> Path:
 
 
 def take_batch(folder: Path, batch: str, target: Path) -> None:
-    """Move the answers of the workers that have had the batch, the killed ones too, into the run's cache `target`."""
+    """Move the answers of all workers that had the batch, even killed ones, into the run's cache `target`."""
     refuse_links(folder)
-    if found := sorted(folder.glob(f"{batch}-*.sqlite")):
+    if paths := sorted(folder.glob(f"{batch}-*.sqlite")):
         with closing(Cache(target)) as cache:
-            for path in found:
+            for path in paths:
                 try:
                     cache.take(path)
                 except StoreError as error:
@@ -38,7 +37,7 @@ def take_batch(folder: Path, batch: str, target: Path) -> None:
 
 
 def take_left(run: Path, target: Path) -> None:
-    """As `take_batch`, of every batch that commands on the run have left: they were killed. Hold the run's lock."""
+    """Move the answers of every batch that killed commands have left. The caller must hold the run's lock."""
     for folder in (run / ANSWERS).glob("*"):
         take_batch(folder, "*", target)
     shutil.rmtree(run / ANSWERS, ignore_errors=True)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from pipeline.reward.equality import quantity
-from pipeline.reward.written_forms import one_way
+from pipeline.reward.written_forms import unify_forms
 from pipeline.text import Date, Span, dates
 
 DATE = "date"
@@ -98,7 +98,7 @@ def read_interval(text: str, *, is_exact: bool = False) -> ValueInterval | None:
     if len(text) > _LONGEST or _FRACTION.search(text):
         return None
     plain = unicodedata.normalize("NFKC", text).casefold().replace("–", "-").replace("−", "-")
-    plain = one_way(" ".join(plain.split()).strip(" .;"))
+    plain = unify_forms(" ".join(plain.split()).strip(" .;"))
     plain = _MILLIONS_WITH_DOTS.sub(lambda match: match[0].replace(".", ""), plain)
     at_least, at_most = _AT_LEAST.match(plain), _AT_MOST.match(plain)
     if bound := at_least or at_most:

@@ -66,7 +66,7 @@ class JournalSource(TabledSource):
     """Journal lines without the file of their run. No gate has judged them."""
 
     def __init__(self, slug: str, lines: Path, path: Path, scratch: Scratch) -> None:
-        journal = Journal(lines, whole=False)
+        journal = Journal(lines, read_all=False)
         journal.advance()
         for key in list(journal.entries)[:_READ_ATTEMPTS]:
             with suppress(StoreError):
@@ -155,7 +155,7 @@ class Runs:
             return RunSource(slug, path, self._scratch)
         if (path / seed_table.NAME).is_file():
             return DatasetSource(slug, path)
-        journal = self._scratch.unpacked(path) if path.is_file() else path
+        journal = self._scratch.unpack(path) if path.is_file() else path
         return JournalSource(slug, journal, path, self._scratch)
 
 

@@ -12,7 +12,7 @@ from pipeline.analysis.figures import ACCEPTED
 from pipeline.analysis.human_marks import reviewed, sample
 from pipeline.analysis.run_source import Source
 from pipeline.errors import UsageError
-from pipeline.store.review_marks import ASKED, Mark, myself, now, reviewer
+from pipeline.store.review_marks import ASKED, Mark, clean_reviewer_name, login_name, now
 from pipeline.text.redact import clean
 from pipeline.view import layout
 from pipeline.view.item import sheet
@@ -43,7 +43,7 @@ def begin(request: Request, source: Opened) -> Response:
     by, order = _reviewer_name(request), _review_order(request, source)
     if by and (key := _find_unmarked(source, by, order)):
         return RedirectResponse(_url(source.slug, by, key), 303)
-    return _page(request, "reviewers.html.j2", source, order, by=by, myself=myself())
+    return _page(request, "reviewers.html.j2", source, order, by=by, myself=login_name())
 
 
 @router.get("/{slug}/review/{key}")
@@ -69,7 +69,7 @@ def pair(request: Request, source: Opened, key: str) -> Response:
 @router.post("/{slug}/review/{key}")
 def mark(request: Request, source: Opened, key: str, form: Form) -> Response:
     """Keep a mark; `go` leads on to the next pair without one."""
-    by, order = reviewer(_reviewer_name(request)), _review_order(request, source)
+    by, order = clean_reviewer_name(_reviewer_name(request)), _review_order(request, source)
     position = _find_position(order, key)
     if position is None:
         raise KeyError(key)
@@ -106,7 +106,7 @@ def _page(request: Request, template: str, source: Source, order: list[str], **v
 
 def _reviewer_name(request: Request) -> str:
     name = request.query_params.get("by", "")
-    return reviewer(name) if name.strip() else ""
+    return clean_reviewer_name(name) if name.strip() else ""
 
 
 def _url(slug: str, by: str, key: str) -> str:

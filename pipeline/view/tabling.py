@@ -19,7 +19,7 @@ from pipeline.analysis.seed_rows import SCHEMA, Row
 from pipeline.analysis.seed_rows import row as row_of
 from pipeline.errors import DigsiteError, StoreError
 from pipeline.run import publish
-from pipeline.store.amendments import joined
+from pipeline.store.amendments import build_join
 from pipeline.store.arrow import parquet_writer, table
 from pipeline.store.files import utf8_path
 from pipeline.store.journal import Journal
@@ -83,7 +83,7 @@ class TabledSource(Source):
         record = self._journal.read(key)
         with self._lock:
             if (state := self._file_states()) != self._joined_state:
-                self._joined, self._joined_state = joined(self._lines, forks=True), state
+                self._joined, self._joined_state = build_join(self._lines, forks=True), state
         return self._joined(record)
 
     def _read_exported(self) -> Table | None:

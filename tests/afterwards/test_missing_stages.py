@@ -91,7 +91,7 @@ def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
     assert {request.output.name for request in again.requests if request.output} == {"verdict"}
     assert len(again.requests) == len([r for r in again.requests if r.output]), "rollouts that were paid for are kept"
 
-    whole = Completions(tmp_path).joined(record)
+    whole = Completions(tmp_path).join(record)
     assert whole.missing == ()
     assert whole.distractor_eval is not None
     assert (
@@ -153,7 +153,7 @@ def test_what_had_ended_is_kept_when_the_endpoint_fails(tmp_path: Path) -> None:
     with pytest.raises(ProviderError, match="down"):
         asyncio.run(complete(others, context(Breaking(cast)), tmp_path, lambda ended: None))
     kept = Completions(tmp_path)
-    done = [other for other in others if not kept.joined(other).missing]
+    done = [other for other in others if not kept.join(other).missing]
     assert 0 < len(done) < 3
     left = asyncio.run(complete(others, context(ScriptedLLM(cast)), tmp_path, lambda ended: None))
     assert (left.pairs, left.completed) == (3 - len(done), 3 - len(done))
@@ -187,7 +187,7 @@ def test_a_twin_whose_reader_cannot_be_read_is_made_up_without_a_second_rollout(
     cast.bad, again = False, ScriptedLLM(cast)
     found = asyncio.run(complete([record], drawn(Cached(again, cache)), tmp_path, lambda ended: None))
     assert (found.pairs, found.completed, found.missing) == (1, 1, {})
-    whole = Completions(tmp_path).joined(record)
+    whole = Completions(tmp_path).join(record)
     assert whole.twin is not None
     assert whole.twin.used is not None
     assert [rollout.sample for rollout in whole.twin.used.rollouts] == [0, 1]
@@ -218,7 +218,7 @@ def test_a_twin_whose_rollout_ran_out_of_its_time_is_made_up(tmp_path: Path) -> 
     model.slow = False
     found = asyncio.run(complete([record], drawn(model), tmp_path, lambda ended: None))
     assert found.missing == {}
-    whole = Completions(tmp_path).joined(record)
+    whole = Completions(tmp_path).join(record)
     assert whole.twin is not None
     assert whole.twin.used is not None
     assert [rollout.sample for rollout in whole.twin.used.rollouts] == [0, 1]

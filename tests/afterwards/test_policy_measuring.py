@@ -23,7 +23,7 @@ from pipeline.llm.ledger import Counted, Spent
 from pipeline.loop.policies import FIRST, identity
 from pipeline.run import attempts
 from pipeline.run.plan import judge_records
-from pipeline.store.amendments import Remeasurements, joined
+from pipeline.store.amendments import Remeasurements, build_join
 from pipeline.store.journal import Journal
 from pipeline.types import Message, Record, Status, Usage
 from pipeline.types.twin_record import as_record
@@ -67,7 +67,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
     assert (found.model, found.questions, found.solved, found.solve_rate, found.opened) == ("strong", 2, 2, 1.0, 1)
     assert {request.model for request in llm.requests} == {"strong"}
     assert {request.sample for request in llm.requests if request.tools} == set(range(FIRST, FIRST + 4))
-    opened, accepted, broken = map(Remeasurements(tmp_path).joined, (BEYOND, ACCEPTED, BROKEN))
+    opened, accepted, broken = map(Remeasurements(tmp_path).join, (BEYOND, ACCEPTED, BROKEN))
     assert [(a.policy, a.model, a.k, a.rollouts, a.solve_rate, a.least_steps) for a in assessments(opened)] == [
         ("", "embedded", 1, 2, 0.0, None),
         ("mine", "strong", 1, 4, 1.0, 3),
@@ -83,7 +83,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
 
 def test_a_question_is_what_the_solver_that_opened_it_allows_and_shows(tmp_path: Path) -> None:
     tried(tmp_path, able(), model=STRONG.model_copy(update={"trainable": False, "reasoning": "keep"}))
-    opened, accepted = map(Remeasurements(tmp_path).joined, (BEYOND, ACCEPTED))
+    opened, accepted = map(Remeasurements(tmp_path).join, (BEYOND, ACCEPTED))
     assert [provenance(record, [])["trainable"] for record in (BEYOND, opened, accepted)] == [True, False, True]
     kept = [environment(config()).of(record).keeps_thoughts("solver") for record in (BEYOND, opened, accepted)]
     assert kept == [False, True, False]
@@ -92,7 +92,7 @@ def test_a_question_is_what_the_solver_that_opened_it_allows_and_shows(tmp_path:
 @pytest.mark.parametrize("steps", [2, 0])
 def test_one_that_finds_a_shortcut_or_nothing_opens_nothing(tmp_path: Path, steps: int) -> None:
     assert tried(tmp_path, able(steps=steps), BEYOND).opened == 0
-    record = Remeasurements(tmp_path).joined(BEYOND)
+    record = Remeasurements(tmp_path).join(BEYOND)
     assert not is_exported(record, ("beyond_solver",))
     assert record.assessed("mine").least_steps == (steps or None)
 
@@ -120,7 +120,7 @@ def exported(folder: Path, gates: GateConfig, *records: Record) -> list[str]:
         journal.append(record, f"{order:03}")
     chosen = config().model_copy(update={"gates": gates})
     include = ("beyond_solver",)
-    found = judge_records(journal, chosen, include, Remeasurements(folder).joined)
+    found = judge_records(journal, chosen, include, Remeasurements(folder).join)
     return [drop.reason if drop else "" if is_exported(record, include) else record.reason for record, drop in found]
 
 
@@ -138,7 +138,7 @@ def test_what_stays_closed_keeps_nothing_out(tmp_path: Path) -> None:
 
 def test_what_was_opened_later_is_no_candidate_of_the_run(tmp_path: Path) -> None:
     tried(tmp_path, able(), BEYOND)
-    before, after = (figures([r]) for r in (BEYOND, Remeasurements(tmp_path).joined(BEYOND)))
+    before, after = (figures([r]) for r in (BEYOND, Remeasurements(tmp_path).join(BEYOND)))
     assert (after.funnel, after.confirmed, after.targets) == (before.funnel, before.confirmed, before.targets)
 
 
@@ -148,7 +148,7 @@ def test_asked_again_it_asks_nobody_and_another_way_of_asking_is_another_file(tm
     warm = STRONG.model_copy(update={"sampling": STRONG.sampling.model_copy(update={"temperature": 0.3})})
     tried(tmp_path, able(), model=warm)
     assert len(list((tmp_path / "remeasured").glob("mine-*.jsonl"))) == 2
-    record = Remeasurements(tmp_path).joined(ACCEPTED)
+    record = Remeasurements(tmp_path).join(ACCEPTED)
     assert len(record.measurements) == 2
 
 
@@ -182,7 +182,7 @@ def test_a_refused_request_keeps_its_question_out_and_is_asked_again(tmp_path: P
 
     with pytest.raises(ProviderError, match="repeat the command to continue"):
         tried(tmp_path, ScriptedLLM(refusing), ACCEPTED)
-    assert not Remeasurements(tmp_path).joined(ACCEPTED).measurements
+    assert not Remeasurements(tmp_path).join(ACCEPTED).measurements
     assert tried(tmp_path, able(), ACCEPTED).solve_rate == 1.0
 
 
@@ -207,11 +207,11 @@ def test_the_latest_begun_counts_and_the_run_reads_it_too(tmp_path: Path) -> Non
     cold = STRONG.model_copy(update={"sampling": STRONG.sampling.model_copy(update={"temperature": 0.0})})
     tried(tmp_path, able(steps=3), ACCEPTED, model=cold)
     tried(tmp_path, ScriptedLLM([]), ACCEPTED)
-    record = joined(tmp_path)(ACCEPTED)
+    record = build_join(tmp_path)(ACCEPTED)
     assert [one.order for one in record.measurements] == [1, 2]
     assert (record.assessed("mine").least_steps, record.assessed("mine").known_tries) == (3, 3)
     assert len(record.assessed("mine").date) == len("2026-01-02")
-    assert joined(tmp_path)(record) == record
+    assert build_join(tmp_path)(record) == record
     assert Remeasurements(tmp_path).policies() == {"mine"}
 
 
@@ -219,26 +219,26 @@ def test_a_twin_is_measured_beside_its_pair(tmp_path: Path) -> None:
     record = twins.run(twins.Playing())
     again = ScriptedLLM(twins.Playing(answers="1641"))
     assert tried(tmp_path, again, record).questions == 1
-    found = joined(tmp_path)(record)
+    found = build_join(tmp_path)(record)
     twin = as_record(found)
     assert twin is not None
     assert (found.assessed("mine").solve_rate, twin.assessed("mine").solve_rate) == (1.0, 0.0)
     assert (twin.assessed("mine").date, twin.measurements[0].closed_book) == (found.assessed("mine").date, None)
-    assert joined(tmp_path)(found) == found
+    assert build_join(tmp_path)(found) == found
     assert tried(tmp_path, ScriptedLLM([]), record).questions == 1
 
 
 def test_the_twin_of_a_pair_that_a_gate_dropped_is_measured_with_it(tmp_path: Path) -> None:
     record = dropped(twins.run(twins.Playing()), Drop("solve_rate", "too easy for the checkpoint before"))
     assert tried(tmp_path, ScriptedLLM(twins.Playing(answers="1641")), record).questions == 1
-    found = joined(tmp_path)(record)
+    found = build_join(tmp_path)(record)
     assert found.twin
     assert [len(one.measurements) for one in (found, found.twin)] == [1, 1]
 
 
 def test_what_the_run_measured_with_these_settings_is_not_measured_again(tmp_path: Path) -> None:
     tried(tmp_path, able(), ACCEPTED)
-    measured = Remeasurements(tmp_path).joined(ACCEPTED).measurements[0].model_copy(update={"order": 0})
+    measured = Remeasurements(tmp_path).join(ACCEPTED).measurements[0].model_copy(update={"order": 0})
     record = ACCEPTED.model_copy(update={"measurements": (measured,)})
     assert tried(tmp_path / "other", ScriptedLLM([]), record).solve_rate == 1.0
     assert not list((tmp_path / "other").glob("remeasured/*"))

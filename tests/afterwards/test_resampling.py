@@ -85,7 +85,7 @@ def lines(folder: Path) -> set[bytes]:
 def test_every_state_of_every_accepted_record_is_asked_about(tmp_path, context, records, method):
     done = run(tmp_path, context, records, method)
     wanted = [(r.key, s) for r in records if r.status is Status.ACCEPTED for s in base.load(method).states(r)]
-    forks = [fork for r in map(Forks(tmp_path).joined, records) for fork in r.forks]
+    forks = [fork for r in map(Forks(tmp_path).join, records) for fork in r.forks]
     assert done.complete
     assert done.forks == len(forks) == len(wanted) > 1
     assert done.calls == sum(fork.calls for fork in forks) > 0
@@ -106,7 +106,7 @@ def test_the_forks_are_the_same_at_any_concurrency(tmp_path, context, records):
 def test_it_begins_nothing_beyond_its_calls_and_goes_on_with_more(tmp_path, context, records):
     whole = run(tmp_path / "whole", context, records)
     few = run(tmp_path / "few", context, records, calls=20)
-    largest = max(fork.calls for r in map(Forks(tmp_path / "whole").joined, records) for fork in r.forks)
+    largest = max(fork.calls for r in map(Forks(tmp_path / "whole").join, records) for fork in r.forks)
     assert 20 <= few.calls < 20 + largest
     assert not few.complete
     assert run(tmp_path / "few", context, records) == whole
@@ -154,5 +154,5 @@ def test_calls_are_noted_with_the_attempts(tmp_path, context, records):
 
 def test_controls_are_only_made_where_a_fresh_sample_was_correct(tmp_path, context, records):
     run(tmp_path, context, records, "cso")
-    forks = [fork for r in map(Forks(tmp_path).joined, records) for fork in r.forks]
+    forks = [fork for r in map(Forks(tmp_path).join, records) for fork in r.forks]
     assert all(bool(fork.controls) == bool(fork.solved) for fork in forks)

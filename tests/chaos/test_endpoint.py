@@ -104,7 +104,7 @@ async def test_what_was_paid_is_what_the_server_was_asked(ground: Ground, tmp_pa
         asked = len(server.asked)
     paid = attempts.total_spending(config.folder())
     assert paid.total.paid.calls == asked
-    assert {"round 0", "round 1"} <= set(paid.stages) <= {"round 0", "round 1", "confirmation"}
+    assert {"round 0", "seekers"} <= set(paid.stages) <= {"round 0", "round 1", "confirmation", "seekers"}
     assert paid.total.money == pytest.approx(sum(spent.money or 0 for spent in paid.stages.values()))
     tokens = paid.total.paid
     assert paid.total.money == pytest.approx((tokens.prompt_tokens + 2 * tokens.completion_tokens) / 1e6)

@@ -21,7 +21,7 @@ from pipeline.flow.server import QUIET
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import attempts
 from pipeline.store.journal import Journal, encode
-from pipeline.store.lock import locked
+from pipeline.store.lock import hold_lock
 from pipeline.types import Usage
 from tests import hub_server
 from tests.flow.conftest import Started
@@ -123,7 +123,7 @@ def test_what_keeps_a_night_from_its_work_is_one_line(server: Started, tmp_path:
     wrong = tmp_path / "wrong.toml"
     wrong.write_text("step = 3")
     (tmp_path / "out/tiny").mkdir(parents=True)
-    with locked(tmp_path / "out/tiny"):
+    with hold_lock(tmp_path / "out/tiny"):
         missing, mistake, unreachable, second, none = states(
             server,
             ("grow", {"config": "nosuch.toml"}),

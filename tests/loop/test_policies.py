@@ -131,7 +131,7 @@ def test_an_unreadable_judge_costs_a_policy_its_rollout_and_it_is_made_up(tmp_pa
     context = RunContext(config(), Cached(ScriptedLLM(cast), cache), SHELF, LINEAGE)
     done = asyncio.run(complete([record], context, tmp_path, lambda ended: None))
     assert (done.completed, done.missing) == (1, {})
-    whole = Completions(tmp_path).joined(record)
+    whole = Completions(tmp_path).join(record)
     assert whole.missing == ()
     assert [(a.policy, a.rollouts, a.solve_rate) for a in (m.assessment for m in whole.measurements)] == [
         ("one", 4, 0.5),

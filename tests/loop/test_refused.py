@@ -93,7 +93,7 @@ def test_a_refusal_in_an_optional_stage_costs_no_pair_and_is_made_up(
     assert (record.status, record.reason, record.missing) == (Status.ACCEPTED, "", missing)
     assert (record.rounds, record.confirmation) == (whole.rounds, whole.confirmation)
     assert stages.completed(record, ScriptedLLM(play), tmp_path).missing == {}
-    assert Completions(tmp_path).joined(record) == whole
+    assert Completions(tmp_path).join(record) == whole
 
 
 @pytest.mark.parametrize("refused_role", ["change", "absent"])
@@ -108,7 +108,7 @@ def test_a_refused_twin_costs_no_pair_and_is_made_up(tmp_path: Path, refused_rol
     assert (record.status, record.missing) == (Status.ACCEPTED, ("unanswerable",))
     again = made(ScriptedLLM(twins.Playing()))
     assert asyncio.run(complete([record], again, tmp_path, lambda ended: None)).missing == {}
-    joined = Completions(tmp_path).joined(record)
+    joined = Completions(tmp_path).join(record)
     assert joined.twin is not None
     assert joined.twin.used == whole.twin.used
 

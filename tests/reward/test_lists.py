@@ -6,7 +6,7 @@ import time
 import pytest
 
 from pipeline.reward import reward
-from pipeline.reward.answers import compared
+from pipeline.reward.answers import match_items
 
 
 def gold(*names: str) -> list[str]:
@@ -34,7 +34,7 @@ def test_names_between_commas(answer: str, names: tuple[str, ...], worth: float)
 
 
 def test_what_is_no_item_stands_without_its_number() -> None:
-    assert compared("1. Paris, 2. Bonn", [["Paris"], ["Rome"]]) == ({0}, ["Bonn"])
+    assert match_items("1. Paris, 2. Bonn", [["Paris"], ["Rome"]]) == ({0}, ["Bonn"])
 
 
 @pytest.mark.parametrize(("lines", "names"), [(1, 64), (20, 60), (60, 4), (20, 12)])

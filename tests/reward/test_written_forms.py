@@ -8,7 +8,7 @@ import pytest
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.reward import reward
 from pipeline.reward.answers import NO, YES
-from pipeline.reward.written_forms import unboxed
+from pipeline.reward.written_forms import unbox
 from pipeline.types import AnswerType
 from tests.graphs import changed
 from tests.records import draft, world
@@ -152,7 +152,7 @@ def test_it_never_raises_whatever_is_strung_together() -> None:
         said, gold = ("".join(part + chance.choice(["", " "]) for part in chance.choices(PIECES, k=k)) for k in (7, 4))
         assert reward.score(said, [gold]) in (0.0, 1.0)
         if gold.strip():
-            assert reward.score(gold, [gold]) == 1.0 or not any(c.isalnum() for c in unboxed(gold)), gold
+            assert reward.score(gold, [gold]) == 1.0 or not any(c.isalnum() for c in unbox(gold)), gold
 
 
 def cost(piece: str, length: int) -> float:

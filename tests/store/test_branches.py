@@ -21,7 +21,7 @@ def written(folder: Path) -> Path:
 def test_what_is_read_is_what_was_written_once(tmp_path: Path) -> None:
     lines = written(tmp_path).read_bytes().splitlines()
     assert len(lines) == 4
-    joined = list(map(Forks(tmp_path).joined, [accepted(1), accepted(2)]))
+    joined = list(map(Forks(tmp_path).join, [accepted(1), accepted(2)]))
     assert joined[0] == RECORD.model_copy(update={"forks": joined[0].forks})
     assert set(joined[0].forks) == set(RECORD.forks)
     assert joined[1] == accepted(2)

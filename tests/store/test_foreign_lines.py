@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.errors import StoreError
 from pipeline.store.amendments import Forks
-from pipeline.store.journal import Journal, RunIdentity, encode, headed
+from pipeline.store.journal import Journal, RunIdentity, build_head, encode
 from pipeline.types import Record, Status
 from tests.records import RUN, accepted, rejected
 
@@ -40,7 +40,7 @@ def sealed(body: bytes) -> bytes:
 
 
 def body(record: Record) -> bytes:
-    return encode(headed(record, "000001"), record).partition(b",")[2]
+    return encode(build_head(record, "000001"), record).partition(b",")[2]
 
 
 def written(folder: Path, *lines: bytes) -> Path:

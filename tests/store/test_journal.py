@@ -143,7 +143,7 @@ def test_a_journal_that_grows_is_read_on_from_where_it_was(tmp_path: Path, make:
     whole = path.read_bytes()
     ends = [n + 1 for n, byte in enumerate(whole) if byte == 10]
     path.write_bytes(b"")
-    journal = Journal(tmp_path, whole=False)
+    journal = Journal(tmp_path, read_all=False)
     for size, known, torn in ((ends[0], 1, 0), (ends[0] + 50, 1, 1), (ends[1] + 9, 2, 1), (ends[2], 3, 0)):
         with path.open("ab") as file:
             file.write(whole[path.stat().st_size : size])

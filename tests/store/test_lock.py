@@ -16,10 +16,10 @@ import pytest
 
 from pipeline.errors import StoreError
 from pipeline.store import lock
-from pipeline.store.lock import here_alone, locked
+from pipeline.store.lock import hold_lock, local_lock_option
 
-_HOLD = "import sys, time; from pathlib import Path; from pipeline.store.lock import locked\n"
-_HOLD += "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+_HOLD = "import sys, time; from pathlib import Path; from pipeline.store.lock import hold_lock\n"
+_HOLD += "with hold_lock(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
 
 
 def test_a_second_process_is_refused_at_once_and_a_dead_one_holds_nothing(tmp_path: Path) -> None:
@@ -28,29 +28,29 @@ def test_a_second_process_is_refused_at_once_and_a_dead_one_holds_nothing(tmp_pa
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         started = time.monotonic()
-        with pytest.raises(StoreError, match=rf"pid {holder.pid} on {socket.gethostname()}\)"), locked(tmp_path):
+        with pytest.raises(StoreError, match=rf"pid {holder.pid} on {socket.gethostname()}\)"), hold_lock(tmp_path):
             pass
         assert time.monotonic() - started < 1
     finally:
         holder.kill()
         holder.wait()
-    with locked(tmp_path):
+    with hold_lock(tmp_path):
         pass
 
 
 def test_a_folder_is_locked_once_within_a_process_too(tmp_path: Path) -> None:
-    with locked(tmp_path), pytest.raises(StoreError), locked(tmp_path):
+    with hold_lock(tmp_path), pytest.raises(StoreError), hold_lock(tmp_path):
         pass
 
 
 def test_a_folder_that_was_made_for_the_lock_alone_goes_with_it(tmp_path: Path) -> None:
-    with locked(tmp_path / "a/b"):
+    with hold_lock(tmp_path / "a/b"):
         pass
     assert list(tmp_path.iterdir()) == []
-    with locked(tmp_path / "a/b"):
+    with hold_lock(tmp_path / "a/b"):
         (tmp_path / "a/c").touch()
     assert [path.name for path in tmp_path.rglob("*")] == ["a", "c"]
-    with locked(tmp_path / "a/b"):
+    with hold_lock(tmp_path / "a/b"):
         (tmp_path / "a/b/run.json").touch()
     assert sorted(path.name for path in (tmp_path / "a/b").iterdir()) == [".lock", "run.json"]
 
@@ -62,7 +62,7 @@ def test_never_two_hold_it_while_others_take_and_remove_it(tmp_path: Path) -> No
     def work() -> None:
         nonlocal held, most, taken
         while time.monotonic() < until:
-            with suppress(StoreError), locked(tmp_path / "run"):
+            with suppress(StoreError), hold_lock(tmp_path / "run"):
                 held += 1
                 most, taken = max(most, held), taken + 1
                 time.sleep(0.0001)
@@ -84,13 +84,13 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(fcntl, "flock", unsupported)
     said = rf"without working locks \({os.strerror(number)}\).*; mount it with flock, or name an --out"
-    with pytest.raises(StoreError, match=said), locked(tmp_path / "run"):
+    with pytest.raises(StoreError, match=said), hold_lock(tmp_path / "run"):
         pass
 
 
 def test_locks_that_exclude_nobody_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fcntl, "flock", lambda handle, how: None)
-    with pytest.raises(StoreError, match="a lock that is held was given again"), locked(tmp_path / "run"):
+    with pytest.raises(StoreError, match="a lock that is held was given again"), hold_lock(tmp_path / "run"):
         pass
 
 
@@ -106,11 +106,11 @@ nas:/c /scratch lustre rw,localflock 0 0
     [("/home/x", ""), ("/data/x", ""), ("/data/old/x/y", "local_lock=all"), ("/scratch", "localflock")],
 )
 def test_locks_that_other_machines_do_not_see_are_known_by_the_mount(folder: str, option: str) -> None:
-    assert here_alone(Path(folder), _MOUNTS) == option
+    assert local_lock_option(Path(folder), _MOUNTS) == option
 
 
 def test_they_are_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(lock, "_mounts", lambda: f"nas:/b {tmp_path} nfs rw,nolock 0 0\n")
-    with caplog.at_level(logging.WARNING), locked(tmp_path / "run"):
+    monkeypatch.setattr(lock, "_read_mounts", lambda: f"nas:/b {tmp_path} nfs rw,nolock 0 0\n")
+    with caplog.at_level(logging.WARNING), hold_lock(tmp_path / "run"):
         pass
     assert "locks of this file system end at this machine (nolock)" in caplog.text

@@ -12,7 +12,7 @@ from pipeline.errors import DigsiteError, UsageError
 from pipeline.run.locate import run_folder
 from pipeline.store import databases, files, review_marks
 from pipeline.store.cache import Cache
-from pipeline.store.lock import locked
+from pipeline.store.lock import hold_lock
 from pipeline.store.lock_files import open_private
 from pipeline.store.private_folder import make_private
 from pipeline.store.real_paths import real_root
@@ -29,7 +29,7 @@ def append(path: Path) -> None:
 
 def grow(path: Path) -> None:
     with files.growing_folder(path, wait=False) as install:
-        files.emptied(path)
+        files.empty_folder(path)
         install(path.with_name("final"))
 
 
@@ -49,7 +49,7 @@ def enter(context: Callable[..., object]) -> Callable[[Path], None]:
 def take_over(path: Path) -> None:
     source = path.parents[1] / "source"
     source.write_bytes(b"source")
-    files.take_over(source, path)
+    files.link_or_copy(source, path)
 
 
 WRITERS: dict[str, Callable[[Path], object]] = {
@@ -57,14 +57,14 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "atomic_write": lambda path: files.atomic_write(path, b"new"),
     "take_over": take_over,
     "row_file": enter(lambda path: row_file(path, b"head", 1, 1)),
-    "lock": lambda path: enter(locked)(path.parent),
+    "lock": lambda path: enter(hold_lock)(path.parent),
     "private": lambda path: open_private(path, "line"),
     "cache": Cache,
-    "database": lambda path: databases.opened(path, "CREATE TABLE a (b)"),
+    "database": lambda path: databases.open_database(path, "CREATE TABLE a (b)"),
     "marks": lambda path: review_marks.add(path.parent, [MARK]),
     "growing_folder": grow,
     "atomic_folder": replace,
-    "emptied": files.emptied,
+    "emptied": files.empty_folder,
     "make_private": make_private,
     "remove": files.remove,
     "discard": lambda path: files.discard_unfinished(path.parent, "*"),

@@ -81,7 +81,7 @@ def test_what_was_said_before_a_kill_is_there(tmp_path: Path) -> None:
 
 
 def test_a_name_is_one_short_line(tmp_path: Path) -> None:
-    assert review_marks.reviewer("  Ada\x1b[31m\n Lovelace ") == "Ada Lovelace"
-    assert len(review_marks.reviewer("x" * 500)) == 60
+    assert review_marks.clean_reviewer_name("  Ada\x1b[31m\n Lovelace ") == "Ada Lovelace"
+    assert len(review_marks.clean_reviewer_name("x" * 500)) == 60
     with pytest.raises(UsageError, match="needs a name"):
-        review_marks.reviewer(" \n")
+        review_marks.clean_reviewer_name(" \n")

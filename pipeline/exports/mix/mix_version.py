@@ -14,7 +14,7 @@ from pipeline.errors import UsageError
 from pipeline.exports.mix.quota_sample import QuotaResult
 from pipeline.exports.shards import ShardFile
 from pipeline.store.arrow import parquet_writer
-from pipeline.store.files import atomic_write, take_over, write_json
+from pipeline.store.files import atomic_write, link_or_copy, write_json
 from pipeline.store.tables import scan_parquet
 from pipeline.types import Data, Lineage, sha256
 
@@ -77,7 +77,7 @@ def write(building: Path, before: Path, mix: Mix, shards: Iterable[ShardFile]) -
     if old and old.content == content and mix.version in ("", old.version):
         mix = mix.model_copy(update={name: getattr(old, name) for name in ("number", "version", "content", "changes")})
         for name in (CHANGES, IDS):
-            take_over(before / name, building / name)
+            link_or_copy(before / name, building / name)
     else:
         number = old.number + 1 if old else 1
         ids = _differences(_pairs(before) if old else {}, _pairs(building))

@@ -18,7 +18,7 @@ import orjson
 
 from pipeline.errors import UsageError
 from pipeline.gates.benchmarks.question_rows import KINDS, QUERIES, files, rows
-from pipeline.reward.answers import listed
+from pipeline.reward.answers import parse_list
 
 __all__ = ["KINDS", "Listed", "files", "read"]
 
@@ -132,7 +132,7 @@ def _texts(value: Any) -> list[str]:
         value = {name.lower(): one for name, one in value.items()}
         return [text for name in _WITHIN for text in _texts(value.get(name))]
     if isinstance(value, list):
-        items = listed([orjson.dumps(value).decode()])[0] if value and isinstance(value[0], list) else []
+        items = parse_list([orjson.dumps(value).decode()])[0] if value and isinstance(value[0], list) else []
         return ["; ".join(names[0] for names in items)] if items else [text for one in value for text in _texts(one)]
     if isinstance(value, bool):
         return ["yes" if value else "no"]
