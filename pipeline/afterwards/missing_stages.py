@@ -74,7 +74,6 @@ async def _run_missing_stages(record: Record, attempt: int, context: RunContext)
 
 
 def _without_remeasured(measurements: Iterable[PolicyMeasurement]) -> tuple[PolicyMeasurement, ...]:
-    """Return the measurements that the run itself made; `remeasure` keeps its own in separate files."""
     return tuple(measurement for measurement in measurements if not measurement.order)
 
 

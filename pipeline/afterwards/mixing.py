@@ -63,8 +63,8 @@ def mix(mixing: Mixing, into: Path) -> DatasetManifest:
     update = {"gates": mixing.gates or gates, "sft": mixing.sft or sft}
     configs = [run.config.model_copy(update=update) for run in runs]
     left_out = _find_views_to_omit(configs, mixing.views)
-    missing = sum(publish.whole(run.folder) for run in runs)
-    redistributions = [publish.passed_on(run.folder, run.config) for run in runs]
+    missing = sum(publish.check_lost_seeds(run.folder) for run in runs)
+    redistributions = [publish.check_redistribution(run.folder, run.config) for run in runs]
     records = MixedRecords(runs, configs, quotas, mixing.pairs)
     redistribute = min(redistributions, key=_NARROWEST.index)
     view_names = (name for name in mixing.views or base.names() if name not in left_out)
@@ -159,14 +159,12 @@ class MixedRecords:
         return self._environments[self._order[record.key]]
 
     def _plan(self, run_index: int) -> Iterator[tuple[str, str, int, Record]]:
-        """Yield the sort key, the run's index and the record, for each record of one run in the order of its plan."""
         entries = self._runs[run_index].journal.entries
         return ((entries[record.key].head.order, record.key, run_index, record) for record in self._runs[run_index])
 
     def _limit(
         self, values: dict[str, dict[str, str]], quotas: tuple[Quota, ...], pairs: int | None
     ) -> tuple[QuotaResult, ...]:
-        """Drop the pairs that the quotas or the limit on pairs exclude."""
         if not quotas and pairs is None:
             return ()
         sample = sampled(values, quotas, pairs)

@@ -91,12 +91,10 @@ def check_band(config: RunConfig, policy: str) -> None:
 
 
 def read_spending(policy: str, folder: Path, config: RunConfig) -> Spent:
-    """Return what measuring this policy with these settings has cost so far."""
-    return attempts.spent(folder, file_name(policy, config)).total
+    return attempts.total_spending(folder, file_name(policy, config)).total
 
 
 def file_name(policy: str, config: RunConfig) -> str:
-    """Return the name under which measurements of this policy with these settings are kept."""
     return f"{policy}-{policies.identity(policy, config)}"
 
 

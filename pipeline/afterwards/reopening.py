@@ -15,7 +15,7 @@ from pipeline.llm.deadline import with_timeouts
 from pipeline.llm.ledger import Spent
 from pipeline.run import prepare, publish, tool_modes
 from pipeline.run.coordinator import Run
-from pipeline.run.locate import reopened
+from pipeline.run.locate import reopen
 from pipeline.store.lock import hold_lock
 from pipeline.types import Draft, Rollout, Verdict
 
@@ -36,11 +36,11 @@ def open_run(
     Raises UsageError if the run cannot go on (see `resumable`), its journal is damaged, or its retriever does not start
     on this machine.
     """
-    folder, run_config = reopened(run, out)
-    publish.whole(folder)
+    folder, run_config = reopen(run, out)
+    publish.check_lost_seeds(folder)
     config = recast(run_config)
     prepare.reach(config)
-    config = tool_modes.resolved(config, (), known=run_config.models)
+    config = tool_modes.resolve(config, (), known_models=run_config.models)
     with hold_lock(folder):
         corpus = prepare.corpus(config)
         context = prepare.context(config, corpus, spent(folder, config) if spent else None)

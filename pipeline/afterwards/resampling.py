@@ -93,7 +93,6 @@ def _list_states(method: base.Method, records: Iterable[Record]) -> Iterator[_St
 
 
 async def _make_fork(name: str, method: base.Method, to_fork: _StateToFork, context: RunContext) -> Fork:
-    """Sample from the state, and sample controls if one of the fresh samples was correct."""
     branches = await _sample_branches(method, to_fork, None, context)
     controls: tuple[Branch, ...] = ()
     if method.CONTROLS and any(branch.verdict.correct for branch in branches):

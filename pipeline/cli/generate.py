@@ -18,7 +18,7 @@ from pipeline.config.runtime import Runtime
 from pipeline.corpus import seed_passages
 from pipeline.errors import UsageError
 from pipeline.run import Attempt, RunResult
-from pipeline.run.locate import reopened, spelled
+from pipeline.run.locate import quote_run, reopen
 from pipeline.types import Status
 
 PREVIEWED = 3
@@ -83,7 +83,7 @@ def resume(
     """Continue an interrupted run; refused if the configuration, prompts or corpus changed."""
     from pipeline import api
 
-    folder, config = reopened(run, out)
+    folder, config = reopen(run, out)
     return _run(partial(api.resume, folder, wait_seconds=wait), config, None if no_flow else ctx.obj, as_json=json)
 
 
@@ -160,7 +160,7 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
     from pipeline.exports import data_set
     from pipeline.run import publish
 
-    folder, run = result.folder, spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
+    folder, run = result.folder, quote_run(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
     paths = {"run": folder, "dataset": folder / "dataset", "report": folder / "report.html"}
     if as_json:
         named = {"model": config.models.names(), **{name: str(path) for name, path in paths.items()}}

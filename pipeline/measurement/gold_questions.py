@@ -112,6 +112,5 @@ def _index_titles(titles: Collection[str], corpus: Corpus) -> dict[str, frozense
 
 
 def _fold_title(title: str) -> str:
-    """Remove differences of case and of notation between addresses, pages and Search-R1's corpora."""
     plain = unicodedata.normalize("NFKC", html.unescape(title)).replace("_", " ").strip().strip('"')
     return " ".join(plain.casefold().split())

@@ -163,7 +163,6 @@ def _summarise(questions: Sequence[GoldQuestion], scored: Sequence[Scored]) -> I
 
 
 def groups(question: GoldQuestion) -> list[str]:
-    """List the groups of a question: `all`, its data set, and its data set by hops."""
     hops = f"{question.hops}-hop" if question.hops else ""
     candidates = [ALL, question.dataset, f"{question.dataset} {hops}".strip() if hops else ""]
     return [name for name in dict.fromkeys(candidates) if name]

@@ -1,4 +1,4 @@
-"""What each seed of a run took, for the forecast of what many would take."""
+"""The cost of each seed of a run, from which the cost of a larger run is estimated."""
 
 from collections.abc import Iterable
 
@@ -8,20 +8,22 @@ from pipeline.types import Record, Status, Usage
 
 
 def seed_costs(attempts: Iterable[Attempt], records: Iterable[Record]) -> list[SeedCost]:
-    """Return what each seed of a plan took. Seeds beyond the plan are left out."""
-    tried: dict[str, list[Attempt]] = {}
+    by_seed: dict[str, list[Attempt]] = {}
     for attempt in attempts:
         if attempt.ended not in AFTERWARDS:
-            tried.setdefault(attempt.key, []).append(attempt)
-    return [SeedCost(record.status is Status.ACCEPTED, _usage(tried.get(record.key, []))) for record in records]
+            by_seed.setdefault(attempt.key, []).append(attempt)
+    return [SeedCost(record.status is Status.ACCEPTED, _fresh_usage(by_seed.get(record.key, []))) for record in records]
 
 
-def _usage(attempts: Iterable[Attempt]) -> dict[str, Usage]:
-    """By model, with an empty cache. The attempt that ended the seed has asked all again that an earlier one had."""
-    ended = [attempt for attempt in attempts if attempt.ended in set(Status)]
-    later = [attempt for attempt in attempts if attempt.ended == "completed"]
+def _fresh_usage(attempts: Iterable[Attempt]) -> dict[str, Usage]:
+    """Return the usage by model with an empty cache.
+
+    Only the last finished attempt counts, and later completions: it repeated all requests of earlier attempts.
+    """
+    final = [attempt for attempt in attempts if attempt.ended in set(Status)]
+    completing = [attempt for attempt in attempts if attempt.ended == "completed"]
     total: dict[str, Usage] = {}
-    for attempt in (*ended[-1:], *later):
-        for model, spent in attempt.spent.by_model.items():
-            total[model] = total.get(model, Usage()) + spent.fresh
+    for attempt in (*final[-1:], *completing):
+        for model, spending in attempt.spent.by_model.items():
+            total[model] = total.get(model, Usage()) + spending.fresh
     return total

@@ -19,7 +19,7 @@ from pipeline.analysis.run_source import Listing, Source, Table
 from pipeline.analysis.seed_rows import SCHEMA
 from pipeline.errors import DigsiteError, StoreError, UsageError
 from pipeline.run import publish, read
-from pipeline.run.attempts import tried
+from pipeline.run.attempts import scan_attempts
 from pipeline.run.locate import run_folder, runs
 from pipeline.store import review_marks
 from pipeline.store.files import utf8_path
@@ -49,7 +49,7 @@ class RunSource(TabledSource):
         return publish.outside(self.folder)
 
     def attempts(self) -> pl.LazyFrame | None:
-        return tried(self.folder)
+        return scan_attempts(self.folder)
 
     def marks(self) -> tuple[Mark, ...]:
         return tuple(review_marks.read(self.folder).values())
@@ -58,8 +58,8 @@ class RunSource(TabledSource):
         review_marks.add(self.folder, [mark])
 
     def publish(self) -> None:
-        publish.whole(self.folder)
-        publish.reviewed(self.folder, read(self.folder).config)
+        publish.check_lost_seeds(self.folder)
+        publish.publish_marks(self.folder, read(self.folder).config)
 
 
 class JournalSource(TabledSource):
@@ -127,7 +127,6 @@ class Runs:
         return self._open[slug]
 
     def open_named(self) -> list[Source]:
-        """Return the named runs in their order, each once."""
         return [self.open(slug) for slug in self._paths]
 
     def close(self) -> None:

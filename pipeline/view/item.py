@@ -136,7 +136,6 @@ def highlight_quote(text: str, quote: str, answers: Sequence[str]) -> Markup:
 
 
 def _pair_traces(draft: Draft, distractor_eval: DistractorEval) -> list[tuple[RolloutTrace, RolloutTrace]]:
-    """Pair the solver's samples without distractors with the same samples among them."""
     without = attempts(distractor_eval.without_distractors, distractor_eval.without_distractors_verdicts, draft)
     among = attempts(distractor_eval.with_distractors, distractor_eval.with_distractors_verdicts, draft)
     return [

@@ -55,7 +55,6 @@ def render_page(
 
 
 def render_run_page(request: Request, template: str, source: Source, page: str, **values: Any) -> Response:
-    """Render a page of one run; `page` is its name in `PAGES`."""
     library: Library = request.app.state.library
     table, config = source.seeds(), source.config
     return render_page(

@@ -65,7 +65,6 @@ def _back(index: int, round_figures: charts.RoundFigures) -> dict[str, str]:
 
 
 def _reasons(seeds: pl.LazyFrame) -> Iterable[dict[str, Any]]:
-    """Add up what the seeds with each outcome took, the most tokens first."""
     amounts = {"seeds": pl.len(), "calls": CALLS.fill_null(0).sum(), "tokens": TOKENS.fill_null(0).sum()}
     totals = seeds.group_by("status", pl.col("reason").fill_null("")).agg(**amounts)
     for row in totals.sort("tokens", "status", "reason", descending=[True, False, False]).collect().to_dicts():

@@ -53,7 +53,6 @@ class Curve(NamedTuple):
 
 
 def build_items_url(**chosen: str | tuple[str, ...]) -> str:
-    """Return the address of the items with these values."""
     return ItemQuery(
         chosen={name: values if isinstance(values, tuple) else (values,) for name, values in chosen.items()}
     ).url()
@@ -71,7 +70,6 @@ def steps_by_target(seeds: pl.LazyFrame) -> Matrix:
 
 
 def rates_by_steps(seeds: pl.LazyFrame) -> Matrix:
-    """Count solve rates, in the bands of `RATES`, by measured steps. Unsolved items have none."""
     counts = _count_pairs(seeds.filter(pl.col("solve_rate").is_not_null()), pl.col("difficulty"), rate("solve_rate"))
     names, spans = list(RATES), list(RATES.values())
     return _build_matrix(
@@ -100,7 +98,6 @@ def causes_by_round(seeds: pl.LazyFrame) -> Matrix:
 
 
 def places(seeds: pl.LazyFrame) -> Iterable[Column]:
-    """Compute the share of accepted pairs along the plan."""
     last = seeds.select(PLACE.max()).collect().item()
     if last is None:
         return
@@ -129,7 +126,6 @@ def by_seconds(attempts: pl.LazyFrame | None) -> Curve | None:
 
 
 def _build_curve(rows: pl.LazyFrame) -> Curve | None:
-    """Build a curve from the columns `spent`, which never falls, and `accepted`."""
     totals = rows.with_columns(pl.col("accepted").cum_sum()).collect()
     if not len(totals) or not (most := float(totals["spent"][-1])):
         return None
@@ -141,7 +137,6 @@ def _build_curve(rows: pl.LazyFrame) -> Curve | None:
 
 
 def _count_pairs(rows: pl.LazyFrame, first: pl.Expr, second: pl.Expr) -> dict[tuple[Any, Any], int]:
-    """Count the rows with each pair of the two values."""
     counts = rows.select(first.alias("first"), second.alias("second")).drop_nulls().group_by("first", "second").len()
     return {(one_value, other_value): count for one_value, other_value, count in counts.collect().rows()}
 

@@ -51,7 +51,6 @@ class ItemQuery(NamedTuple):
         return "?" + urlencode(query.pairs())
 
     def without(self, name: str, value: str | None = None) -> str:
-        """Return the address without one filter, or without one value of it."""
         if name in self.chosen:
             remaining = tuple(chosen for chosen in self.chosen[name] if chosen != value)
             return self.url(chosen={**self.chosen, name: remaining})
@@ -151,7 +150,6 @@ def select_rows(seeds: pl.LazyFrame, query: ItemQuery, leave_out: str = "") -> p
 
 
 def _build_search(search: str) -> Iterable[pl.Expr]:
-    """Require each word, and each phrase in quotes, to occur somewhere in the row."""
     for phrase, word in re.findall(r'"([^"]+)"|(\S+)', search.lower())[:_MOST_TERMS]:
         term = phrase or word
         matches = [pl.col(name).str.to_lowercase().str.contains(term, literal=True) for name in SEARCHED]
@@ -167,7 +165,6 @@ def sort_keys(seeds: pl.LazyFrame, query: ItemQuery) -> pl.Series:
 
 
 def rows(seeds: pl.LazyFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what the table shows of these keys, in their order."""
     ordered_keys = pl.LazyFrame({"key": list(keys)}, schema={"key": pl.String})
     amounts = [span.value.alias(span.name) for span in SPANS]
     columns = (
@@ -186,7 +183,6 @@ def rows(seeds: pl.LazyFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def row(seeds: pl.LazyFrame, key: str) -> dict[str, Any] | None:
-    """Return the whole row of a key, or None if the table lacks it."""
     return next(iter(seeds.filter(pl.col("key") == key).collect().to_dicts()), None)
 
 

@@ -84,7 +84,6 @@ def mark(request: Request, source: Opened, key: str, form: Form) -> Response:
 
 @router.post("/{slug}/card")
 def card(request: Request, source: Opened, form: Form) -> Response:
-    """Rewrite card and report."""
     source.publish()
     return _page(
         request, "reviewers.html.j2", source, _review_order(request, source), by=_reviewer_name(request), written=True
@@ -106,7 +105,6 @@ def _page(request: Request, template: str, source: Source, order: list[str], **v
 
 
 def _reviewer_name(request: Request) -> str:
-    """Return the reviewer's name from the address."""
     name = request.query_params.get("by", "")
     return clean_reviewer_name(name) if name.strip() else ""
 
@@ -130,11 +128,9 @@ def _find_position(order: list[str], key: str) -> int | None:
 
 
 def _keys_marked_by(source: Source, by: str) -> set[str]:
-    """Return the keys of the pairs on which this person answered anything."""
     return {mark.key for mark in source.marks() if mark.reviewer == by and mark.answered}
 
 
 def _find_unmarked(source: Source, by: str, order: list[str]) -> str:
-    """Return the first pair that this person has not marked, or an empty key."""
     marked = _keys_marked_by(source, by)
     return next((key for key in order if key not in marked), "")

@@ -59,7 +59,6 @@ def get_cached(request: Request, name: tuple[Hashable, ...], make: Callable[[], 
 
 @router.get("/")
 def start(request: Request) -> Response:
-    """List the runs, or go to the only one."""
     library: Library = request.app.state.library
     listed = library.list_runs()
     if len(listed) == 1 and not listed[0].problem:
@@ -74,7 +73,6 @@ def run(slug: str) -> Response:
 
 @router.get("/{slug}/items")
 def items(request: Request, source: Opened) -> Response:
-    """Show the table of items with the filters, order and page of the address."""
     table = source.seeds()
     query, keys = _query_keys(request, source, table)
     last_page = max(1, -(-len(keys) // PAGE))
@@ -126,7 +124,6 @@ def item(request: Request, source: Opened, key: str) -> Response:
 
 @router.get("/{slug}/items/{key}/json")
 def raw(source: Opened, key: str) -> Response:
-    """Return the record as JSON, with later additions."""
     record = source.read(key)
     if record is None:
         raise KeyError(key)
@@ -136,7 +133,6 @@ def raw(source: Opened, key: str) -> Response:
 
 @router.get("/{slug}/overview")
 def figures(request: Request, source: Opened) -> Response:
-    """Show the figures and plots of the run."""
     table = source.seeds()
     name = ("overview", source.slug, table.version, source.marks())
     values = get_cached(request, name, lambda: overview(table.frame, source))

@@ -115,7 +115,7 @@ class TabledSource(Source):
         rows = self._bare_rows()
         if self.config:
             records = publish.RunRecords(self._lines, self.config, journal=self._journal)
-            if records.exported() is not None and (exported := self._read_exported()):
+            if records.read_exported() is not None and (exported := self._read_exported()):
                 self._table = exported
                 return
             rows = map(records.row, records)
@@ -134,7 +134,6 @@ class TabledSource(Source):
         self._table = Table(scan_parquet(*parts), f"{self._builds} whole") if parts else previous._replace(pending="")
 
     def _bare_rows(self) -> Iterator[Row]:
-        """Yield the rows of lines that no gate has judged."""
         for key in list(self._journal.entries):
             with suppress(StoreError):
                 yield row_of(self._journal.read(key))

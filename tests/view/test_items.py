@@ -73,9 +73,9 @@ def test_a_run_that_nobody_has_exported_is_read_from_its_journal(made: Made) -> 
 def test_a_page_asked_before_anything_was_read_says_so_and_asks_again(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.view.tabling._FIRST", 0)
-    monkeypatch.setattr("pipeline.view.tabling.TabledSource._make", lambda self: None)
-    monkeypatch.setattr("pipeline.view.tabling.TabledSource._exported", lambda self: None)
+    monkeypatch.setattr("pipeline.view.tabling._FIRST_WAIT", 0)
+    monkeypatch.setattr("pipeline.view.tabling.TabledSource._build", lambda self: None)
+    monkeypatch.setattr("pipeline.view.tabling.TabledSource._read_exported", lambda self: None)
     library = Runs([str(run)], run.parents[1])
     with TestClient(create(library), base_url="http://127.0.0.1") as client:
         for page in ("items", "overview"):
