@@ -173,7 +173,7 @@ async def test_a_call_with_lists_in_it_is_tried_as_a_run_makes_it(
     ("share", "says", "ok", "said"),
     [
         (0.8, "Ada Brannick", True, "tokens are read"),
-        (0.8, "I do not know", True, "was not found"),
+        (0.8, "I do not know", True, "did not find the answer at the beginning"),
         (0.4, "I do not know", False, "cuts prompts: it has read 4,"),
         (1.0, "I do not know", False, "reports no usage"),
         (1.0, "Ada Brannick", True, "tokens are read"),
