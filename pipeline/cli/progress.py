@@ -144,7 +144,7 @@ class Progress(rich.progress.Progress):
             self._stage = name
             self._print_line()
 
-    def begin(self, run: RunView) -> None:
+    def started(self, run: RunView) -> None:
         """Called again for every batch; what earlier commands did counts once, and says nothing of this one's speed."""
         if not self.done:
             self._pay(total_spending(run.folder).total)
@@ -165,7 +165,7 @@ class Progress(rich.progress.Progress):
     def attempt(self, attempt: Attempt) -> None:
         self._pay(attempt.spent.total)
 
-    def drop(self, head: Head, drop: Drop) -> None:
+    def gated(self, head: Head, drop: Drop) -> None:
         """An accepted seed turned out to be no pair. Those of earlier commands were counted as the gates see them."""
         if head.key not in self._earlier:
             self._by_status.update({Status.ACCEPTED: -1, Status.REJECTED: 1})

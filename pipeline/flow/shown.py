@@ -43,8 +43,8 @@ class Shown(RunCallbacks):
         self._now = Future()
         self._stages.put((name, self._now))
 
-    def begin(self, run: RunView) -> None:
-        self._callbacks.begin(run)
+    def started(self, run: RunView) -> None:
+        self._callbacks.started(run)
         self.run = run
 
     def engine(self, how: Runtime) -> AbstractContextManager[Submit]:

@@ -35,7 +35,7 @@ class RunCallbacks(Protocol):
     def stage(self, name: str) -> None:
         logger.info("%s", name)
 
-    def begin(self, run: RunView) -> None:
+    def started(self, run: RunView) -> None:
         """Note, once and before the first seed, that the run has begun. `run.records()` gives earlier records."""
         logger.info("%s", run.folder)
 
@@ -47,7 +47,7 @@ class RunCallbacks(Protocol):
         """Note that an attempt at a seed is over and paid for, however it ended."""
         logger.debug("%s ended as %s after %.1f s", attempt.key[:12], attempt.ended, attempt.seconds)
 
-    def drop(self, head: Head, drop: Drop) -> None:
+    def gated(self, head: Head, drop: Drop) -> None:
         """Note that a gate dropped an accepted seed, now that all earlier seeds have ended."""
         logger.info("%s dropped: %s", head.key[:12], drop.reason)
 

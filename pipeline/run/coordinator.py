@@ -157,7 +157,7 @@ class Run:
     def begin(self, watch: RunCallbacks) -> None:
         has_begun, self._begun, self._watch = self._begun, True, watch
         if not has_begun:
-            watch.begin(self)
+            watch.started(self)
 
     def keep(self) -> None:
         write_json(self.folder / "result.json", self.result().model_dump(mode="json", exclude={"folder"}))
@@ -245,7 +245,7 @@ class Run:
             self._log_attempt(attempt)
             self._watch.record(record)
             for head, drop in drops:
-                self._watch.drop(head, drop)
+                self._watch.gated(head, drop)
 
     async def _run_until_recorded(self, index: int, planned: Planned, run_seed: RunSeed) -> _Ended:
         seed, pauses = planned.seed, iter(self.pauses)

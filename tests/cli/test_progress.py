@@ -77,7 +77,7 @@ def test_a_pair_that_a_gate_dropped_is_not_counted() -> None:
     progress, _ = played("rararara")
     before = progress.seconds_left()
     head = Head(key="k", order="0", status=Status.ACCEPTED, reason="", target_steps=3)
-    progress.drop(head, Drop("duplicate", "of another"))
+    progress.gated(head, Drop("duplicate", "of another"))
     assert progress.accepted == 3
     assert (progress.seconds_left() or 0) > (before or 0)
 
@@ -96,7 +96,7 @@ def test_what_earlier_commands_paid_counts(tmp_path: Path) -> None:
     with Run(fakes.config(tmp_path), fakes.corpus()) as run:
         (run.folder / NAME).write_text(earlier.model_dump_json() + "\n")
         progress = Progress(pairs=1)
-        progress.begin(run)
+        progress.started(run)
     assert "cost 1.50" in progress.line()
 
 
@@ -162,7 +162,7 @@ class _Earlier:
 def test_seeds_of_an_earlier_session_say_nothing_of_the_speed(tmp_path: Path) -> None:
     clock = Clock()
     progress = Progress(pairs=10, clock=clock)
-    progress.begin(_Earlier(tmp_path))  # type: ignore[arg-type]
+    progress.started(_Earlier(tmp_path))  # type: ignore[arg-type]
     assert (progress.accepted, progress.seconds_left()) == (5, None)
     for _ in range(3):
         clock.now += 2

@@ -81,7 +81,7 @@ class RunCallbacks(LogCallbacks):
         self.drops: list[tuple[str, str]] = []
         self.troubles: list[str] = []
 
-    def begin(self, run: RunView) -> None:
+    def started(self, run: RunView) -> None:
         self.begun += 1
 
     def record(self, record: Record) -> None:
@@ -90,7 +90,7 @@ class RunCallbacks(LogCallbacks):
     def attempt(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
 
-    def drop(self, head: Head, drop: Drop) -> None:
+    def gated(self, head: Head, drop: Drop) -> None:
         self.drops.append((head.key, drop.reason))
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:

@@ -41,7 +41,7 @@ def test_a_command_with_nothing_to_run_shows_what_earlier_ones_did(tmp_path: Pat
     class Counting(LogCallbacks):
         seen: ClassVar[list[int]] = []
 
-        def begin(self, run: RunView) -> None:
+        def started(self, run: RunView) -> None:
             self.seen.append(len(list(run.records())))
 
     values = {"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"seeds": 3, "out": tmp_path}}
