@@ -76,10 +76,10 @@ class Script:
             "verdict": {"correct": True},
             "weigh": {"fits": False},
             "steps": {"faults": []},
-            "choose": {"grades": [5, 5, 5, 5], "best": 1},
+            "choose": {"faults": [], "grades": [5, 5, 5, 5], "best": 1},
         }
         if name in fixed:
-            return {"reason": "", **fixed[name]}
+            return fixed[name] if name == "choose" else {"reason": "", **fixed[name]}
         inputs = unfence(body["messages"][-1]["content"]) or {}
         if name == "wordings":
             return {"wordings": [self.unworded[_ids(step["asks"] for step in inputs["steps"])]]}

@@ -38,6 +38,7 @@ def test_a_pilot_for_a_person(digsite: Digsite, tmp_path: Path) -> None:
 
 SERVED = ["--model", "openai:m", "--set", "models.default.limits.concurrency=4"]
 SERVED += ["--set", "models.default.prices={prompt=2, completion=6, cached=0.5}"]
+SERVED += ["--set", "difficulty.adversarial=false"]  # a simulated seeker answers each question at once
 
 
 def test_a_pilot_over_a_server_counts_what_the_server_bills(digsite: Digsite, tmp_path: Path) -> None:
