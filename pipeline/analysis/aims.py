@@ -21,8 +21,9 @@ def fit_aims(targets: Sequence[Target], steps: range) -> dict[int, int]:
 
 
 def unreached(targets: Sequence[Target], steps: range) -> list[int]:
-    """Return the wanted numbers of steps that no seed gave."""
-    return [wanted for wanted in steps if not any(_count(target, wanted) for target in targets)]
+    """Return the wanted numbers of steps that are greater than any that was measured."""
+    measured = [int(count.name) for target in targets for count in target.difficulty]
+    return [wanted for wanted in steps if wanted > max(measured, default=0)]
 
 
 def _count(target: Target, steps: int) -> int:

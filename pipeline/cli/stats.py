@@ -13,24 +13,24 @@ def stats(run: options.Run, out: options.Out = None, json: options.Json = False)
 
     folder = run_folder(run, out)
     config = read(folder).config
-    found = publish.RunRecords(folder, config)
-    targets = figures(found.seeds(), publish.outside(folder)).targets
+    records = publish.RunRecords(folder, config)
+    targets = figures(records.seeds(), publish.outside(folder)).targets
     low, high = config.steps
     fitting, missing = fit_aims(targets, range(low, high + 1)), unreached(targets, range(low, high + 1))
     setting = f"difficulty.aims={{{','.join(f'{aim}={weight}' for aim, weight in fitting.items())}}}"
     if json:
-        tree = {"targets": [one.model_dump(mode="json") for one in targets], "unreached": missing}
+        tree = {"targets": [target.model_dump(mode="json") for target in targets], "unreached": missing}
         console.json({"run": str(folder), **tree, "aims": {str(aim): weight for aim, weight in fitting.items()}})
         return
     rows = [
         (
-            one.steps,
-            one.planned,
-            one.accepted,
-            one.below_target,
-            ", ".join(f"{count.name}: {count.count}" for count in one.difficulty),
+            target.steps,
+            target.planned,
+            target.accepted,
+            target.below_target,
+            ", ".join(f"{count.name}: {count.count}" for count in target.difficulty),
         )
-        for one in targets
+        for target in targets
     ]
     console.show(console.table("aim", "seeds", "accepted", "too easy", "measured steps: seeds", rows=rows))
     if missing:

@@ -159,7 +159,7 @@ class RunConfig(Data):
     @property
     def aims(self) -> dict[int, int]:
         """How often a seed is given each target."""
-        # A generator by rules makes as many steps as it aims at, and who brings a question aims at nothing.
+        # A generator by rules makes as many steps as it aims at. A question that somebody brings has no aim.
         falls_short = self.models.of("generator").capabilities.understands and not self.hardens
         moves_up = falls_short and self.difficulty.adversarial and self.steps_required
         low, high = (min(step + moves_up, MOST_STEPS) for step in self.steps)

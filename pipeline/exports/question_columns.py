@@ -51,7 +51,7 @@ def _solver_solve_rate(record: Record) -> float | None:
 
 
 def _measured_by(record: Record) -> str | None:
-    """Return the model whose rollouts difficulty and solve rate rest on."""
+    """Return the model whose honest rollouts are measured."""
     if record.opener:
         return record.opener.assessment.model
     return record.assessments[0].model if record.assessments else None

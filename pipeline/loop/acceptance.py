@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from pipeline.context import RunContext
 from pipeline.loop import solve_rates
-from pipeline.loop.assess import is_easy
 from pipeline.types import Cause, GradedRollout, Label, Round, Seed, Status, Stop
 from pipeline.types.step_counts import StepCounts
 
@@ -34,18 +33,17 @@ def outcome(
     correct = [verdict for _, verdict in confirmed if verdict.correct]
     if not correct:
         return Status.REJECTED, "unconfirmed"
-    target, adversarial = solve_rates.least_accepted(seed, context.config), context.config.difficulty.adversarial
-    if any(is_easy(verdict, target, recall=not adversarial) for verdict in correct):
-        return Status.REJECTED, "below_range" if adversarial else "below_target"
+    if any(map(solve_rates.find_threshold(seed, context.config).is_missed, correct)):
+        return Status.REJECTED, "below_range" if context.config.difficulty.adversarial else "below_target"
     return Status.ACCEPTED, ""
 
 
 def after_seekers(reason: str, honest: Tried, sought: Tried, seed: Seed, context: RunContext) -> tuple[Status, str]:
-    """How a seed ends that would be accepted for that reason, from the solver's tries and those of seekers."""
+    """Return how an accepted seed ends once seekers have tried it; it keeps its reason if they change nothing."""
     difficulty = StepCounts.of(honest, sought).difficulty
     if difficulty is None:
         return Status.REJECTED, "recalled"
-    if difficulty < solve_rates.least_accepted(seed, context.config):
+    if difficulty < solve_rates.find_threshold(seed, context.config).steps:
         return Status.REJECTED, "below_range"
     return Status.ACCEPTED, reason
 

@@ -6,6 +6,7 @@ calls are left out, and a rollout is correct only if it also read the support of
 
 from collections.abc import Iterable, Sequence
 from statistics import median
+from typing import NamedTuple
 
 from pipeline.agents.environment_file import environment
 from pipeline.agents.grading import by_heart, observations, shows
@@ -44,28 +45,31 @@ def assessment(
     )
 
 
-def label(verdicts: Sequence[Verdict], target: int, *, recall: bool = True) -> Label:
-    """What these verdicts say of the draft."""
+class Threshold(NamedTuple):
+    """The searches that a draft must take, and which tries can show that it takes fewer."""
+
+    steps: int
+    takes_recall: bool = True
+    """Whether a try that recalled something can, as in the paper."""
+
+    def is_missed(self, verdict: Verdict) -> bool:
+        """Return whether a try shows that the draft takes fewer searches."""
+        return verdict.correct and verdict.steps < self.steps and (self.takes_recall or not verdict.recalled)
+
+
+def label(verdicts: Sequence[Verdict], threshold: Threshold) -> Label:
+    """Return what these verdicts say of the draft."""
     if not any(verdict.correct for verdict in verdicts):
         return Label.UNSOLVED
-    easy = any(is_easy(verdict, target, recall=recall) for verdict in verdicts)
-    return Label.TOO_EASY if easy else Label.CANDIDATE
+    return Label.TOO_EASY if any(map(threshold.is_missed, verdicts)) else Label.CANDIDATE
 
 
-def is_easy(verdict: Verdict, target: int, *, recall: bool) -> bool:
-    """Return whether a try shows that the draft takes fewer steps than its target; `recall` takes those that recalled
-    something too, as the paper does."""
-    return verdict.correct and verdict.steps < target and (recall or not verdict.recalled)
-
-
-def have_decided(
-    verdicts: Sequence[Verdict], target: int, *, rollouts: int, screen: int | None, recall: bool = True
-) -> bool:
+def have_decided(verdicts: Sequence[Verdict], threshold: Threshold, *, rollouts: int, screen: int | None) -> bool:
     """Return whether no further rollout could change the label.
 
     With a `screen`, the first correct one of so many sends the draft on: K fresh rollouts confirm it.
     """
-    settles = any(v.correct and (screen or is_easy(v, target, recall=recall)) for v in verdicts)
+    settles = any(verdict.correct and (screen or threshold.is_missed(verdict)) for verdict in verdicts)
     return settles or len(verdicts) >= (screen or rollouts)
 
 
@@ -80,22 +84,21 @@ def feedback_from_findings(findings: Sequence[Finding]) -> Feedback:
     )
 
 
-def feedback(draft: Draft, tried: Tried, *, target: int, recall: bool = True, refuted: bool = False) -> Feedback | None:
+def feedback(draft: Draft, tried: Tried, threshold: Threshold, *, refuted: bool = False) -> Feedback | None:
     """Name why a draft was too easy or unsolved, from the traces alone; None for a candidate.
 
     Args:
         draft: the draft.
         tried: its rollouts with their verdicts.
-        target: the number of searches that it must take.
-        recall: whether tries that recalled something count as too easy.
+        threshold: what it must withstand.
         refuted: whether the wrong answer that most rollouts agree on was checked, and does not fit.
     """
-    outcome = label([verdict for _, verdict in tried], target, recall=recall)
+    outcome = label([verdict for _, verdict in tried], threshold)
     if outcome is Label.CANDIDATE:
         return None
     if outcome is Label.UNSOLVED:
         return _unsolved(draft, tried, refuted)
-    rollout, verdict = shortest([pair for pair in tried if is_easy(pair[1], target, recall=recall)])
+    rollout, verdict = shortest([pair for pair in tried if threshold.is_missed(pair[1])])
     cause, hops, why = shortcut(draft, rollout, verdict)
     return _back(draft, outcome, cause, hops, f"solved in {verdict.steps} steps: {why}")
 

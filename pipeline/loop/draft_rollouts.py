@@ -30,7 +30,7 @@ async def rollouts(draft: Draft, read: CheckResult, index: int, seed: Seed, cont
     feedback = assess.feedback_from_findings(read.findings) if read.findings else None
     own = list[GradedRollout]()
     if config.steps_required and not feedback:
-        own = await attempts(draft, context, target=solve_rates.least_accepted(seed, config))
+        own = await attempts(draft, context, solve_rates.find_threshold(seed, config))
         feedback = solver_feedback(draft, own, seed, context)
     if feedback or config.band is None:
         return Tries(own, feedback)
@@ -45,25 +45,23 @@ def solver_feedback(
     draft: Draft, own: assess.Tried, seed: Seed, context: RunContext, *, refuted: bool = False
 ) -> Feedback | None:
     """Say why the solver's rollouts send the draft back."""
-    target, recall = solve_rates.least_accepted(seed, context.config), not context.config.difficulty.adversarial
-    return assess.feedback(draft, own, target=target, recall=recall, refuted=refuted)
+    return assess.feedback(draft, own, solve_rates.find_threshold(seed, context.config), refuted=refuted)
 
 
-async def attempts(draft: Draft, context: RunContext, *, target: int) -> list[GradedRollout]:
+async def attempts(draft: Draft, context: RunContext, threshold: assess.Threshold) -> list[GradedRollout]:
     """Make K rollouts, or with `loop.early_stop` one after another until they decide."""
     loop = context.config.loop
     if not loop.early_stop:
         return await graded_rollouts(draft, range(loop.rollouts), context)
     tried: list[GradedRollout] = []
-    while not _have_decided(tried, target, context.config):
+    while not _have_decided(tried, threshold, context.config):
         tried.append(await graded_rollout(draft, len(tried), context))
     return tried
 
 
-def _have_decided(tried: Sequence[GradedRollout], target: int, config: RunConfig) -> bool:
+def _have_decided(tried: Sequence[GradedRollout], threshold: assess.Threshold, config: RunConfig) -> bool:
     verdicts = [verdict for _, verdict in tried]
-    recall = not config.difficulty.adversarial
-    return assess.have_decided(verdicts, target, rollouts=config.loop.rollouts, screen=config.screened(), recall=recall)
+    return assess.have_decided(verdicts, threshold, rollouts=config.loop.rollouts, screen=config.screened())
 
 
 async def confirm(draft: Draft, context: RunContext) -> list[GradedRollout]:

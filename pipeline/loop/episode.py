@@ -30,13 +30,14 @@ from pipeline.types.model_probe import known_to, naturalness
 from pipeline.types.twin_record import as_record
 
 T = TypeVar("T")
+Tries = list[GradedRollout]
 NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
 
 
 async def run_seed(seed: Seed, context: RunContext) -> Record:
     """Run one seed to its end. Raises ProviderError or RetrievalError for a fault outside: the seed is still owed."""
     strategy, context = _begun(seed, context)
-    rounds, confirmed, measured, sought = list[Round](), *(list[GradedRollout]() for _ in range(3))
+    rounds, confirmed, measured, sought = list[Round](), Tries(), Tries(), Tries()
     try:
         ledger.enter("round 0")
         proposal, context = await _in_time(strategy.propose, seed, context)

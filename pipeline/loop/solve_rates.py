@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 from pipeline.agents.solver import graded_rollouts
 from pipeline.config import RunConfig
+from pipeline.config.difficulty_settings import MOST_STEPS
 from pipeline.context import RunContext
 from pipeline.llm import ledger
-from pipeline.loop.assess import advice, answers, shortcut, shortest
+from pipeline.loop.assess import Threshold, advice, answers, shortcut, shortest
 from pipeline.loop.policies import FIRST
 from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Round, Seed
-
-MOST_HOPS = 20
 
 
 async def attempts(draft: Draft, known: Sequence[GradedRollout], context: RunContext) -> list[GradedRollout]:
@@ -112,12 +111,14 @@ def least_steps(seed: Seed, config: RunConfig) -> int:
     return seed.target_steps if config.steps_required else 1
 
 
-def least_accepted(seed: Seed, config: RunConfig) -> int:
-    """Return the steps below which tries show that a draft is too easy. Seekers measure what a question really takes,
-    so that the seed's own target is only an aim where they do."""
-    if config.difficulty.adversarial and config.steps_required:
-        return config.steps[0]
-    return least_steps(seed, config)
+def find_threshold(seed: Seed, config: RunConfig) -> Threshold:
+    """Return what a draft must withstand to be accepted.
+
+    Seekers measure what a question really takes, so that the seed's own target is only an aim where they do.
+    """
+    if not config.difficulty.adversarial:
+        return Threshold(least_steps(seed, config))
+    return Threshold(config.steps[0] if config.steps_required else 1, takes_recall=False)
 
 
 def aim(seed: Seed, config: RunConfig, rounds: Sequence[Round]) -> int:
@@ -127,7 +128,7 @@ def aim(seed: Seed, config: RunConfig, rounds: Sequence[Round]) -> int:
     for past in reversed(rounds):
         if past.draft and past.feedback and past.feedback.cause in _STEPS:
             wanted = len(past.draft.hops) + _STEPS[past.feedback.cause]
-            return min(max(wanted, least), MOST_HOPS)
+            return min(max(wanted, least), MOST_STEPS)
     return seed.target_steps
 
 

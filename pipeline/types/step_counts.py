@@ -7,10 +7,10 @@ from pipeline.types.rollout import GradedRollout
 
 
 class StepCounts(Data):
-    """The least numbers over the tries of one question; None where no try counts. A minimum falls with every try, so
-    that each is told with the number of its tries.
+    """The least numbers over the tries of one question; None where no try counts.
 
-    A try counts if it is right, its evidence was shown, and nothing was recalled (`Verdict.counts`).
+    More tries can only lower a minimum, so that each is told with the number of its tries. A try counts if it is right,
+    its evidence was shown, and nothing was recalled (`Verdict.counts`).
     """
 
     honest_tries: int = 0
@@ -39,51 +39,51 @@ class StepCounts(Data):
     def of(cls, honest: Sequence[GradedRollout], seekers: Sequence[GradedRollout] = ()) -> "StepCounts":
         """Count the steps of these tries."""
         tries = [*honest, *seekers]
-        counted = [tried for tried in tries if tried.verdict.counts]
-        sought = [tried for tried in seekers if tried.verdict.counts]
-        gave_up = [tried for tried in seekers if not tried.verdict.right]
+        counting = [graded for graded in tries if graded.verdict.counts]
+        shortcuts = [graded for graded in seekers if graded.verdict.counts]
+        failures = [graded for graded in seekers if not graded.verdict.right]
         return cls(
             honest_tries=len(honest),
-            honest_counted=sum(tried.verdict.counts for tried in honest),
+            honest_counted=sum(graded.verdict.counts for graded in honest),
             adversarial_tries=len(seekers),
-            adversarial_right=len(sought),
-            least_steps=_least(tried for tried in honest if tried.verdict.counts),
-            adversarial_steps=_least(counted) if sought else None,
-            adversarial_more_than=None if sought else _least(gave_up),
-            reward_steps=_least(tried for tried in tries if tried.verdict.right),
-            least_rounds=min((tried.rollout.trajectory.rounds for tried in counted), default=None),
-            recall_steps=_least(tried for tried in tries if tried.verdict.right and tried.verdict.recalled),
+            adversarial_right=len(shortcuts),
+            least_steps=_least(graded for graded in honest if graded.verdict.counts),
+            adversarial_steps=_least(counting) if shortcuts else None,
+            adversarial_more_than=None if shortcuts else _least(failures),
+            reward_steps=_least(graded for graded in tries if graded.verdict.right),
+            least_rounds=min((graded.rollout.trajectory.rounds for graded in counting), default=None),
+            recall_steps=_least(graded for graded in tries if graded.verdict.right and graded.verdict.recalled),
         )
 
     @property
     def difficulty(self) -> int | None:
-        """The adversarial number; the honest one where there is none, as an upper bound."""
+        """Return the adversarial number, or the honest one as an upper bound if there is none."""
         return self.least_steps if self.adversarial_steps is None else self.adversarial_steps
 
     @property
     def is_censored(self) -> bool:
-        """Did every seeker fail, so that the adversarial number is not known?"""
+        """Return whether every seeker failed, so that the adversarial number is not known."""
         return self.adversarial_tries > 0 and self.adversarial_steps is None
 
     @property
     def described(self) -> str:
-        """The numbers in one sentence, each with its tries."""
+        """Tell the numbers in one sentence, each with its tries."""
         honest = "no honest try counts"
         if self.least_steps is not None:
             honest = f"honest work takes {self.least_steps} ({self.honest_counted} of {self.honest_tries} tries count)"
         if self.adversarial_steps is not None:
             ways = f"{self.adversarial_right} of {self.adversarial_tries} seekers found a way"
-            told = f"The shortest way takes {self.adversarial_steps} searches ({ways})"
+            shortest = f"The shortest way takes {self.adversarial_steps} searches ({ways})"
         elif self.adversarial_more_than is not None:
             least = f"more than {self.adversarial_more_than} searches"
-            told = f"None of {self.adversarial_tries} seekers found a way: {least}"
+            shortest = f"None of {self.adversarial_tries} seekers found a way: {least}"
         elif self.adversarial_tries:
-            told = f"All {self.adversarial_tries} seekers answered by recall or without evidence"
+            shortest = f"All {self.adversarial_tries} seekers answered by recall or without evidence"
         else:
-            told = "No seeker tried"
+            shortest = "No seeker tried"
         recalled = "" if self.recall_steps is None else f"; recall takes {self.recall_steps}"
-        return f"{told}; {honest}{recalled}."
+        return f"{shortest}; {honest}{recalled}."
 
 
 def _least(tries: Iterable[GradedRollout]) -> int | None:
-    return min((tried.verdict.steps for tried in tries), default=None)
+    return min((graded.verdict.steps for graded in tries), default=None)

@@ -65,7 +65,7 @@ def graded_wording(**choice: object) -> list[Cause]:
 
 def tried(*results: Sequence[Passage], answers: Sequence[str] = ("RC4",), queries: Sequence[str] = ()) -> list[Cause]:
     """What rollouts say that all had these results, with the answers that they gave."""
-    feedback = assess.feedback(DRAFT, graded(*results, answers=answers, queries=queries), target=3)
+    feedback = assess.feedback(DRAFT, graded(*results, answers=answers, queries=queries), assess.Threshold(3))
     return [feedback.cause] if feedback else []
 
 
