@@ -9,6 +9,7 @@ from pipeline.config import build
 from pipeline.exports.data_set import DatasetManifest, Selection, export
 from pipeline.exports.report.page import page
 from pipeline.exports.reward_questions import BAND_COMMAND, RewardQuestions
+from pipeline.exports.shards import ShardFile
 from pipeline.exports.views import base
 from pipeline.types import Record
 from tests.analysis.test_policy_figures import measured
@@ -111,6 +112,10 @@ def test_questions_of_yes_or_no_are_left_out_until_they_are_asked_for(tmp_path: 
     assert again.views["rl_trl"].source != source, "another choice is another state of the views"
 
 
+def _cut_counts(shard: ShardFile) -> ShardFile:
+    return shard.model_copy(update={"within": tuple(0 for _ in shard.within)})
+
+
 def test_card_and_report_say_how_many_rows_fit_into_a_context(tmp_path: Path) -> None:
     manifest = exported(tmp_path / "ds", views=("qa", "sft"))
     assert manifest.token_shares() == {"sft": (1.0, 1.0, 1.0)}
@@ -119,4 +124,7 @@ def test_card_and_report_say_how_many_rows_fit_into_a_context(tmp_path: Path) ->
     assert again.token_shares().keys() == {"sft", "kto"}, "a view that stays keeps its counts"
     read = {record.key: record for record in RECORDS}.__getitem__
     html = page(table(RECORDS), read, build(), data_set=manifest)
-    assert "Rows within 8k, 16k, 32k tokens: <code>sft</code> 100%, 100%, 100%." in html
+    assert "All views fit into 8k tokens." in html
+    short = manifest.model_copy(update={"shards": tuple(_cut_counts(shard) for shard in manifest.shards)})
+    html = page(table(RECORDS), read, build(), data_set=short)
+    assert "Rows within 8k, 16k, 32k tokens: <code>sft</code> 0%, 0%, 0%. Other views fit into 8k tokens." in html
