@@ -8,6 +8,7 @@ this gives.
 from pathlib import Path
 
 from docs import api, architecture, columns, commands, environment, settings
+from pipeline.exports.card import glossary
 
 FOLDER = Path(__file__).parent / "reference"
 PAGES = {
@@ -16,6 +17,7 @@ PAGES = {
     "columns.md": columns.page,
     "environment.md": environment.page,
     "api.md": api.page,
+    "../glossary.md": glossary.page,
     "../concepts/architecture.md": architecture.page,
     "../concepts/architecture.svg": architecture.picture,
 }

@@ -1,11 +1,9 @@
 """What every status, label, cause, reject reason, check and stop means, in one sentence each: `glossary.toml`.
 
-Report, card and `digsite inspect` show these sentences, and docs/glossary.md is made of them: `python -m
-pipeline.exports.card.glossary > docs/glossary.md`. The sentence of a gate or a check is the first line of its
-docstring.
+Report, card and `digsite inspect` show these sentences, and `python -m docs.write` makes docs/glossary.md of them. The
+sentence of a gate or a check is the first line of its docstring.
 """
 
-import sys
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,7 +16,7 @@ STATUSES, LABELS, CAUSES, REASONS, STOPS = (_ALL[kind] for kind in ("statuses", 
 TWINS = _ALL["twins"]
 _HEAD = """# Glossary
 
-Written by `python -m pipeline.exports.card.glossary`. Report, card and `digsite inspect` use the same sentences.
+Written by `python -m docs.write`. Report, card and `digsite inspect` use the same sentences.
 """
 
 
@@ -61,7 +59,3 @@ def page() -> str:
 
 def _table(head: str, rows: Iterable[tuple[str, str]]) -> str:
     return "\n".join([f"| {head} | meaning |", "|---|---|", *(f"| {word} | {meaning} |" for word, meaning in rows), ""])
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())

@@ -44,4 +44,4 @@ def test_detail_and_surplus_do_not_hide_the_meaning() -> None:
 
 def test_the_page_in_docs_is_the_one_that_the_code_writes() -> None:
     told = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
-    assert told == glossary.page(), "python -m pipeline.exports.card.glossary > docs/glossary.md"
+    assert told == glossary.page(), "python -m docs.write"
