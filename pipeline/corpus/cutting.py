@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate, pairwise
 
 from pipeline.text import HAN, THAI, Span, sentences
-from pipeline.text.scripts import foreign, marked_ends, ordinals, spaceless
+from pipeline.text.scripts import has_german_date, is_foreign, is_spaceless, may_end_at_mark
 from pipeline.types import Document, Passage
 
 PLAIN, OTHERS, LINES, MARKED = 1, 2, 3, 4
@@ -41,9 +41,9 @@ that place; and the longest heading."""
 
 def rules(text: str) -> int:
     """By which rules a text is cut."""
-    if marked_ends(text):
+    if may_end_at_mark(text):
         return MARKED
-    return LINES if _has_lines(text) else OTHERS if foreign(text) or ordinals(text) else PLAIN
+    return LINES if _has_lines(text) else OTHERS if is_foreign(text) or has_german_date(text) else PLAIN
 
 
 def _has_lines(text: str) -> bool:
@@ -126,7 +126,7 @@ def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:
     """A sentence with its number of words; one of more than 200 words in pieces of 100."""
     start, end = sentence
     length = len(text[start:end].split())
-    if end - start > _WORD_LENGTH * length or spaceless(text[start:end]):
+    if end - start > _WORD_LENGTH * length or is_spaceless(text[start:end]):
         length = len(_WORD.findall(text, start, end))
     if length <= _LONGEST:
         return [(sentence, length)]

@@ -21,7 +21,7 @@ from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import FEWEST
 from pipeline.links.titles import NONE, named
 from pipeline.links.tokens import U64, mixed
-from pipeline.text import Span, sentences, untagged, words
+from pipeline.text import Span, sentences, strip_tag, words
 
 _LEADS = 2
 """Documents, at most, that the same words lead to: those of more, as "next page", say nothing of any."""
@@ -79,7 +79,7 @@ class Stated:
             for (at, _, anchor), row, name, title, only in zip(given, rows, names, own_names, alone, strict=True)
             if row is not None
             and anchor not in buttons
-            and (span := _span(texts[at], sentences_of(at), anchor or untagged(name)))
+            and (span := _span(texts[at], sentences_of(at), anchor or strip_tag(name)))
         ]
         kinds = {"hash": np.uint64, "text": np.int64, "start": np.int64, "end": np.int64}
         columns = zip(*found, strict=True) if found else ((), (), (), ())

@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline.links.sorted_tables import Columns, find
 from pipeline.links.tokens import LONGEST, U64, Words, mixed, phrases, sums, words
-from pipeline.text import untagged
+from pipeline.text import strip_tag
 
 NONE = np.uint64(0)
 """The hash of a title that nobody can mention, and that makes no two documents versions of one another."""
@@ -19,7 +19,7 @@ def named(names: Sequence[str], *, sections: bool) -> Columns:
     """Of each name: `hash` as it would be mentioned, without what stands in brackets after it, and `whole` with that;
     `begins`, that of its first two words; how many `words` and `capitals` it has, and whether it has brackets.
     `sections`: what is in brackets is a part of the same thing, and not another thing of that name."""
-    plain = [untagged(name) for name in names]
+    plain = [strip_tag(name) for name in names]
     read = words(plain)
     begins = np.searchsorted(read.text, np.arange(len(names)))
     count = np.diff(np.append(begins, len(read)))

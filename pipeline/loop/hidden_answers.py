@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from pipeline.agents.naming import mentions, whole, without
-from pipeline.text import dates, numbers, untagged, words
+from pipeline.text import dates, numbers, strip_tag, words
 from pipeline.types.graph import ComputedStep, FoundStep, Graph, GraphStep
 from pipeline.values.interval import read_date, read_interval
 
@@ -72,7 +72,7 @@ class HiddenAnswers:
     """The names that the question of a graph must not give away."""
 
     def __init__(self, graph: Graph) -> None:
-        roots = [(step, untagged(graph.subject(step))) for step in graph.found if not step.needs]
+        roots = [(step, strip_tag(graph.subject(step))) for step in graph.found if not step.needs]
         described = {name: f"thing of {step.id}" for step, name in roots if _describes(step, name)}
         bounds = [step.bound for step in graph.steps if isinstance(step, ComputedStep)]
         self.allowed = [name for name in (*(name for _, name in roots), *bounds) if name and name not in described]
@@ -144,7 +144,7 @@ def _answers(graph: Graph) -> Iterator[tuple[str, str]]:
             yield from ((part.strip(), step.id) for part in spelling.split(";"))
     for found in graph.found:  # the page of a hidden thing is called after it
         if found.needs:
-            yield untagged(found.citation.title), found.needs[0]
+            yield strip_tag(found.citation.title), found.needs[0]
 
 
 def _describes(step: GraphStep, name: str) -> bool:

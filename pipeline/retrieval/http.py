@@ -31,7 +31,7 @@ from pipeline.llm.deadline import pause_clock
 from pipeline.llm.retry import pause
 from pipeline.retrieval.base import SCORING
 from pipeline.retrieval.passage_texts import Passages, query_text, quoted, readable
-from pipeline.text.redact import without
+from pipeline.text.redact import remove_secret
 from pipeline.types import Hit, Passage
 
 ATTEMPTS = 6
@@ -225,7 +225,7 @@ def _validated(kind: TypeAdapter[_T], raw: bytes, url: str) -> _T:
 
 def _plain(text: str) -> str:
     """Text of a server for a user: one short line without escapes and without the token, which it may echo."""
-    return " ".join(without(text, _token(), f"[{TOKEN_ENV}]").split())[:300]
+    return " ".join(remove_secret(text, _token(), f"[{TOKEN_ENV}]").split())[:300]
 
 
 def _body(queries: Sequence[str], k: int) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pipeline.retrieval.base import Retriever
-from pipeline.text.scripts import laid_out
+from pipeline.text.scripts import lay_out
 from pipeline.types import Passage
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ def contents(passage: Passage) -> str:
 
 def search_r1(passage: Passage) -> dict[str, str]:
     """A passage as in Search-R1's corpora: its clients read the first line of `contents`, in quotes, as the title."""
-    return {"id": passage.id, "contents": f'"{passage.heading}"\n{laid_out(passage.text)}'}
+    return {"id": passage.id, "contents": f'"{passage.heading}"\n{lay_out(passage.text)}'}
 
 
 def quoted(text: str) -> str:
     """`contents` of a passage as `search_r1` has them."""
     title, line_end, rest = text.partition("\n")
-    return f'"{" ".join(title.split())}"\n{laid_out(rest)}' if line_end else text
+    return f'"{" ".join(title.split())}"\n{lay_out(rest)}' if line_end else text
 
 
 def unquoted(text: str) -> str:
