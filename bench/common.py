@@ -14,7 +14,7 @@ from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.run import prepare, resume
 from pipeline.run.locate import run_folder
-from pipeline.run.plan import judged
+from pipeline.run.plan import judge_records
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Status
 
@@ -91,7 +91,7 @@ def dug(run: str, out: Path, pairs: int | None = None) -> Dug:
     """The run of that folder or name; with `pairs`, up to so many accepted ones."""
     folder = run_folder(run, out)
     config = resume.read(folder).config
-    records = [record for record, _ in judged(Journal(folder / "journal"), config)]
+    records = [record for record, _ in judge_records(Journal(folder / "journal"), config)]
     if pairs is not None:
         ends = islice((i for i, r in enumerate(records, 1) if r.status is Status.ACCEPTED), pairs - 1, None)
         records = records[: next(ends, len(records))]

@@ -120,13 +120,13 @@ def prepare(corpus: str, out: Path, _: int) -> dict[str, float]:
 def second(corpus: str, out: Path, seeds: int) -> dict[str, float]:
     from pipeline.config import build
     from pipeline.retrieval.engines.lucene import LuceneRetriever
-    from pipeline.run.plan import Order, askable
+    from pipeline.run.plan import Order, check_askable
 
     began = time.monotonic()
     loaded = opened(corpus, out)
     corpus_open = time.monotonic()
     retriever = LuceneRetriever(loaded, out)
-    askable(loaded)
+    check_askable(loaded)
     order = Order(build(), loaded)
     asyncio.run(retriever.search(order[0].seed.passage.title, 5))
     first = time.monotonic()

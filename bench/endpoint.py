@@ -78,7 +78,7 @@ def job(urls: Sequence[str], cap: int, options: argparse.Namespace) -> Job:
         with Run(fresh, texts) as run:
             with Stopwatch() as took:
                 result = asyncio.run(run.execute(partial(run_seed, context=context), RunCallbacks()))
-            return Job(result, [record.model_dump_json().encode() for record in run.kept()], took)
+            return Job(result, [record.model_dump_json().encode() for record in run.records()], took)
 
 
 async def sdk(url: str, bodies: list[dict[str, Any]], calls: int) -> Stopwatch:

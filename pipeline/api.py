@@ -1,8 +1,8 @@
-"""The Python API: what a notebook, a Prefect flow and the command line call.
+"""The Python API for notebooks, Prefect flows and the command line.
 
-A function takes a configuration (`pipeline.config.build`), or a run by its name (`wiki/latest`) or folder, and returns
-when its work is done; it may be called from a running event loop, as a notebook's cells are. What goes on is shown to
-`watch`, by default the log. Errors are those of `pipeline.errors`: a `UsageError` says in one line what to do.
+A function takes a configuration (`pipeline.config.build`), or a run's name (`wiki/latest`) or folder, and returns when
+its work is done. It may be called from a running event loop, as in a notebook. Events are passed to `watch`, by default
+the log. Errors are those of `pipeline.errors`; a `UsageError` says in one line what to do.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline import registry
 from pipeline.afterwards import missing_stages, mixing, policy_measuring, resampling
-from pipeline.afterwards.reopening import opened
+from pipeline.afterwards.reopening import open_run
 from pipeline.analysis import comparison
 from pipeline.analysis.run_source import compared
 from pipeline.config import RunConfig
@@ -28,25 +28,25 @@ from pipeline.measurement.gold_questions import GoldQuestion
 from pipeline.retrieval.open_retriever import check, open_retriever
 from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, publish, read, stages, tool_modes
 from pipeline.run import preview as previewing
-from pipeline.run.locate import each, reopened, run_folder
+from pipeline.run.locate import as_tuple, reopen, run_folder
 from pipeline.run.resume import regate
 from pipeline.types import Record
 from pipeline.view.browsing import Runs
 
 Runner = Callable[[RunConfig, Path | None, RunCallbacks], RunResult]
-"""Runs `stages.generate`, by itself or with a Prefect flow that shows it."""
+"""Runs `stages.generate`, alone or with a Prefect flow that shows it."""
 
 
 def in_process(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> RunResult:
-    """`stages.generate` in this process."""
+    """Run `stages.generate` in this process."""
     return prepare.wait(stages.generate(config, folder, watch))
 
 
 def generate(config: RunConfig, *, watch: RunCallbacks | None = None, runner: Runner = in_process) -> RunResult:
     """Generate pairs until `config.how` is satisfied, export them and write the report.
 
-    The same configuration again goes on with the same run. Raises BudgetExceeded, ProviderError, RetrievalError and
-    Interrupted; what had finished is kept.
+    The same configuration continues the same run. Raises BudgetExceeded, ProviderError, RetrievalError and Interrupted;
+    finished seeds are kept.
     """
     return _generate(config, None, watch, runner)
 
@@ -59,11 +59,12 @@ def resume(
     watch: RunCallbacks | None = None,
     runner: Runner = in_process,
 ) -> RunResult:
-    """Continue an interrupted run. Raises UsageError, naming what changed, if configuration, prompts or corpus did.
+    """Continue an interrupted run.
 
-    `wait_seconds` is how long to wait for an endpoint that is still loading.
+    Raises UsageError, naming the changes, if configuration, prompts or corpus have changed. `wait_seconds` is how long
+    to wait for an endpoint that is still loading.
     """
-    folder, config = reopened(run, out)
+    folder, config = reopen(run, out)
     if wait_seconds is not None:
         config = config.with_how(wait_seconds=wait_seconds)
     return _generate(config, folder, watch, runner)
@@ -71,22 +72,24 @@ def resume(
 
 def _generate(config: RunConfig, folder: Path | None, watch: RunCallbacks | None, runner: Runner) -> RunResult:
     prepare.reach(config)
-    # `resume` may be called from another folder than this command was.
+    # `resume` may be called in another working directory than this command.
     return runner(prepare.absolute_paths(config), folder, watch or LogCallbacks())
 
 
 def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = None) -> list[Record]:
-    """Run the first seeds of the plan, ten a pair at most, without starting a run: the records of all that were tried,
-    accepted or not."""
+    """Run the first seeds of the plan, at most ten per pair, without starting a run.
+
+    Return the records of all these seeds, accepted or not.
+    """
     config = config.with_how(pairs=pairs, seeds=None)
     prepare.reach(config)
-    return prepare.wait(previewing.preview(tool_modes.resolved(config), watch or LogCallbacks()))
+    return prepare.wait(previewing.preview(tool_modes.resolve(config), watch or LogCallbacks()))
 
 
 def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = None) -> Iterator[Record]:
-    """The records of a run in the order of its plan, as the gates see them; those with a reason of `include` last."""
+    """Return the records of a run in the order of its plan, after the gates. Reasons in `include` come last."""
     folder = run_folder(run, out)
-    return iter(publish.RunRecords(folder, read(folder).config, each(include)))
+    return iter(publish.RunRecords(folder, read(folder).config, as_tuple(include)))
 
 
 def export(  # noqa: PLR0913 - options of the user
@@ -101,12 +104,12 @@ def export(  # noqa: PLR0913 - options of the user
     allow_damaged: bool = False,
     out: Path | None = None,
 ) -> DatasetManifest:
-    """Write the data set of a run: all views, or only `views`; the others stay as they are.
+    """Write the data set of a run: all views, or only `views`; the other views stay as they are.
 
-    `plain` writes messages and tools as text in place of Arrow's JSON type, which older readers do not know.
-    `include` takes rejected records with these reasons too (`below_range`, `below_target`, `beyond_solver`). `policy`
-    is whose measurements count; it, `gates` and `sft` replace the run's own from now on. Raises UsageError where the
-    journal is damaged, unless `allow_damaged`.
+    `include` names reasons of rejected records to export too (`below_range`, `below_target`, `beyond_solver`). `policy`
+    is the policy whose measurements count. It, `gates` and `sft` replace the run's own settings from now on. `plain`
+    writes messages and tools as text instead of Arrow's JSON type, which older readers do not know. Raises UsageError
+    if the journal is damaged, unless `allow_damaged` is set.
     """
     folder = run_folder(run, out)
     config = read(folder).config
@@ -115,8 +118,8 @@ def export(  # noqa: PLR0913 - options of the user
     if gates or sft:
         publish.check_policy(folder, config, (gates or config.gates).policy)
         config = regate(folder, gates, sft)
-    chosen = {"views": each(views), "include": each(include)}
-    return publish.dataset(folder, config, **chosen, plain=plain, damaged=allow_damaged)
+    selection = {"views": as_tuple(views), "include": as_tuple(include)}
+    return publish.dataset(folder, config, **selection, plain=plain, damaged=allow_damaged)
 
 
 def mix(  # noqa: PLR0913 - options of the user
@@ -131,58 +134,58 @@ def mix(  # noqa: PLR0913 - options of the user
     sft: SftConfig | None = None,
     out: Path | None = None,
 ) -> DatasetManifest:
-    """Join runs into one data set, deduplicated over all of them, as the next version of what stands in `into`.
+    """Join runs into one data set, deduplicated over all of them, as the next version of the mix in `into`.
 
-    `quotas` such as `band:hard=0.3` are shares of the pairs; without `pairs` as many are taken as leave them exact.
-    `gates` and `sft` are by default what the runs have in common.
+    `quotas` such as `band:hard=0.3` are shares of the pairs. Without `pairs`, as many are taken as keep the quotas
+    exact. `gates` and `sft` default to what the runs have in common.
     """
     folders = [run_folder(run, out) for run in runs]
-    return mixing.mix(mixing.Mixing(folders, each(quotas), pairs, each(views), version, gates, sft), Path(into))
+    return mixing.mix(mixing.Mixing(folders, as_tuple(quotas), pairs, as_tuple(views), version, gates, sft), Path(into))
 
 
 def report(run: str | Path, *, out: Path | None = None) -> Path:
-    """Write `report.html` of a run anew; its path."""
+    """Rewrite `report.html` of a run and return its path."""
     folder = run_folder(run, out)
-    publish.whole(folder, damaged=True)
+    publish.check_lost_seeds(folder, damaged=True)
     return publish.report(folder, read(folder).config)
 
 
 def measure(
     config: RunConfig, questions: Path | Sequence[GoldQuestion], *, limit: int | None = None
 ) -> measuring.Measurement:
-    """How well the solver of the configuration answers questions with known answers, over the configured corpus."""
-    known = gold_questions.read(questions) if isinstance(questions, Path) else tuple(questions)
+    """Measure how well the configured solver answers questions with known answers, over the configured corpus."""
+    gold = gold_questions.read(questions) if isinstance(questions, Path) else tuple(questions)
     prepare.reach(config)
-    config = tool_modes.resolved(config, ("solver",))
+    config = tool_modes.resolve(config, ("solver",))
     corpus = prepare.corpus(config)
-    known = gold_questions.located(known[:limit], corpus)
+    gold = gold_questions.locate_documents(gold[:limit], corpus)
     context = prepare.context(config, corpus)
-    return prepare.wait(measuring.measure(known, context.llm, context.retriever, config))
+    return prepare.wait(measuring.measure(gold, context.llm, context.retriever, config))
 
 
 def compare_retrievers(
     config: RunConfig, questions: Path | Sequence[GoldQuestion], retrievers: Sequence[str]
 ) -> list[retriever_recall.RetrieverRecall]:
-    """How often one search of each retriever finds all documents that a question rests on; no model is asked."""
-    known = gold_questions.read(questions) if isinstance(questions, Path) else tuple(questions)
-    asked = {name: config.retrieval.of(name) for name in each(retrievers)}
-    for settings in asked.values():
+    """Measure how often one search of each retriever finds all supporting documents. No model is called."""
+    gold = gold_questions.read(questions) if isinstance(questions, Path) else tuple(questions)
+    settings_by_name = {name: config.retrieval.of(name) for name in as_tuple(retrievers)}
+    for settings in settings_by_name.values():
         check(settings)
     corpus = prepare.corpus(config)
-    found = {name: open_retriever(settings, corpus, config.how.out) for name, settings in asked.items()}
-    return prepare.wait(retriever_recall.compare_retrievers(gold_questions.located(known, corpus), found))
+    opened = {name: open_retriever(settings, corpus, config.how.out) for name, settings in settings_by_name.items()}
+    return prepare.wait(retriever_recall.compare_retrievers(gold_questions.locate_documents(gold, corpus), opened))
 
 
-def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> comparison.Comparison:
-    """Two runs beside each other, the same seeds paired; data sets without their run and journals may be named too.
+def compare(first: str | Path, second: str | Path, *, out: Path | None = None) -> comparison.Comparison:
+    """Compare two runs, with the same seeds paired. Data sets without their run and journals may be named too.
 
-    Raises UsageError where both names are of the same run.
+    Raises UsageError if both names mean the same run.
     """
-    with closing(Runs([str(one), str(other)], out or Runtime().out)) as runs:
-        found = runs.given()
-        if len(found) < 2:
-            raise UsageError(f"'{one}' and '{other}' are the same run; name two")
-        return comparison.compare(*(compared(source, source.whole()) for source in found))
+    with closing(Runs([str(first), str(second)], out or Runtime().out)) as runs:
+        sources = runs.open_named()
+        if len(sources) < 2:
+            raise UsageError(f"'{first}' and '{second}' are the same run; name two")
+        return comparison.compare(*(compared(source, source.whole()) for source in sources))
 
 
 def remeasure(  # noqa: PLR0913 - options of the user
@@ -195,32 +198,31 @@ def remeasure(  # noqa: PLR0913 - options of the user
     progress: Callable[[int], None] = lambda questions: None,
     announce: Callable[[str], None] = lambda line: None,
 ) -> policy_measuring.Remeasuring:
-    """Try the questions of a run with a model to be trained, and write the data set anew: the `model`, or that of
-    `models.policies`. Questions that this model has been tried on with these settings are left as they are.
+    """Measure a model to be trained on the questions of a run, and rewrite the data set.
 
-    `progress` is called with the number of questions that have ended, `announce` before with what all will take. Raises
-    BudgetExceeded once what there is was exported.
+    Measures `model`, or else the model in `models.policies`. Skips questions on which this model was measured with
+    these settings. `progress` is called with the number of finished questions, and `announce` before that with an
+    estimate. Raises BudgetExceeded after exporting what was measured.
     """
     budgets = budgets or policy_measuring.Budgets()
     recast = partial(policy_measuring.recast, policy=policy, model=model, budgets=budgets)
-    with opened(run, out, recast, partial(policy_measuring.spent, policy)) as (found, context):
+    with open_run(run, out, recast, partial(policy_measuring.read_spending, policy)) as (opened, context):
         try:
-            measured = policy_measuring.remeasure(policy, found.kept(), context, found.folder, progress, announce)
-            done = prepare.wait(measured)
+            work = policy_measuring.remeasure(policy, opened.records(), context, opened.folder, progress, announce)
+            outcome = prepare.wait(work)
         except BudgetExceeded as error:
-            publish.again(found.folder, found.config)
+            publish.export_again(opened.folder, opened.config)
             raise BudgetExceeded(f"{error}; what was measured is kept, and the same command continues") from error
-        publish.again(found.folder, found.config)
-    return done
+        publish.export_again(opened.folder, opened.config)
+    return outcome
 
 
 def refill(run: str | Path, policy: str, *, out: Path | None = None, watch: RunCallbacks | None = None) -> RunResult:
-    """Go on with a run until as many pairs as it was to have are right for that policy: those that a `remeasure` found
-    outside `gates.solve_rate` count no more.
+    """Continue a run until enough pairs suit the policy: pairs outside `gates.solve_rate` no longer count.
 
-    Raises UsageError where any solve rate is allowed, or the run does not measure new pairs for that policy.
+    Raises UsageError if any solve rate is allowed, or the run does not measure new pairs for that policy.
     """
-    policy_measuring.check_band(reopened(run, out)[1], policy)
+    policy_measuring.check_band(reopen(run, out)[1], policy)
     return resume(run, out=out, watch=watch)
 
 
@@ -232,23 +234,24 @@ def branch(
     out: Path | None = None,
     progress: Callable[[int, int], None] = lambda forks, calls: None,
 ) -> resampling.Branched:
-    """Resample stored rollouts of accepted pairs from intermediate turns (`cso`, `eef`, `pivot`), and write the data
-    set anew. Nothing more begins when `calls` are used, those of earlier commands included.
+    """Resample rollouts of accepted pairs from intermediate turns (`cso`, `eef`, `pivot`), and rewrite the data set.
+
+    Nothing more begins once `calls` are used, including those of earlier commands.
     """
     registry.load("branching", method)
-    with opened(run, out) as (found, context):
-        done = prepare.wait(resampling.branch(method, found.kept(), context, found.folder, calls, progress))
-        publish.again(found.folder, found.config)
-    return done
+    with open_run(run, out) as (opened, context):
+        outcome = prepare.wait(resampling.branch(method, opened.records(), context, opened.folder, calls, progress))
+        publish.export_again(opened.folder, opened.config)
+    return outcome
 
 
 def complete(
     run: str | Path, *, out: Path | None = None, progress: Callable[[int], None] = lambda pairs: None
 ) -> missing_stages.Completing:
-    """Run optional stages that accepted pairs lack, and write data set and report anew."""
-    with opened(run, out) as (found, context):
-        done = prepare.wait(missing_stages.complete(found.kept(), context, found.folder, progress))
-        if done.pairs:
-            publish.again(found.folder, found.config)
-            publish.report(found.folder, found.config)
-    return done
+    """Run optional stages that accepted pairs lack, and rewrite data set and report."""
+    with open_run(run, out) as (opened, context):
+        outcome = prepare.wait(missing_stages.complete(opened.records(), context, opened.folder, progress))
+        if outcome.pairs:
+            publish.export_again(opened.folder, opened.config)
+            publish.report(opened.folder, opened.config)
+    return outcome

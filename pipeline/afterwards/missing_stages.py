@@ -1,4 +1,4 @@
-"""The rollouts of optional stages that accepted pairs lack, made up."""
+"""Run the optional stages that accepted pairs lack."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -15,69 +15,79 @@ from pipeline.store.amendments import Completions
 from pipeline.types import CompletedStages, Data, PolicyMeasurement, Record, Status
 
 APART = 1000
-"""Between the sample indices of two attempts at a judgement: more than one attempt uses."""
+"""Distance between the sample indices of two attempts at a judgement: more than one attempt uses."""
 
 
 class Completing(Data):
-    """How the optional stages of a run stand."""
+    """How many pairs of a run have all optional stages."""
 
     pairs: int
-    """Accepted pairs that lacked something when this began."""
+    """Accepted pairs that lacked a stage when this began."""
     completed: int
-    """Of those, how many lack nothing now."""
+    """How many of those pairs lack nothing now."""
     missing: dict[str, int]
-    """Pairs that still lack it, by stage."""
+    """The number of pairs that still lack a stage, by stage."""
 
 
 async def complete(
     records: Iterable[Record], context: RunContext, folder: Path, progress: Callable[[int], None]
 ) -> Completing:
-    """Run what each record lacks. The caller holds the run's lock.
+    """Run the stages that each accepted record lacks. The caller holds the run's lock.
 
-    Raises ProviderError, RetrievalError and BudgetExceeded; what had ended is kept.
+    Raises ProviderError, RetrievalError and BudgetExceeded; records completed by then are kept.
     """
-    with closing(Completions(folder)) as kept, closing(AttemptLog(folder)) as notes:
-        # What a gate dropped is rejected: it stands for no pair.
-        owed = [record for record in map(kept.join, records) if record.missing and record.status is Status.ACCEPTED]
+    with closing(Completions(folder)) as completions, closing(AttemptLog(folder)) as attempt_log:
+        # A record that a gate dropped is rejected, so it is no pair to complete.
+        incomplete = [
+            record for record in map(completions.join, records) if record.missing and record.status is Status.ACCEPTED
+        ]
 
-        async def one(record: Record) -> tuple[str, ...]:
-            with notes.noting(record.seed, "completed", ",".join(record.missing)):
-                made = await _made(record, kept.attempts(record.key) + 1, context)
-                kept.append("stages", made)
-            return made.missing
+        async def complete_record(record: Record) -> tuple[str, ...]:
+            with attempt_log.noting(record.seed, "completed", ",".join(record.missing)):
+                completed = await _run_missing_stages(record, completions.attempts(record.key) + 1, context)
+                completions.append("stages", completed)
+            return completed.missing
 
-        left = await run_concurrently(owed, one, context.config.seeds_at_work(), progress)
-    return Completing(pairs=len(owed), completed=left.count(()), missing=dict(Counter(s for m in left for s in m)))
+        missing_stages = await run_concurrently(incomplete, complete_record, context.config.seeds_at_work(), progress)
+    return Completing(
+        pairs=len(incomplete),
+        completed=missing_stages.count(()),
+        missing=dict(Counter(stage for missing in missing_stages for stage in missing)),
+    )
 
 
-async def _made(record: Record, attempt: int, context: RunContext) -> CompletedStages:
-    now = await enrich(record, replace(context, llm=_Afresh(context.llm, attempt)))
-    twin = now.twin and now.twin.model_copy(update={"measurements": _own(now.twin.measurements)})
+async def _run_missing_stages(record: Record, attempt: int, context: RunContext) -> CompletedStages:
+    enriched = await enrich(record, replace(context, llm=_ResampledJudging(context.llm, attempt)))
+    twin = enriched.twin and enriched.twin.model_copy(
+        update={"measurements": _without_remeasured(enriched.twin.measurements)}
+    )
     return CompletedStages(
         key=record.key,
         attempt=attempt,
-        measurements=_own(now.measurements),
+        measurements=_without_remeasured(enriched.measurements),
         twin=twin,
         **{
-            name: getattr(now, name)
+            name: getattr(enriched, name)
             for name in ("distractor_eval", "teacher_rollouts", "again", "again_verdicts", "missing")
         },
     )
 
 
-def _own(measurements: Iterable[PolicyMeasurement]) -> tuple[PolicyMeasurement, ...]:
-    """Those that the run makes: what `remeasure` added stands in files of its own."""
-    return tuple(one for one in measurements if not one.order)
+def _without_remeasured(measurements: Iterable[PolicyMeasurement]) -> tuple[PolicyMeasurement, ...]:
+    return tuple(measurement for measurement in measurements if not measurement.order)
 
 
-class _Afresh:
-    """Asks judges under other sample indices than any attempt before: under theirs, a cache gives the answer that could
-    not be read. What agents did is asked for as it was, so that nothing that was paid for is paid for again."""
+class _ResampledJudging:
+    """Ask judges under sample indices that no earlier attempt used.
+
+    Under the earlier ones the cache would return the answer that could not be read. Agents' requests keep their
+    indices, so that no answer is paid for twice.
+    """
 
     def __init__(self, llm: LLM, attempt: int) -> None:
-        self._llm, self._shift = llm, APART * attempt
+        self._llm, self._sample_shift = llm, APART * attempt
 
     async def complete(self, request: Request) -> Completion:
         if request.output:
-            request = request.model_copy(update={"sample": request.sample + self._shift})
+            request = request.model_copy(update={"sample": request.sample + self._sample_shift})
         return await self._llm.complete(request)

@@ -1,7 +1,7 @@
-"""Several runs as one data set: one deduplication over all of them, then quotas.
+"""Mix several runs into one data set: deduplicate over all of them, then apply quotas.
 
-The seeds of all runs are judged in the order of their plans, which are shuffled by hash, so that neither the order in
-which runs are named nor where they lie changes what is taken.
+The seeds of all runs are judged in the order of their plans, which are shuffled by hash. So the selection depends
+neither on the order in which the runs are named nor on their folders.
 """
 
 from collections import Counter
@@ -35,85 +35,93 @@ _NARROWEST: tuple[Redistribute, ...] = ("ids", "spans", "unknown", "full")
 
 
 class Mixing(NamedTuple):
-    """What a mix is made of, and how."""
+    """The runs of a mix and its settings."""
 
     folders: Sequence[Path]
     quotas: tuple[str, ...] = ()
-    """Such as `band:hard=0.3`."""
+    """For example `band:hard=0.3`."""
     pairs: int | None = None
-    """So many at most; None: as many as leave every quota exact."""
+    """The most pairs to take; None takes as many as keep every quota exact."""
     views: tuple[str, ...] = ()
     version: str = ""
     gates: GateConfig | None = None
-    """None: what the runs have in common; see `shared`."""
+    """None takes the settings that the runs share; see `find_shared_settings`."""
     sft: SftConfig | None = None
 
 
 def mix(mixing: Mixing, into: Path) -> DatasetManifest:
-    """Write the data set of several runs to `into`, as the next version of the mix that stands there.
+    """Write the data set of several runs to `into`, as the next version of the mix in that folder.
 
-    Raises UsageError where runs are the same, where one cannot be exported by itself, where quotas are none, where a
-    view is asked for that belongs to one environment and the runs have several, and where something else is in `into`.
+    Raises UsageError if two runs are the same, a run cannot be exported by itself, a quota cannot be read, `into` holds
+    something else, or a requested view belongs to one environment and the runs have several.
     """
     into = real_root(into)
     mix_version.read(into)
     quotas = parsed(list(mixing.quotas))
-    runs = _runs(mixing.folders)
-    gates, sft = shared([run.config for run in runs])
+    runs = _open_runs(mixing.folders)
+    gates, sft = find_shared_settings([run.config for run in runs])
     update = {"gates": mixing.gates or gates, "sft": mixing.sft or sft}
     configs = [run.config.model_copy(update=update) for run in runs]
-    left_out = _left_out(configs, mixing.views)
-    missing = sum(publish.whole(run.folder) for run in runs)
-    kept = [publish.passed_on(run.folder, run.config) for run in runs]
-    found = MixedRecords(runs, configs, quotas, mixing.pairs)
-    redistribute = min(kept, key=_NARROWEST.index)
-    named = (name for name in mixing.views or base.names() if name not in left_out)
-    views = tuple(name for name in named if mixing.views or not base.exceeds_licence(base.load(name), redistribute))
-    chosen = Selection(
+    left_out = _find_views_to_omit(configs, mixing.views)
+    missing = sum(publish.check_lost_seeds(run.folder) for run in runs)
+    redistributions = [publish.check_redistribution(run.folder, run.config) for run in runs]
+    records = MixedRecords(runs, configs, quotas, mixing.pairs)
+    redistribute = min(redistributions, key=_NARROWEST.index)
+    view_names = (name for name in mixing.views or base.names() if name not in left_out)
+    views = tuple(
+        name for name in view_names if mixing.views or not base.exceeds_licence(base.load(name), redistribute)
+    )
+    selection = Selection(
         config=configs[0],
         views=views,
         missing=missing,
         source=sha256("\n".join(run.source for run in runs)),
-        outside=_outside([publish.outside(run.folder) for run in runs]),
+        outside=_combine_outside([publish.outside(run.folder) for run in runs]),
         redistribute=redistribute,
-        mix=found.mix.model_copy(update={"version": mixing.version, "left_out": left_out}),
+        mix=records.mix.model_copy(update={"version": mixing.version, "left_out": left_out}),
     )
-    return export(found, into, chosen, found.row, found.environment)
+    return export(records, into, selection, records.row, records.environment)
 
 
-def shared(configs: Sequence[RunConfig]) -> tuple[GateConfig, SftConfig]:
-    """Each setting of gates and `[sft]` that all runs have in common, else its default; and all lists of benchmarks."""
-    gates = _common([config.gates for config in configs])
-    sft = _common([config.sft for config in configs])
+def find_shared_settings(configs: Sequence[RunConfig]) -> tuple[GateConfig, SftConfig]:
+    """Return the gates and `[sft]` for a mix of these runs.
+
+    A setting keeps its value if all runs share it, and gets its default otherwise. The gates use the benchmarks of all
+    runs.
+    """
+    gates = _settings_in_common([config.gates for config in configs])
+    sft = _settings_in_common([config.sft for config in configs])
     against = sorted({path for config in configs for path in config.gates.against})
     return GateConfig.model_validate({**gates, "against": against}), SftConfig.model_validate(sft)
 
 
-def _common(found: Sequence[Data]) -> dict[str, object]:
-    fields = ((name, [getattr(one, name) for one in found]) for name in type(found[0]).model_fields)
+def _settings_in_common(settings: Sequence[Data]) -> dict[str, object]:
+    fields = (
+        (name, [getattr(run_settings, name) for run_settings in settings]) for name in type(settings[0]).model_fields
+    )
     return {name: values[0] for name, values in fields if all(value == values[0] for value in values)}
 
 
 class MixedRecords:
-    """The records of the plans of several runs, as the gates of the mix and its quotas see them, one at a time."""
+    """The records of several runs after the gates and quotas of the mix, one at a time."""
 
     def __init__(
         self, runs: Sequence[RunRecords], configs: Sequence[RunConfig], quotas: tuple[Quota, ...], pairs: int | None
     ) -> None:
-        """`configs` are those of the runs with the gates and selections of the mix."""
+        """Judge all records and apply the quotas. `configs` are the runs' configurations with the gates of the mix."""
         self._runs = runs
-        found = [environment(config) for config in configs]
-        # A prompt that speaks of it in the rows of some runs only would tell which questions have an answer.
-        told = {"unanswerable": any(one.unanswerable for one in found)}
-        self._environments = [one.model_copy(update=told) for one in found]
+        environments = [environment(config) for config in configs]
+        # If only some runs' prompts mentioned them, the prompt would reveal which questions have no answer.
+        shared_prompt = {"unanswerable": any(env.unanswerable for env in environments)}
+        self._environments = [env.model_copy(update=shared_prompt) for env in environments]
         self._order: dict[str, int] = {}
         self._drops: dict[str, Drop] = {}
         traits = {quota.trait for quota in quotas}
         values, lineages, policy = dict[str, dict[str, str]](), dict[int, Lineage](), configs[0].gates.policy
         gates, measured = Gates(configs[0].gates), False
-        for _, _, place, record in merge(*map(self._plan, range(len(runs)))):
-            self._order[record.key] = place
-            lineages.setdefault(place, record.lineage)
+        for _, _, run_index, record in merge(*map(self._plan, range(len(runs)))):
+            self._order[record.key] = run_index
+            lineages.setdefault(run_index, record.lineage)
             if record.confirmed:
                 if drop := gates.admit(gates.check(record)):
                     self._drops[record.key] = drop
@@ -121,16 +129,16 @@ class MixedRecords:
                     measured = measured or bool(record.assessed(policy))
                     values[record.key] = {trait: str(TRAITS[trait](draft, record, policy)) for trait in traits}
         quotas_met = self._limit(values, quotas, pairs)
-        if short := [run.folder for place, run in enumerate(runs) if place not in lineages]:
-            raise UsageError(f"{short[0]} has no finished seed; leave it out")
+        if unfinished := [run.folder for run_index, run in enumerate(runs) if run_index not in lineages]:
+            raise UsageError(f"{unfinished[0]} has no finished seed; leave it out")
         if policy and not measured:
             raise UsageError(
                 f"no pair of these runs was measured for policy '{policy}': digsite remeasure RUN --policy {policy}"
             )
-        names = [lineages[place].run for place in range(len(runs))]
+        names = [lineages[run_index].run for run_index in range(len(runs))]
         counts = Counter(names[self._order[key]] for key in values if key not in self._drops)
         self.mix = mix_version.Mix(
-            runs=tuple(lineages[place] for place in range(len(runs))),
+            runs=tuple(lineages[run_index] for run_index in range(len(runs))),
             settings={name: run.config.digested() for name, run in zip(names, runs, strict=True)},
             solvers={name: run.config.models.of("solver").model for name, run in zip(names, runs, strict=True)},
             pairs=dict(counts),
@@ -139,8 +147,8 @@ class MixedRecords:
         )
 
     def __iter__(self) -> Iterator[Record]:
-        for key, place in self._order.items():
-            record = self._runs[place].read(key)
+        for key, run_index in self._order.items():
+            record = self._runs[run_index].read(key)
             yield dropped(record, self._drops[key]) if key in self._drops else record
 
     def row(self, record: Record) -> seeds.Row:
@@ -150,51 +158,49 @@ class MixedRecords:
     def environment(self, record: Record) -> Environment:
         return self._environments[self._order[record.key]]
 
-    def _plan(self, place: int) -> Iterator[tuple[str, str, int, Record]]:
-        """The records of one run, sorted by their place in its plan and their key."""
-        entries = self._runs[place].journal.entries
-        return ((entries[record.key].head.order, record.key, place, record) for record in self._runs[place])
+    def _plan(self, run_index: int) -> Iterator[tuple[str, str, int, Record]]:
+        entries = self._runs[run_index].journal.entries
+        return ((entries[record.key].head.order, record.key, run_index, record) for record in self._runs[run_index])
 
     def _limit(
         self, values: dict[str, dict[str, str]], quotas: tuple[Quota, ...], pairs: int | None
     ) -> tuple[QuotaResult, ...]:
-        """Drop the pairs that the quotas, or the number of pairs, leave out."""
         if not quotas and pairs is None:
             return ()
-        found = sampled(values, quotas, pairs)
+        sample = sampled(values, quotas, pairs)
         drop = Drop("quota", "enough pairs of its kind are in the mix")
-        self._drops |= {key: drop for key in values if key not in found.keys}
-        return found.quotas
+        self._drops |= {key: drop for key in values if key not in sample.keys}
+        return sample.quotas
 
 
-def _runs(folders: Sequence[Path]) -> list[RunRecords]:
-    """In the order of their digests, so that nothing rests on the order of the arguments."""
-    kept = sorted(((read(folder), folder) for folder in folders), key=lambda one: (one[0].digest, str(one[1])))
-    for (one, first), (other, second) in pairwise(kept):
-        if (one.digest, one.corpus_fingerprint) == (other.digest, other.corpus_fingerprint):
-            raise UsageError(f"{first} and {second} are the same run; name it once")
-    return [RunRecords(folder, run.config) for run, folder in kept]
+def _open_runs(folders: Sequence[Path]) -> list[RunRecords]:
+    """Open the runs in the order of their digests, so that the order of the arguments does not matter."""
+    opened_runs = sorted(((read(folder), folder) for folder in folders), key=lambda run: (run[0].digest, str(run[1])))
+    for (run, folder), (next_run, next_folder) in pairwise(opened_runs):
+        if (run.digest, run.corpus_fingerprint) == (next_run.digest, next_run.corpus_fingerprint):
+            raise UsageError(f"{folder} and {next_folder} are the same run; name it once")
+    return [RunRecords(folder, run.config) for run, folder in opened_runs]
 
 
-def _left_out(configs: Sequence[RunConfig], asked: tuple[str, ...]) -> tuple[str, ...]:
-    """The views that a mix of these runs cannot have. Raises UsageError where one is asked for."""
-    published = [environment(config).model_dump(mode="json") for config in configs]
-    if all(one == published[0] for one in published):
+def _find_views_to_omit(configs: Sequence[RunConfig], requested: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the views that a mix of these runs cannot have. Raises UsageError if one of them is requested."""
+    environments = [environment(config).model_dump(mode="json") for config in configs]
+    if all(env == environments[0] for env in environments):
         return ()
-    bound = tuple(name for name in base.names() if base.load(name).OPTIONS.env_specific)
-    if wrong := [name for name in asked if name in bound]:
-        differing = sorted({key for one in published for key in one if one[key] != published[0][key]})
+    env_specific = tuple(name for name in base.names() if base.load(name).OPTIONS.env_specific)
+    if bound := [name for name in requested if name in env_specific]:
+        differing = sorted({key for env in environments for key in env if env[key] != environments[0][key]})
         raise UsageError(
-            f"view '{wrong[0]}' belongs to one environment, and the runs differ in {', '.join(differing)}; leave it out"
+            f"view '{bound[0]}' belongs to one environment, and the runs differ in {', '.join(differing)}; leave it out"
         )
-    return bound
+    return env_specific
 
 
-def _outside(found: Sequence[Outside]) -> Outside:
-    """What all of them took and passed over. What people said of one run is not said of the mix."""
+def _combine_outside(outsides: Sequence[Outside]) -> Outside:
+    """Add up what all runs spent and skipped. People's marks belong to one run, so a mix has none."""
     ledger, passed_over, unread = Ledger(), Counter[str](), Counter[str]()
-    for one in found:
-        ledger.take(one.spent)
-        passed_over.update(one.dropped)
-        unread.update(one.unread)
+    for outside in outsides:
+        ledger.take(outside.spent)
+        passed_over.update(outside.dropped)
+        unread.update(outside.unread)
     return Outside(spent=ledger.spending, dropped=dict(passed_over), unread=dict(unread))

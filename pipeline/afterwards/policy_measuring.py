@@ -1,4 +1,4 @@
-"""The questions of a run, tried by a model to be trained: what it finds stands beside the journal, kept as it ends."""
+"""Measure a model to be trained on the questions of a run. Each result is kept beside the journal as it ends."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline.afterwards.reopening import graded
+from pipeline.afterwards.reopening import make_graded_rollout
 from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
 from pipeline.analysis.estimates import compact
@@ -28,29 +28,29 @@ from pipeline.types import Assessment, Data, Draft, PolicyMeasurement, Record, R
 from pipeline.types.twin_record import as_record
 
 POOL = ("below_target", "below_range", "beyond_solver", "gate:solve_rate", "gate:known_to")
-"""Reasons of rejected records that are worth another try, beside the accepted ones: another policy, or a later
-checkpoint, may find them harder or easier."""
+"""Reasons of rejected records that are measured beside the accepted ones: another policy, or a later checkpoint, may
+find them harder or easier."""
 
 
 class Remeasuring(Data):
-    """How the questions of a run stand with a policy."""
+    """How a policy does on the questions of a run."""
 
     policy: str
     model: str
     questions: int
     solved: int
     solve_rate: float | None
-    """Mean over the questions; none where there are none."""
+    """Mean over the questions; None without questions."""
     known: int
-    """Of the questions, those that it answers without search in most tries."""
+    """Questions that the policy answers without search in most attempts."""
     opened: int
-    """Of those beyond the run's solver, how many it solves at their target."""
+    """Questions beyond the run's solver that the policy solves at their target."""
     outgrown: int
-    """Of the questions, those whose solve rate is outside `gates.solve_rate`: an export for it leaves them out."""
+    """Questions with a solve rate outside `gates.solve_rate`: an export for this policy leaves them out."""
 
 
 class Budgets(Data):
-    """Of one policy with its settings, over all commands that measured it; `seconds` of one command."""
+    """Limits for one policy with its settings: `seconds` for each command, the others over all commands together."""
 
     tokens: int | None = None
     money: float | None = None
@@ -63,55 +63,56 @@ def recast(
     model: ModelConfig | None,
     budgets: Budgets = Budgets(),  # noqa: B008 - frozen
 ) -> RunConfig:
-    """The run's configuration with that policy as its only one; by default with the settings that the run has for it.
+    """Return the run's configuration with `policy` as its only policy.
 
-    Raises UsageError.
+    Without a `model` the policy keeps the settings that the run has for it. Raises UsageError if the run has none, or
+    if the model cannot be configured.
     """
     if model is None and policy not in config.models.policies:
-        known = ", ".join(config.models.policies) or "none"
-        raise UsageError(f"no policy '{policy}' in [models.policies] (known: {known}); name its model with --model")
+        policy_names = ", ".join(config.models.policies) or "none"
+        raise UsageError(
+            f"no policy '{policy}' in [models.policies] (known: {policy_names}); name its model with --model"
+        )
     tree = config.models.model_dump() | {"policies": {policy: (model or config.models.policies[policy]).model_dump()}}
     try:
         models = Models.model_validate(tree)
     except ValidationError as error:
         raise UsageError(in_words(error.errors()[0]["msg"])) from error
-    how = config.how.model_copy(update={f"budget_{name}": most for name, most in budgets})
+    how = config.how.model_copy(update={f"budget_{name}": limit for name, limit in budgets})
     # Limits are those of the run's environment.
     return config.model_copy(update={"models": models, "how": how})
 
 
 def check_band(config: RunConfig, policy: str) -> None:
-    """Raises UsageError where the gates allow that policy any solve rate."""
+    """Raise UsageError if the gates allow this policy any solve rate."""
     if config.gates.banded_policy != policy:
         band = f"digsite export RUN --for {policy} --set 'gates.solve_rate=[0.2, 0.8]'"
-        raise UsageError(f"which pairs has {policy} outgrown? Say it first: {band}")
+        raise UsageError(f"no solve rate is set for {policy}, so no pair is outgrown; set one first: {band}")
 
 
-def spent(policy: str, folder: Path, config: RunConfig) -> Spent:
-    """What measuring that policy with these settings has taken so far."""
-    return attempts.spent(folder, file_name(policy, config)).total
+def read_spending(policy: str, folder: Path, config: RunConfig) -> Spent:
+    return attempts.total_spending(folder, file_name(policy, config)).total
 
 
 def file_name(policy: str, config: RunConfig) -> str:
-    """Of what is kept of that policy with these settings."""
     return f"{policy}-{policies.identity(policy, config)}"
 
 
 def pool(records: Iterable[Record]) -> list[Record]:
-    """The records worth remeasuring: the accepted ones first, then the others in their order."""
-    found = [r for r in records if r.draft and (r.status is Status.ACCEPTED or r.reason in POOL)]
-    return sorted(found, key=lambda record: record.status is not Status.ACCEPTED)
+    """Select the records worth remeasuring: the accepted ones first, then the others in their order."""
+    candidates = [r for r in records if r.draft and (r.status is Status.ACCEPTED or r.reason in POOL)]
+    return sorted(candidates, key=lambda record: record.status is not Status.ACCEPTED)
 
 
-def describe_work(owed: Sequence[Record], config: RunConfig) -> str:
-    """Say in one line what the rollouts of these records will take, by what the solver's took."""
-    count = config.loop.rollouts * len(owed)
-    made = [rollout.trajectory.usage for record in owed for rollout in record.confirmation]
-    line, one = f"{len(owed):,} question{'s' * (len(owed) > 1)}, {count:,} rollouts", Usage.total(made)
-    if not one.total_tokens:
+def describe_work(unmeasured: Sequence[Record], config: RunConfig) -> str:
+    """Estimate in one line what the rollouts of these records will take, from what the solver's rollouts took."""
+    count = config.loop.rollouts * len(unmeasured)
+    usages = [rollout.trajectory.usage for record in unmeasured for rollout in record.confirmation]
+    line, usage = f"{len(unmeasured):,} question{'s' * (len(unmeasured) > 1)}, {count:,} rollouts", Usage.total(usages)
+    if not usage.total_tokens:
         return line
-    times = count / len(made)
-    prompt, completion = times * one.computed_tokens, times * one.completion_tokens
+    scale = count / len(usages)
+    prompt, completion = scale * usage.computed_tokens, scale * usage.completion_tokens
     return f"{line}, about {compact(prompt)} computed prompt and {compact(completion)} completion tokens"
 
 
@@ -123,57 +124,64 @@ async def remeasure(
     progress: Callable[[int], None],
     announce: Callable[[str], None] = lambda line: None,
 ) -> Remeasuring:
-    """K fresh rollouts, and tries from memory, for each record that has none yet of this policy with its settings, and
-    for its twin. The caller holds the run's lock. What it will take is announced before the first call.
+    """Make K fresh rollouts and answers from memory for each record, and for its twin, that lacks them.
 
-    Raises what model and index do, and BudgetExceeded; what had ended is kept.
+    A record lacks them if this policy with these settings has not been measured on it. The caller holds the run's lock.
+    `announce` is called with an estimate before the first call. Raises errors of model and index, and BudgetExceeded;
+    measurements completed by then are kept.
     """
     identity = policies.identity(policy, context.config)
     name, day = file_name(policy, context.config), datetime.now(UTC).date().isoformat()
-    with closing(Remeasurements(folder)) as kept, closing(AttemptLog(folder)) as notes:
-        order, completed = kept.order(name), Completions(folder)
+    with closing(Remeasurements(folder)) as remeasurements, closing(AttemptLog(folder)) as attempt_log:
+        order, completions = remeasurements.order(name), Completions(folder)
 
-        def known(record: Record) -> list[PolicyMeasurement]:
-            return [m for m in kept.join(record).measurements if (m.policy, m.identity) == (policy, identity)]
+        def measurements_of(record: Record) -> list[PolicyMeasurement]:
+            return [m for m in remeasurements.join(record).measurements if (m.policy, m.identity) == (policy, identity)]
 
-        async def one(record: Record) -> Assessment:
-            found = known(record)
-            if not found:
-                with notes.noting(record.seed, "remeasured", name):
+        async def measure_record(record: Record) -> Assessment:
+            existing = measurements_of(record)
+            if not existing:
+                with attempt_log.noting(record.seed, "remeasured", name):
                     ledger.enter(ledger.POLICIES)
-                    made = await policies.measured(record, policy, context, _rollout)
-                    if made and made.closed_book is None and policies.is_recallable(record):
-                        raise ProviderError("a server refused a try from memory; repeat the command to continue")
-                assert made  # noqa: S101 - `_rollout` gives one or raises
-                dated = made.assessment.model_copy(update={"date": day})
-                kept.append(name, made.model_copy(update={"order": order, "assessment": dated}))
+                    measurement = await policies.measured(record, policy, context, _rollout)
+                    if measurement and measurement.closed_book is None and policies.is_recallable(record):
+                        raise ProviderError(
+                            "a server refused a request for an answer from memory; repeat the command to continue"
+                        )
+                assert measurement  # noqa: S101 - `_rollout` returns one or raises
+                dated = measurement.assessment.model_copy(update={"date": day})
+                remeasurements.append(name, measurement.model_copy(update={"order": order, "assessment": dated}))
                 return dated
-            return found[-1].assessment
+            return existing[-1].assessment
 
-        chosen = [completed.join(record) for record in pool(records)]
-        twins = [twin for record in chosen if (twin := as_record(record))]
-        if owed := [record for record in (*chosen, *twins) if not known(record)]:
-            announce(describe_work(owed, context.config))
-        assessed = await run_concurrently([*chosen, *twins], one, context.config.seeds_at_work(), progress)
-    return _summary(policy, list(zip(chosen, assessed[: len(chosen)], strict=True)), context)
+        selected = [completions.join(record) for record in pool(records)]
+        twins = [twin for record in selected if (twin := as_record(record))]
+        if unmeasured := [record for record in (*selected, *twins) if not measurements_of(record)]:
+            announce(describe_work(unmeasured, context.config))
+        assessed = await run_concurrently([*selected, *twins], measure_record, context.config.seeds_at_work(), progress)
+    return _summary(policy, list(zip(selected, assessed[: len(selected)], strict=True)), context)
 
 
 async def _rollout(draft: Draft, sample: int, context: RunContext, model: ModelConfig) -> tuple[Rollout, Verdict]:
     agent = solver(context.config, context.llm, context.retriever, model)
-    return await graded(draft, partial(attempted, agent, draft.question, sample), context)
+    return await make_graded_rollout(draft, partial(attempted, agent, draft.question, sample), context)
 
 
-def _summary(policy: str, found: list[tuple[Record, Assessment]], context: RunContext) -> Remeasuring:
-    rates = [assessment.solve_rate for _, assessment in found]
-    low, high = context.config.gates.solve_rate
-    beyond = [(a.least_steps or 0) >= r.seed.target_steps for r, a in found if r.reason == "beyond_solver"]
+def _summary(policy: str, assessed_records: list[tuple[Record, Assessment]], context: RunContext) -> Remeasuring:
+    rates = [assessment.solve_rate for _, assessment in assessed_records]
+    lowest, highest = context.config.gates.solve_rate
+    beyond = [
+        (assessment.least_steps or 0) >= record.seed.target_steps
+        for record, assessment in assessed_records
+        if record.reason == "beyond_solver"
+    ]
     return Remeasuring(
         policy=policy,
         model=context.config.models.policies[policy].model,
-        questions=len(found),
+        questions=len(assessed_records),
         solved=sum(rate > 0 for rate in rates),
         solve_rate=sum(rates) / len(rates) if rates else None,
-        known=sum((assessment.known or 0) > 1 / 2 for _, assessment in found),
+        known=sum((assessment.known or 0) > 1 / 2 for _, assessment in assessed_records),
         opened=sum(beyond),
-        outgrown=sum(not low <= rate <= high for rate in rates),
+        outgrown=sum(not lowest <= rate <= highest for rate in rates),
     )

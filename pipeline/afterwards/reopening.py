@@ -1,5 +1,5 @@
-"""What `branch`, `complete` and `remeasure` share: they open a run that is there, work on its records, and keep what
-comes of each beside its journal as it ends.
+"""What `branch`, `complete` and `remeasure` share: they open an existing run, work on its records, and keep each result
+beside its journal.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -15,29 +15,32 @@ from pipeline.llm.deadline import with_timeouts
 from pipeline.llm.ledger import Spent
 from pipeline.run import prepare, publish, tool_modes
 from pipeline.run.coordinator import Run
-from pipeline.run.locate import reopened
+from pipeline.run.locate import reopen
 from pipeline.store.lock import hold_lock
 from pipeline.types import Draft, Rollout, Verdict
 
 
 @contextmanager
-def opened(
+def open_run(
     run: str | Path,
     out: Path | None,
     recast: Callable[[RunConfig], RunConfig] = lambda config: config,
     spent: Callable[[Path, RunConfig], Spent] | None = None,
 ) -> Iterator[tuple[Run, RunContext]]:
-    """A run, locked, with what its episodes need; `recast` changes how they are run, not what the run is, and `spent`
-    says what has used up part of the budget.
+    """Open and lock a run with all that its episodes need.
 
-    Raises UsageError where the run cannot go on (see `resumable`), where its journal is damaged, and where its
-    retriever does not start here.
+    Args:
+        recast: Changes how episodes are run, not what the run is.
+        spent: Returns what has already used up part of the budget.
+
+    Raises UsageError if the run cannot go on (see `resumable`), its journal is damaged, or its retriever does not start
+    on this machine.
     """
-    folder, own = reopened(run, out)
-    publish.whole(folder)
-    config = recast(own)
+    folder, run_config = reopen(run, out)
+    publish.check_lost_seeds(folder)
+    config = recast(run_config)
     prepare.reach(config)
-    config = tool_modes.resolved(config, (), known=own.models)
+    config = tool_modes.resolve(config, (), known_models=run_config.models)
     with hold_lock(folder):
         corpus = prepare.corpus(config)
         context = prepare.context(config, corpus, spent(folder, config) if spent else None)
@@ -45,19 +48,21 @@ def opened(
             raise UsageError(
                 f"{folder} was made with {config.retrieval.retriever}, which does not start here: see digsite doctor"
             )
-        with Run(own, corpus, folder=folder, locks=False) as found:
-            yield found, context
+        with Run(run_config, corpus, folder=folder, locks=False) as opened:
+            yield opened, context
 
 
-async def graded(draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext) -> tuple[Rollout, Verdict]:
-    """Make a rollout within its time, and grade it. Raises ProviderError if clock, server or judge end it."""
+async def make_graded_rollout(
+    draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext
+) -> tuple[Rollout, Verdict]:
+    """Make a rollout within its time limit, and grade it. Raises ProviderError if clock, server or judge fail it."""
     try:
         rollout = await with_timeouts(start, context.config.how.rollout_seconds)
-        found = await grade(draft, rollout.answer, context, ask=grading.supported(draft, rollout))
+        grades = await grade(draft, rollout.answer, context, ask=grading.supported(draft, rollout))
     except DeadlineExceeded as error:
         raise ProviderError("a rollout hit its time limit twice; repeat the command to continue") from error
     except FormatError as error:
         raise ProviderError(f"{error}; repeat the command to continue, or choose another judge") from error
     except RequestRefused as error:
         raise ProviderError(f"{error}; repeat the command to continue") from error
-    return rollout, grading.verdict(draft, rollout, found)
+    return rollout, grading.verdict(draft, rollout, grades)

@@ -1,6 +1,6 @@
-"""The execution of a branching method over a run: which states are asked about, within how many calls.
+"""Run a branching method over a run: choose the states to resample, within a number of calls.
 
-The order of the states is a pure function of the records, and a wave of them is begun only while the calls of all
+The order of the states is a pure function of the records, and a wave of them begins only while the calls of all
 earlier ones leave room. So the same command gives the same forks at any concurrency and after any kill.
 """
 
@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.afterwards.reopening import graded
+from pipeline.afterwards.reopening import make_graded_rollout
 from pipeline.agents.replay import branch as branch_off
 from pipeline.agents.solver import solver
 from pipeline.context import RunContext
@@ -25,12 +25,12 @@ from pipeline.store.amendments import Forks
 from pipeline.types import Branch, Data, Draft, Fork, Message, Record, Status, Trajectory
 
 USUAL = 25
-"""Calls of a fork, by which a wave is sized so that it stays within what is left."""
+"""Estimated calls of a fork. A wave is sized by it to stay within the remaining calls."""
 LARGEST = 16
 
 
 class Branched(Data):
-    """How a method stands over a run."""
+    """What a method has resampled over a run."""
 
     method: str
     forks: int
@@ -38,10 +38,10 @@ class Branched(Data):
     solved: int
     """Forks from which at least one fresh sample was correct."""
     complete: bool
-    """Every state was asked about; otherwise more calls give more."""
+    """Whether every state was resampled; otherwise more calls give more forks."""
 
 
-class _Owed(NamedTuple):
+class _StateToFork(NamedTuple):
     record: Record
     draft: Draft
     state: State
@@ -56,64 +56,61 @@ async def branch(
     calls: int,
     progress: Callable[[int, int], None],
 ) -> Branched:
-    """Ask about the states in their order until so many calls are used, or no state is left. The caller holds the run's
-    lock.
+    """Resample states in their order until `calls` are used or no state is left. The caller holds the run's lock.
 
-    Forks that are kept count, and cost nothing. `progress` is called with forks and calls after each wave. Raises
-    ProviderError, RetrievalError and BudgetExceeded; what had ended is kept.
+    Forks of earlier commands count and cost nothing. `progress` is called with forks and calls after each wave. Raises
+    ProviderError, RetrievalError and BudgetExceeded; forks completed by then are kept.
     """
     method = base.load(name)
-    owed, done, used = _states(method, records), list[Fork](), 0
-    with closing(Forks(folder)) as kept, closing(AttemptLog(folder)) as notes:
+    states, forks, used_calls = _list_states(method, records), list[Fork](), 0
+    with closing(Forks(folder)) as stored_forks, closing(AttemptLog(folder)) as attempt_log:
 
-        async def one(owed: _Owed) -> Fork:
-            state = (name, *owed.state)
-            if not kept.has(owed.record.key, state):
-                with notes.noting(owed.record.seed, "forked", name):
+        async def fork_state(to_fork: _StateToFork) -> Fork:
+            state = (name, *to_fork.state)
+            if not stored_forks.has(to_fork.record.key, state):
+                with attempt_log.noting(to_fork.record.seed, "forked", name):
                     enter("branching")
-                    kept.append(name, await _fork(name, method, owed, context))
-            return kept.get(owed.record.key, state)
+                    stored_forks.append(name, await _make_fork(name, method, to_fork, context))
+            return stored_forks.get(to_fork.record.key, state)
 
-        while used < calls:
-            wave = list(islice(owed, max(1, min(LARGEST, (calls - used) // USUAL))))
+        while used_calls < calls:
+            wave = list(islice(states, max(1, min(LARGEST, (calls - used_calls) // USUAL))))
             if not wave:
                 break
-            done += await run_concurrently(wave, one, context.config.seeds_at_work(), lambda ended: None)
-            used = sum(fork.calls for fork in done)
-            progress(len(done), used)
-    solved, complete = sum(fork.solved > 0 for fork in done), next(owed, None) is None
-    return Branched(method=name, forks=len(done), calls=used, solved=solved, complete=complete)
+            forks += await run_concurrently(wave, fork_state, context.config.seeds_at_work(), lambda ended: None)
+            used_calls = sum(fork.calls for fork in forks)
+            progress(len(forks), used_calls)
+    solved, complete = sum(fork.solved > 0 for fork in forks), next(states, None) is None
+    return Branched(method=name, forks=len(forks), calls=used_calls, solved=solved, complete=complete)
 
 
-def _states(method: base.Method, records: Iterable[Record]) -> Iterator[_Owed]:
-    """The states of all accepted records, in order."""
+def _list_states(method: base.Method, records: Iterable[Record]) -> Iterator[_StateToFork]:
     for record in records:
         if record.status is Status.ACCEPTED and record.draft:
-            tried = base.by_sample(record)
+            rollouts_by_sample = base.by_sample(record)
             for state in method.states(record):
-                yield _Owed(record, record.draft, state, tried[state.source].rollout.trajectory)
+                yield _StateToFork(record, record.draft, state, rollouts_by_sample[state.source].rollout.trajectory)
 
 
-async def _fork(name: str, method: base.Method, owed: _Owed, context: RunContext) -> Fork:
-    """The fresh samples from the state, and the controls where one of them was correct."""
-    fresh = await _branches(method, owed, None, context)
+async def _make_fork(name: str, method: base.Method, to_fork: _StateToFork, context: RunContext) -> Fork:
+    branches = await _sample_branches(method, to_fork, None, context)
     controls: tuple[Branch, ...] = ()
-    if method.CONTROLS and any(branch.verdict.correct for branch in fresh):
-        controls = await _branches(method, owed, owed.source.messages[owed.state.prefix], context)
-    source, prefix = owed.state
-    return Fork(key=owed.record.key, method=name, source=source, prefix=prefix, branches=fresh, controls=controls)
+    if method.CONTROLS and any(branch.verdict.correct for branch in branches):
+        controls = await _sample_branches(method, to_fork, to_fork.source.messages[to_fork.state.prefix], context)
+    source, prefix = to_fork.state
+    return Fork(key=to_fork.record.key, method=name, source=source, prefix=prefix, branches=branches, controls=controls)
 
 
-async def _branches(
-    method: base.Method, owed: _Owed, action: Message | None, context: RunContext
+async def _sample_branches(
+    method: base.Method, to_fork: _StateToFork, action: Message | None, context: RunContext
 ) -> tuple[Branch, ...]:
-    """One for each fresh sample: numbers that no rollout of the question has had."""
+    """Make one branch for each fresh sample, under sample indices that no rollout of the question has."""
     retriever = context.retriever
-    agent, first = solver(context.config, context.llm, retriever), 2 * context.config.loop.rollouts
+    agent, first_sample = solver(context.config, context.llm, retriever), 2 * context.config.loop.rollouts
 
-    async def one(sample: int) -> Branch:
-        start = partial(branch_off, agent, owed.source, owed.state.prefix, sample=sample, action=action)
-        rollout, verdict = await graded(owed.draft, start, context)
+    async def sample_branch(sample: int) -> Branch:
+        start = partial(branch_off, agent, to_fork.source, to_fork.state.prefix, sample=sample, action=action)
+        rollout, verdict = await make_graded_rollout(to_fork.draft, start, context)
         return Branch(rollout=rollout, verdict=verdict)
 
-    return tuple(await asyncio.gather(*map(one, range(first, first + method.ATTEMPTS))))
+    return tuple(await asyncio.gather(*map(sample_branch, range(first_sample, first_sample + method.ATTEMPTS))))

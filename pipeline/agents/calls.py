@@ -31,7 +31,7 @@ from pipeline.llm.schemas import read_json
 from pipeline.llm.text_tools import right
 from pipeline.llm.written_calls import Offered
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.vocabulary import occur_nowhere
+from pipeline.retrieval.vocabulary import find_absent_words
 from pipeline.text import words
 from pipeline.types import Call, Message, Passage, Probe, ToolCall, Usage
 
@@ -245,7 +245,7 @@ def _rendered(
 
 async def _nowhere(box: Toolbox, query: str) -> str:
     """What an author is told of words that it need not search for again."""
-    absent = [f"'{word}'" for word in await occur_nowhere(box.retriever, query)] if box.author else []
+    absent = [f"'{word}'" for word in await find_absent_words(box.retriever, query)] if box.author else []
     return f"{', '.join(absent)} {'occurs' if len(absent) == 1 else 'occur'} nowhere in this corpus." if absent else ""
 
 

@@ -36,7 +36,8 @@ def without(text: str, names: Iterable[str]) -> str:
 
 def whole(name: str) -> str:
     """A pattern of the name where it is no part of a word, with the ending of its genitive."""
-    return rf"(?<![^\W{_TIES}]){re.escape(name)}(?:['’]?s\b|['’])?(?![^\W{_TIES}])"
+    written = re.escape(name).replace("'", "’").replace("’", "['’]")
+    return rf"(?<![^\W{_TIES}]){written}(?:['’]?s\b|['’])?(?![^\W{_TIES}])"
 
 
 def _arabic(name: str) -> list[str]:

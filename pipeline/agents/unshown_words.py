@@ -6,6 +6,8 @@ from collections.abc import Iterable, Set
 from pipeline.text import fold, is_plain_english
 
 _WORD = re.compile(r"\d[\d.,]*(?!\w)|[^\W_]+")
+_LINKS = frozenset({"of", "and", "the"})
+"""Words within a name that its abbreviation leaves out."""
 _SHORTEST_STEM = 4
 _LONGEST_ENDING = 3
 
@@ -32,7 +34,7 @@ def _abbreviates(word: str, text: str) -> bool:
     """Return whether a word in capitals stands for a name of several words, as UK does for United Kingdom."""
     if not (word.isalpha() and word.isupper() and word.isascii()):
         return False
-    return re.search(r"(?: (?:of|and|the))* ".join(rf"\b{letter}\w+" for letter in word), text) is not None
+    return word in "".join(name[0] for name in _WORD.findall(text) if name not in _LINKS)
 
 
 def _is_telling(word: str, small: Set[str]) -> bool:

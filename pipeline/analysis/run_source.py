@@ -103,7 +103,7 @@ class Listing(NamedTuple):
 class Library(Protocol):
     """The runs that can be looked at."""
 
-    def listed(self) -> Sequence[Listing]:
+    def list_runs(self) -> Sequence[Listing]:
         """The newest first; those that were begun since are among them."""
 
     def open(self, slug: str) -> Source:

@@ -5,7 +5,7 @@ from typing import Annotated
 from typer import Option
 
 from pipeline.cli import console, options
-from pipeline.run.locate import reopened
+from pipeline.run.locate import reopen
 
 
 def branch(
@@ -23,7 +23,7 @@ def branch(
     """Resample stored rollouts of accepted pairs from intermediate turns, then re-export."""
     from pipeline import api
 
-    folder, config = reopened(run, out)
+    folder, config = reopen(run, out)
     done = api.branch(folder, method, calls=calls, progress=_progress)
     model = config.models.names()
     rows = [("forks", done.forks), ("of them solved by a fresh sample", done.solved), ("calls", done.calls)]

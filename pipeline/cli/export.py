@@ -11,7 +11,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.run import read
-from pipeline.run.locate import run_folder, spelled
+from pipeline.run.locate import quote_run, run_folder
 
 if TYPE_CHECKING:
     from pipeline.exports.data_set import DatasetManifest
@@ -72,10 +72,10 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     rows, tree = manifest.rows(), manifest.model_dump(mode="json")
     console.result(tree, console.rows_of_views(rows), console.text(folder / "dataset"), as_json=json)
     if "beyond_solver" in options.parts(include) and (unsolved := _unsolved(folder)):
-        again = f"digsite remeasure {spelled(run, out)} --policy NAME --model MODEL"
+        again = f"digsite remeasure {quote_run(run, out)} --policy NAME --model MODEL"
         console.message(f"no model has solved {unsolved} of the beyond_solver seeds, so they are left out: {again}")
     if not rows and not view:
-        console.message(f"no pair passed the gates: digsite inspect {spelled(run, out)} counts what each has dropped")
+        console.message(f"no pair passed the gates: digsite inspect {quote_run(run, out)} counts what each has dropped")
     if not json:
         say_views(manifest, options.parts(view))
 

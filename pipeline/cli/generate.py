@@ -18,7 +18,7 @@ from pipeline.config.runtime import Runtime
 from pipeline.corpus import seed_passages
 from pipeline.errors import UsageError
 from pipeline.run import Attempt, RunResult
-from pipeline.run.locate import reopened, spelled
+from pipeline.run.locate import quote_run, reopen
 from pipeline.types import Status
 
 PREVIEWED = 3
@@ -83,7 +83,7 @@ def resume(
     """Continue an interrupted run; refused if the configuration, prompts or corpus changed."""
     from pipeline import api
 
-    folder, config = reopened(run, out)
+    folder, config = reopen(run, out)
     return _run(partial(api.resume, folder, wait_seconds=wait), config, None if no_flow else ctx.obj, as_json=json)
 
 
@@ -108,7 +108,7 @@ class Preview(options.PairOptions):
     def __call__(self) -> int:
         from pipeline import api
         from pipeline.analysis.forecast import forecast
-        from pipeline.run.attempts import seed_costs
+        from pipeline.run.seed_costs import seed_costs
 
         config = self.settings()
         with PreviewProgress(pairs=PREVIEWED) as progress:
@@ -160,7 +160,7 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
     from pipeline.exports import data_set
     from pipeline.run import publish
 
-    folder, run = result.folder, spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
+    folder, run = result.folder, quote_run(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
     paths = {"run": folder, "dataset": folder / "dataset", "report": folder / "report.html"}
     if as_json:
         named = {"model": config.models.names(), **{name: str(path) for name, path in paths.items()}}
@@ -187,7 +187,9 @@ def _say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
         gave = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.how.pairs:,} pairs"
         console.message(f"{gave}; {_for_more(result, config)}")
     if sum(result.dropped.values()) > result.planned:
-        console.message(f"digsite: most passages cannot start a question. {seed_passages.explained(result.dropped)}")
+        console.message(
+            f"digsite: most passages cannot start a question. {seed_passages.explain_refusals(result.dropped)}"
+        )
     if result.missing:
         lacking = ", ".join(f"{stage} {count:,}" for stage, count in result.missing.items())
         remedy = f"to run them: digsite complete {run}"

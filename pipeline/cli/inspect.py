@@ -13,10 +13,10 @@ from pipeline.errors import unknown
 from pipeline.exports.card.glossary import gloss
 from pipeline.llm.ledger import Spending
 from pipeline.run import read
-from pipeline.run.attempts import spent
-from pipeline.run.locate import run_folder, spelled
+from pipeline.run.attempts import total_spending
+from pipeline.run.locate import quote_run, run_folder
 from pipeline.types import Status
-from pipeline.view.query import ItemQuery, selected
+from pipeline.view.query import ItemQuery, select_rows
 
 LIMIT = 20
 ITEM = (
@@ -57,18 +57,18 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
         record = publish.record_of(folder, config, item)
         console.result(record.model_dump(mode="json"), *terminal.item(record), as_json=json, model=record.lineage.model)
         return
-    seeds, surplus = publish.ended(folder, config)
+    seeds, surplus = publish.read_ended_seeds(folder, config)
     asked = {"status": options.parts(status), "reason": options.parts(reason), "target": map(str, target or ())}
     chosen = {name: tuple(values) for name, values in asked.items() if values}
     _check(chosen, seeds)
     query = ItemQuery(search=search or "", chosen=chosen)
-    found = selected(seeds, query).sort("plan_order").select(ITEM)
+    found = select_rows(seeds, query).sort("plan_order").select(ITEM)
     matching = found.select(pl.len()).collect().item()
     items = found.head(limit or (matching if json else LIMIT)).collect().to_dicts()
     counts = _counts(seeds) | ({"surplus": surplus} if surplus else {})
     pairs = sum(count for outcome, count in counts.items() if outcome.startswith(Status.ACCEPTED))
     if json:
-        tree = money.tree(spent(folder), pairs)
+        tree = money.tree(total_spending(folder), pairs)
         console.json({"run": str(folder), "counts": counts, "spent": tree, "matching": matching, "items": items})
         return
     if not query.filtered:
@@ -76,10 +76,10 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
         planned = f"{sum(counts.values()) - surplus:,} seeds" + (f", {surplus:,} spare" if surplus else "")
         console.show(console.text(f"{folder}: {planned}", style="bold"))
         console.show(console.table("outcome", "seeds", "meaning", rows=rows), "")
-        _show_costs(spent(folder), pairs)
+        _show_costs(total_spending(folder), pairs)
         console.demo_note(config.models.names())
-        _missing(seeds, spelled(run, out))
-    _list(items, matching, spelled(run, out))
+        _missing(seeds, quote_run(run, out))
+    _list(items, matching, quote_run(run, out))
 
 
 def _check(chosen: dict[str, tuple[str, ...]], seeds: pl.LazyFrame) -> None:

@@ -74,7 +74,7 @@ def _chosen(folders: list[Path], sets: list[str], policy: str | None) -> tuple[G
 
     if not sets and policy is None:
         return None, None
-    gates, sft = mixing.shared([read(folder).config for folder in folders])
+    gates, sft = mixing.find_shared_settings([read(folder).config for folder in folders])
     before = {"gates": gates.model_dump(mode="json"), "sft": sft.model_dump(mode="json")}
     before["gates"] |= {} if policy is None else {"policy": policy}
     return options.gates_and_sft("mix", before, sets)

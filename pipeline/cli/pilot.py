@@ -13,7 +13,7 @@ from pipeline.cli.generate import SHORT, say_target
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded
-from pipeline.run.locate import reopened
+from pipeline.run.locate import reopen
 from pipeline.types import Share
 
 
@@ -35,9 +35,9 @@ class Pilot(options.RunOptions):
             try:
                 result = api.generate(config, watch=progress)
             except BudgetExceeded:
-                self._forecast(*reopened(str(tool_modes.resolved(config).folder()), config.how.out))
+                self._forecast(*reopen(str(tool_modes.resolve(config).folder()), config.how.out))
                 raise
-        self._forecast(*reopened(str(result.folder), config.how.out))
+        self._forecast(*reopen(str(result.folder), config.how.out))
         return SHORT if result.exhausted else 0
 
     def _forecast(self, folder: Path, config: RunConfig) -> None:
@@ -45,10 +45,11 @@ class Pilot(options.RunOptions):
         from pipeline.analysis.figures import figures
         from pipeline.analysis.forecast import forecast
         from pipeline.run import attempts, publish
+        from pipeline.run.seed_costs import seed_costs
 
         found = publish.RunRecords(folder, config)
         made = figures(found.seeds(), publish.outside(folder), config.gates.policy)
-        pilot = attempts.seed_costs(attempts.read(folder), found)
+        pilot = seed_costs(attempts.read(folder), found)
         many = forecast(pilot, config.models, self.wanted)
         accepted = Share(part=made.accepted, whole=made.planned)
         shares = {"yield": accepted, "candidates that fresh rollouts confirmed": made.confirmed}

@@ -19,7 +19,7 @@ from pipeline.cli.console import PlainConsole, text
 from pipeline.gates import Drop
 from pipeline.llm.ledger import Spent
 from pipeline.run import Attempt, RunView
-from pipeline.run.attempts import spent
+from pipeline.run.attempts import total_spending
 from pipeline.store.journal import Head
 from pipeline.types import Record, Seed, Status, Usage
 
@@ -144,11 +144,11 @@ class Progress(rich.progress.Progress):
             self._stage = name
             self._print_line()
 
-    def started(self, run: RunView) -> None:
+    def begin(self, run: RunView) -> None:
         """Called again for every batch; what earlier commands did counts once, and says nothing of this one's speed."""
         if not self.done:
-            self._pay(spent(run.folder).total)
-            for record in run.kept():
+            self._pay(total_spending(run.folder).total)
+            for record in run.records():
                 self._count(record)
                 self._earlier.add(record.key)
             self._earlier_accepted = self.accepted
@@ -165,7 +165,7 @@ class Progress(rich.progress.Progress):
     def attempt(self, attempt: Attempt) -> None:
         self._pay(attempt.spent.total)
 
-    def gated(self, head: Head, drop: Drop) -> None:
+    def drop(self, head: Head, drop: Drop) -> None:
         """An accepted seed turned out to be no pair. Those of earlier commands were counted as the gates see them."""
         if head.key not in self._earlier:
             self._by_status.update({Status.ACCEPTED: -1, Status.REJECTED: 1})

@@ -14,7 +14,7 @@ from pipeline.config.inheritance import inherit
 from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.errors import UsageError
-from pipeline.run.locate import reopened, spelled
+from pipeline.run.locate import quote_run, reopen
 
 
 def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
@@ -40,7 +40,7 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     from pipeline import api
     from pipeline.afterwards.policy_measuring import Budgets, check_band
 
-    folder, own = reopened(run, out)
+    folder, own = reopen(run, out)
     name = policy or _only(own.models)
     if refill:
         check_band(own, name)
@@ -70,9 +70,9 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     console.result(tree, console.table(f"{name}: {found.model}", "", rows=rows), as_json=json, model=found.model)
     if json:
         return
-    console.message(f"the data set for it: digsite export {spelled(run, out)} --for {name}")
+    console.message(f"the data set for it: digsite export {quote_run(run, out)} --for {name}")
     if found.opened:
-        export = f"digsite export {spelled(run, out)} --include beyond_solver"
+        export = f"digsite export {quote_run(run, out)} --include beyond_solver"
         console.message(f"{found.opened} that the run's solver could not solve: {export}")
 
 

@@ -28,17 +28,17 @@ def review(
     from pipeline.run import publish
 
     folder = run_folder(run, out)
-    publish.whole(folder)
+    publish.check_lost_seeds(folder)
     config = run_file(folder).config
     records = publish.RunRecords(folder, config)
     if read is None:
-        chosen = [records.read(key) for key in human_marks.sample(records.accepted(), items)]
+        chosen = [records.read(key) for key in human_marks.sample(records.accepted_keys(), items)]
         path = _written(folder, chosen)
         console.result({"sheet": str(path), "items": len(chosen)}, console.text(path), as_json=json)
         return
-    accepted = records.accepted()
+    accepted = records.accepted_keys()
     name = clean_reviewer_name(by or login_name())
-    publish.reviewed(folder, config, human_marks.read(_text(read), accepted, name, now()))
+    publish.publish_marks(folder, config, human_marks.read(_text(read), accepted, name, now()))
     found = human_marks.reviewed(publish.outside(folder).marks, set(accepted))
     if found is None:  # no mark is on a pair
         raise UsageError("no row has a mark: fill in yes or no")

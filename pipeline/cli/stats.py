@@ -1,6 +1,5 @@
 """The command `stats`: how many steps the pairs of a run take, by what their seeds aimed at."""
 
-from pipeline.analysis.aims import fit_aims, unreached
 from pipeline.cli import console, options
 from pipeline.run import read
 from pipeline.run.locate import run_folder
@@ -8,6 +7,7 @@ from pipeline.run.locate import run_folder
 
 def stats(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
     """Compare what the seeds of a run aimed at with the steps that were measured, and suggest aims that fit."""
+    from pipeline.analysis.aims import fit_aims, unreached
     from pipeline.analysis.figures import figures
     from pipeline.run import publish
 

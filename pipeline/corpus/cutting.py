@@ -1,8 +1,7 @@
-"""Documents into passages of about 100 words, on sentence boundaries, in any script.
+"""Cut documents into passages of about 100 words, on sentence boundaries, in any script.
 
-A document is cut into equal parts rather than filled up from the left, so that no stump of a sentence is left over. One
-that has several lines is cut between its paragraphs where one ends near enough, and never after a heading, so that a
-passage begins with what it is about.
+Parts have equal length, so that no short remainder is left at the end. A document of several lines is cut between
+paragraphs if one ends near enough, and never after a heading, so that a passage begins with its subject.
 """
 
 import re
@@ -28,11 +27,11 @@ _WORD = re.compile(rf"[{HAN}]{{1,2}}|[{THAI}]{{1,5}}|[^\s{HAN}{THAI}]{{1,{_WORD_
 
 _CLOSED = re.compile(r"[.!?;…。！？｡؟۔।॥።][\"'”’»)\]」』]*$")
 _ITEM = re.compile(r"[-*•|–]\s|\d+[.)]\s|[^\s:：][^:：\n]{0,80}(?::[ \t]|：)\S")
-"""A line that stands for itself: of a list, or a name with its value."""
+"""A line that is complete by itself: an item of a list, or a name with its value."""
 _UNNAMED = re.compile(
     r"(?:He|She|It|They|We|This|That|These|Those|Such|Both|Most|Some|Many|Others?|His|Her|Its|Their|Here|There)\b"
 )
-"""A sentence that begins so is about what the one before names."""
+"""A sentence that begins like this refers to the subject of the previous one."""
 _SENTENCE, _LINE, _UNCLEAR, _TIED, _FAR, _HEADING = 16, 4, 8, 45, 50, 15
 """In words. How much nearer to its ideal place a cut must lie to be as good as one between two paragraphs, if it lies
 between two sentences, between two lines, before what names no subject or after a heading; how far a cut may lie from
@@ -40,7 +39,7 @@ that place; and the longest heading."""
 
 
 def rules(text: str) -> int:
-    """By which rules a text is cut."""
+    """Return the number of the rules that cut a text."""
     if may_end_at_mark(text):
         return MARKED
     return LINES if _has_lines(text) else OTHERS if is_foreign(text) or has_german_date(text) else PLAIN
@@ -51,12 +50,11 @@ def _has_lines(text: str) -> bool:
 
 
 def passages(document: Document) -> list[Passage]:
-    """The passages of a document, in order."""
     return [passage(document, number, span) for number, span in enumerate(spans(document))]
 
 
 def spans(document: Document) -> list[Span]:
-    """Where a document is cut; offsets count code points of `stored`, the title lies outside of all."""
+    """Return the ranges of a document's passages, in code points of `stored`. None includes the title."""
     body = len(document.title) + 1
     return [Span(body + start, body + end) for start, end in _cut(document.text)]
 
@@ -76,54 +74,54 @@ def passage(document: Document, number: int, span: Span) -> Passage:
 
 
 def _cut(text: str) -> list[Span]:
-    pieces = [(span, n) for sentence in sentences(text) for span, n in _pieces(text, sentence)]
-    total = sum(n for _, n in pieces)
+    pieces = [(span, length) for sentence in sentences(text) for span, length in _split_long(text, sentence)]
+    total = sum(length for _, length in pieces)
     parts = max(1, round(total / WORDS))
     if parts > 1 and _has_lines(text):
         return _cut_lines(text, pieces, parts)
     cuts: dict[int, Span] = {}
-    seen = 0
-    for span, n in pieces:
-        part = int((seen + n / 2) * parts / total)  # the part that holds the middle of the piece
+    words_before = 0
+    for span, length in pieces:
+        part = int((words_before + length / 2) * parts / total)  # the part that contains the middle of the piece
         cuts[part] = Span(cuts.get(part, span).start, span.end)
-        seen += n
+        words_before += length
     return list(cuts.values())
 
 
 def _cut_lines(text: str, pieces: list[tuple[Span, int]], parts: int) -> list[Span]:
-    """The same for a text of several lines: each cut at the best place near the one that makes equal parts."""
-    ends = [0, *accumulate(n for _, n in pieces)]
-    chosen = {0, len(pieces)}
+    """Cut a text of several lines. Each cut is at the best place near the one that makes equal parts."""
+    ends = [0, *accumulate(length for _, length in pieces)]
+    cuts = {0, len(pieces)}
     for number in range(1, parts):
         ideal = number * ends[-1] / parts
         first, last = bisect_left(ends, ideal - _FAR), bisect_right(ends, ideal + _FAR)
-        # One on each side at least: a piece may be longer than that.
-        places = range(max(0, first - 1), min(len(ends), last + 1))
-        chosen.add(min(places, key=lambda at: abs(ends[at] - ideal) + _cost(text, pieces, at)))
-    return [Span(pieces[start][0].start, pieces[end - 1][0].end) for start, end in pairwise(sorted(chosen))]
+        # Include at least one index on each side, since a piece may be longer than that distance.
+        candidates = range(max(0, first - 1), min(len(ends), last + 1))
+        cuts.add(min(candidates, key=lambda index: abs(ends[index] - ideal) + _cost(text, pieces, index)))
+    return [Span(pieces[start][0].start, pieces[end - 1][0].end) for start, end in pairwise(sorted(cuts))]
 
 
-def _cost(text: str, pieces: list[tuple[Span, int]], at: int) -> int:
-    """How much worse a cut before that piece is than one between two paragraphs."""
-    if at in (0, len(pieces)):
+def _cost(text: str, pieces: list[tuple[Span, int]], index: int) -> int:
+    """Return how much worse a cut before a piece is than one between two paragraphs."""
+    if index in (0, len(pieces)):
         return _SENTENCE
-    (before, length), (after, _) = pieces[at - 1], pieces[at]
-    unclear = _UNCLEAR if _UNNAMED.match(text, after.start) else 0
+    (before, length), (after, _) = pieces[index - 1], pieces[index]
+    unclear_cost = _UNCLEAR if _UNNAMED.match(text, after.start) else 0
     ends = text.count("\n", before.end, after.start)
     if not ends:
-        return _SENTENCE + unclear
+        return _SENTENCE + unclear_cost
     end = text[max(before.start, before.end - 8) : before.end]
     closed, item = _CLOSED.search(end), _ITEM.match(text, before.start)
-    alone = at == 1 or "\n" in text[pieces[at - 2][0].end : before.start]
-    if end[-1] in ":：" or (alone and length <= _HEADING and not item and (not closed or end[-1] in "?？")):
+    is_own_line = index == 1 or "\n" in text[pieces[index - 2][0].end : before.start]
+    if end[-1] in ":：" or (is_own_line and length <= _HEADING and not item and (not closed or end[-1] in "?？")):
         return _TIED
     if ends > 1:
-        return unclear
-    return _LINE + unclear if closed or _ITEM.match(text, after.start) else _TIED
+        return unclear_cost
+    return _LINE + unclear_cost if closed or _ITEM.match(text, after.start) else _TIED
 
 
-def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:
-    """A sentence with its number of words; one of more than 200 words in pieces of 100."""
+def _split_long(text: str, sentence: Span) -> list[tuple[Span, int]]:
+    """Return a sentence with its number of words, or pieces of 100 words if it has more than 200."""
     start, end = sentence
     length = len(text[start:end].split())
     if end - start > _WORD_LENGTH * length or is_spaceless(text[start:end]):

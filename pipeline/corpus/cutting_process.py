@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pipeline.corpus import parts
 from pipeline.corpus.cutting import rules, spans
-from pipeline.corpus.hashes import hashed
+from pipeline.corpus.hashes import hash_text
 from pipeline.corpus.prepared import stored_sha256
 from pipeline.types import sha256
 
@@ -41,7 +41,7 @@ def cut(texts: pa.RecordBatch, stopped: Event | None = None) -> pa.RecordBatch:
     columns: dict[str, tuple[Any, Any]] = {
         "passages": (map(len, found), np.uint32),
         "characters": ((len(document.text) for document in documents), np.uint32),
-        "id_hash": ((hashed(document.id) for document in documents), np.uint64),
+        "id_hash": ((hash_text(document.id) for document in documents), np.uint64),
         "rules": ((rules(document.text) for document in documents), np.uint8),
     }
     arrays = {name: parts.numbers(np.fromiter(values, kind, len(found))) for name, (values, kind) in columns.items()}

@@ -1,4 +1,4 @@
-"""What a document says that it points to: a field `links`, of ids or titles, and links of wiki text in the text."""
+"""Extract the links of a document: from its field `links` (ids or titles) and from wiki links in its text."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,18 +9,18 @@ LINKS = "links"
 WIKI_LINK = re.compile(
     r"\[\[(?P<target>[^\[\]|#\n]{0,200})(?:#(?P<section>[^\[\]|\n]{0,200}))?(?:\|(?P<alias>[^\[\]\n]{1,200}))?\]\]"
 )
-"""A link of wiki text, of Obsidian's too."""
+"""A wiki link, as in MediaWiki and Obsidian."""
 _MOST = 1000
-"""Links of a document, at most."""
+"""Most links of a document."""
 
 
-def stated(values: Mapping[str, Any], text: str) -> Iterator[str]:
-    """Each link as `Document.links` has it."""
-    given = values.get(LINKS)
-    for link in given[:_MOST] if isinstance(given, list) else ():
+def extract_links(values: Mapping[str, Any], text: str) -> Iterator[str]:
+    """Yield each link in the format of `Document.links`."""
+    links = values.get(LINKS)
+    for link in links[:_MOST] if isinstance(links, list) else ():
         if isinstance(link, str | int) and str(link).strip():
-            target, tab, words = str(link).partition("\t")
-            yield " ".join(target.split()) + tab + " ".join(words.split())
+            target, tab, anchor = str(link).partition("\t")
+            yield " ".join(target.split()) + tab + " ".join(anchor.split())
     yield from wiki_links(text)
 
 
@@ -31,6 +31,6 @@ def wiki_links(text: str) -> Iterator[str]:
 
 
 def link_words(link: re.Match[str]) -> str:
-    """Return what a reader sees of a link of wiki text. The folder that a page lies in is no part of its name."""
+    """Return the visible words of a wiki link. A page's folder is not part of its name."""
     name = link["target"].rpartition("/")[2].removesuffix(".md") or link["section"] or ""
     return (link["alias"] or name).strip().lstrip("#^")

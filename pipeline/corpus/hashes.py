@@ -1,4 +1,4 @@
-"""Hashes of ids and texts, and where one stands among many."""
+"""Hash ids and texts, and find a hash in a sorted array."""
 
 import hashlib
 from collections.abc import Iterator
@@ -10,15 +10,15 @@ Hashes = npt.NDArray[np.uint64]
 Rows = npt.NDArray[np.uint32]
 
 
-def hashed(text: str) -> int:
-    """64 bits. Whoever finds one compares what it stands for."""
+def hash_text(text: str) -> int:
+    """Return a hash of 64 bits. Compare the texts themselves after a match."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def places(run: Hashes, key: int) -> Iterator[int]:
-    """Where a hash stands in a sorted run of them: at one place, but for the rarest of chances."""
-    wanted = np.uint64(key)
-    place = int(run.searchsorted(wanted))
-    while place < len(run) and run[place] == wanted:
-        yield place
-        place += 1
+def places(hashes: Hashes, key: int) -> Iterator[int]:
+    """Yield the indices of a hash in a sorted array. More than one is extremely unlikely."""
+    target = np.uint64(key)
+    index = int(hashes.searchsorted(target))
+    while index < len(hashes) and hashes[index] == target:
+        yield index
+        index += 1

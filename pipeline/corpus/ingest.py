@@ -168,7 +168,7 @@ class _Builder:
     def _fingerprint(self) -> str:
         digest = hashlib.sha256(f"chunker {self._progress.rules}".encode())
         stored = parts.Parts(self._folder, self._progress.parts)
-        aliased = parts.mapped(self._folder / parts.ALIAS)
+        aliased = parts.map_table(self._folder / parts.ALIAS)
         rows = parts.column(aliased, "document")
         with_more = np.zeros(len(stored), bool)
         with_more[rows] = True

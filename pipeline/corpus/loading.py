@@ -1,4 +1,4 @@
-"""A manifest into a corpus on disk: prepared the first time, opened every other time."""
+"""Load the corpus of a manifest: prepare it the first time, and open it after that."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -20,33 +20,36 @@ from pipeline.store.files import (
 
 
 def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -> Corpus:
-    """The corpus, prepared under `out`, or in a temporary folder that goes with the manifest.
+    """Return the corpus, prepared under `out` or in a temporary folder that lives as long as the manifest.
 
-    It is read where that was not done yet, where size, time or name of a file of the source differ, and to `verify` it.
-    Raises CorpusError, one line that says what to do, where it cannot be used.
+    The source is read if that was not done before, if the size, time or name of one of its files differs, or to
+    `verify` it.
+
+    Raises:
+        CorpusError: if the corpus cannot be used. Its one line says what to do.
     """
-    known = signature(manifest)
+    source_signature = signature(manifest)
     home = (out or make_temporary_folder(manifest)) / "corpora"
-    if not verify and (found := _recognised(manifest, home, known)):
-        return found
-    _set_apart(home.parent, manifest)
-    building = home / f"{manifest.name}-{known[:12]}.incomplete"
+    if not verify and (corpus := _find_prepared(manifest, home, source_signature)):
+        return corpus
+    _mark_outputs(home.parent, manifest)
+    building = home / f"{manifest.name}-{source_signature[:12]}.incomplete"
     with growing_folder(building) as install:
-        # Another process may have prepared it meanwhile.
-        if not verify and (found := _recognised(manifest, home, known)):
-            return found
+        # Another process may have prepared it in the meantime.
+        if not verify and (corpus := _find_prepared(manifest, home, source_signature)):
+            return corpus
         if verify:
             empty_folder(building)
         try:
-            _check(manifest)
-            prepared = build(manifest, building, known)
-            _refuse_changed(manifest, known)
+            _check_sha256(manifest)
+            prepared = build(manifest, building, source_signature)
+            _refuse_changed(manifest, source_signature)
         except CorpusError:
             empty_folder(building)
-            # A source that is still written explains any other error.
-            _refuse_changed(manifest, known)
+            # A source that is still being written explains any other error.
+            _refuse_changed(manifest, source_signature)
             raise
-        except OSError as error:  # what is written has errors of its own
+        except OSError as error:  # writing raises other errors
             raise CorpusError(f"{manifest.path}: it cannot be read ({reason(error)}); repeat the command") from error
         folder = home / f"{manifest.name}-{prepared.fingerprint[:12]}"
         install(folder)
@@ -54,33 +57,33 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
     return Corpus(manifest, folder, prepared, verified=verify)
 
 
-def _set_apart(out: Path, manifest: Manifest) -> None:
-    """Mark a folder of outputs that lies within the source, as that of a command given in it does."""
+def _mark_outputs(out: Path, manifest: Manifest) -> None:
+    """Mark an output folder that lies within the source, so that it is not read as a part of it."""
     source = place(manifest).resolve()
     if manifest.remote or not out.resolve().is_relative_to(source):
         return
     if out.resolve() == source:
-        raise CorpusError(f"{manifest.path}: what is made of the corpus would lie among its files; name another --out")
+        raise CorpusError(f"{manifest.path}: the outputs would be among the corpus's files; name another --out")
     atomic_write(out / OURS, b"")
 
 
-def _recognised(manifest: Manifest, home: Path, known: str) -> Corpus | None:
+def _find_prepared(manifest: Manifest, home: Path, source_signature: str) -> Corpus | None:
     for folder in sorted(home.glob(f"{manifest.name}-*/")):
-        if folder.suffix == "" and (prepared := finished(folder, known)):
-            with suppress(StoreError):  # damaged: it is prepared anew
+        if folder.suffix == "" and (prepared := finished(folder, source_signature)):
+            with suppress(StoreError):  # damaged: prepare it again
                 return Corpus(manifest, folder, prepared)
     return None
 
 
-def _refuse_changed(manifest: Manifest, known: str) -> None:
-    if signature(manifest) != known:
+def _refuse_changed(manifest: Manifest, source_signature: str) -> None:
+    if signature(manifest) != source_signature:
         raise CorpusError(
             f"{manifest.path}: it changed while it was read; repeat the command when nothing writes to it any more, "
-            "or name a copy of it"
+            "or use a copy of it"
         )
 
 
-def _check(manifest: Manifest) -> None:
+def _check_sha256(manifest: Manifest) -> None:
     if manifest.sha256 and checksum(manifest.path) != manifest.sha256:
         path = manifest.path
         raise CorpusError(f"{path}: its sha256 differs from the manifest's; download it again, or correct the manifest")

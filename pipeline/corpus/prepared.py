@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from pipeline.corpus import parts
 from pipeline.corpus.cutting import passage
-from pipeline.corpus.hashes import Hashes, Rows, hashed, places
+from pipeline.corpus.hashes import Hashes, Rows, hash_text, places
 from pipeline.corpus.language import UNKNOWN, detected
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.read_and_left_out import Counts
@@ -90,7 +90,7 @@ class Corpus:
         self._prepared = prepared
         self._parts = self._opened()
         self._numbers = parts.RowNumbers(folder / parts.ROWS)
-        self._aliases = parts.mapped(folder / parts.ALIAS)
+        self._aliases = parts.map_table(folder / parts.ALIAS)
         self._aliased: Rows = parts.column(self._aliases, "document")
         self._remembered = lru_cache(_REMEMBERED)(self._passage)
         self.documents: Sequence[Document] = Lazy(len(self._parts), self._document, self._documents)
@@ -170,7 +170,7 @@ class Corpus:
     def _shown(self) -> tuple[Hashes, Hashes]:
         path = self.folder / _SHOWN
         if not _as_prepared(path, self._prepared.files.get(_SHOWN)):
-            ids = self._parts.each("id", "spans")
+            ids = self._parts.iterate_columns("id", "spans")
             keys = np.fromiter(
                 (int(sha256(f"{key}#{n}")[:12], 16) for key, spans in ids for n in range(len(spans) // 2)),
                 np.uint64,
@@ -181,17 +181,17 @@ class Corpus:
             parts.write(path, pa.RecordBatch.from_pydict(columns))
             files = self._prepared.files | {_SHOWN: described(path)}
             self._prepared = keep(self.folder, self._prepared.model_copy(update={"files": files}))
-        table = parts.mapped(path)
+        table = parts.map_table(path)
         return parts.column(table, "key"), parts.column(table, "place")
 
     def titles(self) -> Iterator[tuple[str, str]]:
         """The id of each document with its title, then of those that have other titles besides with each of these."""
-        yield from self._parts.each("id", "title")
+        yield from self._parts.iterate_columns("id", "title")
         for row, title in zip(self._aliased, self._aliases.column("title"), strict=True):
             yield self._parts.value(int(row), "id"), title.as_py()
 
     def _row(self, document_id: str) -> int | None:
-        for place in places(self._numbers.hashes, hashed(document_id)):
+        for place in places(self._numbers.hashes, hash_text(document_id)):
             row = int(self._numbers.rows[place])
             if self._parts.value(row, "id") == document_id:
                 return row

@@ -1,20 +1,20 @@
-"""How far long work has come, as lines of a log that the command line shows."""
+"""Log the progress of long work. The command line shows these log lines."""
 
 import logging
 import time
 
 NAME = "pipeline.progress"
 _SECONDS = 5.0
-"""Between two lines; work that takes less shows none."""
+"""Seconds between two lines. Shorter work logs nothing."""
 
 
 class LoggedProgress:
     def __init__(self, what: str) -> None:
         self._what, self._shown = what, time.monotonic()
 
-    def at(self, done: int, whole: int | None = None) -> None:
+    def at(self, done: int, total: int | None = None) -> None:
         now = time.monotonic()
         if now - self._shown >= _SECONDS:
             self._shown = now
-            of = f" of {whole:,}" if whole is not None else ""
-            logging.getLogger(NAME).info("%s: %s%s", self._what, f"{done:,}", of)
+            total_text = f" of {total:,}" if total is not None else ""
+            logging.getLogger(NAME).info("%s: %s%s", self._what, f"{done:,}", total_text)

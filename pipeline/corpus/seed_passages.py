@@ -1,4 +1,4 @@
-"""From which passages a question may start."""
+"""Select the passages at which a question may start."""
 
 import re
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ _NAMES = {
     ),
 }
 _ANY_NAME = re.compile(rf"{_INSIDE}{_CAPITAL}[\w'’.-]+")
-"""How names show in a language; `_ANY_NAME` where it is neither English nor one of these."""
+"""Patterns of names by language. Languages without an entry use `_ANY_NAME`, English uses `_NAME`."""
 _STOPS = (".", "!", "?", '"', "。", "！", "？", "」", "”", "؟", "۔", "।", "»", "“", "』")
 
 
@@ -50,18 +50,20 @@ REFUSALS = {
     "'List of'; write full sentences, one paragraph a line (wrapped lines look like a list too)",
     "no_fact": "no name inside a sentence, no date, no number: nothing that an answer could be",
 }
-"""What each reason of `quality` means, and what to do about it."""
+"""The meaning of each reason of `quality`, and what to do about it."""
 
 
-def explained(refused: Mapping[str, int]) -> str:
-    """Why so many passages can start no question, in words, the most frequent reason first."""
-    ranked = sorted(refused.items(), key=lambda item: -item[1])
-    return ". ".join(f"{reason} {count:,}: {REFUSALS.get(reason, reason)}" for reason, count in ranked)
+def explain_refusals(refused: Mapping[str, int]) -> str:
+    """Explain why passages cannot start a question, the most frequent reason first."""
+    by_frequency = sorted(refused.items(), key=lambda reason_count: -reason_count[1])
+    return ". ".join(f"{reason} {count:,}: {REFUSALS.get(reason, reason)}" for reason, count in by_frequency)
 
 
 def quality(passage: Passage, language: str = "en") -> str | None:
-    """Why no question should start here: `too_short`, `disambiguation`, `list` or `no_fact`; None if one may. The
-    language is that of the corpus."""
+    """Return why no question should start at a passage, or None if one may.
+
+    The reasons are `too_short`, `disambiguation`, `list` and `no_fact`. `language` is that of the corpus.
+    """
     body = passage.text
     if length(body) < _MIN_WORDS:
         return "too_short"
@@ -73,15 +75,16 @@ def quality(passage: Passage, language: str = "en") -> str | None:
 
 
 def _is_list(body: str) -> bool:
-    """Mostly short lines without a full stop."""
     lines = [line.strip() for line in body.split("\n") if line.strip()]
     short = [line for line in lines if length(line) < 12 and not line.endswith(_STOPS)]
     return len(lines) >= 4 and len(short) > 0.7 * len(lines)
 
 
 def _has_fact(body: str, language: str) -> bool:
-    """A name inside a sentence, a date or a number: something that an answer could be. Scripts without capital letters
-    show no names, so there a passage has the benefit of the doubt."""
+    """Return whether a passage has a name inside a sentence, a date or a number, which an answer could be.
+
+    Names cannot be recognised in scripts without capitals, so there every passage counts.
+    """
     if text.dates(body) or text.numbers(body):
         return True
     if language in ("en", UNKNOWN):

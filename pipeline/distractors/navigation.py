@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from pipeline.config.ragshaper_settings import TeacherConfig
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.question_passages import IndexChanges, Overlay, ranked
+from pipeline.retrieval.question_passages import IndexChanges, Overlay, sort_hits
 from pipeline.text import words
 from pipeline.types import Hit, Passage, sha256
 
@@ -44,7 +44,7 @@ class Navigation(Overlay):
         forced = len(self._asked) == 1 or (not self._met and chance.random() < self._settings.injected_again)
         # One of the index at least: a question nobody could answer would teach nothing.
         wanted = min(self._settings.injected, k - 1) if forced else 0
-        distractors = ranked(await self.found(query))[:wanted] if wanted > 0 else []
+        distractors = sort_hits(await self.search_overlay(query))[:wanted] if wanted > 0 else []
         self._met = bool(distractors)
         hits = await self.index(query, k - len(distractors)) + distractors
         if distractors:

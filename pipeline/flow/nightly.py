@@ -27,7 +27,7 @@ from pipeline.flow.shown import Shown
 from pipeline.run import LogCallbacks, RunResult, prepare, stages, tool_modes
 from pipeline.run import publish as publishing
 from pipeline.run import read as run_file
-from pipeline.run.attempts import spent
+from pipeline.run.attempts import total_spending
 from pipeline.run.locate import run_folder
 from pipeline.store.lock import hold_lock
 
@@ -45,7 +45,7 @@ def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
     try:
         settings = read(Path(config))
         prepare.reach(settings)
-        settings = tool_modes.resolved(prepare.absolute_paths(settings))
+        settings = tool_modes.resolve(prepare.absolute_paths(settings))
         with hold_lock(settings.folder().parent):
             if mine := runtime.deployment.id:
                 end_killed({"deployment_id": {"any_": [mine]}})
@@ -91,7 +91,7 @@ def read(path: Path) -> RunConfig:
 
 def of_night(config: RunConfig, folder: Path) -> RunConfig:
     """Return the same settings with the budgets of one night on top of what the run in `folder` has used up before."""
-    before, how = spent(folder).total, config.how
+    before, how = total_spending(folder).total, config.how
     return config.with_how(
         budget_tokens=how.budget_tokens and before.paid.total_tokens + how.budget_tokens,
         budget_money=how.budget_money and (before.money or 0.0) + how.budget_money,

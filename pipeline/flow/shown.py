@@ -43,8 +43,8 @@ class Shown(RunCallbacks):
         self._now = Future()
         self._stages.put((name, self._now))
 
-    def started(self, run: RunView) -> None:
-        self._callbacks.started(run)
+    def begin(self, run: RunView) -> None:
+        self._callbacks.begin(run)
         self.run = run
 
     def engine(self, how: Runtime) -> AbstractContextManager[Submit]:

@@ -1,4 +1,4 @@
-"""How many of a corpus' passages are linked to others; known before anything is paid for."""
+"""How many passages of a corpus are linked to others. This is known before a run costs anything."""
 
 from pipeline.links.stored import StoredLinks
 from pipeline.types import Data
@@ -6,9 +6,9 @@ from pipeline.types import Data
 
 class Coverage(Data):
     phrases: int
-    """Phrases that link documents."""
+    """Number of phrases that link documents."""
     linked: float
-    """The share of passages that hold one."""
+    """Fraction of passages that contain such a phrase."""
 
     def in_words(self) -> dict[str, str]:
         return {"links": f"{self.phrases:,} phrases, one or more in {self.linked:.0%} of passages"}

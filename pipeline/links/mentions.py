@@ -1,8 +1,8 @@
-"""The phrases of a text that may link it to others: titles of other documents, names, identifiers, rare words.
+"""Find the phrases of a text that may link it to others: titles of other documents, names, identifiers, rare words.
 
-Names show by their capital letters, where the script has them, identifiers by their digits, capitals and marks; in
-other scripts a rare word is one that few documents hold, and they more than once. No list of words is used and no rule
-of a language.
+Names are found by their capital letters, and identifiers by their digits, capitals and marks. In scripts without
+capitals, a rare word is one that few documents contain, and use more than once. There are no word lists and no rules
+for single languages.
 """
 
 from collections.abc import Iterator
@@ -11,231 +11,249 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.links.sorted_tables import Columns, spread
-from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
+from pipeline.links.survey import FEWEST, GRAMS, find_grams, hash_all_sentences
 from pipeline.links.titles import KnownTitles, Titles
-from pipeline.links.tokens import LONGEST, Bools, Ints, Words, mixed, phrases, sums, words
+from pipeline.links.tokens import LONGEST, Bools, Ints, Words, mix_bits, phrases, sums, words
 
 TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
 KINDS = ("title", "name", "identifier", "word", "stated")
 _TIE = 3
-"""Letters of a word within a name, as in "Duke of York"; two of them at most."""
+"""Most letters of a word that joins a name, as in "Duke of York". A name may have two in a row."""
 _LETTERS = 3
-"""Of an abbreviation that may stand for many things."""
+"""Most letters of an abbreviation that is too ambiguous to link."""
 _LISTED = 4
-"""A sentence of so many times the words that it has beside names and numbers is a list."""
+"""A sentence is a list if it has more than this many times the words that are no names or numbers."""
 _WORD_LENGTH = 4
 
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What the survey found."""
+    """What the survey learned about the corpus."""
 
     titles: Titles
     rare: KnownTitles
-    """Hashes of words of scripts without capital letters, and of runs of characters, that few documents have, and that
-    those have more than once."""
+    """Hashes of words and character sequences, in scripts without capitals, that few documents repeat."""
     small: KnownTitles
-    """Of words that are mostly written in small letters: no names."""
+    """Hashes of words that are mostly written in small letters, so they are no names."""
     common: KnownTitles
-    """Of words that many documents hold: a name has another one."""
+    """Hashes of words that many documents contain. A name needs a word that is not common."""
     beside: KnownTitles
-    """Of common words that are mostly written with a capital letter and then mostly have none of the kind after them,
-    as a German noun or "President": before a name they are no part of it."""
+    """Hashes of common words that are mostly capitalised, but rarely before another capitalised word, such as German
+    nouns or "President". Before a name, they are not part of it."""
     boilerplate: KnownTitles
-    """Of sentences that several documents have."""
+    """Hashes of sentences that several documents contain."""
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Candidates:
+    """Phrases of one kind, as ranges of words."""
+
     first: Ints
-    """The number of its first word."""
+    """Index of the first word."""
     count: Ints
     kind: int
 
 
-def mentions(read: Words, knowledge: Knowledge, titles: Words) -> Columns:
-    """`hash`, `text`, `start`, `end` (code points of the text) and `kind` of each phrase; one that several ways have
-    found stands once. `titles` are the words of each text's title."""
-    if not len(read):
-        return {name: np.empty(0, np.int64) for name in ("text", "start", "end", "kind")} | {"hash": read.hash}
-    capitals = _Runs(read, knowledge)
-    found = [*_titles(read, knowledge, capitals), *capitals.names(titles), _identifiers(read), *_rare(read, knowledge)]
-    first = np.concatenate([one.first for one in found])
-    count = np.concatenate([one.count for one in found])
-    kind = np.concatenate([np.full(len(one.first), one.kind, np.uint8) for one in found])
-    own = sums(read.capital & ~knowledge.common.holds(mixed(read.hash)))
-    says = (kind != NAME) | (own[first + count] > own[first])
-    says &= _says_more(read, first, count, knowledge) & ~_cut_off(read, first + count)
-    first, count, kind = first[says], count[says], kind[says]
+def find_mentions(tokens: Words, knowledge: Knowledge, titles: Words) -> Columns:
+    """Return `hash`, `text`, `start`, `end` (in code points) and `kind` of each phrase in the texts.
+
+    A phrase that several rules match occurs once. `titles` are the words of each text's title.
+    """
+    if not len(tokens):
+        return {name: np.empty(0, np.int64) for name in ("text", "start", "end", "kind")} | {"hash": tokens.hash}
+    capitals = _Runs(tokens, knowledge)
+    candidates = [
+        *_find_titles(tokens, knowledge, capitals),
+        *capitals.names(titles),
+        _find_identifiers(tokens),
+        *_find_rare_words(tokens, knowledge),
+    ]
+    first = np.concatenate([candidate.first for candidate in candidates])
+    count = np.concatenate([candidate.count for candidate in candidates])
+    kind = np.concatenate([np.full(len(candidate.first), candidate.kind, np.uint8) for candidate in candidates])
+    distinctive = sums(tokens.capital & ~knowledge.common.holds(mix_bits(tokens.hash)))
+    is_kept = (kind != NAME) | (distinctive[first + count] > distinctive[first])
+    is_kept &= _says_more(tokens, first, count, knowledge) & ~_is_cut_off(tokens, first + count)
+    first, count, kind = first[is_kept], count[is_kept], kind[is_kept]
     order = np.lexsort((kind, count, first))
     first, count, kind = first[order], count[order], kind[order]
-    again = np.concatenate([[False], (first[1:] == first[:-1]) & (count[1:] == count[:-1])])[: len(first)]
-    first, count, kind = first[~again], count[~again], kind[~again]
+    is_repeated = np.concatenate([[False], (first[1:] == first[:-1]) & (count[1:] == count[:-1])])[: len(first)]
+    first, count, kind = first[~is_repeated], count[~is_repeated], kind[~is_repeated]
     last = first + count - 1
     return {
-        "hash": phrases(read.hash, first, count), "text": read.text[first], "start": read.start[first],
-        "end": read.end[last], "kind": kind,
+        "hash": phrases(tokens.hash, first, count), "text": tokens.text[first], "start": tokens.start[first],
+        "end": tokens.end[last], "kind": kind,
     }  # fmt: skip
 
 
-def _cut_off(read: Words, follows: Ints) -> Bools:
-    """Does an apostrophe tie the phrase to what follows, as in "You Don't"? An s may follow: it is a case, or "is"."""
-    place = np.minimum(follows, len(read) - 1)
-    other = read.elided[place] & (read.hash[place] != words(["s"]).hash[0])
-    cut: Bools = other & (follows < len(read))
-    return cut
+def _is_cut_off(tokens: Words, next_words: Ints) -> Bools:
+    """Mark phrases that an apostrophe joins to the next word, as in "You Don't". A following s is fine: it is a
+    genitive or "is"."""
+    next_word = np.minimum(next_words, len(tokens) - 1)
+    is_joined = tokens.elided[next_word] & (tokens.hash[next_word] != words(["s"]).hash[0])
+    is_cut: Bools = is_joined & (next_words < len(tokens))
+    return is_cut
 
 
-def _says_more(read: Words, first: Ints, count: Ints, knowledge: Knowledge) -> Bools:
-    """Does the sentence say something of the phrase? It has words beside names, and stands in few documents."""
-    begins = np.flatnonzero(read.first)
-    hashes, size = sentence_hashes(read, begins)
-    other = np.add.reduceat((read.capital | (read.digits > 0)).astype(np.int64) ^ 1, begins)
-    good = (other >= FEWEST) & (_LISTED * other >= size) & ~knowledge.boilerplate.holds(hashes)
-    sentence = read.sentence[first] - 1
-    plain = sums(~(read.capital | (read.digits > 0)))
-    left = other[sentence] - (plain[first + count] - plain[first])
-    says: Bools = good[sentence] & (left >= FEWEST) & (2 * count <= size[sentence])
-    return says
+def _says_more(tokens: Words, first: Ints, count: Ints, knowledge: Knowledge) -> Bools:
+    """Mark phrases whose sentence says something: it has words besides names, and few documents contain it."""
+    begins = np.flatnonzero(tokens.first)
+    hashes, word_count = hash_all_sentences(tokens, begins)
+    plain_words = np.add.reduceat((tokens.capital | (tokens.digits > 0)).astype(np.int64) ^ 1, begins)
+    is_telling = (plain_words >= FEWEST) & (_LISTED * plain_words >= word_count) & ~knowledge.boilerplate.holds(hashes)
+    sentence = tokens.sentence[first] - 1
+    plain = sums(~(tokens.capital | (tokens.digits > 0)))
+    plain_outside = plain_words[sentence] - (plain[first + count] - plain[first])
+    says_more: Bools = is_telling[sentence] & (plain_outside >= FEWEST) & (2 * count <= word_count[sentence])
+    return says_more
 
 
-def _titles(read: Words, knowledge: Knowledge, capitals: "_Runs") -> Iterator[_Found]:
-    """Whole words in a row that are the name of a document, with as many capital letters as it has, and that are no
-    part of a longer name."""
-    upper = sums(read.capital)
-    # Most words begin no title, and then no more of them are looked at.
-    near = np.flatnonzero(~read.first[1:])
-    near = near[knowledge.titles.begins.holds(phrases(read.hash, near, np.full(len(near), 2)))]
-    last = np.append(np.flatnonzero(read.first)[1:], len(read))[read.sentence - 1]
+def _find_titles(tokens: Words, knowledge: Knowledge, capitals: "_Runs") -> Iterator[_Candidates]:
+    """Yield titles of documents that the texts mention.
+
+    A mention needs as many capital letters as the title, and must not be part of a longer name.
+    """
+    upper = sums(tokens.capital)
+    # Most words do not begin a title: filter by the first two words before longer phrases are hashed.
+    near = np.flatnonzero(~tokens.first[1:])
+    near = near[knowledge.titles.begins.holds(phrases(tokens.hash, near, np.full(len(near), 2)))]
+    last = np.append(np.flatnonzero(tokens.first)[1:], len(tokens))[tokens.sentence - 1]
     for count in range(1, LONGEST + 1):
-        at = np.arange(len(read)) if count == 1 else near[near + count <= last[near]]
-        title = knowledge.titles.names.find(phrases(read.hash, at, np.full(len(at), count)))
-        first, title = at[title >= 0], title[title >= 0]
-        size = upper[first + count] - upper[first]
-        good = size >= knowledge.titles.capitals[title]
+        starts = np.arange(len(tokens)) if count == 1 else near[near + count <= last[near]]
+        title = knowledge.titles.names.find(phrases(tokens.hash, starts, np.full(len(starts), count)))
+        first, title = starts[title >= 0], title[title >= 0]
+        capitals_used = upper[first + count] - upper[first]
+        is_mention = capitals_used >= knowledge.titles.capitals[title]
         if count == 1:
-            # A capital at the start of a sentence says nothing.
+            # A capital at the start of a sentence is no evidence for a name.
             needed = knowledge.titles.capitals[title] > 0
-            good &= ~(needed & read.first[first] & knowledge.small.holds(mixed(read.hash[first])))
-        good &= (size == 0) | capitals.whole(first, count)
-        first = first[good]
-        yield _Found(first, np.full(len(first), count), TITLE)
+            is_mention &= ~(needed & tokens.first[first] & knowledge.small.holds(mix_bits(tokens.hash[first])))
+        is_mention &= (capitals_used == 0) | capitals.is_whole_name(first, count)
+        first = first[is_mention]
+        yield _Candidates(first, np.full(len(first), count), TITLE)
 
 
 class _Runs:
-    """Words with capital letters in a row, numbers among them, and short words that tie two of them."""
+    """Sequences of capitalised words, with numbers, and the short words that join two of them."""
 
-    def __init__(self, read: Words, knowledge: Knowledge) -> None:
-        self._read = read
-        near = read.near
-        # The first word of a sentence is no part of a name if it is mostly written small.
-        self._small = knowledge.small.holds(mixed(read.hash))
-        self._common = knowledge.common.holds(mixed(read.hash))
-        self._beside = knowledge.beside.holds(mixed(read.hash))
-        self.capital = read.capital & ~(read.first & self._small)
-        number = read.digits > 0
-        pure = self.capital | number
-        self.begins = np.flatnonzero(pure & ~(near & _after(pure)))
-        self.ends = np.flatnonzero(pure & ~_before(near & pure)) + 1
-        self._short = read.cased & ~read.capital & (read.end - read.start <= _TIE) & near
+    def __init__(self, tokens: Words, knowledge: Knowledge) -> None:
+        self._tokens = tokens
+        near = tokens.near
+        # The first word of a sentence is not part of a name if it is mostly written small.
+        self._small = knowledge.small.holds(mix_bits(tokens.hash))
+        self._common = knowledge.common.holds(mix_bits(tokens.hash))
+        self._beside = knowledge.beside.holds(mix_bits(tokens.hash))
+        self.capital = tokens.capital & ~(tokens.first & self._small)
+        number = tokens.digits > 0
+        in_run = self.capital | number
+        self.begins = np.flatnonzero(in_run & ~(near & _mark_after(in_run)))
+        self.ends = np.flatnonzero(in_run & ~_mark_before(near & in_run)) + 1
+        self._short = tokens.cased & ~tokens.capital & (tokens.end - tokens.start <= _TIE) & near
 
-    def whole(self, first: Ints, count: Ints | int) -> Bools:
-        """Is the phrase no part of a longer name?"""
-        read, last = self._read, first + count - 1
-        follows = np.minimum(last + 1, len(read) - 1)
-        after = (last + 1 < len(read)) & read.near[follows] & (self.capital[follows] | (read.digits[follows] > 0))
-        before = np.maximum(first - 1, 0)
-        # "President Jane Roe" is Jane Roe; but one word, or words that are all common, may be that of other things.
-        own = sums(read.capital & ~self._common)
-        beside = self._beside[before] & (count > 1) & (own[first + count] > own[first])
-        ahead = read.near[first] & self.capital[before] & ~beside
-        whole: Bools = ~(after & self.capital[last]) & ~(ahead & self.capital[first])
-        return whole
+    def is_whole_name(self, first: Ints, count: Ints | int) -> Bools:
+        tokens, last = self._tokens, first + count - 1
+        next_word = np.minimum(last + 1, len(tokens) - 1)
+        continues = (
+            (last + 1 < len(tokens))
+            & tokens.near[next_word]
+            & (self.capital[next_word] | (tokens.digits[next_word] > 0))
+        )
+        previous_word = np.maximum(first - 1, 0)
+        # "President Jane Roe" mentions Jane Roe. A single word or only common words could mean something else.
+        distinctive = sums(tokens.capital & ~self._common)
+        is_beside = self._beside[previous_word] & (count > 1) & (distinctive[first + count] > distinctive[first])
+        is_preceded = tokens.near[first] & self.capital[previous_word] & ~is_beside
+        is_whole: Bools = ~(continues & self.capital[last]) & ~(is_preceded & self.capital[first])
+        return is_whole
 
-    def names(self, titles: Words) -> Iterator[_Found]:
-        """Runs as long as they are, without numbers at their ends; those that short words tie together; single words
-        where they are nowhere in the text or its title a part of a longer name. One word and a number, which may be a
-        date, is no name."""
-        read = self._read
-        first, end, bare = self._trimmed()
-        joined, across = self._tied(first[bare], end[bare])
+    def names(self, titles: Words) -> Iterator[_Candidates]:
+        """Yield the names.
+
+        A name is a sequence without numbers at its ends, or several that short words join, or a single word. A single
+        word counts only if neither the text nor its title uses it within a longer name. A word and a number are no
+        name, since they may be a date.
+        """
+        tokens = self._tokens
+        first, end, bare = self._trim_numbers()
+        joined_first, joined_count = self._join_by_short_words(first[bare], end[bare])
         count = end - first
-        good = (count > 0) & (count <= LONGEST)
-        # "63rd Infantry Division" is another one than the 64th.
-        ordinal = _after(read.numeral & (read.digits < read.end - read.start)) & read.near
-        good &= ~ordinal[first]
-        several = good & (count > 1)
-        yield _Found(first[several], count[several], NAME)
-        yield _Found(joined, across, NAME)
-        part = np.zeros(len(read), np.bool_)
-        for at, size in ((first[several], count[several]), (joined, across)):
-            part[spread(at, size)] = True
-        alone = first[good & (count == 1) & bare]
-        tied = read.tied | _before(read.tied)
-        short = (read.upper == read.end - read.start) & (read.upper <= _LETTERS)
-        alone = alone[~read.first[alone] & ~self._small[alone] & ~tied[alone] & ~short[alone]]
-        key, own = (mixed(one.hash + mixed(one.text.astype(np.uint64))) for one in (read, titles))
-        joined_ahead = titles.near & titles.capital & _after(titles.capital)
-        own = own[joined_ahead | _before(joined_ahead)]
-        alone = alone[~KnownTitles(np.sort(np.concatenate([key[part], own]))).holds(key[alone])]
-        yield _Found(alone, np.ones(len(alone), np.int64), NAME)
+        is_valid = (count > 0) & (count <= LONGEST)
+        # "63rd Infantry Division" is not the 64th, so "Infantry Division" is no name here.
+        ordinal = _mark_after(tokens.numeral & (tokens.digits < tokens.end - tokens.start)) & tokens.near
+        is_valid &= ~ordinal[first]
+        several = is_valid & (count > 1)
+        yield _Candidates(first[several], count[several], NAME)
+        yield _Candidates(joined_first, joined_count, NAME)
+        is_in_longer_name = np.zeros(len(tokens), np.bool_)
+        for starts, counts in ((first[several], count[several]), (joined_first, joined_count)):
+            is_in_longer_name[spread(starts, counts)] = True
+        alone = first[is_valid & (count == 1) & bare]
+        is_tied = tokens.tied | _mark_before(tokens.tied)
+        short = (tokens.upper == tokens.end - tokens.start) & (tokens.upper <= _LETTERS)
+        alone = alone[~tokens.first[alone] & ~self._small[alone] & ~is_tied[alone] & ~short[alone]]
+        key, title_keys = (
+            mix_bits(token_set.hash + mix_bits(token_set.text.astype(np.uint64))) for token_set in (tokens, titles)
+        )
+        joined_ahead = titles.near & titles.capital & _mark_after(titles.capital)
+        title_keys = title_keys[joined_ahead | _mark_before(joined_ahead)]
+        alone = alone[~KnownTitles(np.sort(np.concatenate([key[is_in_longer_name], title_keys]))).holds(key[alone])]
+        yield _Candidates(alone, np.ones(len(alone), np.int64), NAME)
 
-    def _trimmed(self) -> tuple[Ints, Ints, Bools]:
-        """The runs, without the numbers that they begin and end with, and which have none of these."""
+    def _trim_numbers(self) -> tuple[Ints, Ints, Bools]:
+        """Return the sequences without numbers at their ends, and mark those that had none."""
         name = np.flatnonzero(self.capital)
         if not len(name):
             return name, name, np.empty(0, np.bool_)
         left, right = np.searchsorted(name, self.begins), np.searchsorted(name, self.ends) - 1
-        good = left <= right
-        first, end = name[left[good]], name[right[good]] + 1
-        return first, end, (first == self.begins[good]) & (end == self.ends[good])
+        has_name = left <= right
+        first, end = name[left[has_name]], name[right[has_name]] + 1
+        return first, end, (first == self.begins[has_name]) & (end == self.ends[has_name])
 
-    def _tied(self, first: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """Runs that one or two short words part, together: where each such row of runs begins, and its words."""
+    def _join_by_short_words(self, first: Ints, end: Ints) -> tuple[Ints, Ints]:
         if len(first) < 2:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         gap = first[1:] - end[:-1]
         short = sums(self._short)
-        tied = (gap >= 1) & (gap <= 2) & (short[first[1:]] - short[end[:-1]] == gap) & self._read.near[first[1:]]
-        begins = np.flatnonzero(tied & ~_after(tied))
-        ends = np.flatnonzero(tied & ~_before(tied)) + 1
-        across = end[ends] - first[begins]
-        fits = across <= LONGEST
-        return first[begins][fits], across[fits]
+        is_joined = (gap >= 1) & (gap <= 2) & (short[first[1:]] - short[end[:-1]] == gap) & self._tokens.near[first[1:]]
+        begins = np.flatnonzero(is_joined & ~_mark_after(is_joined))
+        ends = np.flatnonzero(is_joined & ~_mark_before(is_joined)) + 1
+        word_count = end[ends] - first[begins]
+        fits = word_count <= LONGEST
+        return first[begins][fits], word_count[fits]
 
 
-def _after(mask: Bools) -> Bools:
-    """Of each word, what holds for the one before it."""
+def _mark_after(mask: Bools) -> Bools:
     return np.concatenate([[False], mask[:-1]])
 
 
-def _before(mask: Bools) -> Bools:
-    """Of each word, what holds for the one after it."""
+def _mark_before(mask: Bools) -> Bools:
     return np.concatenate([mask[1:], [False]])
 
 
-def _identifiers(read: Words) -> _Found:
-    """What marks tie together, or one word, that begins with a letter and has digits, and a capital or a digit within
-    its first part; or whose first part begins small and has capitals within."""
-    begins = np.flatnonzero(~read.tied)
-    count = np.diff(np.append(begins, len(read)))
-    digits = np.add.reduceat(read.digits, begins)
-    capitals = np.add.reduceat(read.upper, begins)
-    length = np.add.reduceat(read.end - read.start, begins)
-    good = read.cased[begins] & ~read.numeral[begins] & (length > 2) & (count <= LONGEST)
-    within = ~read.capital[begins] & (read.upper[begins] > 0)
-    good &= within | ((digits > 0) & ((capitals > 0) | (read.digits[begins] > 0)))
-    return _Found(begins[good], count[good], IDENTIFIER)
+def _find_identifiers(tokens: Words) -> _Candidates:
+    """Find identifiers.
+
+    An identifier is one word, or several that marks join. Either it begins with a letter and contains a digit, and has
+    a capital or a digit in its first part; or its first part begins small and contains capitals.
+    """
+    begins = np.flatnonzero(~tokens.tied)
+    count = np.diff(np.append(begins, len(tokens)))
+    digits = np.add.reduceat(tokens.digits, begins)
+    capitals = np.add.reduceat(tokens.upper, begins)
+    length = np.add.reduceat(tokens.end - tokens.start, begins)
+    is_identifier = tokens.cased[begins] & ~tokens.numeral[begins] & (length > 2) & (count <= LONGEST)
+    has_inner_capital = ~tokens.capital[begins] & (tokens.upper[begins] > 0)
+    is_identifier &= has_inner_capital | ((digits > 0) & ((capitals > 0) | (tokens.digits[begins] > 0)))
+    return _Candidates(begins[is_identifier], count[is_identifier], IDENTIFIER)
 
 
-def _rare(read: Words, knowledge: Knowledge) -> Iterator[_Found]:
-    """Words, where there are no capital letters, alone and in pairs, and runs of characters that no blanks part."""
-    long = read.single | (read.end - read.start >= _WORD_LENGTH)
-    at = np.flatnonzero(~read.cased & ~read.single & (read.digits == 0) & long)
-    at = at[knowledge.rare.holds(mixed(read.hash[at]))]
-    yield _Found(at, np.ones(len(at), np.int64), WORD)
+def _find_rare_words(tokens: Words, knowledge: Knowledge) -> Iterator[_Candidates]:
+    is_long = tokens.single | (tokens.end - tokens.start >= _WORD_LENGTH)
+    starts = np.flatnonzero(~tokens.cased & ~tokens.single & (tokens.digits == 0) & is_long)
+    starts = starts[knowledge.rare.holds(mix_bits(tokens.hash[starts]))]
+    yield _Candidates(starts, np.ones(len(starts), np.int64), WORD)
     for count in GRAMS:
-        at = grams(read, count)
-        at = at[long[at] & long[at + count - 1]]
-        at = at[knowledge.rare.holds(phrases(read.hash, at, np.full(len(at), count)))]
-        yield _Found(at, np.full(len(at), count), WORD)
+        starts = find_grams(tokens, count)
+        starts = starts[is_long[starts] & is_long[starts + count - 1]]
+        starts = starts[knowledge.rare.holds(phrases(tokens.hash, starts, np.full(len(starts), count)))]
+        yield _Candidates(starts, np.full(len(starts), count), WORD)

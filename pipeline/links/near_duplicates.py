@@ -1,4 +1,4 @@
-"""Which documents are versions of one another, and count as one: near-duplicates, and those of one title."""
+"""Group documents that are versions of each other: near-duplicates, and documents with equal titles."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,26 +10,28 @@ import polars as pl
 from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import SKETCH
 from pipeline.links.titles import NONE
-from pipeline.links.tokens import U64, mixed
+from pipeline.links.tokens import U64, mix_bits
 
 _ROWS = 3
-"""Numbers of a sketch that must all be the same before two sketches are compared."""
+"""Two sketches are compared only if a band of this many numbers is equal."""
 _ALIKE = 17
-"""Numbers of `SKETCH` that near-duplicates have in common."""
+"""Near-duplicates have at least this many of their `SKETCH` numbers in common."""
 _EMPTY = np.iinfo(np.uint32).max
 
 
-def groups(sketches: Columns, titles: U64, most: int) -> npt.NDArray[np.uint32]:
-    """For each document the first of its versions. `titles` are hashes of the titles; one that more than `most`
-    documents have is no title of theirs."""
+def group_versions(sketches: Columns, titles: U64, most: int) -> npt.NDArray[np.uint32]:
+    """Return for each document the first of its versions.
+
+    `titles` are hashes. A title that more than `most` documents share does not make them versions.
+    """
     group = np.arange(len(titles), dtype=np.uint32)
     columns = [sketches[f"least{number}"] for number in range(SKETCH)]
-    for first, second in (*_same_title(titles, most), *_alike(columns)):
-        _join(group, first, second)
+    for first, second in (*_pair_by_title(titles, most), *_pair_by_sketch(columns)):
+        _join_pairs(group, first, second)
     return group
 
 
-def _same_title(titles: U64, most: int) -> Iterator[tuple[Any, Any]]:
+def _pair_by_title(titles: U64, most: int) -> Iterator[tuple[Any, Any]]:
     of_title = (
         pl.DataFrame({"title": titles})
         .with_row_index()
@@ -39,11 +41,11 @@ def _same_title(titles: U64, most: int) -> Iterator[tuple[Any, Any]]:
     yield few["first"].to_numpy(), few["index"].to_numpy()
 
 
-def _alike(columns: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+def _pair_by_sketch(columns: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     for band in range(0, SKETCH, _ROWS):
         key = np.zeros(len(columns[0]), np.uint64)
         for column in columns[band : band + _ROWS]:
-            key = mixed(key + column)
+            key = mix_bits(key + column)
         order = np.argsort(key, kind="stable")
         same = np.flatnonzero(key[order][1:] == key[order][:-1])
         first, second = order[same], order[same + 1]
@@ -53,14 +55,17 @@ def _alike(columns: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         yield first[common >= _ALIKE], second[common >= _ALIKE]
 
 
-def _join(group: npt.NDArray[np.uint32], first: Any, second: Any) -> None:
-    """Give both of each pair, and all that is joined to them, the least of their groups."""
+def _join_pairs(group: npt.NDArray[np.uint32], first: Any, second: Any) -> None:
+    """Give each pair, and everything already joined to it, the lowest of their groups."""
     while True:
-        one, other = group[first], group[second]
-        apart = one != other
-        if not apart.any():
+        first_group, second_group = group[first], group[second]
+        differs = first_group != second_group
+        if not differs.any():
             return
-        low, high = np.minimum(one[apart], other[apart]), np.maximum(one[apart], other[apart])
+        low, high = (
+            np.minimum(first_group[differs], second_group[differs]),
+            np.maximum(first_group[differs], second_group[differs]),
+        )
         np.minimum.at(group, high, low)
         while not np.array_equal(settled := group[group], group):
             group[:] = settled

@@ -1,4 +1,4 @@
-"""The links of a corpus, found once and kept in its folder."""
+"""Open the links of a corpus. They are built once and kept in its folder."""
 
 from pathlib import Path
 
@@ -15,23 +15,26 @@ _MANIFEST, _CODE = "manifest.json", "code"
 
 
 class _Manifest(Data):
-    """Written last."""
+    """Description of complete links. It is written last."""
 
     code: str
-    """A digest of the code that found them."""
+    """Digest of the code that built the links."""
     files: dict[str, int]
-    """The size of each, by its name."""
+    """Size of each file by name."""
 
 
 def open_links(corpus: Corpus, most: int) -> StoredLinks:
-    """The links of phrases that at most so many documents hold. They are found where that was not done yet, which takes
-    about as long as preparing the corpus did; another process that is at it is waited for."""
+    """Open the links of a corpus, by phrases that at most `most` documents contain.
+
+    Builds them first if there are none, which takes about as long as preparing the corpus. If another process is
+    building them, waits for it.
+    """
     home = corpus.folder / f"links-{most}"
-    if not _whole(home):
+    if not _is_complete(home):
         building = home.with_name(f"{home.name}.incomplete")
         with growing_folder(building) as install:
-            if not _whole(home):
-                _go_on(building)
+            if not _is_complete(home):
+                _resume(building)
                 build(corpus, building, most)
                 empty_folder(building, FILES)
                 files = {name: (building / name).stat().st_size for name in FILES}
@@ -40,7 +43,7 @@ def open_links(corpus: Corpus, most: int) -> StoredLinks:
     return StoredLinks(corpus, home)
 
 
-def _whole(folder: Path) -> bool:
+def _is_complete(folder: Path) -> bool:
     try:
         manifest = _Manifest.model_validate_json((folder / _MANIFEST).read_bytes())
         sizes = {name: (folder / name).stat().st_size for name in FILES}
@@ -49,8 +52,8 @@ def _whole(folder: Path) -> bool:
     return manifest.code == code() and manifest.files == sizes
 
 
-def _go_on(building: Path) -> None:
-    """Keep what an earlier process has left, if the same code has made it."""
+def _resume(building: Path) -> None:
+    """Keep the files of an earlier process if the same code wrote them, else clear the folder."""
     mark = building / _CODE
     if not mark.exists() or mark.read_text(encoding="utf-8") != code():
         empty_folder(building)

@@ -1,4 +1,4 @@
-"""What else in the corpus holds the phrases of a passage."""
+"""Find the other passages of a corpus that contain the phrases of a passage."""
 
 from functools import lru_cache
 
@@ -15,21 +15,20 @@ class Related(Data):
 
     phrase: str
     documents: int
-    """How many documents hold the phrase."""
+    """Number of documents that contain the phrase."""
     passages: tuple[Passage, ...]
     sentences: tuple[str, ...]
-    """The sentence of each passage that holds the phrase; empty if only its title does."""
+    """For each passage, the sentence that contains the phrase; empty if only its title does."""
 
 
 class SideLinks:
-    """The links between documents of one side of the split; between all documents if no side is named."""
+    """Links between documents of one side of the split, or between all documents if no side is named."""
 
     def __init__(self, links: StoredLinks, of: Side | None = None) -> None:
         self._links, self._side = links, of
         self._places = lru_cache(1 << 14)(self._read_places)
 
     def __len__(self) -> int:
-        """Return the number of phrases that link documents."""
         return len(self._links)
 
     def related(self, passage: Passage, phrases: int = 8, each: int = 3) -> list[Related]:
@@ -45,14 +44,16 @@ class SideLinks:
             return []
         for phrase in sorted(map(links.phrase, links.of(place)), key=lambda phrase: (phrase.documents, phrase.number)):
             places, groups = self._places(phrase.number)
-            away = np.flatnonzero(groups != links.group(place))
-            first = np.sort(np.unique(groups[away], return_index=True)[1])
-            if not len(away) or len(results) == phrases:
+            elsewhere = np.flatnonzero(groups != links.group(place))
+            first = np.sort(np.unique(groups[elsewhere], return_index=True)[1])
+            if not len(elsewhere) or len(results) == phrases:
                 continue
-            others = places[away[[*first, *np.delete(np.arange(len(away)), first)]]].tolist()[:each]
-            if others:
-                sentences = tuple(links.sentence(links.mention(phrase.number, at)) for at in others)
-                passages = tuple(map(links.passage, others))
+            related_places = places[elsewhere[[*first, *np.delete(np.arange(len(elsewhere)), first)]]].tolist()[:each]
+            if related_places:
+                sentences = tuple(
+                    links.sentence(links.mention(phrase.number, related_place)) for related_place in related_places
+                )
+                passages = tuple(map(links.passage, related_places))
                 text = links.text(phrase.number)
                 results.append(Related(phrase=text, documents=phrase.documents, passages=passages, sentences=sentences))
         return results

@@ -1,4 +1,4 @@
-"""Links that a source states: where the words of one stand in a text, and the document that it points to."""
+"""Resolve the links that a source contains: the range of their words in a text, and the document they point to."""
 
 import posixpath
 import re
@@ -15,117 +15,132 @@ import pyarrow as pa
 
 from pipeline.corpus import parts
 from pipeline.corpus.documents import opening
-from pipeline.corpus.hashes import hashed, places
+from pipeline.corpus.hashes import hash_text, places
 from pipeline.links.mentions import STATED, Knowledge
 from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import FEWEST
-from pipeline.links.titles import NONE, named
-from pipeline.links.tokens import U64, mixed
+from pipeline.links.titles import NONE, hash_names
+from pipeline.links.tokens import U64, mix_bits
 from pipeline.text import Span, sentences, strip_tag, words
 
 _LEADS = 2
-"""Documents, at most, that the same words lead to: those of more, as "next page", say nothing of any."""
+"""Most documents that the same words may link to. Words with more targets, such as "next page", describe none."""
 _ROW = np.uint64(0x5374617465640000)
 
 
-def own(rows: Any) -> U64:
-    """Of documents, by their places, the hashes of phrases that mean them alone, whatever their names are."""
-    return mixed(rows.astype(np.uint64) ^ _ROW)
+def document_hashes(rows: Any) -> U64:
+    """Return the hashes of phrases that mean only the documents in these rows, whatever their names are."""
+    return mix_bits(rows.astype(np.uint64) ^ _ROW)
 
 
-def names(rows: Any) -> Columns:
-    """These, as `titles.named` gives names."""
-    hashes, none = own(rows), np.zeros(len(rows), np.uint8)
+def name_documents(rows: Any) -> Columns:
+    """Return these hashes in the format of `titles.hash_names`."""
+    hashes, none = document_hashes(rows), np.zeros(len(rows), np.uint8)
     columns: Columns = {"hash": hashes, "begins": hashes, "whole": hashes, "words": none + np.uint8(1)}
     return columns | {"capitals": none, "tagged": none, "small": none, "row": rows.astype(np.uint32)}
 
 
-class Stated:
-    def __init__(self, corpus: Path, titles: Columns, known: Knowledge) -> None:
-        self._numbers, self._known = parts.RowNumbers(corpus / parts.ROWS), known
+class SourceLinks:
+    def __init__(self, corpus: Path, titles: Columns, knowledge: Knowledge) -> None:
+        self._numbers, self._knowledge = parts.RowNumbers(corpus / parts.ROWS), knowledge
         self._documents = parts.Parts(corpus, len(list(corpus.glob("part-*.arrow"))))
         order = np.argsort(titles["whole"], kind="stable")
         self._whole, self._rows = titles["whole"][order], titles["row"][order]
-        found = [
+        pairs = [
             (at, row)
-            for row, (key, url) in enumerate(self._documents.each("id", "url"))
-            for at in (_address("", url) if url else None, hashed(_page(key)) if key.endswith(".md") else None)
+            for row, (key, url) in enumerate(self._documents.iterate_columns("id", "url"))
+            for at in (
+                _hash_address("", url) if url else None,
+                hash_text(_page_name(key)) if key.endswith(".md") else None,
+            )
             if at
         ]
-        addresses = np.array(found, np.uint64).reshape(-1, 2)
+        addresses = np.array(pairs, np.uint64).reshape(-1, 2)
         self._addresses, self._at_address = addresses[np.argsort(addresses[:, 0], kind="stable")].T
 
     def mentions(self, part: pa.Table, *, sections: bool) -> Columns:
-        """As `mentions.mentions` gives them, where the sentence says something of what the link points to."""
+        """Find the links of a part, in the format of `mentions.find_mentions`.
+
+        A link counts only if its sentence says something about its target.
+        """
         ids, urls, texts, stated = (part.column(name).to_pylist() for name in ("id", "url", "text", "links"))
-        given = [(at, *line.partition("\t")[::2]) for at, lines in enumerate(stated) for line in lines.splitlines()]
-        whole = named([target for _, target, _ in given], sections=sections)["whole"]
+        links = [(at, *line.partition("\t")[::2]) for at, lines in enumerate(stated) for line in lines.splitlines()]
+        title_hashes = hash_names([target for _, target, _ in links], sections=sections)["whole"]
         rows = [
-            self._row(ids[at], urls[at], target, title) for (at, target, _), title in zip(given, whole, strict=True)
+            self._find_target(ids[at], urls[at], target, title)
+            for (at, target, _), title in zip(links, title_hashes, strict=True)
         ]
-        names = ["" if row is None else self._documents.value(row, "title") for row in rows]
-        own_names = named(names, sections=sections)["hash"]
-        leads = {(anchor, row) for (_, _, anchor), row in zip(given, rows, strict=True) if anchor}
-        buttons = {anchor for anchor, count in Counter(anchor for anchor, _ in leads).items() if count > _LEADS}
-        # A title that means this document alone joins all who mention it; what stands for a title is mentioned by none.
-        alone = [
-            known and row is not None and name != opening(self._documents.value(row, "text"))
-            for known, row, name in zip(self._known.titles.names.holds(own_names), rows, names, strict=True)
+        name_documents = ["" if row is None else self._documents.value(row, "title") for row in rows]
+        name_hashes = hash_names(name_documents, sections=sections)["hash"]
+        targets = {(anchor, row) for (_, _, anchor), row in zip(links, rows, strict=True) if anchor}
+        buttons = {anchor for anchor, count in Counter(anchor for anchor, _ in targets).items() if count > _LEADS}
+        # A title that means only this document also joins documents that mention it without a link.
+        # An opening that stands in for a missing title does not.
+        is_unique_title = [
+            is_known and row is not None and name != opening(self._documents.value(row, "text"))
+            for is_known, row, name in zip(
+                self._knowledge.titles.names.holds(name_hashes), rows, name_documents, strict=True
+            )
         ]
-        # Links stand in the order of their documents.
+        # Links are sorted by document, so a cache of one text is enough.
         sentences_of = lru_cache(1)(lambda at: sentences(texts[at]))
-        found = [
-            (title if only else own(np.array([row]))[0], at, *span)
-            for (at, _, anchor), row, name, title, only in zip(given, rows, names, own_names, alone, strict=True)
+        mentions = [
+            (title if is_unique else document_hashes(np.array([row]))[0], at, *span)
+            for (at, _, anchor), row, name, title, is_unique in zip(
+                links, rows, name_documents, name_hashes, is_unique_title, strict=True
+            )
             if row is not None
             and anchor not in buttons
-            and (span := _span(texts[at], sentences_of(at), anchor or strip_tag(name)))
+            and (span := _find_span(texts[at], sentences_of(at), anchor or strip_tag(name)))
         ]
         kinds = {"hash": np.uint64, "text": np.int64, "start": np.int64, "end": np.int64}
-        columns = zip(*found, strict=True) if found else ((), (), (), ())
+        columns = zip(*mentions, strict=True) if mentions else ((), (), (), ())
         table = {name: np.array(values, kind) for (name, kind), values in zip(kinds.items(), columns, strict=True)}
-        return table | {"kind": np.full(len(found), STATED, np.uint8)}
+        return table | {"kind": np.full(len(mentions), STATED, np.uint8)}
 
-    def _row(self, own_id: str, own_url: str, target: str, title: np.uint64) -> int | None:
-        """Return the document of that id or of that path beside its own, with `.md` or without, or the only one of
-        that address, title or name of a page."""
+    def _find_target(self, own_id: str, own_url: str, target: str, title: np.uint64) -> int | None:
+        """Return the document that a link points to, or None.
+
+        It is the document with that id, or with that path relative to the linking document, with or without `.md`.
+        Otherwise it is the only document with that address, title or page name.
+        """
         address = unquote(target.partition("#")[0].partition("?")[0])
-        beside = posixpath.normpath(posixpath.join(posixpath.dirname(own_id), address))
-        for name in (target, beside, f"{target}.md", f"{beside}.md"):
-            for place in places(self._numbers.hashes, hashed(name)):
-                return int(self._numbers.rows[place])
-        there = _address(own_url, target) if len(self._addresses) else None
-        rows: Any = self._at_address[list(places(self._addresses, there))] if there else ()
+        relative = posixpath.normpath(posixpath.join(posixpath.dirname(own_id), address))
+        for name in (target, relative, f"{target}.md", f"{relative}.md"):
+            for index in places(self._numbers.hashes, hash_text(name)):
+                return int(self._numbers.rows[index])
+        address_hash = _hash_address(own_url, target) if len(self._addresses) else None
+        rows: Any = self._at_address[list(places(self._addresses, address_hash))] if address_hash else ()
         if not len(rows) and title != NONE:
             left, right = (int(np.searchsorted(self._whole, title, side=side)) for side in ("left", "right"))
             rows = np.unique(self._rows[left:right])
         if not len(rows):
-            rows = self._at_address[list(places(self._addresses, hashed(_page(f"{address}.md"))))]
+            rows = self._at_address[list(places(self._addresses, hash_text(_page_name(f"{address}.md"))))]
         return int(rows[0]) if len(rows) == 1 else None
 
 
-def _page(path: str) -> str:
-    """Return the name that a wiki knows a page by, in whatever folder it lies. No address has its form."""
+def _page_name(path: str) -> str:
+    """Return the name by which a wiki knows a page in any folder. No address has this form."""
     return f"page:{posixpath.basename(path)}"
 
 
-def _address(page: str, target: str) -> int | None:
-    """A hash of the address that a link on a page leads to, whatever its scheme and its place there are."""
+def _hash_address(page: str, target: str) -> int | None:
+    """Return a hash of the address that a link on a page points to, without its scheme and fragment."""
     try:
         parts = urlsplit(urljoin(page, target))
     except ValueError:
         return None
     path = unquote(parts.path).rstrip("/")
-    return hashed(f"{parts.netloc.lower().removeprefix('www.')}{path}?{parts.query}") if parts.netloc else None
+    return hash_text(f"{parts.netloc.lower().removeprefix('www.')}{path}?{parts.query}") if parts.netloc else None
 
 
-def _span(text: str, said: Sequence[Span], words_there: str) -> tuple[int, int] | None:
-    """Where the words of a link stand in a text, in one of its sentences that says more."""
-    # What comes before is looked at last: a pattern that begins with plain characters is found much faster.
-    name = re.escape(words_there)
-    found = re.search(rf"{name}(?<!\w{name})(?!\w)", text) if words_there else None
-    if found is None:
+def _find_span(text: str, sentence_spans: Sequence[Span], anchor: str) -> tuple[int, int] | None:
+    """Return the range of a link's words in a text, or None if their sentence says nothing else."""
+    # Check the preceding character last: a pattern that begins with plain characters is much faster.
+    name = re.escape(anchor)
+    match = re.search(rf"{name}(?<!\w{name})(?!\w)", text) if anchor else None
+    if match is None:
         return None
-    at = bisect_right(said, found.start(), key=lambda span: span.start) - 1
-    sentence = text[slice(*said[at])] if at >= 0 and found.start() < said[at].end else ""
-    return found.span() if len(words(sentence)) - len(words(words_there)) >= FEWEST else None
+    at = bisect_right(sentence_spans, match.start(), key=lambda span: span.start) - 1
+    sentence = text[slice(*sentence_spans[at])] if at >= 0 and match.start() < sentence_spans[at].end else ""
+    return match.span() if len(words(sentence)) - len(words(anchor)) >= FEWEST else None

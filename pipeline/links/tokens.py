@@ -1,6 +1,6 @@
-"""The words of many texts at once, as columns of numbers: where each stands, how it is written, and a hash of it.
+"""Split many texts into words at once, as arrays: the position of each word, how it is written, and its hash.
 
-Nothing here loops over words. A text is a row of code points; a hash is taken from sums that run over all of it.
+Nothing here loops over words. A text is an array of code points, and word hashes come from cumulative sums over it.
 """
 
 import re
@@ -22,22 +22,21 @@ Bools = npt.NDArray[np.bool_]
 
 _WORD, _UPPER, _LOWER, _DIGIT, _SINGLE, _END, _BLANK, _TIE, _LEFT_OUT = (1 << n for n in range(9))
 _ENDS, _TIES, _APOSTROPHES = ".!?。！？｡؟۔।॥።", "-._/&+@:", "'’"
-"""What may end a sentence; what stands between the parts of one word, as in `CVE-2021-44228`."""
+"""Marks that may end a sentence, marks that join the parts of a word (as in `CVE-2021-44228`), and apostrophes."""
 _ODD, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
 _BACK = np.uint64(pow(int(_STEP), -1, 1 << 64))
 LONGEST = 8
-"""Words of a phrase, at most."""
+"""Most words of a phrase."""
 _KANA = slice(0x3040, 0x3100)
-"""Where kana end, a word does; characters of Han stand alone."""
+"""A word ends where its kana end. Each Han character is a word."""
 _GEORGIAN = range(0x10D0, 0x1100)
-"""Small letters by Unicode, but no name begins with a capital."""
+"""Unicode calls these small letters, but Georgian names do not begin with a capital."""
 _SMALL = 0x20000
-"""Code points below are looked at one by one; above there is Han, and little else."""
+"""Code points below are classified one by one. Those above are almost all Han."""
 
 
 @cache
-def _tables() -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
-    """What each code point is, and its lower case."""
+def _build_tables() -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
     flags, lower = np.zeros(sys.maxunicode + 1, np.uint16), np.arange(sys.maxunicode + 1, dtype=np.uint32)
     flags[_SMALL:0x40000] = _WORD | _SINGLE
     single = re.compile(f"[{SINGLE}]")
@@ -61,44 +60,44 @@ def _tables() -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of some texts, a column each."""
+    """The words of some texts, one array per property."""
 
     text: Ints
-    """The number of the text."""
+    """Index of the text."""
     start: Ints
     end: Ints
-    """Code points of that text."""
+    """Offsets in the text, in code points."""
     hash: U64
-    """Of the word in lower case."""
+    """Hash of the word in lower case."""
     sentence: Ints
-    """A number that grows by one with each sentence; a line is one at least."""
+    """Index of the sentence, from 1. A line break ends a sentence."""
     first: Bools
-    """Does the sentence begin with it?"""
+    """Whether it is the first word of its sentence."""
     upper: Ints
-    """Its capital letters."""
+    """Number of capital letters."""
     capital: Bools
-    """Is its first letter a capital?"""
+    """Whether its first letter is a capital."""
     digits: Ints
     numeral: Bools
-    """Does it begin with a digit?"""
+    """Whether it begins with a digit."""
     cased: Bools
-    """Has its script capital letters?"""
+    """Whether its script has capital letters."""
     single: Bools
-    """Is it a character of a script without blanks between words, or of Korean, which writes particles on to them?"""
+    """Whether it is a character of a script without blanks between words, or of Korean, which appends particles."""
     tied: Bools
-    """Is it tied to the word before by one mark and no blank, as the parts of `CVE-2021-44228`?"""
+    """Whether a single mark and no blank joins it to the previous word, as in `CVE-2021-44228`."""
     elided: Bools
-    """Is it tied to the word before by an apostrophe?"""
+    """Whether an apostrophe joins it to the previous word."""
     near: Bools
-    """Does a blank alone, or a mark that ties, part it from the word before, in the same sentence?"""
+    """Whether only a blank or a joining mark separates it from the previous word of the same sentence."""
 
     def __len__(self) -> int:
         return len(self.text)
 
 
 def words(texts: Sequence[str]) -> Words:
-    """At most some millions of characters at a time: a hundred bytes and more are needed for each."""
-    flags, lower = _tables()
+    """Split texts into words. A call needs more than a hundred bytes per character, so pass a few million at most."""
+    flags, lower = _build_tables()
     lengths = np.array([len(text) for text in texts], np.int64)
     begins = np.concatenate([[0], np.cumsum(lengths + 1)])[:-1].astype(np.int64)
     codes = np.frombuffer("\n".join([*texts, ""]).encode("utf-32-le", "replace"), np.uint32)
@@ -114,22 +113,21 @@ def words(texts: Sequence[str]) -> Words:
     text = np.searchsorted(begins, start, side="right") - 1
 
     def within(mask: Any) -> Ints:
-        """How many of a word's characters have the flag."""
-        held = sums(mask)
-        found: Ints = held[end] - held[start]
-        return found
+        cumulative = sums(mask)
+        counts: Ints = cumulative[end] - cumulative[start]
+        return counts
 
     upper, small = within((flag & _UPPER) != 0), within((flag & _LOWER) != 0)
     capital = (flag[start] & _UPPER) != 0
     gap = np.concatenate([[0], start[1:] - end[:-1]])
     mark = flag[np.maximum(start - 1, 0)]
     tied = (gap == 1) & ((mark & _TIE) != 0)
-    hashes, digits = _hashes(lower[codes], start, end), within((flag & _DIGIT) != 0)
-    goes_on = ((small > 0) & ~capital) | np.isin(hashes, _months())
-    short = _abbreviated(codes, start, end, upper, small) | _days(codes, start, end, digits, goes_on)
-    first = _first(codes, flag, start, end, capital | (small == 0), short)
-    parted = (gap == 1) | ((gap == 2) & np.concatenate([[False], short[:-1]]))
-    near = ~first & ((gap == 0) | tied | (parted & ((mark & (_BLANK | _LEFT_OUT)) != 0)))
+    hashes, digits = _hash_words(lower[codes], start, end), within((flag & _DIGIT) != 0)
+    continues_date = ((small > 0) & ~capital) | np.isin(hashes, _hash_months())
+    short = _find_abbreviations(codes, start, end, upper, small) | _find_days(codes, start, end, digits, continues_date)
+    first = _find_first_words(codes, flag, start, end, capital | (small == 0), short)
+    is_gap = (gap == 1) | ((gap == 2) & np.concatenate([[False], short[:-1]]))
+    near = ~first & ((gap == 0) | tied | (is_gap & ((mark & (_BLANK | _LEFT_OUT)) != 0)))
     return Words(
         text=text, start=start - begins[text], end=end - begins[text], hash=hashes,
         sentence=np.cumsum(first), first=first, upper=upper, capital=capital, digits=digits,
@@ -139,74 +137,73 @@ def words(texts: Sequence[str]) -> Words:
     )  # fmt: skip
 
 
-def _abbreviated(codes: Any, start: Ints, end: Ints, upper: Ints, small: Ints) -> Bools:
-    """Could a full stop after the word belong to it, as to an initial and to St or Mr? Cup and War end a sentence."""
+def _find_abbreviations(codes: Any, start: Ints, end: Ints, upper: Ints, small: Ints) -> Bools:
+    """Mark words whose full stop may belong to them, such as initials, St and Mr. Cup and War end a sentence."""
     length = end - start
     short = (upper == 1) & (small + upper == length) & (length <= 2)
     return short & (codes[np.minimum(end, len(codes) - 1)] == ord("."))  # type: ignore[no-any-return]
 
 
-def _days(codes: Any, start: Ints, end: Ints, digits: Ints, goes_on: Bools) -> Bools:
-    """Is it the day of a date with its point, as in "24. Oktober 1832" and "12. mai"?"""
+def _find_days(codes: Any, start: Ints, end: Ints, digits: Ints, continues_date: Bools) -> Bools:
+    """Mark the day of a date that is written with a point, as in "24. Oktober 1832" and "12. mai"."""
     length = end - start
     day = (digits == length) & (length <= 2) & (codes[np.minimum(end, len(codes) - 1)] == ord("."))
     day[-1:] = False
-    day[:-1] &= goes_on[1:]
+    day[:-1] &= continues_date[1:]
     return day  # type: ignore[no-any-return]
 
 
 @cache
-def _months() -> U64:
-    """The hashes of German months, which have capital letters as beginnings of sentences do."""
-    _, lower = _tables()
+def _hash_months() -> U64:
+    """Return the hashes of German months, which are capitalised within a sentence."""
+    _, lower = _build_tables()
     codes = [lower[np.frombuffer(name.encode("utf-32-le"), np.uint32)] for name in MONATE]
-    return np.concatenate([_hashes(code, np.zeros(1, np.int64), np.array([len(code)])) for code in codes])
+    return np.concatenate([_hash_words(code, np.zeros(1, np.int64), np.array([len(code)])) for code in codes])
 
 
-def _first(codes: Any, flag: Any, start: Ints, end: Ints, may: Bools, short: Bools) -> Bools:
-    """Which words a sentence begins with; each text stands on a line of its own."""
+def _find_first_words(codes: Any, flag: Any, start: Ints, end: Ints, may_begin: Bools, short: Bools) -> Bools:
     lines, ends, blanks = map(sums, (codes == ord("\n"), (flag & _END) != 0, (flag & _BLANK) != 0))
     from_, to = end[:-1], start[1:]
     stop = (ends[to] > ends[from_]) & ~(short[:-1] & (to - from_ == 2))
-    wide = codes[np.minimum(from_, len(codes) - 1)] > 0x2FFF
-    closed = stop & may[1:] & ((blanks[to] > blanks[from_]) | wide)
-    found = np.ones(len(start), np.bool_)
-    found[1:] = (lines[to] > lines[from_]) | closed
-    return found
+    is_wide = codes[np.minimum(from_, len(codes) - 1)] > 0x2FFF
+    closed = stop & may_begin[1:] & ((blanks[to] > blanks[from_]) | is_wide)
+    is_first = np.ones(len(start), np.bool_)
+    is_first[1:] = (lines[to] > lines[from_]) | closed
+    return is_first
 
 
 def sums(mask: Any) -> Any:
-    """Of all before each place, and at last of all."""
-    found = np.zeros(len(mask) + 1, np.int32)
-    np.cumsum(mask, out=found[1:])
-    return found
+    """Return the sum of everything before each index, and the total at the end."""
+    totals = np.zeros(len(mask) + 1, np.int32)
+    np.cumsum(mask, out=totals[1:])
+    return totals
 
 
 @cache
-def _powers(count: int) -> tuple[U64, U64]:
+def _step_powers(count: int) -> tuple[U64, U64]:
     steps = [np.full(count, step, np.uint64) for step in (_STEP, _BACK)]
     for step in steps:
         step[0] = 1
     return np.cumprod(steps[0]), np.cumprod(steps[1])
 
 
-def _hashes(codes: Any, start: Ints, end: Ints) -> U64:
-    up, down = _powers(1 << len(codes).bit_length())
+def _hash_words(codes: Any, start: Ints, end: Ints) -> U64:
+    up, down = _step_powers(1 << len(codes).bit_length())
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum((codes + np.uint64(1)) * _ODD * up[: len(codes)])])
-    return mixed((sums[end] - sums[start]) * down[start])
+    return mix_bits((sums[end] - sums[start]) * down[start])
 
 
-def mixed(values: U64) -> U64:
-    """All bits of each rest on all of its bits (the finaliser of splitmix64)."""
+def mix_bits(values: U64) -> U64:
+    """Mix the bits of each value, by the finaliser of splitmix64: every output bit depends on all input bits."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
 
 
 def phrases(hashes: U64, first: Ints, count: Ints) -> U64:
-    """The hashes of phrases of so many words, from the first of each."""
+    """Return the hashes of phrases, given the first word and the word count of each."""
     total = np.zeros(len(first), np.uint64)
-    for number in range(int(count.max(initial=0))):
-        there = count > number
-        total[there] += hashes[first[there] + number] * np.uint64(pow(int(_STEP), number, 1 << 64))
-    return mixed(total)
+    for offset in range(int(count.max(initial=0))):
+        is_longer = count > offset
+        total[is_longer] += hashes[first[is_longer] + offset] * np.uint64(pow(int(_STEP), offset, 1 << 64))
+    return mix_bits(total)

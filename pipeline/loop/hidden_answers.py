@@ -7,7 +7,7 @@ since the question has to begin with them, unless the step only describes the th
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pipeline.agents.naming import mentions, whole, without
@@ -41,13 +41,17 @@ _IRREGULAR = {
     "wales": "Welsh",
 }
 
+_REGION = re.compile(
+    r"\b(?:(?:North|South|East|West)(?:ern)?|New|Upper|Lower|Greater?|Little|Central|Equatorial) \w+\Z"
+)
+"""South Sudan is not called Sudan for short."""
 
 _WORD = r"[A-Z](?:[\w'’-]|\.(?=\w))*"
 _NAME = rf"{_WORD}(?: (?:(?:of|the|and|for|de|la|von) )*{_WORD})*"
 _CALLED = re.compile(
     r"\b(?:(?:also|formerly|previously|once|commonly|popularly|locally|officially|originally|better|sometimes|now) )"
     r"{1,3}"
-    r"(?:known|called|named|referred to)(?: as| by)?(?: simply)?"
+    r"(?:known|called|named|referred to)(?: simply)?(?: as| by)?(?: simply)?"
     r"|\bofficially|\bnicknamed|\ba\.?k\.?a\b\.?|\bpronounced(?: as)?"
 )
 """What stands between a thing and another name of it."""
@@ -55,6 +59,8 @@ _OTHER_NAME = re.compile(rf"""\s+(?:[Tt]he\s+)?["“‘']?(?P<name>{_NAME}|/[^/\
 _VERB = re.compile(r",? (?:(?:which|who|that) )?(?:is|was|are|were|has been)\Z")
 _PRONOUN = re.compile(r"(?:\A|[.!?]\s+)(?:It|He|She|They)\Z")
 _ASIDE = re.compile(r"\s*\((?P<aside>(?:[^()]|\([^()]*+\))*+)\)")
+_OPEN_ASIDE = re.compile(r"\s*\((?P<aside>\[[^\[\]\n]+\]|/[^/\n]+/)")
+"""Sentences are cut within brackets now and then."""
 _SPOKEN = re.compile("[\u0250-\u02af\u02c8\u02cc\u02d0]")
 """Letters that only the transcription of a sound has."""
 
@@ -74,34 +80,46 @@ class HiddenAnswers:
     def __init__(self, graph: Graph) -> None:
         roots = [(step, strip_tag(graph.subject(step))) for step in graph.found if not step.needs]
         described = {name: f"thing of {step.id}" for step, name in roots if _describes(step, name)}
+        secret = {*described, *(name for step, name in roots if name in step.spellings)}
         bounds = [step.bound for step in graph.steps if isinstance(step, ComputedStep)]
-        self.allowed = [name for name in (*(name for _, name in roots), *bounds) if name and name not in described]
-        self.names: dict[str, str] = {}
-        """Each hidden name with the label of what has it."""
+        self.allowed = [name for name in (*(name for _, name in roots), *bounds) if name and name not in secret]
+        self.names: list[tuple[str, str]] = []
+        """Each hidden name with the label of what has it. A value may have several."""
         self._hide(_answers(graph))
         self._hide(described.items())
+        self._hide([pair for step in graph.found if step.needs for pair in _titles(graph, step)])
         self._hide([pair for step in graph.found for pair in _other_names(step, self.names)])
+        self._near = {step.id: _find_near(graph, step) for step in graph.steps}
         evidence = without(
             " | ".join(f"{step.citation.title} | {step.citation.quote} | {step.sub_question}" for step in graph.found),
-            self.names,
+            (name for name, _ in self.names),
         )
-        labels = {(word, label) for name, label in self.names.items() for word in name.split()}
+        labels = {(word, label) for name, label in self.names for word in name.split()}
+        labels |= {(word, "") for name in self.allowed for word in name.split()}
         shared = {word for word, count in Counter(word for word, _ in labels).items() if count > 1}
         self._patterns = [
-            (re.compile(pattern, 0 if is_cased else re.IGNORECASE), self.names[name])
-            for name in sorted(self.names, key=len, reverse=True)
+            (re.compile(pattern, 0 if is_cased else re.IGNORECASE), name, label)
+            for name, label in sorted(self.names, key=lambda pair: len(pair[0]), reverse=True)
             for pattern, is_cased in _forms(name, evidence, shared)
         ]
 
     def _hide(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Add the names that are neither public nor another thing's."""
         public = {name.casefold() for name in self.allowed} | {"yes", "no"}
         for name, label in pairs:
-            if name and name.casefold() not in public:
-                self.names.setdefault(name, label)
+            is_taken = (name, label) in self.names if _is_value(name) else any(name == other for other, _ in self.names)
+            if name and name.casefold() not in public and not is_taken:
+                self.names.append((name, label))
 
-    def mask(self, text: str) -> str:
-        """Return a text in which ids in brackets stand in the place of what gives a name away."""
-        for disclosure in sorted(self.find(text), reverse=True):
+    def mask(self, text: str, step: GraphStep | None = None) -> str:
+        """Return a text in which ids in brackets stand in the place of what gives a name away.
+
+        Args:
+            text: any text.
+            step: the step that it belongs to. Only the values of this step and of its neighbours are masked, since
+                the same number means something else in the sentence of another step.
+        """
+        for disclosure in sorted(self.find(text, step), reverse=True):
             text = f"{text[: disclosure.start]}[{disclosure.label}]{text[disclosure.end :]}"
         return text
 
@@ -113,28 +131,46 @@ class HiddenAnswers:
         }
         if not leaks:
             public = without(wording, self.allowed)
-            leaks = {f"it names [{label}]" for name, label in self.names.items() if mentions(public, name)}
+            leaks = {f"it names [{label}]" for name, label in self.names if mentions(public, name)}
         return "; ".join(sorted(leaks))
 
-    def find(self, text: str) -> list[Disclosure]:
-        """Return the parts that give an answer away, the longest of those that overlap."""
+    def find(self, text: str, step: GraphStep | None = None) -> list[Disclosure]:
+        """Return the parts that give an answer away, the longest of those that overlap; `step` is as for `mask`."""
         public = [
             match.span() for name in self.allowed for match in re.finditer(whole(name), text, flags=re.IGNORECASE)
         ]
+        own = step.id if step else ""
         chosen: list[Disclosure] = []
-        for part in sorted(self._all_parts(text), key=lambda part: (part.start - part.end, part.start)):
+        for part in sorted(
+            self._all_parts(text, own), key=lambda part: (part.start - part.end, part.start, part.label != own)
+        ):
             is_public = any(start <= part.start and part.end <= end for start, end in public)
             if not is_public and all(part.end <= other.start or other.end <= part.start for other in chosen):
                 chosen.append(part)
         return chosen
 
-    def _all_parts(self, text: str) -> Iterator[Disclosure]:
-        for pattern, label in self._patterns:
-            for match in pattern.finditer(text):
-                yield Disclosure(*match.span(), label)
-        for name, label in self.names.items():
-            for start, end in _same_values(name, text):
-                yield Disclosure(start, end, label)
+    def _all_parts(self, text: str, step_id: str) -> Iterator[Disclosure]:
+        for pattern, name, label in self._patterns:
+            if self._counts(name, label, step_id):
+                for match in pattern.finditer(text):
+                    yield Disclosure(*match.span(), label)
+        for name, label in self.names:
+            if self._counts(name, label, step_id):
+                for start, end in _same_values(name, text):
+                    yield Disclosure(start, end, label)
+
+    def _counts(self, name: str, label: str, step_id: str) -> bool:
+        """Return whether a name gives something away in the texts of a step; in a wording each name does."""
+        return not step_id or not _is_value(name) or label in self._near[step_id]
+
+
+def _find_near(graph: Graph, step: GraphStep) -> set[str]:
+    """Return the ids of a step and of its neighbours; a computed value stands in no sentence."""
+    return {step.id, *step.needs, *(user.id for user in graph.users_of(step) if isinstance(user, FoundStep))}
+
+
+def _is_value(name: str) -> bool:
+    return bool(read_date(name) or read_interval(name))
 
 
 def _answers(graph: Graph) -> Iterator[tuple[str, str]]:
@@ -142,9 +178,22 @@ def _answers(graph: Graph) -> Iterator[tuple[str, str]]:
     for step in graph.steps:
         for spelling in step.spellings:
             yield from ((part.strip(), step.id) for part in spelling.split(";"))
-    for found in graph.found:  # the page of a hidden thing is called after it
-        if found.needs:
-            yield strip_tag(found.citation.title), found.needs[0]
+
+
+def _titles(graph: Graph, step: FoundStep) -> Iterator[tuple[str, str]]:
+    """Yield the title of the page that a later step cites, with the label of what it names.
+
+    Most such pages are about the hidden thing. Some are about another one, which their sentences tie to it by name:
+    "Tarn Pier is a pier of Sweden"; or about a group of people that the step asks about.
+    """
+    title = strip_tag(step.citation.title)
+    need = graph.by_id[step.needs[0]]
+    tag, quote = step.citation.title.removeprefix(title), step.citation.quote
+    if mentions(step.sub_question, title) or any(mentions(tag, spelling) for spelling in need.spellings):
+        return
+    elsewhere = without(quote, [title])
+    is_other = mentions(quote, title) and any(mentions(elsewhere, spelling) for spelling in need.spellings)
+    yield title, f"thing of {step.id}" if is_other else need.id
 
 
 def _describes(step: GraphStep, name: str) -> bool:
@@ -153,12 +202,12 @@ def _describes(step: GraphStep, name: str) -> bool:
     return telling.isdisjoint(words(step.sub_question)) and not mentions(step.sub_question, name)
 
 
-def _other_names(step: FoundStep, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _other_names(step: FoundStep, names: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield what the sentences of a step say that a hidden thing is called or how it is spoken, with its label."""
     quote = " ".join(step.citation.quote.split())
-    for name, label in names.items():
+    for name, label in names:
         for match in re.finditer(whole(name), quote, flags=re.IGNORECASE):
-            aside = _ASIDE.match(quote, match.end())
+            aside = _ASIDE.match(quote, match.end()) or _OPEN_ASIDE.match(quote, match.end())
             if aside and _SPOKEN.search(aside["aside"]):
                 yield aside["aside"], label
     for called in _CALLED.finditer(quote):
@@ -166,7 +215,7 @@ def _other_names(step: FoundStep, names: Mapping[str, str]) -> Iterator[tuple[st
             before = _VERB.sub("", quote[: called.start()].rstrip(" ,("))
             owners = [
                 label
-                for name, label in names.items()
+                for name, label in names
                 if re.search(rf"{whole(name)}\Z", before, re.IGNORECASE) or mentions(other["name"], name)
             ]
             if step.needs and _PRONOUN.search(before):
@@ -182,9 +231,12 @@ def _forms(name: str, evidence: str, shared: Collection[str]) -> Iterator[tuple[
         evidence: all quotes and titles, without the full names that are hidden.
         shared: words that names of several things have, so that they tell none of them.
     """
+    if _is_value(name):
+        yield rf"(?<!\w){re.escape(name)}(?!\w)", False  # "1970s" is no 1970
+        return
     yield whole(name), False
     place, comma, _ = name.partition(", ")
-    if comma and place[:1].isupper() and " and " not in name and read_interval(name) is None:
+    if comma and place[:1].isupper() and " and " not in name:
         yield from _forms(place, evidence, shared)  # what follows only says where it lies
         return
     parts = name.split()
@@ -193,13 +245,29 @@ def _forms(name: str, evidence: str, shared: Collection[str]) -> Iterator[tuple[
         yield rf"\b{stem}{_ENDINGS}\b", True
     if irregular := _IRREGULAR.get(name.casefold().removeprefix("the ")):
         yield rf"\b(?:{irregular})\b", True
-    if len(parts) < 2 or not (parts[0][:1].isupper() and parts[-1][:1].isupper()):
-        return
-    yield rf"\b{re.escape(parts[0])}(?: [A-Z][\w.'’-]*){{1,2}} {re.escape(parts[-1])}\b", True
-    for word in parts:
-        is_name = word[:1].isupper() and word.isalpha() and len(word) >= _SHORTEST_PART and word not in shared
-        if is_name and _stands_alone(word, evidence) and not re.search(rf"\b{word.lower()}\b", evidence):
-            yield rf"\b{re.escape(word)}\b", True
+    if len(parts) == 2 and parts[0][:1].isupper() and parts[0] != "The" and parts[1][:1].isupper():
+        yield rf"\b{re.escape(parts[0])}(?: [A-Z][\w.'’-]*){{1,2}} {re.escape(parts[1])}\b", True
+    if len(parts) > 1:
+        yield from ((rf"\b{word}\b", True) for word in _short_names(name, evidence) if word not in shared)
+
+
+def _short_names(name: str, evidence: str) -> Iterator[str]:
+    """Yield the words that stand for a longer name in the evidence.
+
+    These are surnames, and first words with which a sentence begins. Other words of a name may be a town, a nation or
+    a sponsor.
+    """
+    for part in re.split(r",? and |, ", name):
+        first, *others = part.split() or [""]
+        begins = rf"(?:\A|[|.!?] ){re.escape(first)}(?:['’]s| [a-z])"
+        candidates = [first] if others and re.search(begins, evidence) else []
+        if all(word[:1].isupper() for word in (first, *others)) and not _REGION.search(part):
+            candidates.append([first, *others][-1])
+        for word in candidates:
+            is_name = word[:1].isupper() and word.isalpha() and len(word) >= _SHORTEST_PART
+            is_kind_or_place = rf"\b(?:{word.lower()}|(?:in|at|near) {word}(?!['’]s))\b"
+            if is_name and _stands_alone(word, evidence) and not re.search(is_kind_or_place, evidence):
+                yield word
 
 
 def _stands_alone(word: str, text: str) -> bool:
@@ -216,7 +284,8 @@ def _same_values(name: str, text: str) -> Iterator[tuple[int, int]]:
     """Yield where a text has the number or the date of an answer, however it is written."""
     if day := read_date(name):
         for other in dates(text):
-            if all(a == b for a, b in zip(day[:3], other[:3], strict=True) if a and b):
+            is_decade = text[other.span[1] :].startswith("s")
+            if not is_decade and all(a == b for a, b in zip(day[:3], other[:3], strict=True) if a and b):
                 yield other.span
         return
     if read_interval(name) is None:

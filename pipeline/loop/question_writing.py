@@ -30,17 +30,25 @@ class WordingsOutput(Data):
 
 
 class ChoiceOutput(Data):
-    """`faults` stand first, so that a model thinks before it grades."""
+    """`faults` stand first, so that a model thinks before it grades, and `added` before `best`, which excludes them."""
 
     faults: tuple[str, ...] = Field((), max_length=8, description="For each wording what is worst about it.")
     grades: tuple[int, ...] = Field(max_length=8)
-    best: int = Field(ge=1, le=8)
     added: tuple[int, ...] = Field((), max_length=8, description="Wordings that claim what no fact states.")
+    best: int = Field(ge=1, le=8, description="None of `added`.")
     changes_with_time: bool = False
+
+    def usable(self, count: int) -> dict[int, int]:
+        """Return the grades of the wordings, by their numbers, that claim nothing beyond the facts."""
+        grades = enumerate(self.grades[:count], 1)
+        return {number: grade for number, grade in grades if number not in self.added}
 
     def fault(self, number: int) -> str:
         """Return what is wrong with the wording of a number, counted from 1; empty if the reader does not say."""
-        fault = " ".join(self.faults[number - 1].split()).rstrip(".") if number <= len(self.faults) else ""
+        # A reader who does not go through the wordings one by one means all of them.
+        is_fault_of_each = len(self.faults) == len(self.grades)
+        faults = self.faults[number - 1 : number] if is_fault_of_each else self.faults
+        fault = " ".join("; ".join(faults).split()).rstrip(".")
         return f"it claims what no fact states: {fault}".rstrip(": ") if number in self.added else fault
 
 
@@ -78,11 +86,10 @@ async def write_question(graph: Graph, outcome: Computation | None, context: Run
             continue
         choice, probe = await grade_wordings(sound, graph, context)
         probes.append(probe)
-        grades = dict(zip(range(1, len(sound) + 1), choice.grades, strict=False))
-        true = [number for number in grades if number not in choice.added]
-        if true:
+        grades = choice.usable(len(sound))
+        if grades:
             # Of wordings with the same grade, the reader's own choice.
-            number = max(true, key=lambda number: (grades[number], number == choice.best))
+            number = max(grades, key=lambda number: (grades[number], number == choice.best))
             best = sound[number - 1]
             if choice.changes_with_time:
                 detail = "a reader says that the answer changes with time, and the question names no date"
@@ -176,7 +183,7 @@ async def grade_wordings(wordings: Sequence[str], graph: Graph, context: RunCont
     ]
     messages = context.prompt("naturalness/choose", wordings=list(wordings), facts=facts)
     output, model, usage = await readers.read(messages, CHOOSE, ChoiceOutput, context)
-    grades = output.grades[: len(wordings)]
+    grades = output.usable(len(wordings)).values()
     answers = tuple(map(str, sorted(grades, reverse=True)[:1]))
     enough = sum(grade >= context.config.checks.naturalness for grade in grades)
     probe = Probe(check="naturalness", model=model, answers=answers, right=int(enough > 0), usage=usage)
@@ -201,7 +208,7 @@ def describe_answer(graph: Graph, outcome: Computation | None, hidden: HiddenAns
 
 
 def _ask(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> str:
-    return hidden.mask(step.replace_ids(lambda step_id: f"[{step_id}]" if step_id in graph.by_id else ""))
+    return hidden.mask(step.replace_ids(lambda step_id: f"[{step_id}]" if step_id in graph.by_id else ""), step)
 
 
 def _ask_for_subject(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswers) -> str:
@@ -215,9 +222,9 @@ def _describe(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswer
     """Describe a step to the writer, with every answer in the place of which stands the id of its step."""
     description: dict[str, object] = {"id": step.id, "asks": _ask(graph, step, hidden)}
     if isinstance(step, FoundStep):
-        about = f"[{step.needs[0]}]" if step.needs else hidden.mask(strip_tag(graph.subject(step)))
-        values = {"population": hidden.mask(step.population), "time": hidden.mask(step.time)}
-        description |= {"about": about, "sentence": hidden.mask(" ".join(step.citation.quote.split()))}
+        about = f"[{step.needs[0]}]" if step.needs else hidden.mask(strip_tag(graph.subject(step)), step)
+        values = {"population": hidden.mask(step.population, step), "time": hidden.mask(step.time, step)}
+        description |= {"about": about, "sentence": hidden.mask(" ".join(step.citation.quote.split()), step)}
     else:
         operands = [f"[{need.id}] ({_ask(graph, need, hidden)})" for need in graph.needed_by(step)]
         values = {"which": step.which, "condition": step.condition, "bound": step.bound, "unit": step.unit}

@@ -1,4 +1,4 @@
-"""Questions with known answers, as people keep them: read from their files, and found in a corpus."""
+"""Questions with known answers: read them from people's files, and find their documents in a corpus."""
 
 import html
 import unicodedata
@@ -14,20 +14,20 @@ from pipeline.types import Data
 
 
 class GoldQuestion(Data):
-    """A question with its known answer and the documents that it rests on, as far as these are known."""
+    """A question with its known answer and its supporting documents, as far as these are known."""
 
     question: str
     answer: str = ""
-    """Without one, only what a search finds can be measured."""
+    """Empty if unknown; then only retrieval can be measured."""
     answer_aliases: tuple[str, ...] = ()
     hops: int = 0
-    """0: not known."""
+    """0 if unknown."""
     supporting_ids: tuple[str, ...] = ()
     """Documents, not passages."""
     supporting_titles: tuple[str, ...] = ()
-    """Of the same documents, for a corpus that has ids of its own."""
+    """Titles of the same documents, for a corpus with other ids."""
     evidence: tuple[frozenset[str], ...] = ()
-    """Documents of the corpus, as `located` finds them: of each set one is needed."""
+    """Documents of the corpus, set by `locate_documents`. One document of each set is needed."""
     dataset: str = ""
 
     @property
@@ -35,29 +35,29 @@ class GoldQuestion(Data):
         return (self.answer, *self.answer_aliases)
 
     @property
-    def wanted(self) -> tuple[frozenset[str], ...]:
-        """`evidence`, or the documents as they were given."""
+    def needed_documents(self) -> tuple[frozenset[str], ...]:
+        """Return `evidence`, or the documents that the file names if none were located."""
         return self.evidence or tuple(frozenset([key]) for key in self.supporting_ids)
 
 
 def read(path: Path) -> tuple[GoldQuestion, ...]:
-    """The questions of a file or folder that `question_list` reads; those that are told to have no answer left out.
+    """Read the questions of a file or folder, without those marked as unanswerable.
 
-    Raises UsageError, naming the row, where one has no question, or no answer while others have.
+    Raises UsageError, naming the row, if a row has no question, or no answer while others have one.
     """
     rows = [row for row in question_list.read(path, judged=True) if row.answerable]
-    found = [_gold(row) for row in rows]
-    if not found:
+    questions = [_to_gold_question(row) for row in rows]
+    if not questions:
         raise UsageError(f"{path}: contains no questions")
-    without = next((row for row, one in zip(rows, found, strict=True) if not one.answer), None)
-    if without and any(one.answer for one in found):
-        raise UsageError(f"{without.place}: its 'answer' is missing or of the wrong type")
-    if without and not any(one.supporting_ids or one.supporting_titles for one in found):
+    unanswered = next((row for row, question in zip(rows, questions, strict=True) if not question.answer), None)
+    if unanswered and any(question.answer for question in questions):
+        raise UsageError(f"{unanswered.place}: its 'answer' is missing or of the wrong type")
+    if unanswered and not any(question.supporting_ids or question.supporting_titles for question in questions):
         raise UsageError(f"{path}: no question has an answer or names its documents, so that nothing can be measured")
-    return tuple(found)
+    return tuple(questions)
 
 
-def _gold(row: question_list.Listed) -> GoldQuestion:
+def _to_gold_question(row: question_list.Listed) -> GoldQuestion:
     try:
         return GoldQuestion(
             question=row.question,
@@ -73,44 +73,44 @@ def _gold(row: question_list.Listed) -> GoldQuestion:
         raise UsageError(f"{row.place}: its '{field}' is missing or of the wrong type") from error
 
 
-def located(questions: Sequence[GoldQuestion], corpus: Corpus) -> tuple[GoldQuestion, ...]:
-    """The questions with their documents in the corpus: by their ids, else by their titles. One whose titles are not
-    all there has none.
+def locate_documents(questions: Sequence[GoldQuestion], corpus: Corpus) -> tuple[GoldQuestion, ...]:
+    """Return the questions with their documents in the corpus, by id or else by title.
 
-    Raises UsageError where the corpus lacks an id and no titles stand in for it: recall would be 0 for no fault of the
-    solver.
+    A question whose titles are not all in the corpus gets none. Raises UsageError if the corpus lacks an id and no
+    titles replace it: recall would be 0 through no fault of the solver.
     """
-    ids = {key for one in questions for key in one.supporting_ids}
-    known = {key for key in ids if corpus.document(key)}
-    titled = _titled({title for one in questions for title in one.supporting_titles}, corpus)
-    found = []
-    for one in questions:
-        evidence = tuple(frozenset([key]) for key in one.supporting_ids if key in known)
-        if len(evidence) < len(one.supporting_ids) or not evidence:
-            named = [titled.get(_folded(title), frozenset()) for title in one.supporting_titles]
-            evidence = tuple(dict.fromkeys(named)) if all(named) else ()
-        found.append(one.model_copy(update={"evidence": evidence}))
-    lacking = [key for one in found for key in one.supporting_ids if not one.evidence and key not in known]
-    if lacking:
+    ids = {key for question in questions for key in question.supporting_ids}
+    known_ids = {key for key in ids if corpus.document(key)}
+    ids_by_title = _index_titles({title for question in questions for title in question.supporting_titles}, corpus)
+    located = []
+    for question in questions:
+        evidence = tuple(frozenset([key]) for key in question.supporting_ids if key in known_ids)
+        if len(evidence) < len(question.supporting_ids) or not evidence:
+            documents = [ids_by_title.get(_fold_title(title), frozenset()) for title in question.supporting_titles]
+            evidence = tuple(dict.fromkeys(documents)) if all(documents) else ()
+        located.append(question.model_copy(update={"evidence": evidence}))
+    missing = [
+        key for question in located for key in question.supporting_ids if not question.evidence and key not in known_ids
+    ]
+    if missing:
         raise UsageError(
-            f"the corpus lacks {len(set(lacking)):,} of {len(ids):,} documents that the questions name, such as "
-            f"'{lacking[0]}'; name the field of the corpus's ids with --id-field (such as _id), or take the ids out of "
+            f"the corpus lacks {len(set(missing)):,} of {len(ids):,} documents that the questions name, such as "
+            f"'{missing[0]}'; name the field of the corpus's ids with --id-field (such as _id), or take the ids out of "
             "the questions to measure answers alone"
         )
-    return tuple(found)
+    return tuple(located)
 
 
-def _titled(titles: Collection[str], corpus: Corpus) -> dict[str, frozenset[str]]:
-    """For each of the titles, folded, the documents that have it: several where a page was cut into documents."""
-    wanted = set(map(_folded, titles))
-    found: dict[str, set[str]] = {}
-    for key, title in corpus.titles() if wanted else ():
-        if (folded := _folded(title)) in wanted:
-            found.setdefault(folded, set()).add(key)
-    return {title: frozenset(keys) for title, keys in found.items()}
+def _index_titles(titles: Collection[str], corpus: Corpus) -> dict[str, frozenset[str]]:
+    """Return the documents that have each title, folded. A page that was cut into documents has several."""
+    folded_titles = set(map(_fold_title, titles))
+    documents: dict[str, set[str]] = {}
+    for key, title in corpus.titles() if folded_titles else ():
+        if (folded := _fold_title(title)) in folded_titles:
+            documents.setdefault(folded, set()).add(key)
+    return {title: frozenset(keys) for title, keys in documents.items()}
 
 
-def _folded(title: str) -> str:
-    """A title whatever its case, and as addresses, pages and Search-R1's corpora write it."""
+def _fold_title(title: str) -> str:
     plain = unicodedata.normalize("NFKC", html.unescape(title)).replace("_", " ").strip().strip('"')
     return " ".join(plain.casefold().split())

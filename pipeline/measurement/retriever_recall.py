@@ -1,4 +1,4 @@
-"""Retrievers beside each other: does one search with the question find all of its supporting documents?"""
+"""Compare retrievers: does one search with the question find all of its supporting documents?"""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,45 +14,51 @@ DEPTHS = (5, 10, 20, 100)
 
 
 class RetrieverRecall(Data):
-    """Of one retriever on one group of questions."""
+    """The recall of one retriever on one group of questions."""
 
     group: str
     retriever: str
     questions: int
     all_gold: dict[str, float]
-    """By the number of passages: the share of the questions whose supporting documents are all among these."""
+    """Share of the questions with all supporting documents among the first hits, by the number of hits."""
 
 
 async def compare_retrievers(
     questions: Sequence[GoldQuestion], retrievers: Mapping[str, Retriever]
 ) -> list[RetrieverRecall]:
-    """One for each group of questions and each retriever. Raises UsageError where no question names its documents."""
-    asked = [question for question in questions if question.wanted]
-    if not asked:
+    """Measure each retriever on each group of questions. Raises UsageError if no question names its documents."""
+    with_documents = [question for question in questions if question.needed_documents]
+    if not with_documents:
         raise UsageError(
             "no question has 'supporting_ids' or supporting titles that are in the corpus: retrievers are compared by "
             "whether they find these documents"
         )
-    found = {name: await _least(asked, retriever) for name, retriever in retrievers.items()}
-    rows = pl.DataFrame({"group": [groups(one) for one in asked], **found}).explode("group")
+    depths = {name: await _measure_depths(with_documents, retriever) for name, retriever in retrievers.items()}
+    rows = pl.DataFrame({"group": [groups(question) for question in with_documents], **depths}).explode("group")
     return [
-        RetrieverRecall(group=group, retriever=name, questions=len(part), all_gold=_shares(part[name]))
+        RetrieverRecall(group=group, retriever=name, questions=len(part), all_gold=_recall_by_depth(part[name]))
         for (group,), part in rows.sort(pl.col("group") != ALL, "group").group_by("group", maintain_order=True)
-        for name in found
+        for name in depths
     ]
 
 
-def _shares(least: pl.Series) -> dict[str, float]:
-    return {str(k): sum(one <= k for one in least) / len(least) for k in DEPTHS}
+def _recall_by_depth(depths: pl.Series) -> dict[str, float]:
+    return {str(limit): sum(depth <= limit for depth in depths) / len(depths) for limit in DEPTHS}
 
 
-async def _least(questions: Sequence[GoldQuestion], retriever: Retriever) -> list[int]:
-    """For each question the passages it takes until all of its documents are found; too many if they are not."""
-    least, found = [], await retriever.search_many([one.question for one in questions], max(DEPTHS))
-    for question, hits in zip(questions, found, strict=True):
-        first: dict[str, int] = {}
-        for place, hit in enumerate(hits, 1):
-            first.setdefault(hit.passage.document_id, place)
-        beyond = max(DEPTHS) + 1
-        least.append(max(min(first.get(key, beyond) for key in one) for one in question.wanted))
-    return least
+async def _measure_depths(questions: Sequence[GoldQuestion], retriever: Retriever) -> list[int]:
+    """Return how many hits each question takes until all its documents appear, or more than the limit."""
+    hits_by_question = await retriever.search_many([question.question for question in questions], max(DEPTHS))
+    depths = []
+    for question, hits in zip(questions, hits_by_question, strict=True):
+        first_ranks: dict[str, int] = {}
+        for rank, hit in enumerate(hits, 1):
+            first_ranks.setdefault(hit.passage.document_id, rank)
+        unfound_rank = max(DEPTHS) + 1
+        depths.append(
+            max(
+                min(first_ranks.get(key, unfound_rank) for key in document_ids)
+                for document_ids in question.needed_documents
+            )
+        )
+    return depths

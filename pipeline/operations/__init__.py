@@ -92,6 +92,24 @@ def guess_chance(graph: Graph) -> float:
     return operation(graph.last.operation).chance(operands)
 
 
+def _read_value(graph: Graph, step: FoundStep | ComputedStep, answer: str) -> ValueInterval | None:
+    """Return the values that an answer allows. A bare number such as 1467 is a year unless its users count things."""
+    interval = read_interval(answer, is_exact=isinstance(step, FoundStep) and step.is_exact)
+    if interval and interval.kind == DATE and answer.isdecimal() and _is_count(graph, step):
+        return ValueInterval(Fraction(answer), Fraction(answer), "")
+    return interval
+
+
+def _is_count(graph: Graph, step: FoundStep | ComputedStep) -> bool:
+    """Return whether a step that uses this one has a unit other than those of dates, or compares it with an amount."""
+    for user in graph.users_of(step):
+        if isinstance(user, ComputedStep):
+            values = [read_interval(graph.by_id[need].answer) for need in user.needs]
+            if user.unit not in ("", "years", "days") or any(value and value.kind != DATE for value in values):
+                return True
+    return False
+
+
 def _operand(
     graph: Graph, step_id: str, outcomes: Mapping[str, Computation], changed: Mapping[str, ValueInterval | str]
 ) -> Operand:
@@ -101,7 +119,7 @@ def _operand(
         interval = outcomes[step_id].interval
     answer, aliases = _name(graph, step_id, outcomes, changed)
     if interval is None:
-        interval = read_interval(answer, is_exact=isinstance(step, FoundStep) and step.is_exact)
+        interval = _read_value(graph, step, answer)
     if step.needs:
         subject, subject_aliases = _name(graph, step.needs[0], outcomes, changed)
     else:
@@ -151,7 +169,7 @@ def _can_change_answer(graph: Graph, step: FoundStep) -> bool:
 
 
 def _plausible_values(graph: Graph, step: FoundStep) -> list[ValueInterval | str]:
-    value = read_interval(step.answer)
+    value = _read_value(graph, step, step.answer)
     if value is None or not value.is_bounded:
         return [_OPPOSITE.get(step.answer.strip().casefold(), f"another answer of {step.id}")]
     low, high = value.corners

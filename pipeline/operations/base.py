@@ -230,8 +230,8 @@ def unit_size(unit: str, kind: str) -> Fraction:
     is_share = kind == SHARE or kind.startswith(f"{SHARE} of ")
     if is_share and unit in ("percentage points", "percentage point"):
         return Fraction(1, 100)
-    one = read_interval(f"1 {unit}", is_exact=True) if unit else None
-    if one and not kind and one.kind == unit:  # what is counted, such as "episodes"
+    one = read_interval(f"1 {unit or kind}", is_exact=True)
+    if one and one.kind == (unit or kind) and not (unit and kind):  # what is counted, such as "episodes"
         return Fraction(1)
     if one is None or one.kind != kind:
         wanted = f"must be a unit of {kind}" if kind else "must be empty, since the values are counts or bare numbers"

@@ -1,7 +1,6 @@
-"""Which of Lucene's analysers cuts the texts of a language into the words that are indexed.
+"""Choose the Lucene analyser that tokenises the texts of a language.
 
-Anserini takes an analyser by the name under which it stands in its `AnalyzerMap`; those of Lucene that it lacks are put
-there.
+Anserini looks an analyser up by name in its `AnalyzerMap`. This module registers the ones that are missing there.
 """
 
 from functools import cache
@@ -10,7 +9,7 @@ from typing import Any
 from pipeline.corpus import jvm
 
 ENGLISH = "english"
-"""Anserini's own; of corpora whose language nobody knows too."""
+"""Anserini's default, also used if the language of a corpus is unknown."""
 _STANDARD = "standard"
 _LUCENE = "org.apache.lucene.analysis"
 _BY_LANGUAGE = {
@@ -31,41 +30,40 @@ _CLASSES = {
     "ukrainian": "uk.UkrainianMorfologikAnalyzer",
     _STANDARD: "standard.StandardAnalyzer",
 }
-"""Of the others code and name say it: `de.GermanAnalyzer`."""
+"""Class names of the exceptions. All others follow from code and name, such as `de.GermanAnalyzer`."""
 
 
-def analyser(language: str) -> str:
-    """The name of the analyser for a language, given by a code such as `de` or `pt-BR`; `standard`, which knows no
-    stems, for one that has none of its own.
+def analyser_for(language: str) -> str:
+    """Return the name of the analyser for a language code such as `de` or `pt-BR`.
 
-    Thai is one of those: the Java that is shipped knows no Thai words, so `standard` takes for one whatever stands
-    between two blanks.
+    A language without an analyser gets `standard`, which does not stem. Thai is one of them: the bundled Java has no
+    Thai word breaker, so `standard` treats everything between two blanks as one word.
     """
     return _BY_LANGUAGE.get(language.partition("-")[0], _STANDARD)
 
 
-def options(name: str) -> list[str]:
-    """What Anserini's indexer is to be told. On the JVM's thread only."""
+def indexer_options(name: str) -> list[str]:
+    """Return the options for Anserini's indexer. Call it only on the JVM's thread."""
     if name == ENGLISH:
         return []
-    _known(name)
+    _register(name)
     return ["-language", name]
 
 
 @cache
 def java_analyser(name: str) -> Any:
-    """Lucene's analyser of that name; None for Anserini's own, which is the default. On the JVM's thread only."""
+    """Return Lucene's analyser of that name, or None for Anserini's default. Call it only on the JVM's thread."""
     if name == ENGLISH:
         return None
-    _known(name)
+    _register(name)
     return jvm.java("io.anserini.analysis.AnalyzerMap").getLanguageSpecificAnalyzer(name)
 
 
-def code(name: str) -> str:
-    """The language that an analyser is for, the first of several; empty for `standard`."""
-    return next((code for code, known in _BY_LANGUAGE.items() if known == name), "")
+def language_of(name: str) -> str:
+    """Return the (first) language that an analyser is for; empty for `standard`."""
+    return next((code for code, analyser_name in _BY_LANGUAGE.items() if analyser_name == name), "")
 
 
-def _known(name: str) -> None:
-    path = _CLASSES.get(name, f"{code(name)}.{name.capitalize()}Analyzer")
+def _register(name: str) -> None:
+    path = _CLASSES.get(name, f"{language_of(name)}.{name.capitalize()}Analyzer")
     jvm.java("io.anserini.analysis.AnalyzerMap").analyzerMap.put(name, f"{_LUCENE}.{path}")

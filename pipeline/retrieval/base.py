@@ -1,4 +1,4 @@
-"""The contract of every retriever: a query in, passages of the corpus out."""
+"""The interface that every retriever implements: it takes a query and returns passages of the corpus."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -6,46 +6,48 @@ from typing import Protocol
 from pipeline.types import Hit, Passage
 
 TEXTS_REMEMBERED = 2
-"""Groups of texts of which an engine keeps the words, for the next query that they are scored for."""
+"""Number of groups of texts whose tokens an engine caches, since the next query often scores the same texts."""
 SCORING = "use a server with /score, or --retriever lucene or bm25 for these"
-"""What to do where a retriever cannot `score`; its `scores` is False then."""
+"""Advice for errors about a retriever that cannot `score`, that is, whose `scores` is False."""
 
 
 class Retriever(Protocol):
-    """All methods may be called from any thread or task; hits are sorted best first, ties by passage id.
+    """Interface of a search engine over a corpus.
 
-    Raises `RetrievalError`, with the engine's own error as its cause, if the engine fails.
+    All methods may be called from any thread or task. Hits are sorted best first, ties by passage id. If the engine
+    fails, a method raises `RetrievalError` with the engine's own error as its cause.
     """
 
     name: str = ""
-    """Which engine it is; empty where it is the one that was asked for."""
+    """Name of the engine in use; empty if it is the requested one."""
     analyser: str = ""
-    """How its index parts words, by the names of `analysers`; empty where that is unknown."""
+    """Name of the analyser (see `analysers`) that tokenises the index; empty if unknown."""
     scores: bool = True
-    """Whether it can `score`."""
-    held: Callable[[Sequence[str]], Awaitable[list[bool]]] | None = None
-    """Whether any passage holds all parts of each of these words, where the retriever knows the words of its index.
-    What is not indexed, such as a stop word, counts as held."""
-    overlaid: Callable[[Sequence[Passage]], "Retriever"] | None = None
-    """A retriever with these passages in its index, where ranks count and not scores."""
+    """Whether `score` is supported."""
+    contain_words: Callable[[Sequence[str]], Awaitable[list[bool]]] | None = None
+    """Report for each word whether some passage contains each of its tokens. None if the retriever does not know the
+    terms of its index. A word that is not indexed, such as a stop word, counts as contained."""
+    with_passages: Callable[[Sequence[Passage]], "Retriever"] | None = None
+    """Return a retriever that also ranks these passages. Set only by engines that combine ranks instead of scores."""
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        """The k best passages; fewer, or none, where too few hold a term of the query."""
+        """Return the k best passages, or fewer if too few contain a term of the query."""
         return (await self.search_many([query], k))[0]
 
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """One list of hits per query, in order; faster than as many calls of `search`."""
+        """Return one list of hits per query, in order. Faster than a call of `search` per query."""
         ...
 
-    async def get(self, passage_id: str) -> Passage | None:
-        """The passage of that id, or None."""
-        ...
+    async def get(self, passage_id: str) -> Passage | None: ...
 
     async def document(self, document_id: str) -> list[Passage]:
-        """All passages of one document, in order; empty for an unknown id."""
+        """Return all passages of a document, in order; an empty list if the id is unknown."""
         ...
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """What each text would score if it were in the index, by the index's own statistics and analyser, or by its
-        encoder; at zero or less it would not be found."""
+        """Return the score that each text would get if it were in the index, by its statistics and analyser or its
+        encoder.
+
+        A text that scores zero or less would not be a hit.
+        """
         ...

@@ -1,11 +1,13 @@
 """A user's own index over HTTP, by Search-R1's contract: `POST {queries, topk, return_scores}`.
 
-The server ranks; the text is the local corpus's: every hit becomes a passage of it, so that quotes, offsets and hashes
-hold. The id of a hit is a passage's (an index over the lines of `digsite corpus passages`) or a document's, which means
-those of its passages that the server's text contains. A text that differs from the corpus is an error.
+The server only ranks. Each hit is replaced by a passage of the local corpus, so that quotes, offsets and hashes stay
+valid. A hit's id is that of a passage (if the index was built over the lines of `digsite corpus passages`) or that of a
+document. A document's id stands for those of its passages that the server's text contains. It is an error if the
+server's text differs from the corpus.
 
-A server that says `"score": true` beside its result has `POST /score {queries, texts}` too, for distractors. It answers
-`{scores}`: for each query what each text, written as in `digsite corpus passages`, would score in its index.
+A server that adds `"score": true` to its response also has `POST /score {queries, texts}`, which distractors need. It
+returns `{scores}`: for each query, the score that each text would get in its index. Texts have the format of
+`digsite corpus passages`.
 """
 
 import asyncio
@@ -30,18 +32,18 @@ from pipeline.llm.connection import bounded, trusted_certificates
 from pipeline.llm.deadline import pause_clock
 from pipeline.llm.retry import pause
 from pipeline.retrieval.base import SCORING
-from pipeline.retrieval.passage_texts import Passages, query_text, quoted, readable
+from pipeline.retrieval.passage_texts import Passages, query_text, quote_title, readable
 from pipeline.text.redact import remove_secret
 from pipeline.types import Hit, Passage
 
 ATTEMPTS = 6
 _SECONDS = 60.0
-"""The time within which a whole answer must arrive."""
+"""Timeout for a complete response."""
 _CONNECT = 5.0
 _MOST_QUERIES, _MOST_HITS = 256, 1000
-"""Of one request."""
+"""Limits of one request."""
 _MOST_BYTES, _MOST_ERROR_BYTES = 64 << 20, 64 << 10
-"""Bytes read of an answer, decompressed, and of one with an error status."""
+"""Most decompressed bytes read of a response, and of one with an error status."""
 _CONNECTIONS = 64
 
 
@@ -52,24 +54,24 @@ class _Document:
 
 
 @dataclass(frozen=True)
-class _Scored:
+class _ScoredDocument:
     document: _Document
     score: float
 
 
 @dataclass(frozen=True)
 class _Reply:
-    result: list[list[_Scored]]
+    result: list[list[_ScoredDocument]]
     k: int | None = None
-    """Sent by a server that is bound to a data set's environment."""
+    """Set only by a server that serves the environment of a data set."""
     score: bool = False
-    """Has the server a `/score` beside `/retrieve`?"""
+    """Whether the server has `/score` besides `/retrieve`."""
 
 
 @dataclass(frozen=True)
 class _Scores:
     scores: list[list[float]]
-    """For each query one of each text."""
+    """A list per query, with a score per text."""
 
 
 _REPLY, _SCORES = TypeAdapter(_Reply), TypeAdapter(_Scores)
@@ -77,13 +79,14 @@ _T = TypeVar("_T")
 
 
 class _Transient(RetrievalError):
-    """A try that failed in a way that may pass."""
+    """A failure that a retry may solve."""
 
 
 class HttpRetriever(Passages):
-    """Needs a running server, which is queried once at construction. Raises RetrievalError.
+    """Client of a running server.
 
-    The token, if the server needs one, is read from the environment variable DIGSITE_TOKEN.
+    The constructor sends one query and raises RetrievalError if that fails. The token of a server that needs one comes
+    from the environment variable DIGSITE_TOKEN.
     """
 
     def __init__(self, corpus: Corpus, address: str) -> None:
@@ -91,77 +94,77 @@ class HttpRetriever(Passages):
         self.name = RetrievalConfig(retriever=address).identity
         self._url = urldefrag(address).url
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
-        # In a loop of its own: this may be called from a running one.
+        # Use a loop in another thread, since the caller may run in a loop itself.
         with ThreadPoolExecutor(1) as thread:
             self.scores = thread.submit(asyncio.run, self._probe(corpus.passages[0].title)).result()
 
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         if k < 1:
             return [[] for _ in queries]
-        return await _in_parts(queries, partial(self._batch, k=min(k, _MOST_HITS)))
+        return await _request_in_parts(queries, partial(self._search_batch, k=min(k, _MOST_HITS)))
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         if not self.scores:
             raise UsageError(
                 f"{self._url} cannot score texts that are not in its index, which distractors need: {SCORING}"
             )
-        return await _in_parts(texts, partial(self._scored, query))
+        return await _request_in_parts(texts, partial(self._score_batch, query))
 
-    async def _batch(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        return self._read(await self._posted(self._url, _body(queries, k)), queries, k)
+    async def _search_batch(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        return self._parse_hits(await self._post(self._url, _build_body(queries, k)), queries, k)
 
-    async def _scored(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def _score_batch(self, query: str, texts: Sequence[str]) -> list[float]:
         url = urljoin(self._url, "score")
-        body = {"queries": [query_text(query)], "texts": [quoted(readable(text)) for text in texts]}
-        (scores,) = _validated(_SCORES, await self._posted(url, body), url).scores or [[]]
+        body = {"queries": [query_text(query)], "texts": [quote_title(readable(text)) for text in texts]}
+        (scores,) = _parse(_SCORES, await self._post(url, body), url).scores or [[]]
         if len(scores) != len(texts):
             raise RetrievalError(f"{url} answered {len(scores)} of {len(texts)} texts")
         return scores
 
-    async def _posted(self, url: str, body: Mapping[str, object]) -> bytes:
-        """The answer, with retries; waiting for the server does not count against a rollout's deadline."""
+    async def _post(self, url: str, body: Mapping[str, object]) -> bytes:
+        """Return the response to a request, with retries. Waiting for the server does not count against a deadline."""
         with pause_clock() as clock:
             for attempt in range(ATTEMPTS):
-                began = time.monotonic()
+                start = time.monotonic()
                 try:
-                    raw = await self._once(self._client(), url, body)
+                    content = await self._post_once(self._client(), url, body)
                 except _Transient:
                     if attempt == ATTEMPTS - 1:
                         raise
                     await asyncio.sleep(pause(attempt, None))
                 else:
-                    clock.used = time.monotonic() - began
-                    return raw
+                    clock.used = time.monotonic() - start
+                    return content
         raise AssertionError("unreachable")
 
     async def _probe(self, query: str) -> bool:
-        """Can the server score?"""
-        async with self._opened() as client:
-            raw = await self._once(client, self._url, _body([query], 1))
-        self._read(raw, [query], 1)
-        return _validated(_REPLY, raw, self._url).score
+        """Return whether the server can score."""
+        async with self._create_client() as client:
+            raw = await self._post_once(client, self._url, _build_body([query], 1))
+        self._parse_hits(raw, [query], 1)
+        return _parse(_REPLY, raw, self._url).score
 
-    async def _once(self, client: httpx2.AsyncClient, url: str, body: Mapping[str, object]) -> bytes:
-        headers = {"Authorization": f"Bearer {token}"} if (token := _token()) else {}
+    async def _post_once(self, client: httpx2.AsyncClient, url: str, body: Mapping[str, object]) -> bytes:
+        headers = {"Authorization": f"Bearer {token}"} if (token := _read_token()) else {}
         try:
             async with asyncio.timeout(_SECONDS):
-                answer = await client.post(url, json=body, headers=headers)
+                response = await client.post(url, json=body, headers=headers)
         except TimeoutError:
-            raise self._transient(f"no whole answer within {_SECONDS:.0f} s") from None
+            raise self._build_transient_error(f"no complete response within {_SECONDS:.0f} s") from None
         except httpx2.HTTPError as error:
-            raise self._transient(f"{type(error).__name__}: {_plain(str(error))[:200]}") from error
-        status = answer.status_code
-        if status == 200 and len(answer.content) > _MOST_BYTES:
+            raise self._build_transient_error(f"{type(error).__name__}: {_summarise(str(error))[:200]}") from error
+        status = response.status_code
+        if status == 200 and len(response.content) > _MOST_BYTES:
             raise RetrievalError(f"{url} sent more than {_MOST_BYTES >> 20} MiB for one request")
         if status == 429 or status >= 500:
-            raise self._transient(f"it answered {status}")
+            raise self._build_transient_error(f"status {status}")
         if status in (401, 403):
             raise RetrievalError(f"{url} needs a token: put it into the environment variable {TOKEN_ENV}")
         if status != 200:
-            raise RetrievalError(f"{url} answered {status}: {_plain(answer.content.decode(errors='replace'))}")
-        return answer.content
+            raise RetrievalError(f"{url} answered {status}: {_summarise(response.content.decode(errors='replace'))}")
+        return response.content
 
-    def _opened(self) -> httpx2.AsyncClient:
+    def _create_client(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             timeout=httpx2.Timeout(_SECONDS, connect=_CONNECT),
             limits=httpx2.Limits(max_connections=_CONNECTIONS),
@@ -172,69 +175,69 @@ class HttpRetriever(Passages):
         )
 
     def _client(self) -> httpx2.AsyncClient:
-        """That of the running event loop."""
         loop = asyncio.get_running_loop()
-        return self._clients.get(loop) or self._clients.setdefault(loop, self._opened())
+        return self._clients.get(loop) or self._clients.setdefault(loop, self._create_client())
 
-    def _read(self, raw: bytes, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        reply = _validated(_REPLY, raw, self._url)
+    def _parse_hits(self, raw: bytes, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        reply = _parse(_REPLY, raw, self._url)
         if len(reply.result) != len(queries):
             raise RetrievalError(f"{self._url} answered {len(reply.result)} of {len(queries)} queries")
         if reply.k is not None and reply.k < k:
             raise UsageError(f"{self._url} is bound to k = {reply.k}: it serves a data set; serve its corpus instead")
-        return [self._hits(found)[:k] for found in reply.result]
+        return [self._build_hits(scored_documents)[:k] for scored_documents in reply.result]
 
-    def _hits(self, found: list[_Scored]) -> list[Hit]:
+    def _build_hits(self, scored_documents: list[_ScoredDocument]) -> list[Hit]:
         hits: dict[str, Hit] = {}
-        for one in found:
-            for passage in self._passages(one.document):
-                hits.setdefault(passage.id, Hit(passage=passage, score=one.score))
+        for scored in scored_documents:
+            for passage in self._matching_passages(scored.document):
+                hits.setdefault(passage.id, Hit(passage=passage, score=scored.score))
         return sorted(hits.values(), key=lambda hit: (-hit.score, hit.passage.id))
 
-    def _passages(self, document: _Document) -> list[Passage]:
-        key, text = str(document.id), _flat(document.contents)
-        shown, corpus = f"'{_plain(key)[:80]}'", f"the corpus '{self.corpus.manifest.name}'"
-        named = [found] if (found := self.corpus.passage(key)) else self.corpus.passages_of(key)
-        if not named:
+    def _matching_passages(self, document: _Document) -> list[Passage]:
+        key, text = str(document.id), _normalise_spaces(document.contents)
+        quoted_id, corpus_name = f"'{_summarise(key)[:80]}'", f"the corpus '{self.corpus.manifest.name}'"
+        candidates = [passage] if (passage := self.corpus.passage(key)) else self.corpus.passages_of(key)
+        if not candidates:
             raise RetrievalError(
-                f"{self._url} returned {shown}, which {corpus} does not hold; its index must be built over the lines "
-                "of 'digsite corpus passages', or over the same documents"
+                f"{self._url} returned {quoted_id}, which {corpus_name} does not hold; its index must be built over "
+                "the lines of 'digsite corpus passages', or over the same documents"
             )
-        if known := [passage for passage in named if _flat(passage.text) in text]:
-            return known
-        raise RetrievalError(f"{self._url} has another text for {shown} than {corpus}")
+        if matching := [passage for passage in candidates if _normalise_spaces(passage.text) in text]:
+            return matching
+        raise RetrievalError(
+            f"{self._url} and {corpus_name} have different texts for {quoted_id}: rebuild the server's index"
+        )
 
-    def _transient(self, why: str) -> _Transient:
+    def _build_transient_error(self, why: str) -> _Transient:
         return _Transient(f"no retriever answers at {self._url} ({why})")
 
 
-async def _in_parts(texts: Sequence[str], ask: Callable[[Sequence[str]], Awaitable[list[_T]]]) -> list[_T]:
-    """What is answered of each text, by several requests where there are too many for one."""
+async def _request_in_parts(texts: Sequence[str], request: Callable[[Sequence[str]], Awaitable[list[_T]]]) -> list[_T]:
     parts = [texts[start : start + _MOST_QUERIES] for start in range(0, len(texts), _MOST_QUERIES)]
-    return [answer for answers in await asyncio.gather(*map(ask, parts)) for answer in answers]
+    return [output for outputs in await asyncio.gather(*map(request, parts)) for output in outputs]
 
 
-def _validated(kind: TypeAdapter[_T], raw: bytes, url: str) -> _T:
+def _parse(kind: TypeAdapter[_T], raw: bytes, url: str) -> _T:
     try:
         return kind.validate_json(raw)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the answer"
-        raise RetrievalError(f"{url} does not follow Search-R1's contract: {place}: {first['msg']}") from error
+        problem = error.errors()[0]
+        location = ".".join(map(str, problem["loc"])) or "the response"
+        raise RetrievalError(f"{url} does not follow Search-R1's contract: {location}: {problem['msg']}") from error
 
 
-def _plain(text: str) -> str:
-    """Text of a server for a user: one short line without escapes and without the token, which it may echo."""
-    return " ".join(remove_secret(text, _token(), f"[{TOKEN_ENV}]").split())[:300]
+def _summarise(text: str) -> str:
+    """Shorten a server's text to one line for a user, without escapes and without the token, which it may echo."""
+    return " ".join(remove_secret(text, _read_token(), f"[{TOKEN_ENV}]").split())[:300]
 
 
-def _body(queries: Sequence[str], k: int) -> dict[str, object]:
+def _build_body(queries: Sequence[str], k: int) -> dict[str, object]:
     return {"queries": [query_text(query) for query in queries], "topk": k, "return_scores": True}
 
 
-def _token() -> str:
+def _read_token() -> str:
     return os.environ.get(TOKEN_ENV, "").strip()
 
 
-def _flat(text: str) -> str:
+def _normalise_spaces(text: str) -> str:
     return " ".join(text.split())

@@ -1,8 +1,8 @@
-"""The folder of a Lucene index: built once per corpus fingerprint and analyser, its manifest written last.
+"""The folder of a Lucene index. An index is built once per corpus fingerprint and analyser, and its manifest is last.
 
 An index is derived data: one that is incomplete, damaged or built by another engine is rebuilt with a warning. The
-manifest holds size, time and checksum of every file; a file is hashed again only where its time is another, or the
-corpus was verified. A second process waits for the first one's index.
+manifest holds the size, time and checksum of every file. A file is hashed again only if its time has changed or the
+corpus was verified. A second process waits for the first.
 """
 
 import logging
@@ -28,6 +28,8 @@ class IndexFile(Data):
 
 
 class IndexManifest(Data):
+    """Description of a complete index."""
+
     corpus: str
     fingerprint: str
     analyser: str
@@ -37,12 +39,12 @@ class IndexManifest(Data):
 
 
 def folder(corpus: Corpus, analyser: str, out: Path) -> Path:
-    """The folder of the index of a corpus, built or not."""
+    """Return the folder of a corpus's index, whether it is built or not."""
     return out / "indexes" / f"{corpus.manifest.name}-{corpus.fingerprint[:12]}-{analyser}"
 
 
-def built(out: Path) -> list[str]:
-    """The names of the complete indexes under `out`."""
+def list_built(out: Path) -> list[str]:
+    """Return the names of the complete indexes under `out`."""
     return sorted(path.parent.name for path in (out / "indexes").glob("*/manifest.json") if path.parent.suffix == "")
 
 
@@ -51,21 +53,21 @@ def engine() -> str:
 
 
 def ensure(corpus: Corpus, analyser: str, out: Path, build: Callable[[Path], None]) -> Path:
-    """The folder of a complete index, which `build(folder)` makes if there is none."""
+    """Return the folder of a complete index; call `build(folder)` first if there is none."""
     home = folder(corpus, analyser, out)
     if not problem(corpus, analyser, out):
         return home / "lucene"
     building = home.with_name(f"{home.name}.incomplete")
     with growing_folder(building) as install:
-        if why := problem(corpus, analyser, out):  # else another process has built it meanwhile
+        if why := problem(corpus, analyser, out):  # otherwise another process has built it in the meantime
             if why != "not built":
                 logger.warning("rebuilding the index %s: %s", home, why)
-            empty_folder(building)  # of what a process that was killed has left
+            empty_folder(building)  # remove what a killed process has left
             try:
                 build(building / "lucene")
-                kept = {"corpus": corpus.manifest.name, "fingerprint": corpus.fingerprint, "analyser": analyser}
+                source = {"corpus": corpus.manifest.name, "fingerprint": corpus.fingerprint, "analyser": analyser}
                 manifest = IndexManifest(
-                    **kept, passages=len(corpus.passages), engine=engine(), files=_files(building / "lucene")
+                    **source, passages=len(corpus.passages), engine=engine(), files=_describe_files(building / "lucene")
                 )
                 write_json(building / "manifest.json", manifest.model_dump())
             except BaseException:
@@ -76,7 +78,7 @@ def ensure(corpus: Corpus, analyser: str, out: Path, build: Callable[[Path], Non
 
 
 def problem(corpus: Corpus, analyser: str, out: Path) -> str:
-    """Why the index cannot be used; empty if it can."""
+    """Return why the index cannot be used, or an empty string if it can."""
     home = folder(corpus, analyser, out)
     path = home / "manifest.json"
     if not path.exists():
@@ -88,21 +90,21 @@ def problem(corpus: Corpus, analyser: str, out: Path) -> str:
     if (manifest.fingerprint, manifest.analyser, manifest.engine) != (corpus.fingerprint, analyser, engine()):
         return f"it was built by {manifest.engine} for another corpus or engine"
     try:
-        found = {name: (home / "lucene" / name).stat() for name in manifest.files}
-        moved = [name for name, file in manifest.files.items() if found[name].st_mtime_ns != file.mtime_ns]
+        stats = {name: (home / "lucene" / name).stat() for name in manifest.files}
+        touched = [name for name, file in manifest.files.items() if stats[name].st_mtime_ns != file.mtime_ns]
         for name, file in manifest.files.items():
-            hashed = corpus.verified or name in moved
-            if found[name].st_size != file.size or (hashed and checksum(home / "lucene" / name) != file.sha256):
+            needs_hash = corpus.verified or name in touched
+            if stats[name].st_size != file.size or (needs_hash and checksum(home / "lucene" / name) != file.sha256):
                 return f"its file {name} is damaged"
     except OSError as error:
-        return f"a file of it cannot be read ({error})"
-    if moved:  # copied: not to be hashed at every opening
+        return f"one of its files cannot be read ({error})"
+    if touched:  # the index was copied: update the times, so that it is not hashed at every opening
         with suppress(StoreError):
-            write_json(path, manifest.model_copy(update={"files": _files(home / "lucene")}).model_dump())
+            write_json(path, manifest.model_copy(update={"files": _describe_files(home / "lucene")}).model_dump())
     return ""
 
 
-def _files(folder: Path) -> dict[str, IndexFile]:
+def _describe_files(folder: Path) -> dict[str, IndexFile]:
     return {
         path.name: IndexFile(size=(stat := path.stat()).st_size, mtime_ns=stat.st_mtime_ns, sha256=checksum(path))
         for path in sorted(folder.iterdir())

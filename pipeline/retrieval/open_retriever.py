@@ -1,5 +1,5 @@
-"""The kinds of retrievers, and how one is opened over a corpus. A kind is a file in `engines` with a function
-`opened(corpus, out, settings)`.
+"""Look up a kind of retriever and open it over a corpus. A kind is a file in `engines` that has a function
+`build_retriever(corpus, out, settings)`.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ def kinds() -> list[str]:
 
 
 def check(settings: RetrievalConfig) -> None:
-    """Raises UsageError if there is no such retriever, naming the known ones, or if it lacks what it needs."""
+    """Raise UsageError if the retriever is unknown or lacks something it needs."""
     for kind in {settings.retriever, *settings.kinds}:
         if "://" not in kind and kind not in kinds():
             raise unknown("retriever", kind, kinds(), more=", http://host/retrieve")
@@ -25,28 +25,38 @@ def check(settings: RetrievalConfig) -> None:
         from pipeline.retrieval.encoder import check as check_encoder
 
         check_encoder(settings.dense)
-    for other in settings.others.values():
-        check(other)
+    for audit_settings in settings.others.values():
+        check(audit_settings)
 
 
-def open_retriever(asked: RetrievalConfig | str, corpus: Corpus, out: Path) -> Retriever:
-    """A retriever over the corpus, with its index under `out`, or a server with an index of its own; a word stands for
-    that kind. Its `name` says which engine it is: if Java does not start, `lucene` becomes `bm25`, with a warning.
+def open_retriever(settings: RetrievalConfig | str, corpus: Corpus, out: Path) -> Retriever:
+    """Open a retriever over the corpus, with its index under `out`, or a client of a server that has its own index.
+
+    If Java does not start, `lucene` becomes `bm25` with a warning. The retriever's `name` says which engine runs.
+
+    Args:
+        settings: the settings, or the name of a kind for the defaults of that kind.
     """
-    settings = RetrievalConfig(retriever=asked) if isinstance(asked, str) else asked
+    if isinstance(settings, str):
+        settings = RetrievalConfig(retriever=settings)
     check(settings)
     if settings.remote:
         from pipeline.retrieval.http import HttpRetriever
 
         return HttpRetriever(corpus, settings.retriever)
-    return cast(Retriever, registry.load("retrievers", settings.retriever).opened(corpus, out, settings))
+    return cast(Retriever, registry.load("retrievers", settings.retriever).build_retriever(corpus, out, settings))
 
 
 def open_others(settings: RetrievalConfig, corpus: Corpus, out: Path) -> dict[str, Retriever]:
-    """The retrievers that the audit searches beside the run's own, by their names. Raises UsageError if one of them
-    does not start: another in its place would be another audit."""
-    opened = {name: open_retriever(asked, corpus, out) for name, asked in settings.others.items()}
-    for name, retriever in opened.items():
+    """Open the retrievers that the audit searches besides the run's own, by name.
+
+    Raises:
+        UsageError: if one of them does not start. A fallback engine would make it another audit.
+    """
+    retrievers = {name: open_retriever(audit_settings, corpus, out) for name, audit_settings in settings.others.items()}
+    for name, retriever in retrievers.items():
         if (retriever.name or name) != name:
-            raise UsageError(f"no {name} starts here: leave it out of retrieval.audit, or see digsite doctor")
-    return opened
+            raise UsageError(
+                f"{name} does not start on this machine: leave it out of retrieval.audit, or run digsite doctor"
+            )
+    return retrievers

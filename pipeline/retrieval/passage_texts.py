@@ -1,4 +1,4 @@
-"""The passages of a corpus by id: their text stays in the corpus's own files, engines return ids and scores."""
+"""Passages by id, and the text of a passage as it is indexed or sent. Engines return only ids and scores."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Passages(Retriever):
-    """A retriever without its engine, which `search_many` and `score` ask."""
+    """Base class of retrievers whose passages come from the corpus. A subclass adds `search_many` and `score`."""
 
     def __init__(self, corpus: "Corpus") -> None:
         self.corpus = corpus
@@ -24,32 +24,35 @@ class Passages(Retriever):
 
 
 def contents(passage: Passage) -> str:
-    """The text of a passage that is indexed."""
+    """Return the text of a passage as it is indexed."""
     return f"{passage.heading}\n{passage.text}"
 
 
 def search_r1(passage: Passage) -> dict[str, str]:
-    """A passage as in Search-R1's corpora: its clients read the first line of `contents`, in quotes, as the title."""
+    """Return a passage in the format of Search-R1's corpora.
+
+    Its clients read the first line of `contents`, in quotes, as the title.
+    """
     return {"id": passage.id, "contents": f'"{passage.heading}"\n{lay_out(passage.text)}'}
 
 
-def quoted(text: str) -> str:
-    """`contents` of a passage as `search_r1` has them."""
-    title, line_end, rest = text.partition("\n")
-    return f'"{" ".join(title.split())}"\n{lay_out(rest)}' if line_end else text
+def quote_title(text: str) -> str:
+    """Convert the `contents` of a passage to the format of `search_r1`."""
+    title, line_end, body = text.partition("\n")
+    return f'"{" ".join(title.split())}"\n{lay_out(body)}' if line_end else text
 
 
-def unquoted(text: str) -> str:
-    """The other way round."""
-    title, line_end, rest = text.partition("\n")
-    return f"{title[1:-1]}\n{rest}" if line_end and len(title) > 1 and title[0] == title[-1] == '"' else text
+def unquote_title(text: str) -> str:
+    """Undo `quote_title`."""
+    title, line_end, body = text.partition("\n")
+    return f"{title[1:-1]}\n{body}" if line_end and len(title) > 1 and title[0] == title[-1] == '"' else text
 
 
 def query_text(query: str) -> str:
-    """The first 4,096 characters of a query; the rest is ignored."""
+    """Return the first 4,096 characters of a query. Engines ignore anything longer."""
     return readable(query[:4096])
 
 
 def readable(text: str) -> str:
-    """The text without characters that Java does not accept: NUL and lone surrogates."""
+    """Remove the characters that Java does not accept: NUL and lone surrogates."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
-"""The vectors of a corpus's passages: one file beside its indexes, made in parts and mapped into memory.
+"""The vectors of a corpus's passages: one file next to its indexes, written in parts and mapped into memory.
 
-Rows are in the order of `Corpus.in_order_of_ids`, which is one for all sources of the same fingerprint. What a killed
-process has written is kept, and the next goes on from there; a second one waits.
+Rows are in the order of `Corpus.in_order_of_ids`, which all sources of the same fingerprint share. A new process
+continues what a killed one has written. A second process waits for the first.
 """
 
 import io
@@ -21,72 +21,73 @@ from pipeline.types import Data
 
 FILE = "vectors.npy"
 _PART = 1024
-"""Passages that are encoded and written together."""
+"""Number of passages that are encoded and written together."""
 
 
 class VectorManifest(Data):
-    """Written last."""
+    """Description of a complete vector file. It is written last."""
 
     corpus: str
     fingerprint: str
     encoder: str
     digest: str
-    """Of the encoder and of its settings for passages."""
+    """Digest of the encoder and of its settings for passages."""
     passages: int
     dimension: int
     sha256: str
 
 
 def ensure(corpus: Corpus, encoder: Encoder, settings: DenseConfig, out: Path) -> Path:
-    """The folder of the vectors, made if there are none."""
+    """Return the folder of the vectors; encode the passages first if there is none."""
     digest = settings.passages_digest()
     home = out / "indexes" / f"{corpus.manifest.name}-{corpus.fingerprint[:12]}-dense-{digest[:12]}"
-    if _whole(home, corpus, digest):
+    if _is_complete(home, corpus, digest):
         return home
     building = home.with_name(f"{home.name}.incomplete")
     with growing_folder(building) as install:
-        if _whole(home, corpus, digest):  # another process has made them meanwhile
+        if _is_complete(home, corpus, digest):  # another process has encoded them in the meantime
             return home
         dimension = _encode(building / FILE, corpus, encoder, settings)
-        known = {"corpus": corpus.manifest.name, "fingerprint": corpus.fingerprint, "encoder": settings.label}
+        source = {"corpus": corpus.manifest.name, "fingerprint": corpus.fingerprint, "encoder": settings.label}
         size = {"passages": len(corpus.passages), "dimension": dimension}
-        manifest = VectorManifest(**known, **size, digest=digest, sha256=checksum(building / FILE))
+        manifest = VectorManifest(**source, **size, digest=digest, sha256=checksum(building / FILE))
         write_json(building / "manifest.json", manifest.model_dump())
         install(home)
     return home
 
 
-def mapped(home: Path) -> Matrix:
+def map_vectors(home: Path) -> Matrix:
     return np.load(home / FILE, mmap_mode="r")  # type: ignore[no-any-return]
 
 
-def _whole(home: Path, corpus: Corpus, digest: str) -> bool:
+def _is_complete(home: Path, corpus: Corpus, digest: str) -> bool:
     path = home / FILE
     try:
-        known = VectorManifest.model_validate_json((home / "manifest.json").read_bytes())
-        size = len(_header(known.passages, known.dimension)) + 4 * known.passages * known.dimension
-        whole = path.stat().st_size == size
+        manifest = VectorManifest.model_validate_json((home / "manifest.json").read_bytes())
+        expected_size = (
+            len(_format_header(manifest.passages, manifest.dimension)) + 4 * manifest.passages * manifest.dimension
+        )
+        has_full_size = path.stat().st_size == expected_size
     except (OSError, ValidationError):
         return False
-    same = (known.fingerprint, known.digest) == (corpus.fingerprint, digest)
-    return whole and same and (not corpus.verified or checksum(path) == known.sha256)
+    is_same_input = (manifest.fingerprint, manifest.digest) == (corpus.fingerprint, digest)
+    return has_full_size and is_same_input and (not corpus.verified or checksum(path) == manifest.sha256)
 
 
 def _encode(path: Path, corpus: Corpus, encoder: Encoder, settings: DenseConfig) -> int:
-    """Write the vectors of all passages that the file lacks; the number of their dimensions."""
+    """Append the vectors that the file lacks and return their dimension."""
     count, dimension = len(corpus.passages), int(encoder.encode(["a"]).shape[1])
     progress = LoggedProgress(f"{corpus.manifest.name}: passages encoded")
-    with row_file(path, _header(count, dimension), 4 * dimension, _PART) as file:
+    with row_file(path, _format_header(count, dimension), 4 * dimension, _PART) as file:
         for start in range(file.done, count, _PART):
-            places = range(start, min(start + _PART, count))
-            texts = [settings.passage_prefix + contents(corpus.in_order_of_ids(place)) for place in places]
+            rows = range(start, min(start + _PART, count))
+            texts = [settings.passage_prefix + contents(corpus.in_order_of_ids(row)) for row in rows]
             file.append(np.ascontiguousarray(encoder.encode(texts), "<f4").tobytes())
-            progress.at(places.stop, count)
+            progress.at(rows.stop, count)
     return dimension
 
 
-def _header(count: int, dimension: int) -> bytes:
-    """Of NumPy's file format."""
-    made = io.BytesIO()
-    np.lib.format.write_array_header_1_0(made, {"descr": "<f4", "fortran_order": False, "shape": (count, dimension)})
-    return made.getvalue()
+def _format_header(count: int, dimension: int) -> bytes:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (count, dimension)})
+    return header.getvalue()

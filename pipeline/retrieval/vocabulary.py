@@ -1,4 +1,4 @@
-"""Which words of a query stand nowhere in a corpus, so that nobody searches on for what it does not hold."""
+"""Find the query words that no passage contains, so that an agent stops searching for them."""
 
 import re
 
@@ -9,9 +9,16 @@ _MOST, _LONGEST = 32, 40
 _ENDS = re.compile(r"^[\W_]+|[\W_]+$")
 
 
-async def occur_nowhere(retriever: Retriever, query: str) -> list[str]:
-    """Words as the query has them, each once; none where the retriever does not know, or nothing parts the words."""
+async def find_absent_words(retriever: Retriever, query: str) -> list[str]:
+    """Return the words of a query that no passage contains, as the query writes them, each once.
+
+    Returns an empty list if the retriever does not know its terms. Skips words of scripts without spaces.
+    """
     words = {word.casefold(): word for part in reversed(query.split()) if (word := _ENDS.sub("", part))}
-    asked = [word for word in reversed(words.values()) if len(word) <= _LONGEST and not is_spaceless(word)][:_MOST]
-    found = await retriever.held(asked) if retriever.held and asked else [True] * len(asked)
-    return [word for word, is_held in zip(asked, found, strict=True) if not is_held]
+    candidates = [word for word in reversed(words.values()) if len(word) <= _LONGEST and not is_spaceless(word)][:_MOST]
+    contained = (
+        await retriever.contain_words(candidates)
+        if retriever.contain_words and candidates
+        else [True] * len(candidates)
+    )
+    return [word for word, is_contained in zip(candidates, contained, strict=True) if not is_contained]

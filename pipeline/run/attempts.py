@@ -1,9 +1,9 @@
-"""`attempts.jsonl`: what every try at a seed took, outside the promise of equal bytes."""
+"""`attempts.jsonl`: the cost of each attempt at a seed. These rows are not part of the promise of equal bytes."""
 
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -12,26 +12,25 @@ import orjson
 import polars as pl
 from pydantic import ValidationError
 
-from pipeline.analysis.forecast import SeedCost
 from pipeline.llm.ledger import Ledger, Spending, counting
 from pipeline.store.files import Appender
 from pipeline.store.tables import scan_json_lines
-from pipeline.types import Data, Record, Seed, Status, Usage
+from pipeline.types import Data, Record, Seed
 
 NAME = "attempts.jsonl"
 MODES = "modes"
-"""The end of the search for the way in which models call tools, before any seed."""
+"""Value of `ended` for the search for the models' tool modes, before any seed."""
 AFTERWARDS = frozenset({"remeasured", "forked", MODES})
-"""Ends of what is no try at a seed: what was done with the finished pairs of a run, and that search."""
+"""Values of `ended` for rows that are no attempt at a seed: later work on finished pairs, and that search."""
 
 REFUSED = "refused"
-"""The reason of a seed that ended since the server refused a request."""
+"""The reason of a seed that ended because the server refused a request."""
 _ERRORS = (("tool", "Error: "), ("user", "Your last message "))
-"""How the messages begin that tell an agent what cannot be used, by their role."""
+"""The beginning of messages that tell an agent about an error, by role."""
 
 
 class Attempt(Data):
-    """A row: one try at one seed, with what the promise of equal bytes leaves out."""
+    """A row: one attempt at a seed, with what varies from run to run."""
 
     key: str
     ended: str
@@ -43,11 +42,10 @@ class Attempt(Data):
     error: str = ""
     """The commonest format error of a seed that ended without a draft or a verdict, or the server's refusal."""
     asked: tuple[str, ...] = ()
-    """The digests of its requests, where there is such a format error."""
+    """The digests of its requests, if there is such a format error."""
 
 
 def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger, error: str = "") -> Attempt:
-    """The row of a try that ends now and began with its ledger."""
     return Attempt(
         key=seed.key,
         ended=ended,
@@ -56,15 +54,14 @@ def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger, error: str = ""
         seconds=ledger.seconds,
         spent=ledger.spending,
         error=error,
-        # What a server answered before it refused a request is a model's answer, and stays in the cache.
+        # Answers from before a refused request are the model's own, and stay in the cache.
         asked=tuple(sorted(digest.hex() for digest in ledger.asked)) if error and reason != REFUSED else (),
     )
 
 
-async def attempted(
+async def run_attempt(
     seed: Seed, run_seed: Callable[[Seed], Awaitable[Record]]
 ) -> tuple[Attempt, Record | BaseException]:
-    """One try at a seed: its row, and the record, or what it raised."""
     with counting() as ledger:
         try:
             record = await run_seed(seed)
@@ -75,30 +72,32 @@ async def attempted(
 
 
 def format_error(record: Record, unread: str = "") -> str:
-    """Return the commonest format error of a seed that ended without a draft or a verdict, without its own names and
-    numbers, or the server's refusal; empty if it had none or ended otherwise. `unread` is why it ended early."""
+    """Return the most frequent format error of a seed that ended without a draft or a verdict, or a server's refusal.
+
+    Names and numbers are left out. Returns an empty text if there was no error or the seed ended otherwise. `unread`
+    says why the seed ended early.
+    """
     if record.reason in ("no_verdict", REFUSED):
         return unread
     if not record.reason.startswith("no_draft:"):
         return ""
-    said = Counter(
-        _kind(message.content.removeprefix("Error: "))
+    errors = Counter(
+        _generalise_error(message.content.removeprefix("Error: "))
         for message in record.rounds[-1].agent.messages
-        for role, start in _ERRORS
-        if message.role == role and message.content.startswith(start)
+        for role, prefix in _ERRORS
+        if message.role == role and message.content.startswith(prefix)
     )
-    return said.most_common(1)[0][0] if said else ""
+    return errors.most_common(1)[0][0] if errors else ""
 
 
-def _kind(line: str) -> str:
-    """The error without names and numbers, which differ from one seed to the next, and without the call that is shown
-    as right."""
+def _generalise_error(line: str) -> str:
+    """Remove names and numbers, which differ between seeds, and the example of a correct call."""
     line = re.sub(r"; \w+ needs \{.*", "", line.split("\n")[0])
     return re.sub(r"\d+", "N", re.sub(r"'[^']*'", "'…'", line))[:200]
 
 
 class AttemptLog:
-    """The file of the run in `folder`, to be added to; the caller holds the run's lock."""
+    """The attempts file of the run in `folder`, open to be added to. The caller holds the run's lock."""
 
     def __init__(self, folder: Path) -> None:
         self._lines = Appender(folder / NAME, synced=False)
@@ -108,7 +107,7 @@ class AttemptLog:
 
     @contextmanager
     def noting(self, seed: Seed, ended: str, reason: str) -> Iterator[None]:
-        """The body as one try. Where it fails, what it took is noted all the same, with the error as its end."""
+        """Log the body as one attempt. If it fails, its cost is logged all the same, with the error as its end."""
         with counting() as ledger:
             try:
                 yield
@@ -122,22 +121,22 @@ class AttemptLog:
         self._lines.close()
 
 
-def spent(folder: Path, reason: str | None = None) -> Spending:
-    """Over all tries at the run in `folder`, those that were interrupted too; with a `reason`, over those of it."""
+def total_spending(folder: Path, reason: str | None = None) -> Spending:
+    """Add up all attempts at the run in `folder`, interrupted ones too, or only those with this `reason`."""
     total: dict[str, Any] = {}
-    # Trees of numbers: as objects, the rows of a hundred thousand seeds take half a minute to add up.
+    # Add up plain dictionaries: parsing the rows of 100,000 seeds into objects takes half a minute.
     for line in _lines(folder):
         with suppress(orjson.JSONDecodeError):
             row = orjson.loads(line)
             if reason in (None, row["reason"]):
-                _add(total, row["spent"])
+                _add_spending(total, row["spent"])
     return Spending.model_validate(total)
 
 
-def _add(total: dict[str, Any], tree: dict[str, Any]) -> None:
+def _add_spending(total: dict[str, Any], tree: dict[str, Any]) -> None:
     for name, value in tree.items():
         if isinstance(value, dict):
-            _add(total.setdefault(name, {}), value)
+            _add_spending(total.setdefault(name, {}), value)
         elif value is None or total.get(name, 0) is None:
             total[name] = None
         elif value:
@@ -145,7 +144,7 @@ def _add(total: dict[str, Any], tree: dict[str, Any]) -> None:
 
 
 def read(folder: Path) -> Iterator[Attempt]:
-    """Yield the rows, skipping a line that a kill has torn: these rows are for people, and no promise rests on them."""
+    """Yield the rows. Skip a line that a kill has torn: these rows are for people, and nothing relies on them."""
     for line in _lines(folder):
         with suppress(ValidationError):
             yield Attempt.model_validate_json(line)
@@ -157,27 +156,7 @@ def _lines(folder: Path) -> Iterator[bytes]:
             yield from file
 
 
-def tried(folder: Path) -> pl.LazyFrame | None:
-    """When each try began, how many seconds it took and how it ended, as a table; None where nothing was noted."""
+def scan_attempts(folder: Path) -> pl.LazyFrame | None:
+    """Return when each attempt began, its seconds and how it ended, as a table, or None if nothing was logged."""
     path, columns = folder / NAME, {"ended": pl.String, "began": pl.String, "seconds": pl.Float64}
     return scan_json_lines(path, columns) if path.exists() and path.stat().st_size else None
-
-
-def seed_costs(attempts: Iterable[Attempt], records: Iterable[Record]) -> list[SeedCost]:
-    """Return what each seed of a plan took. Seeds beyond the plan are left out."""
-    tried: dict[str, list[Attempt]] = {}
-    for attempt in attempts:
-        if attempt.ended not in AFTERWARDS:
-            tried.setdefault(attempt.key, []).append(attempt)
-    return [SeedCost(record.status is Status.ACCEPTED, _usage(tried.get(record.key, []))) for record in records]
-
-
-def _usage(attempts: Iterable[Attempt]) -> dict[str, Usage]:
-    """By model, with an empty cache. The attempt that ended the seed has asked all again that an earlier one had."""
-    ended = [attempt for attempt in attempts if attempt.ended in set(Status)]
-    later = [attempt for attempt in attempts if attempt.ended == "completed"]
-    total: dict[str, Usage] = {}
-    for attempt in (*ended[-1:], *later):
-        for model, spent in attempt.spent.by_model.items():
-            total[model] = total.get(model, Usage()) + spent.fresh
-    return total

@@ -22,46 +22,39 @@ class RunView(Protocol):
     folder: Path
     in_flight: dict[str, str]
 
-    def kept(self) -> Iterator[Record]:
-        """Yield the records of the plan so far, in its order."""
-        ...
+    def records(self) -> Iterator[Record]: ...
 
-    def progress(self) -> float:
-        """Return the part of the plan that is done, from 0 to 1."""
-        ...
+    def progress(self) -> float: ...
 
-    def result(self) -> RunResult:
-        """Return how the run stands now."""
-        ...
+    def result(self) -> RunResult: ...
 
 
 class RunCallbacks(Protocol):
-    """Is called from the run's own task, so it must be quick."""
+    """Functions called at the events of a run, in the run's own task, so they must be quick."""
 
     def stage(self, name: str) -> None:
-        """A stage has begun."""
         logger.info("%s", name)
 
-    def started(self, run: RunView) -> None:
-        """Called once, before the first seed; `run.kept()` are the records of earlier commands."""
+    def begin(self, run: RunView) -> None:
+        """Note, once and before the first seed, that the run has begun. `run.records()` gives earlier records."""
         logger.info("%s", run.folder)
 
     def record(self, record: Record) -> None:
-        """A seed has ended and is journalled."""
+        """Note that a seed has ended and is journalled."""
         logger.info("%s %s", record.status, record.reason)
 
     def attempt(self, attempt: Attempt) -> None:
-        """An attempt at a seed is over and paid for, however it ended."""
+        """Note that an attempt at a seed is over and paid for, however it ended."""
         logger.debug("%s ended as %s after %.1f s", attempt.key[:12], attempt.ended, attempt.seconds)
 
-    def gated(self, head: Head, drop: Drop) -> None:
-        """A gate dropped an accepted seed, now that all before it have ended."""
+    def drop(self, head: Head, drop: Drop) -> None:
+        """Note that a gate dropped an accepted seed, now that all earlier seeds have ended."""
         logger.info("%s dropped: %s", head.key[:12], drop.reason)
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
-        """The endpoint or the index failed; the seed is tried again after the pause."""
+        """Note that the endpoint or the index failed. The seed is run again after the pause."""
         logger.warning("%s; seed %s is tried again in %.0f s", error, seed.key[:12], pause)
 
 
 class LogCallbacks(RunCallbacks):
-    """Writes all of it to the log."""
+    """Writes all events to the log."""

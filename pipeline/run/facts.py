@@ -1,4 +1,4 @@
-"""`corpus.json` in a run's folder: what its corpus was when it was read, for who has only the run."""
+"""`corpus.json` in a run's folder: facts on the corpus at the time it was read, for readers who have only the run."""
 
 from pathlib import Path
 from typing import Literal
@@ -15,11 +15,11 @@ NAME = "corpus.json"
 
 class CorpusFacts(Data):
     redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
-    """How much of the text may be passed on."""
+    """How much of the text may be redistributed."""
     language_detected: bool = False
-    """Did nobody say the language, and the texts show another than English?"""
+    """Whether the language was detected, not configured, and is not English."""
     unread: dict[str, int] = Field(default_factory=dict)
-    """Files that no reader took, by their ending."""
+    """The number of files that no reader accepts, by their ending."""
 
 
 def keep(folder: Path, corpus: Corpus) -> None:
@@ -31,8 +31,8 @@ def keep(folder: Path, corpus: Corpus) -> None:
     write_json(folder / NAME, facts.model_dump(mode="json"))
 
 
-def kept(folder: Path) -> CorpusFacts:
-    """Of a run that never opened its index: nothing. Raises StoreError where the file cannot be read."""
+def read(folder: Path) -> CorpusFacts:
+    """Read the facts; a run that never opened its index has the defaults. Raises StoreError if the file is damaged."""
     path = folder / NAME
     try:
         return CorpusFacts.model_validate_json(path.read_bytes()) if path.exists() else CorpusFacts()

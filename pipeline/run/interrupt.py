@@ -1,7 +1,7 @@
 """Ctrl-C and SIGTERM: a run ends in order, and the process within two seconds, whatever it is doing.
 
-The journal is whole at every moment, and what is being built has a temporary name. So an end by force loses no more
-than the seeds in flight.
+The journal is complete at every moment, and half-built files have temporary names. So a forced end loses no more than
+the seeds in flight.
 """
 
 import asyncio
@@ -62,9 +62,9 @@ def _watch(reader: int) -> None:
 
 @contextmanager
 def cancelling(task: asyncio.Task[None]) -> Iterator[Caught]:
-    """While entered, a first signal cancels `task`; a second one goes to the handler from before.
+    """While entered, cancel `task` at a first signal; a second one goes to the earlier handler.
 
-    Signals belong to the main thread: elsewhere nothing is caught, and whoever owns that thread cancels the task.
+    Signals belong to the main thread. In another thread nothing is caught, and the thread's owner cancels the task.
     """
     caught = Caught()
     if threading.current_thread() is not threading.main_thread():

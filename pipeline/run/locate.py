@@ -1,4 +1,4 @@
-"""Which run a person means: a folder, `wiki/latest`, `wiki`, `latest`, or the first digits of its digest."""
+"""Find the run that a person means by a folder, `wiki/latest`, `wiki`, `latest`, or the first digits of its digest."""
 
 import shlex
 from collections.abc import Sequence
@@ -11,33 +11,35 @@ from pipeline.run.resume import resumable
 from pipeline.store.real_paths import real_root, without_dots
 
 
-def each(names: Sequence[str]) -> tuple[str, ...]:
-    """The names; a text alone is one name."""
+def as_tuple(names: Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
 def run_folder(name: str | Path, out: Path | None = None) -> Path:
-    """The folder of the run called `name`, or that `name` lies in. Raises UsageError, naming the runs there are."""
+    """Return the folder of the run with this name, or of the run that contains this path.
+
+    Raises UsageError, naming the existing runs, if there is none.
+    """
     out = out or Runtime().out
     name = str(name)
     short = name.rstrip("/")
     candidates = [Path(name), out / name, out / name / "latest"]
     if short == "latest":
-        candidates[1:1] = [*sorted(out.glob("*/latest"), key=_age)[-1:], *runs(out)[-1:]]
+        candidates[1:1] = [*sorted(out.glob("*/latest"), key=_modified_at)[-1:], *runs(out)[-1:]]
     elif "/" not in short and len(short) >= 4:
         candidates += [path for path in runs(out) if path.name.startswith(short)]
     # Paths within a run come last: its report or its data set.
-    for place in (Path(name), out / name):
-        candidates += without_dots(place).parents if place.exists() else ()
+    for path in (Path(name), out / name):
+        candidates += without_dots(path).parents if path.exists() else ()
     for folder in candidates:
         if (folder / "run.json").is_file():
             return _real_folder(folder, out)
-    known = [f"{path.parent.name}/{path.name}" for path in runs(out)]
-    if not known:
+    run_names = [f"{path.parent.name}/{path.name}" for path in runs(out)]
+    if not run_names:
         raise UsageError(f"no run '{name}' in {out}; there is none yet; start one: digsite generate wiki")
-    names = dict.fromkeys(("latest", *(part for run in reversed(known) for part in (run.partition("/")[0], run))))
+    names = dict.fromkeys(("latest", *(part for run in reversed(run_names) for part in (run.partition("/")[0], run))))
     names.pop(name, None)  # as a folder whose run cannot be read
-    raise unknown("run", name, names, listed=f"in {out} there are: {', '.join(known[-5:])}")
+    raise unknown("run", name, names, listed=f"in {out} there are: {', '.join(run_names[-5:])}")
 
 
 def _real_folder(folder: Path, out: Path) -> Path:
@@ -51,25 +53,23 @@ def _real_folder(folder: Path, out: Path) -> Path:
     return folder.parent.resolve() / folder.name
 
 
-def spelled(name: str, out: Path | None) -> str:
-    """The run as the next command must name it."""
+def quote_run(name: str, out: Path | None) -> str:
     return shlex.quote(name) + (
         "" if out is None or out.resolve() == Runtime().out.resolve() else f" --out {shlex.quote(str(out))}"
     )
 
 
-def reopened(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:
-    """A run's folder and what it goes on with. It may have been begun from another working directory."""
+def reopen(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:
+    """Return a run's folder and its configuration. The run may have been begun in another working directory."""
     folder = run_folder(name, out)
     config = resumable(folder)
     return folder, config.with_how(out=folder.parents[1])
 
 
 def runs(out: Path) -> list[Path]:
-    """All run folders in `out`, oldest first."""
     out = real_root(out)
-    return sorted((path.parent for path in out.glob("*/*/run.json") if not path.parent.is_symlink()), key=_age)
+    return sorted((path.parent for path in out.glob("*/*/run.json") if not path.parent.is_symlink()), key=_modified_at)
 
 
-def _age(folder: Path) -> float:
+def _modified_at(folder: Path) -> float:
     return (folder / "run.json").stat().st_mtime if (folder / "run.json").exists() else 0.0

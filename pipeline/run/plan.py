@@ -1,10 +1,10 @@
-"""Which seeds a run tries, in which order, and how many of them its plan needs.
+"""The order in which a run tries seeds, and how many of them its plan needs.
 
-The order is a pure function of configuration and corpus: all passages permuted, again for each draw, by a key made of
-the run's seed and the corpus, without those that the quality filter drops. A permutation is evaluated place by place,
-so that the order of a large corpus costs no more than that of a small one. The plan is the shortest prefix of it that
-holds the wanted pairs, so neither concurrency nor kills nor the order of completion can change what it is. A pair is
-what was accepted and what the gates let through, judged in the order of the plan.
+The order is a pure function of configuration and corpus. Each draw permutes all passages, without those that the
+quality filter drops, by a key made of the run's seed and the corpus. The permutation is computed one place at a time,
+so a large corpus costs no more than a small one. The plan is the shortest prefix of the order that holds the wanted
+pairs, so it depends neither on concurrency nor on kills nor on which seed ends first. A pair is a seed that was
+accepted and that the gates pass, judged in the order of the plan.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 
 from pipeline.config import RunConfig
 from pipeline.config.runtime import MOST_SEEDS, Runtime
-from pipeline.corpus.seed_passages import explained, quality
+from pipeline.corpus.seed_passages import explain_refusals, quality
 from pipeline.corpus.split import side
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, dropped
@@ -28,13 +28,13 @@ from pipeline.types import Passage, Record, Seed, Status, sha256
 SEEDS_PER_PAIR = 10
 FEWEST_AT_WORK = 8
 NO_YIELD = 40
-"""Tries after which a plan of the demo model ends if none of them gave a chain: no more will come of such texts."""
+"""Stop after this many seeds if none gave a chain of hops: the demo model cannot read this corpus."""
 Judge = Callable[[Head], Drop | None]
-"""Says whether an accepted seed passes the gates. Asked once for each, in the order of the plan."""
+"""Returns how the gates drop an accepted seed, or None. Called once per seed, in the order of the plan."""
 
 
 class PassageSource(Protocol):
-    """What a plan needs of a corpus."""
+    """The part of a corpus that a plan reads."""
 
     @property
     def passages(self) -> Sequence[Passage]: ...
@@ -43,121 +43,121 @@ class PassageSource(Protocol):
     @property
     def language(self) -> str: ...
     def in_order_of_ids(self, place: int) -> Passage:
-        """A passage by its place in an order that every source of the same fingerprint shares."""
+        """Return a passage by its place in an order that all sources with this fingerprint share."""
         ...
 
 
 class Planned(NamedTuple):
-    """A seed and the string that sorts it into the order of the plan."""
+    """A seed and the string that sorts it into the plan."""
 
     seed: Seed
     order: str
 
 
 class Order:
-    """The seeds of a run in order, each built when it is first needed. Keys in `known` have passed the filter before.
+    """The seeds of a run in order, each built when it is first needed.
 
-    The corpus must be `askable`.
+    The corpus must pass `check_askable`. Seeds with keys in `passed_keys` have already passed the quality filter.
     """
 
-    def __init__(self, config: RunConfig, corpus: PassageSource, known: Container[str] = ()) -> None:
+    def __init__(self, config: RunConfig, corpus: PassageSource, passed_keys: Container[str] = ()) -> None:
         from pipeline.run import given_questions
 
         self._config, self._run = config, RunIdentity(config.digest(), corpus.fingerprint)
-        self._corpus, self._known = corpus, known
-        self._given = given_questions.of(config)
+        self._corpus, self._passed_keys = corpus, passed_keys
+        self._given_questions = given_questions.load_given(config)
         self._ordinals = array("Q")
-        """By index, how many draws of passages come before that of the seed. A seed holds its passage, so that millions
-        of them would fill the memory: only the latest are kept."""
-        self._planned = lru_cache(maxsize=MOST_SEEDS)(self._drawn)
+        """The position of each seed in the unfiltered order. A seed holds its passage, and millions of them would fill
+        the memory, so only the latest seeds are cached."""
+        self._planned = lru_cache(maxsize=MOST_SEEDS)(self._build_planned)
         self._drops: list[tuple[int, str]] = []
-        self._rest = self._generate()
+        self._ordinal_stream = self._generate()
 
     def __getitem__(self, index: int) -> Planned:
         while len(self._ordinals) <= index:
-            self._ordinals.append(next(self._rest))
+            self._ordinals.append(next(self._ordinal_stream))
         return self._planned(self._ordinals[index])
 
-    def dropped(self, before: int) -> Counter[str]:
-        """Passages that the filter dropped ahead of the seed of that index, by reason."""
+    def count_dropped(self, before: int) -> Counter[str]:
         return Counter(reason for index, reason in self._drops if index < before)
 
     def at(self, order: str) -> Planned:
-        """The seed that `Planned.order` names, without those before it."""
         draw, place = map(int, order.split("-"))
-        return self._drawn(draw * self._size + place)
+        return self._build_planned(draw * self._size + place)
 
     @property
     def _size(self) -> int:
-        return len(self._given or self._corpus.passages)
+        return len(self._given_questions or self._corpus.passages)
 
     def _generate(self) -> Iterator[int]:
         for ordinal in count():
             seed = self._planned(ordinal).seed
-            # Who brings a question wants that one.
+            # Users want exactly the questions that they bring, so the filter skips these.
             if (
-                not self._given
-                and seed.key not in self._known
+                not self._given_questions
+                and seed.key not in self._passed_keys
                 and (reason := quality(seed.passage, self._corpus.language))
             ):
                 self._drops.append((len(self._ordinals), reason))
             else:
                 yield ordinal
 
-    def _drawn(self, ordinal: int) -> Planned:
+    def _build_planned(self, ordinal: int) -> Planned:
         draw, place = divmod(ordinal, self._size)
         shuffle = sha256(f"{self._config.seed}\n{self._corpus.fingerprint}\n{draw}")
-        at = permuted(place, self._size, shuffle)
-        passage = self._given[at].passage if self._given else self._corpus.in_order_of_ids(at)
+        index = permute(place, self._size, shuffle)
+        passage = self._given_questions[index].passage if self._given_questions else self._corpus.in_order_of_ids(index)
         key = self._run.key(passage.id, draw)
         return Planned(self._seed(key, passage, draw), f"{draw:06}-{place:012}")
 
     def _seed(self, key: str, passage: Passage, draw: int) -> Seed:
-        """Its target rests on passage, draw and aims alone, so that runs that differ in another setting, or in a
-        prompt, can be compared seed by seed."""
+        """Build a seed. Its target depends only on passage, draw and aims.
+
+        So runs that differ in another setting, or in a prompt, can be compared seed by seed.
+        """
         chance = f"{self._config.seed}\n{passage.id}\n{draw}"
         return Seed(
             key=key,
             passage=passage,
             draw=draw,
             side=side(passage.document_id),
-            target_steps=drawn(self._config.aims, _chance(chance, "target")),
+            target_steps=draw_weighted(self._config.aims, _chance(chance, "target")),
         )
 
 
-def drawn(weights: Mapping[int, int], chance: int) -> int:
-    """Return one of the keys, each as often as its weight says; the chance is a large number."""
+def draw_weighted(weights: Mapping[int, int], chance: int) -> int:
+    """Return one of the keys with a probability in proportion to its weight. `chance` is a large random number."""
     keys = [key for key in sorted(weights) for _ in range(weights[key])]
     return keys[chance % len(keys)]
 
 
-def _chance(of: str, name: str) -> int:
-    return int(sha256(f"{of}\n{name}")[:16], 16)
+def _chance(text: str, name: str) -> int:
+    return int(sha256(f"{text}\n{name}")[:16], 16)
 
 
-def askable(corpus: PassageSource) -> None:
-    """Raise UsageError where no passage can be a seed."""
+def check_askable(corpus: PassageSource) -> None:
+    """Raise UsageError if no passage can be a seed."""
     drops: Counter[str] = Counter()
     for passage in corpus.passages:
         reason = quality(passage, corpus.language)
         if reason is None:
             return
         drops[reason] += 1
-    reasons = explained(drops) or "there are none"
+    reasons = explain_refusals(drops) or "there are none"
     raise UsageError(f"no passage of this corpus can start a question. {reasons}")
 
 
 def bounds(how: Runtime) -> tuple[int | None, int]:
-    """Return the number of pairs wanted, or None where `seeds` decides, and the most seeds that may be tried."""
+    """Return the number of wanted pairs, or None if `seeds` decides, and the most seeds to try."""
     if how.seeds is not None:
         return None, how.seeds
     return how.pairs, how.max_seeds if how.max_seeds is not None else SEEDS_PER_PAIR * how.pairs
 
 
 def prefix(heads: Iterable[Head], config: RunConfig, judge: Judge) -> Iterator[tuple[Head, Drop | None]]:
-    """The part of a journal that counts, in the order of the plan; the rest is surplus.
+    """Yield the part of a journal that is in the plan, in its order; the remaining lines are surplus.
 
-    For a finished run that is its plan; for one that was interrupted, what the plan has so far.
+    This is the plan of a finished run, and the plan so far of an interrupted one.
     """
     state = PlanState(config, judge)
     for index, head in enumerate(sorted(heads, key=lambda head: head.order)):
@@ -167,55 +167,55 @@ def prefix(heads: Iterable[Head], config: RunConfig, judge: Judge) -> Iterator[t
         yield head, drops[0][1] if drops else None
 
 
-def judged(
+def judge_records(
     journal: Journal,
     config: RunConfig,
     include: tuple[str, ...] = (),
     joined: Callable[[Record], Record] = lambda record: record,
 ) -> Iterator[tuple[Record, Drop | None]]:
-    """The records of the plan so far, in its order, one at a time in memory; `joined` adds what was found out later.
+    """Yield the records of the plan so far, in its order, one at a time in memory.
 
-    What the gates dropped is rejected, with `gate:` and the gate as its reason. Rejected records whose reason `include`
-    names come last, since they too must pass the gates, and must not take the place of a pair. These keep their reason,
-    whatever a gate says: they were no pairs before.
+    A record that the gates drop becomes rejected, with `gate:` and the gate's name as its reason. Rejected records with
+    a reason in `include` come last: they must pass the gates too, but must not take a pair's place. They keep their
+    reason, since they were no pairs before. `joined` adds later findings to a record.
     """
-    gates, held, late = Gates(config.gates), dict[str, Record](), list[str]()
+    gates, accepted, included = Gates(config.gates), dict[str, Record](), list[str]()
 
     def read(key: str) -> Record:
         return joined(journal.read(key))
 
     def judge(head: Head) -> Drop | None:
-        held[head.key] = record = read(head.key)
+        accepted[head.key] = record = read(head.key)
         return gates.admit(gates.check(record))
 
     for head, drop in prefix(journal.heads(), config, judge):
         if head.reason in include:
-            late.append(head.key)
+            included.append(head.key)
             continue
-        record = held.pop(head.key, None) or read(head.key)
+        record = accepted.pop(head.key, None) or read(head.key)
         yield dropped(record, drop) if drop else record, drop
-    for record in map(read, late):
-        # What nothing has measured is in no view, and must keep nothing else out of one.
+    for record in map(read, included):
+        # An unmeasured record is in no view, so it must not keep another one out as its duplicate.
         yield record, gates.admit(gates.check(record)) if record.confirmation_verdicts else None
 
 
 class PlanState:
-    """What the plan still needs, from how the seeds ended that did. Seeds are known by their index in the order."""
+    """What the plan still needs, given how seeds have ended. Seeds are named by their index in the order."""
 
     def __init__(self, config: RunConfig, judge: Judge) -> None:
-        self._wanted, self._tries = bounds(config.how)
+        self._wanted_pairs, self._max_seeds = bounds(config.how)
         self._exactly = config.how.seeds is not None
-        asked = config.how.seeds is not None or config.how.max_seeds is not None
-        self._may_yield_nothing = not config.models.of("generator").capabilities.understands and not asked
+        is_limited = config.how.seeds is not None or config.how.max_seeds is not None
+        self._may_yield_nothing = not config.models.of("generator").capabilities.understands and not is_limited
         self._judge, self._chainless = judge, 0
         self._ahead: dict[int, Head] = {}
         self.passed = 0
-        """Pairs among the seeds before `length`."""
+        """The number of pairs among the seeds before `length`."""
         self.length = 0
-        """All seeds before this index have ended, are judged, and belong to the plan."""
+        """All seeds before this index have ended, have been judged, and belong to the plan."""
 
     def end(self, index: int, head: Head) -> list[tuple[Head, Drop]]:
-        """A seed has ended; what the gates drop now that all before it have."""
+        """Take in a seed that has ended. Return what the gates drop now that all earlier seeds have ended."""
         drops = []
         if index >= self.length:
             self._ahead[index] = head
@@ -231,53 +231,54 @@ class PlanState:
 
     @property
     def complete(self) -> bool:
-        # The first seeds gave no chain, and no more will come of these texts.
+        # If the first seeds gave no chain of hops, these texts will give none.
         no_yield = self._may_yield_nothing and self.length == self._chainless == NO_YIELD
-        return no_yield or self.passed == self._wanted or self.length >= self._tries
+        return no_yield or self.passed == self._wanted_pairs or self.length >= self._max_seeds
 
     @property
     def exhausted(self) -> bool:
-        """As many seeds as are worth it were tried, and there are fewer pairs than wanted."""
-        return self.complete and self._wanted is not None and self.passed < self._wanted
+        return self.complete and self._wanted_pairs is not None and self.passed < self._wanted_pairs
 
     def max_in_flight(self) -> int:
-        """Seeds worth having at work at once: what the missing pairs will take at the yield so far, since every seed
-        beyond the plan is paid for and put aside. It changes when a seed is begun, never which seeds the plan holds.
+        """Return how many seeds are worth running at once: those that the missing pairs need at the yield so far.
+
+        Every seed beyond the plan is paid for and set aside. The limit changes when a seed begins, never which seeds
+        the plan holds.
         """
-        if self._wanted is None:
-            return self._tries
+        if self._wanted_pairs is None:
+            return self._max_seeds
         accepted = self.passed + sum(head.status is Status.ACCEPTED for head in self._ahead.values())
         ended = self.length + len(self._ahead)
-        missing = max(0, self._wanted - accepted)
+        missing = max(0, self._wanted_pairs - accepted)
         return max(FEWEST_AT_WORK, math.ceil(missing * (ended + 2) / (accepted + 1)))
 
     def next_needed(self) -> int:
-        """No seed from this index on is needed if the gates let through all that was accepted; they may not."""
-        if self.complete or self._wanted is None:
-            return self.length if self.complete else self._tries
+        """Return the index from which no seed is needed if the gates pass all accepted seeds, which they may not."""
+        if self.complete or self._wanted_pairs is None:
+            return self.length if self.complete else self._max_seeds
         passed = self.passed
         for index in sorted(self._ahead):
             passed += self._ahead[index].status is Status.ACCEPTED
-            if passed == self._wanted:
-                return min(index + 1, self._tries)
-        return self._tries
+            if passed == self._wanted_pairs:
+                return min(index + 1, self._max_seeds)
+        return self._max_seeds
 
 
 _ROUNDS = 8
 
 
-def permuted(place: int, size: int, key: str) -> int:
-    """The number, of all below `size`, that stands at this place: each stands at one, and the key decides at which.
+def permute(place: int, size: int, key: str) -> int:
+    """Return the number below `size` at this place of the permutation that the key selects.
 
-    A Feistel network over the least even number of bits that hold them all; what comes out beyond them goes in again,
-    fewer than four times on average.
+    This is a Feistel network over the smallest even number of bits that holds all numbers. Results of `size` or more go
+    in again, fewer than four times on average.
     """
     half = max(1, ((size - 1).bit_length() + 1) // 2)
     mask = (1 << half) - 1
     while True:
         left, right = place >> half, place & mask
-        for number in range(_ROUNDS):
-            mixed = hashlib.sha256(f"{key}\n{number}\n{right}".encode()).digest()
+        for round_index in range(_ROUNDS):
+            mixed = hashlib.sha256(f"{key}\n{round_index}\n{right}".encode()).digest()
             left, right = right, left ^ (int.from_bytes(mixed[:8], "little") & mask)
         place = left << half | right
         if place < size:

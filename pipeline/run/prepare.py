@@ -1,4 +1,4 @@
-"""Everything that a configuration names, opened: its corpus, its index, its model, and what its records say of them."""
+"""Open everything that a configuration names: its corpus, index and model, and the facts about them in its records."""
 
 import asyncio
 import logging
@@ -36,17 +36,17 @@ from pipeline.retrieval.base import SCORING
 from pipeline.retrieval.open_retriever import check as check_retriever
 from pipeline.retrieval.open_retriever import open_others, open_retriever
 from pipeline.run import given_questions
-from pipeline.run.attempts import spent
+from pipeline.run.attempts import total_spending
+from pipeline.store.cache import NAME as CACHE
 from pipeline.store.cache import Cache
 from pipeline.types import Lineage
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-CACHE = "cache.sqlite"
 
 
 def check(config: RunConfig) -> Manifest:
-    """The manifest of the corpus. Raises UsageError, listing the known ones, for every name that is not known."""
+    """Return the manifest of the corpus. Raises UsageError for every unknown name, and lists the known ones."""
     check_models(config)
     selection.ready(config)
     for name in config.strategies:
@@ -58,20 +58,21 @@ def check(config: RunConfig) -> Manifest:
 
 
 def absolute_paths(config: RunConfig) -> RunConfig:
-    """The same, with a corpus that is a path as it is found from any working folder, and with what its `corpus.toml`
-    says as if the user had said it. Raises as `check` does.
+    """Return the configuration with a corpus path that works in any folder, and the settings of its `corpus.toml`.
+
+    Raises like `check`.
     """
     manifest = check(config)
     if config.corpus.name in names():
         return config
-    said = manifest.model_dump(include={"language", "licence", "attribution", "as_of"})
-    known = {key: value for key, value in said.items() if value not in ("unknown", "")}
-    corpus = config.corpus.model_copy(update={"name": manifest.address, **known})
+    manifest_settings = manifest.model_dump(include={"language", "licence", "attribution", "as_of"})
+    settings = {key: value for key, value in manifest_settings.items() if value not in ("unknown", "")}
+    corpus = config.corpus.model_copy(update={"name": manifest.address, **settings})
     return config.model_copy(update={"corpus": corpus})
 
 
 def check_gates(config: RunConfig, manifest: Manifest) -> None:
-    """Raises UsageError where the gates cannot work, or would let nothing of this corpus through."""
+    """Raise UsageError if the gates cannot work, or would drop every pair of this corpus."""
     Gates(config.gates)
     problem = conflict(manifest.licence)
     if problem and "licence" not in config.gates.off:
@@ -82,26 +83,24 @@ def check_gates(config: RunConfig, manifest: Manifest) -> None:
 
 
 def check_engine(config: RunConfig) -> None:
-    """Raises UsageError where the packages of `how.engine` are not installed."""
+    """Raise UsageError if the packages of `how.engine` are not installed."""
     name = config.how.engine
     if name != "local" and find_spec(f"prefect_{name}") is None:
         raise UsageError(f"--engine {name} needs more packages: pip install 'digsite[{name}]'")
 
 
 def corpus(config: RunConfig) -> Corpus:
-    """The corpus, prepared in the output folder if it was not yet. Raises CorpusError."""
+    """Return the corpus, and prepare it in the output folder if that has not been done. Raises CorpusError."""
     return load(check(config), config.how.out, verify=config.how.verify)
 
 
 def links(config: RunConfig, corpus: Corpus) -> StoredLinks:
-    """What joins the documents of the corpus, found the first time it is asked for."""
     return open_links(corpus, config.links.most_documents)
 
 
 def links_of_sides(config: RunConfig, corpus: Corpus) -> dict[str, SideLinks]:
-    """Return the links of each side of the split; all links for questions that somebody brings."""
-    found = links(config, corpus)
-    return {side: SideLinks(found, None if config.hardens else side) for side in get_args(Side)}
+    all_links = links(config, corpus)
+    return {side: SideLinks(all_links, None if config.hardens else side) for side in get_args(Side)}
 
 
 def cache_path(config: RunConfig) -> Path:
@@ -115,70 +114,74 @@ def model(
     cache: Callable[[], Cache] | None = None,
     connected: Callable[[ModelConfig], LLM] | None = None,
 ) -> LLM:
-    """A router over all configured models. What is code of the product is not cached: asking it again costs less.
+    """Build a router over all configured models, with budget and cache. Raises UsageError.
 
-    Answers that were paid for are kept: see `cache_path`; another `cache` may be given. Raises UsageError. `before` is
-    what has used up part of the budget; left out, all earlier commands of the run. `connected` gives the clients of
-    models, where some are there already.
+    Built-in models are not cached: asking them again costs less.
+
+    Args:
+        before: What has used up part of the budget; by default all earlier commands of the run.
+        cache: Opens another cache than that of `cache_path`.
+        connected: Returns the clients of models that are open already.
     """
     check_models(config)
-    models = {one.model: one for one in config.models.all()}
-    within = budget(config, before)
-    paid = any(not one.built_in for one in models.values())
-    kept = (cache() if cache else Cache(cache_path(config))) if paid else None
+    models = {settings.model: settings for settings in config.models.all()}
+    shared_budget = budget(config, before)
+    has_paid_model = any(not settings.built_in for settings in models.values())
+    answer_cache = (cache() if cache else Cache(cache_path(config))) if has_paid_model else None
 
-    def made(one: ModelConfig) -> LLM:
-        asked = (connected or partial(connect, config))(one)
-        bounded = Budgeted(Counted(asked, one.cost), within, one.cost)
-        return bounded if kept is None or one.built_in else Cached(bounded, kept)
+    def build_client(settings: ModelConfig) -> LLM:
+        plain_client = (connected or partial(connect, config))(settings)
+        bounded = Budgeted(Counted(plain_client, settings.cost), shared_budget, settings.cost)
+        return bounded if answer_cache is None or settings.built_in else Cached(bounded, answer_cache)
 
-    return Routed({name: made(one) for name, one in models.items()})
+    return Routed({name: build_client(settings) for name, settings in models.items()})
 
 
-def connect(config: RunConfig, one: ModelConfig) -> LLM:
-    """The client of a model, which asks first whether its endpoint is there."""
-    asked = client(one, config.seed)
-    if one.provider != "openai":
-        return asked
+def connect(config: RunConfig, settings: ModelConfig) -> LLM:
+    plain_client = client(settings, config.seed)
+    if settings.provider != "openai":
+        return plain_client
     from pipeline.llm.reach import Reached
 
-    return Reached(asked, one, config.how.wait_seconds)
+    return Reached(plain_client, settings, config.how.wait_seconds)
 
 
 def check_models(config: RunConfig) -> None:
-    """Raises UsageError where a model cannot be asked as it is configured."""
-    for name, one in config.models.named().items():
-        if one.built_in:
+    """Raise UsageError if a model cannot be used as it is configured."""
+    for name, settings in config.models.named().items():
+        if settings.built_in:
             continue
-        if one.provider == "gguf":
-            weights.check(one.file, one.model)
+        if settings.provider == "gguf":
+            weights.check(settings.file, settings.model)
             continue
         context_from_environment()
-        for endpoint in one.each():
+        for endpoint in settings.each():
             endpoint.secrets()
-            if line := endpoint.missing_key():
-                raise UsageError(line)
+            if problem := endpoint.missing_key():
+                raise UsageError(problem)
             if is_server_from_environment(endpoint.base_url):
-                logger.warning("OPENAI_BASE_URL: '%s' is asked at %s", one.model, endpoint.base_url)
-        if config.how.budget_money is not None and one.prices is None:
-            raise UsageError(f"a money budget needs the prices of '{one.model}': set models.{name}.prices")
+                logger.warning("OPENAI_BASE_URL: '%s' is asked at %s", settings.model, endpoint.base_url)
+        if config.how.budget_money is not None and settings.prices is None:
+            raise UsageError(f"a money budget needs the prices of '{settings.model}': set models.{name}.prices")
 
 
 def reach(config: RunConfig) -> None:
-    """`check`, and ask each endpoint, before any work, whether it is there; where answers are kept that is left to the
-    first call that they do not hold. Raises UsageError and ProviderError."""
+    """Run `check`, and ask each endpoint whether it is there, before any work.
+
+    If answers are cached, the first uncached call checks that instead. Raises UsageError and ProviderError.
+    """
     check(config)
     if cache_path(config).exists():
         return
-    servers = {one.base_urls: one for one in config.models.all() if one.provider == "openai"}
-    for one in servers.values():
-        from pipeline.llm.reach import reach as reached
+    servers = {settings.base_urls: settings for settings in config.models.all() if settings.provider == "openai"}
+    for settings in servers.values():
+        from pipeline.llm.reach import reach as reach_endpoint
 
-        wait(reached(one, config.how.wait_seconds))
+        wait(reach_endpoint(settings, config.how.wait_seconds))
 
 
 def wait(work: Coroutine[None, None, T]) -> T:
-    """Its result; in a thread of its own where this one runs an event loop already, as a notebook's cells do."""
+    """Return the result of a coroutine. If an event loop runs already, as in a notebook, a thread runs it."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -188,19 +191,18 @@ def wait(work: Coroutine[None, None, T]) -> T:
 
 
 def budget(config: RunConfig, before: Spent | None = None) -> Budget:
-    """What may be spent; `before` is as for `model`."""
     how = config.how
     limited = (how.budget_tokens, how.budget_money) != (None, None)
     if before is None:
-        before = spent(config.folder()).total if limited else Spent()
+        before = total_spending(config.folder()).total if limited else Spent()
     return Budget(tokens=how.budget_tokens, money=how.budget_money, seconds=how.budget_seconds, before=before)
 
 
 def client(model: ModelConfig, run_seed: int) -> LLM:
-    """The bare model: nothing counted, kept or limited beyond what its endpoint is."""
+    """Return the bare client of a model: it counts, caches and limits nothing itself."""
     if model.built_in:
-        made: LLM = built_in(model.model).model(model.model)
-        return made
+        demo_model: LLM = built_in(model.model).model(model.model)
+        return demo_model
     if model.provider == "gguf":
         from pipeline.llm.llama import LlamaModel
 
@@ -211,10 +213,10 @@ def client(model: ModelConfig, run_seed: int) -> LLM:
 
 
 def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm: LLM | None = None) -> RunContext:
-    """What the episodes of a run work with; builds the index where there is none. Raises RetrievalError. `before` is as
-    for `model`, which `llm` may stand for.
+    """Return what the episodes of a run need, and build the index if there is none. Raises RetrievalError.
 
-    Its configuration names the engine that really opened: without Java that is not the one asked for.
+    The context's configuration names the engine that opened: without Java it is not the configured one. `before` is as
+    for `model`, and `llm` replaces the model.
     """
     retriever = open_retriever(config.retrieval, corpus, config.how.out)
     if config.distractors.kinds and not retriever.scores:
@@ -222,9 +224,10 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
     engine = retriever.name or config.retrieval.identity
     if engine != config.retrieval.identity:
         config = config.model_copy(update={"retrieval": config.retrieval.model_copy(update={"retriever": engine})})
-    others = open_others(config.retrieval, corpus, config.how.out)
-    linked = links_of_sides(config, corpus) if config.uses_links else {}
-    # After the engine is known: it names the folder whose earlier commands have used up part of the budget.
+    other_retrievers = open_others(config.retrieval, corpus, config.how.out)
+    side_links = links_of_sides(config, corpus) if config.uses_links else {}
+    # Do this after the engine is known, since the engine is part of the folder's name, and earlier commands in that
+    # folder have used up part of the budget.
     llm = llm or model(config, before)
     analyser = retriever.analyser or ENGLISH
     lineage = Lineage(
@@ -240,9 +243,15 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
         language=corpus.language if corpus.language_detected else corpus.manifest.language,
         as_of=corpus.manifest.as_of,
         retriever=f"{engine} ({analyser})" if analyser != ENGLISH else engine,
-        trainable=all(one.may_train for one in config.models.played()),
+        trainable=all(settings.may_train for settings in config.models.played()),
     )
-    given = {one.passage.id: one for one in given_questions.of(config, corpus)}
+    given_by_passage = {given.passage.id: given for given in given_questions.load_given(config, corpus)}
     return RunContext(
-        config=config, llm=llm, retriever=retriever, lineage=lineage, others=others, links=linked, given=given
+        config=config,
+        llm=llm,
+        retriever=retriever,
+        lineage=lineage,
+        others=other_retrievers,
+        links=side_links,
+        given=given_by_passage,
     )

@@ -1,4 +1,4 @@
-"""A few pairs without a run: no journal, no folder of one. Index and paid answers are kept as `generate` keeps them."""
+"""Generate a few pairs without a run: no journal and no run folder, but the same index and cache as `generate`."""
 
 import asyncio
 import logging
@@ -16,29 +16,31 @@ logger = logging.getLogger(__name__)
 
 
 async def preview(config: RunConfig, watch: RunCallbacks) -> list[Record]:
-    """The first seeds of the plan, as `generate` would run them, up to where the wanted pairs are accepted or a little
-    beyond. A `generate` with the same settings finds the index and the model's answers in the output folder."""
+    """Run the first seeds of the plan as `generate` would, until the wanted pairs are accepted or slightly beyond.
+
+    A later `generate` with the same settings finds the index and the model's answers in the output folder.
+    """
     corpus = stages.read(config, watch)
     targets.check(config, corpus)
     watch.stage("opening the index")
-    context, order, found = prepare.context(config, corpus), Order(config, corpus), list[Record]()
-    run, (wanted, most) = partial(run_seed, context=context), bounds(config.how)
+    context, order, records = prepare.context(config, corpus), Order(config, corpus), list[Record]()
+    run_in_context, (wanted_pairs, max_seeds) = partial(run_seed, context=context), bounds(config.how)
     gates = Gates(config.gates)
     watch.stage("running seeds")
-    together, same = min(config.seeds_at_work(), LOCAL_SEEDS), SameError[Record](config.how.same_error_seeds)
-    for start in range(0, most, together):
-        seeds = [order[index].seed for index in range(start, min(start + together, most))]
-        for attempt, record in await asyncio.gather(*(attempts.attempted(seed, run) for seed in seeds)):
+    batch_size, same_error = min(config.seeds_at_work(), LOCAL_SEEDS), SameError[Record](config.how.same_error_seeds)
+    for start in range(0, max_seeds, batch_size):
+        seeds = [order[index].seed for index in range(start, min(start + batch_size, max_seeds))]
+        for attempt, record in await asyncio.gather(*(attempts.run_attempt(seed, run_in_context) for seed in seeds)):
             watch.attempt(attempt)
             if not isinstance(record, Record):
                 raise record
             drop = gates.admit(gates.check(record)) if record.status is Status.ACCEPTED else None
-            found.append(dropped(record, drop) if drop else record)
-            watch.record(found[-1])
-            same.ended(attempt.error, record)
-        if same.cause:
-            logger.warning("%s", same.stop())
+            records.append(dropped(record, drop) if drop else record)
+            watch.record(records[-1])
+            same_error.add(attempt.error, record)
+        if same_error.cause:
+            logger.warning("%s", same_error.stop())
             break
-        if sum(record.status is Status.ACCEPTED for record in found) >= (wanted or most):
+        if sum(record.status is Status.ACCEPTED for record in records) >= (wanted_pairs or max_seeds):
             break
-    return found
+    return records

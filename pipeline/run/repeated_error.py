@@ -1,8 +1,8 @@
-"""One cause that ends every seed: a server that reads no tool calls or refuses requests, a judge that cannot be read.
+"""One cause that ends every seed, such as a server that reads no tool calls, a refusal, or an unreadable judge.
 
-Seeds in a row that ended without a draft or a verdict wait here before they are journalled. Where so many have the same
-error more often than any other, the run stops with it in words, and they stay owed: what is wrong is not theirs.
-Any seed that ended otherwise lets those that wait go.
+Consecutive seeds that ended without a draft or a verdict wait here before they are journalled. When enough of them have
+the same error, the run stops and explains it. These seeds stay owed, since the fault is not theirs. Any seed that ends
+otherwise releases those that wait.
 """
 
 import re
@@ -32,7 +32,7 @@ CURES = {
     "has been read; cite": f"{_CONTEXT}, or name a stronger model for the generator",
     "valid": f"{_PARSER} and check that this parser keeps lists and objects as JSON",
 }
-"""What would cure an error, by words in it; the first that it holds counts."""
+"""Remedies by words in the error; the first match counts."""
 REFUSAL_CURES = {
     r"filter|policy|moderat|flagged": "relax the server's content filter for this model, or name another model",
     r"thought_signature": (
@@ -42,57 +42,56 @@ REFUSAL_CURES = {
     r"reasoning_content": "set models.default.reasoning=keep",
     r"\btools?\b|\bfunctions?\b": "set models.default.tools to schema or text",
 }
-"""What would cure a refusal, by a pattern of the server's words; the first that matches counts."""
+"""Remedies by a pattern in the refusal; the first match counts."""
 
 
 class SameError(Generic[T]):
-    """Seeds that wait. `most` of one error stop the run; 0: none waits, and nothing does."""
+    """The seeds that wait. `most` seeds with one error stop the run; with 0 no seed waits and nothing stops it."""
 
     def __init__(self, most: int, *, proven: bool = False) -> None:
         self._most = most
         self._waiting: list[tuple[str, str, T]] = []
-        """What an error counts as, the error and the seed."""
-        self._proven, self._stopped = proven or not most, False
+        """The kind of an error, the error and the seed."""
+        self._is_proven, self._is_stopped = proven or not most, False
 
     @property
     def room(self) -> int | None:
-        """Seeds that may be at work at once as long as none has ended well; then as many as wanted, which is None."""
-        return None if self._proven else max(1, self._most - len(self._waiting))
+        """Return how many seeds may run at once while none has ended well, or None for no limit."""
+        return None if self._is_proven else max(1, self._most - len(self._waiting))
 
-    def ended(self, error: str, seed: T, *, refused: bool = False) -> list[T]:
-        """Return the seeds to journal now that this one has ended with that error, or none. All
-        refusals count as one error, since servers name the request in their words."""
+    def add(self, error: str, seed: T, *, refused: bool = False) -> list[T]:
+        """Take in a seed that ended with this error, or with none. Return the seeds to journal now.
+
+        All refusals count as one error, since servers name the request in their words.
+        """
         if error and self._most:
             self._waiting.append((REFUSED if refused else error, error, seed))
             if self.cause or len(self._waiting) < 2 * self._most:
                 return []
-            # So many different errors are the model's own.
-            self._proven = True
+            # If the errors are this varied, they are the model's and not the server's.
+            self._is_proven = True
             return self.let_go()
-        self._proven = True
+        self._is_proven = True
         return [*self.let_go(), seed]
 
     def let_go(self) -> list[T]:
-        """Those that wait, which are to be journalled, unless the run stops for them."""
-        return [] if self._stopped else self._taken()
+        return [] if self._is_stopped else self._take_waiting()
 
-    def dropped(self) -> list[T]:
-        """Those that the run stops for, which stay owed."""
-        return self._taken() if self._stopped else []
+    def take_dropped(self) -> list[T]:
+        return self._take_waiting() if self._is_stopped else []
 
-    def _taken(self) -> list[T]:
+    def _take_waiting(self) -> list[T]:
         waiting, self._waiting = self._waiting, []
         return [seed for *_, seed in waiting]
 
     @property
     def cause(self) -> str:
-        """What the error counts as that so many seeds wait with; empty if there are not yet so many."""
+        """Return the kind of error that enough seeds wait with to stop the run, or an empty text."""
         counts = Counter(kind for kind, *_ in self._waiting).most_common(1)
         return counts[0][0] if counts and counts[0][1] >= self._most else ""
 
     def stop(self) -> ProviderError:
-        """What a run stops with that has a `cause`."""
-        self._stopped = True
+        self._is_stopped = True
         error = next(error for kind, error, _ in self._waiting if kind == self.cause)
         if self.cause == REFUSED:
             line = f'the server refused requests of {self._most} seeds in a row: "{error}".'
@@ -103,13 +102,13 @@ class SameError(Generic[T]):
             cure = next((cure for words, cure in CURES.items() if words in error), "look at what the model says")
         return ProviderError(
             f"{line} To cure it, {cure}; 'digsite doctor' shows what the server does. These seeds will be run again; "
-            "to go on in spite of it: --set how.same_error_seeds=0",
+            "to continue anyway: --set how.same_error_seeds=0",
             then="stop",
         )
 
 
 def forget(cache: Path, digests: Iterable[str]) -> None:
-    """Drop these answers from the cache file: a server that is mended would not be asked again for them."""
+    """Drop these answers from the cache file: a repaired server would not be asked again for them."""
     if cache.exists():
         answers = Cache(cache)
         answers.drop(bytes.fromhex(digest) for digest in digests)

@@ -1,4 +1,4 @@
-"""What a run was begun with, and the refusal to go on with anything else."""
+"""The settings that a run was begun with, and the refusal to continue with others."""
 
 from pathlib import Path
 from typing import Any
@@ -19,20 +19,22 @@ from pipeline.types import Data
 
 NAME = "run.json"
 FORMAT = 6
-"""The format of a run's folder. Any other is refused: a run is finished with the version that began it."""
+"""The format of a run's folder. Other formats are refused: a run must be finished with the version that began it."""
 LAST_VERSIONS = {1: "version 0.1.0", 3: "commit adb75919", 4: "commit 93f66517", 5: "commit b8682652"}
 """The last version that can export a run of an older format."""
 
 
 class RunFile(Data):
-    """`run.json`: written before the first seed, and again with the new `how` by every command that goes on, and with
-    new gates by an export that names some."""
+    """`run.json`: written before the first seed.
+
+    Every command that continues the run writes it again with its `how`, and an export that sets gates with these gates.
+    """
 
     config: RunConfig
     what: dict[str, Any]
     """The digested tree: configuration, prompts and code."""
     digest: str
-    """Of that tree; empty for a run of which it is not kept."""
+    """The digest of that tree; empty for a run without one."""
     corpus_fingerprint: str
     format: int
 
@@ -42,12 +44,14 @@ class RunFile(Data):
 
 
 def read(folder: Path) -> RunFile:
-    """Raises UsageError where the folder is no run or one of another version, StoreError where its file cannot be
-    read."""
+    """Read the file of a run.
+
+    Raises UsageError if the folder is not a run or has another version's format, StoreError if the file cannot be read.
+    """
     path = folder / NAME
     try:
         tree = orjson.loads(text := path.read_bytes())
-        # Before the rest is read, which may have another shape. The first format had no number.
+        # Check this first: other formats have other fields. The first format had no number.
         if isinstance(tree, dict) and (run_format := tree.get("format", 1)) != FORMAT:
             maker = LAST_VERSIONS.get(run_format, "the version that made it")
             raise UsageError(
@@ -64,23 +68,23 @@ def read(folder: Path) -> RunFile:
 
 
 def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
-    """Write the run's file, or check that what stands there is the same run.
+    """Write the run's file, or check that the existing one is of the same run.
 
-    Raises UsageError, naming each change, where configuration, prompts, model, code or corpus are not as they were.
+    Raises UsageError, naming each change, if configuration, prompts, model, code or corpus have changed.
     """
-    unchanged(folder, config, fingerprint)
+    check_unchanged(folder, config, fingerprint)
     what, digest = config.digested(), config.digest()
     file = RunFile(config=config, what=what, digest=digest, corpus_fingerprint=fingerprint, format=FORMAT)
     write_json(folder / NAME, file.model_dump(mode="json"))
 
 
-def unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
-    """Raises as `begin` does, and writes nothing."""
+def check_unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
+    """Raise the same errors as `begin`, and write nothing."""
     if not (folder / NAME).exists():
         return
-    kept = read(folder)
-    changed = [name for name, _, _ in differences(kept.what, config.digested())]
-    if kept.corpus_fingerprint != fingerprint:
+    stored = read(folder)
+    changed = [name for name, _, _ in differences(stored.what, config.digested())]
+    if stored.corpus_fingerprint != fingerprint:
         changed.append("corpus (its texts)")
     if changed:
         raise UsageError(
@@ -90,26 +94,27 @@ def unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
 
 
 def regate(folder: Path, gates: GateConfig | None, sft: SftConfig | None = None) -> RunConfig:
-    """Keep other gates, or another selection of rollouts, in the run's file: what reads it from now on, the report too,
-    sees the pairs that they let through.
+    """Store new gates, or a new selection of rollouts, in the run's file. All later readers, the report too, use them.
 
-    Raises UsageError where one cannot work with them, StoreError where another process works on the run.
+    Raises UsageError if the gates cannot work, StoreError if another process works on the run.
     """
     if gates:
         Gates(gates)
     with hold_lock(folder):
-        kept = read(folder)
-        given = {"gates": gates, "sft": sft}
-        config = kept.config.model_copy(update={name: value for name, value in given.items() if value is not None})
+        stored = read(folder)
+        new_settings = {"gates": gates, "sft": sft}
+        config = stored.config.model_copy(
+            update={name: value for name, value in new_settings.items() if value is not None}
+        )
         from pipeline.exports.trajectories import selection
 
         selection.ready(config)
-        write_json(folder / NAME, kept.model_copy(update={"config": config}).model_dump(mode="json"))
+        write_json(folder / NAME, stored.model_copy(update={"config": config}).model_dump(mode="json"))
     return config
 
 
 def resumable(folder: Path) -> RunConfig:
-    """The configuration that the run in `folder` goes on with. Raises UsageError where it cannot: see `begin`."""
-    kept = read(folder)
-    unchanged(folder, kept.config, kept.corpus_fingerprint)
-    return kept.config
+    """Return the configuration with which the run in `folder` continues. Raises UsageError if it cannot continue."""
+    stored = read(folder)
+    check_unchanged(folder, stored.config, stored.corpus_fingerprint)
+    return stored.config

@@ -1,7 +1,7 @@
 """The stages of `generate`: read the corpus, open the index, run seeds, export, report.
 
-`RunCallbacks.stage` is told of each as it begins. A Prefect flow shows what it is told and does nothing else, so that a
-run gives the same bytes with one and without.
+`RunCallbacks.stage` is called as each stage begins. A Prefect flow only shows these calls, so a run gives the same
+bytes with a flow and without.
 """
 
 import logging
@@ -20,8 +20,8 @@ from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.loop.episode import run_seed
 from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, targets, tool_modes
 from pipeline.run.batches import Batches, Submit
-from pipeline.run.plan import askable
-from pipeline.run.resume import unchanged
+from pipeline.run.plan import check_askable
+from pipeline.run.resume import check_unchanged
 from pipeline.store.lock import hold_lock
 from pipeline.store.worker_answers import take_left
 
@@ -29,16 +29,18 @@ logger = logging.getLogger(__name__)
 
 
 def read(config: RunConfig, watch: RunCallbacks) -> Corpus:
-    """The corpus, with a word on what was left out of it. Raises where no pair could be made or passed on."""
+    """Read the corpus, and warn about what was left out. Raises an error if no pair could be made or published."""
     prepare.check_engine(config)
     watch.stage("reading the corpus")
     corpus = prepare.corpus(config)
     prepare.check_gates(config, corpus.manifest)
-    askable(corpus)
+    check_askable(corpus)
     name = corpus.manifest.name
-    if missing := corpus.counts.left_out:
-        kept, whole = corpus.counts.kept, corpus.counts.read
-        logger.warning("%s: %s of %s documents read; left out: %s", name, f"{kept:,}", f"{whole:,}", missing)
+    if left_out := corpus.counts.left_out:
+        read_count, document_count = corpus.counts.kept, corpus.counts.read
+        logger.warning(
+            "%s: %s of %s documents read; left out: %s", name, f"{read_count:,}", f"{document_count:,}", left_out
+        )
     if corpus.language_detected:
         logger.warning("%s: language %s (detected): say another with --language", name, corpus.language)
     if config.models.of("generator").capabilities.english_only and not english(corpus.passages):
@@ -53,65 +55,65 @@ def read(config: RunConfig, watch: RunCallbacks) -> Corpus:
 
 
 Engine = Callable[[Runtime], AbstractContextManager[Submit]]
-"""Opens the workers that run seeds in place of this process."""
+"""Opens the workers that run seeds instead of this process."""
 
 
 @contextmanager
-def opened(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Iterator[tuple[Run, RunContext]]:
-    """The run, locked, and what its seeds work with; `folder` is that of a run which goes on.
+def open_run(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Iterator[tuple[Run, RunContext]]:
+    """Open and lock a run, with what its seeds need. `folder` is that of a run to continue.
 
-    Without Java another engine stands in, and what it finds is another run, in a folder of its own; a run that goes on
-    refuses it. So it is with models that are asked for calls in another way than by their server's own.
+    Without Java another engine opens, which makes it another run with its own folder; a run to continue refuses that.
+    The same holds if models need another tool mode than their server's own calls.
     """
-    asked = folder or config.folder()
+    requested = folder or config.folder()
     with ExitStack() as stack:
-        stack.enter_context(hold_lock(asked))  # before the corpus is read, so that a second process is refused at once
+        stack.enter_context(hold_lock(requested))  # before reading the corpus, to refuse a second process at once
         corpus = read(config, watch)
-        # The run would refuse a changed corpus too, but only once it is indexed.
-        unchanged(asked, config, corpus.fingerprint)
+        # The run would refuse a changed corpus too, but only after indexing it.
+        check_unchanged(requested, config, corpus.fingerprint)
         watch.stage("opening the index and the links" if config.uses_links else "opening the index")
-        take_left(asked, prepare.cache_path(config))
-        modes = None
+        take_left(requested, prepare.cache_path(config))
+        mode_cost = None
         if folder is None:
             targets.check(config, corpus)
-            config, modes = tool_modes.found(config)
+            config, mode_cost = tool_modes.resolve_with_cost(config)
         context = prepare.context(config, corpus)
-        at_work = folder or context.config.folder()
-        if at_work != asked:
+        actual = folder or context.config.folder()
+        if actual != requested:
             stack.close()
-            stack.enter_context(hold_lock(at_work))
-        facts.keep(at_work, corpus)
-        if modes:
-            tool_modes.note(at_work, modes)
-        yield stack.enter_context(Run(context.config, corpus, folder=at_work, locks=False)), context
+            stack.enter_context(hold_lock(actual))
+        facts.keep(actual, corpus)
+        if mode_cost:
+            tool_modes.note(actual, mode_cost)
+        yield stack.enter_context(Run(context.config, corpus, folder=actual, locks=False)), context
 
 
 async def generate(
     config: RunConfig, folder: Path | None, watch: RunCallbacks, *, engine: Engine | None = None, export: bool = True
 ) -> RunResult:
-    """All stages, for a run that begins or, in `folder`, goes on; its seeds run in this process, unless an `engine` is
-    given. Raises BudgetExceeded, as all that ends the work on seeds, but only once what there is was exported.
+    """Run all stages, for a new run or the one in `folder`.
 
-    Without `export` somebody else does that.
+    Its seeds run in this process, unless there is an `engine`. Without `export` the caller exports. Raises
+    BudgetExceeded, and other errors that end the work on seeds, after exporting what there is.
     """
-    with opened(config, folder, watch) as (run, context):
-        spent = None
+    with open_run(config, folder, watch) as (run, context):
+        exhaustion = None
         try:
             await run_seeds(run, context, watch, engine)
         except BudgetExceeded as error:
-            spent = error
+            exhaustion = error
         if export:
             export_run(run, watch)
-        if spent:
-            raise spent
+        if exhaustion:
+            raise exhaustion
         return run.result()
 
 
 async def run_seeds(run: Run, context: RunContext, watch: RunCallbacks, engine: Engine | None = None) -> None:
-    """Everything that is owed, by this process or by the workers of an engine, which starts if anything is."""
+    """Run all owed seeds in this process, or with the workers of an engine, which starts only if seeds are owed."""
     policy = run.config.gates.banded_policy
     if policy and policy not in run.config.models.policies and not run.complete:
-        # Every new pair would be left out, as not measured, until no seed is left.
+        # Unmeasured pairs are left out, so the run would use up all its seeds.
         line = f"new pairs would not be measured for '{policy}', which is no policy of this run"
         raise UsageError(f"{line}: begin one with [models.policies.{policy}], or go back: digsite export --for ''")
     if engine is None:
@@ -131,10 +133,9 @@ async def run_seeds(run: Run, context: RunContext, watch: RunCallbacks, engine: 
 
 
 def export_run(run: Run, watch: RunCallbacks) -> None:
-    """Write the data set and the report of what there is."""
-    run.begin(watch)  # where no seed was owed
+    run.begin(watch)  # has not been called if no seed was owed
     watch.stage("exporting")
-    # What could not be run again, as where the budget is used up, is logged and holds back nothing that is there.
+    # Lost seeds that could not be run again, for example for lack of budget, are logged and do not stop the export.
     publish.dataset(run.folder, run.config, damaged=True)
     watch.stage("writing the report")
     publish.report(run.folder, run.config)

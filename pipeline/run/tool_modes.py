@@ -1,8 +1,8 @@
-"""How the models of a run are asked for calls of tools, and whether they are sent their earlier reasoning.
+"""How a run's models are asked for tool calls, and whether they are sent their earlier reasoning.
 
-`digsite doctor` keeps what it finds in the output folder. A run without that has one short conversation with each
-model, whose answers are in the cache. What is found becomes part of the run's configuration where it is another than
-the server's own calls and the setting of `reasoning`, and it stays for the whole run.
+`digsite doctor` keeps its findings in the output folder. Without them a run has one short conversation with each model,
+which the cache holds. Findings that differ from the defaults (the server's own calls, the configured `reasoning`)
+become part of the run's configuration, and stay for the whole run.
 """
 
 import logging
@@ -32,58 +32,59 @@ CALLERS = ("generator", "refiner", "curator", "solver", "teacher")
 """The roles that call tools."""
 
 
-def resolved(config: RunConfig, roles: Sequence[str] = CALLERS, known: Models | None = None) -> RunConfig:
-    """Return the configuration with what is found of each model that plays one of the roles or is to be trained.
+def resolve(config: RunConfig, roles: Sequence[str] = CALLERS, known_models: Models | None = None) -> RunConfig:
+    """Return the configuration with the findings on each model that plays one of the roles or is to be trained.
 
-    Models of `known` have been asked before. A run that was begun says itself how its models are asked. Raises
-    ProviderError, and UsageError if a server refuses every way.
+    Models in `known_models` are not asked again. A run that was begun keeps its own configuration. Raises
+    ProviderError, and UsageError if a server refuses every mode.
     """
-    return found(config, roles, known)[0]
+    return resolve_with_cost(config, roles, known_models)[0]
 
 
-def found(
-    config: RunConfig, roles: Sequence[str] = CALLERS, known: Models | None = None
+def resolve_with_cost(
+    config: RunConfig, roles: Sequence[str] = CALLERS, known_models: Models | None = None
 ) -> tuple[RunConfig, Ledger | None]:
-    """As `resolved`, with what it took, if any model was asked."""
+    """Resolve as `resolve` does, and return what it cost, or None if no model was asked."""
     if (config.folder() / RUN).exists():
         return config, None
-    before = {one.model for one in known.all()} if known else set()
+    known_names = {model.model for model in known_models.all()} if known_models else set()
     playing = [*map(config.models.of, roles), *config.models.policies.values()]
-    unknown = {one.model: one for one in playing if not one.built_in and one.model not in before}
-    kept = _kept(config.how.out)
-    findings = {name: kept[name] for name, one in unknown.items() if name in kept and kept[name].holds_for(one)}
-    taken = None
-    if left := [one for name, one in unknown.items() if name not in findings]:
-        asked, taken = prepare.wait(_asked(config, left))
-        for one in left:
-            _say(one.model, one.tools, asked[one.model])
-        findings |= asked
-    models = _with(config.models, findings)
-    return (config if models == config.models else config.model_copy(update={"models": models})), taken
+    unknown_models = {model.model: model for model in playing if not model.built_in and model.model not in known_names}
+    stored = _read_findings(config.how.out)
+    findings = {
+        name: stored[name] for name, model in unknown_models.items() if name in stored and stored[name].holds_for(model)
+    }
+    cost = None
+    if unasked := [model for name, model in unknown_models.items() if name not in findings]:
+        new_findings, cost = prepare.wait(_probe_models(config, unasked))
+        for model in unasked:
+            _log_finding(model.model, model.tools, new_findings[model.model])
+        findings |= new_findings
+    models = _apply_findings(config.models, findings)
+    return (config if models == config.models else config.model_copy(update={"models": models})), cost
 
 
-async def _asked(config: RunConfig, models: Sequence[ModelConfig]) -> tuple[dict[str, ModeFinding], Ledger]:
+async def _probe_models(config: RunConfig, models: Sequence[ModelConfig]) -> tuple[dict[str, ModeFinding], Ledger]:
     from pipeline.llm.llama import LlamaModel
 
     clients: list[LLM] = []
 
-    def connected(one: ModelConfig) -> LLM:
-        clients.append(prepare.connect(config, one))
+    def connect_closable(model: ModelConfig) -> LLM:
+        clients.append(prepare.connect(config, model))
         return clients[-1]
 
-    llm = prepare.model(config, connected=connected)
+    llm = prepare.model(config, connected=connect_closable)
     try:
         with counting() as ledger:
-            return {one.model: await find(one, llm) for one in models}, ledger
+            return {model.model: await find(model, llm) for model in models}, ledger
     finally:
-        # The run loads weights of its own.
+        # Free the weights, because the run loads its own.
         for client in clients:
             if isinstance(client, LlamaModel):
                 client.close()
 
 
 def note(folder: Path, ledger: Ledger) -> None:
-    """Add what it took to the attempts of the run in `folder`, whose lock the caller holds."""
     row = Attempt(
         key="",
         ended=MODES,
@@ -92,13 +93,13 @@ def note(folder: Path, ledger: Ledger) -> None:
         seconds=ledger.seconds,
         spent=ledger.spending,
     )
-    with closing(AttemptLog(folder)) as notes:
-        notes.add(row)
+    with closing(AttemptLog(folder)) as attempt_log:
+        attempt_log.add(row)
 
 
 @cache
-def _say(name: str, setting: str, finding: ModeFinding) -> None:
-    """Log a finding once in a process. What is usual is no warning."""
+def _log_finding(name: str, setting: str, finding: ModeFinding) -> None:
+    """Log a finding once per process, as a warning only if it is unusual."""
     if setting == "auto":
         level = logging.INFO if finding.mode == "native" else logging.WARNING
         log = logging.getLogger(progress_log.NAME) if finding.mode == "native" else logger
@@ -108,7 +109,7 @@ def _say(name: str, setting: str, finding: ModeFinding) -> None:
         logger.warning(line, name, finding.reasoning, finding.refuses)
 
 
-def _with(models: Models, findings: Mapping[str, ModeFinding]) -> Models:
+def _apply_findings(models: Models, findings: Mapping[str, ModeFinding]) -> Models:
     def change(model: ModelConfig) -> ModelConfig:
         finding = findings.get(model.model)
         if finding is None:
@@ -120,22 +121,23 @@ def _with(models: Models, findings: Mapping[str, ModeFinding]) -> Models:
             changes["reasoning"] = finding.reasoning
         return model.model_copy(update=changes) if changes else model
 
-    roles = {name: change(one) for name in Models.model_fields if isinstance(one := getattr(models, name), ModelConfig)}
-    policies = {name: change(one) for name, one in models.policies.items()}
+    roles = {
+        name: change(role) for name in Models.model_fields if isinstance(role := getattr(models, name), ModelConfig)
+    }
+    policies = {name: change(policy) for name, policy in models.policies.items()}
     return models.model_copy(update={**roles, "policies": policies})
 
 
-def keep(out: Path, found: Mapping[str, ModeFinding]) -> None:
-    """In the output folder, beside what was found of other models."""
-    whole = _kept(out) | dict(found)
-    write_json(out / NAME, {name: finding.model_dump() for name, finding in whole.items()})
+def keep(out: Path, findings: Mapping[str, ModeFinding]) -> None:
+    all_findings = _read_findings(out) | dict(findings)
+    write_json(out / NAME, {name: finding.model_dump() for name, finding in all_findings.items()})
 
 
-def _kept(out: Path) -> dict[str, ModeFinding]:
+def _read_findings(out: Path) -> dict[str, ModeFinding]:
     path = out / NAME
     try:
         tree = orjson.loads(path.read_bytes()) if path.exists() else {}
-        return {name: ModeFinding.model_validate(one) for name, one in tree.items()}
+        return {name: ModeFinding.model_validate(finding) for name, finding in tree.items()}
     except (OSError, ValueError, AttributeError, ValidationError):
         logger.warning("%s cannot be read; 'digsite doctor' writes it anew", path)
         return {}

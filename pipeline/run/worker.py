@@ -1,8 +1,8 @@
-"""Seeds that are run in another process, on this or another machine: keys in, lines of the journal out.
+"""Run seeds in another process, on this or another machine: keys go in, journal lines come out.
 
-A batch is a pure function: it plans and journals nothing, and where it runs twice nothing is lost or doubled. What is
-costly to open (corpus, index, connections) stays open from one batch of a process to its next. All batches of a process
-share one event loop, and so the limits of its endpoints.
+A batch is a pure function: it plans and journals nothing, and running it twice neither loses nor doubles anything. What
+is costly to open (corpus, index, connections) stays open from one batch to the next. All batches of a process share one
+event loop, and so the limits of its endpoints.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from pipeline.llm.ledger import Spent
 from pipeline.llm.routed import Routed
 from pipeline.loop.episode import run_seed
 from pipeline.run import prepare
-from pipeline.run.attempts import Attempt, attempted
+from pipeline.run.attempts import Attempt, run_attempt
 from pipeline.run.plan import Order, Planned
 from pipeline.store.cache import BatchCache, Cache
 from pipeline.store.files import checksum
@@ -44,27 +44,27 @@ _scratch = cache(Scratch)
 
 
 class Batch(Data):
-    """Seeds to run, and what must be here as it is at whoever asks."""
+    """Seeds to run, and what must be the same here as on the machine that sends them."""
 
     name: str
     config: RunConfig
-    """With this worker's part of the limits, and of what is left of the budgets."""
+    """With this worker's part of the limits and of the remaining budgets."""
     code: str
     """See `code`."""
     fingerprint: str
-    """Of the corpus."""
+    """The fingerprint of the corpus."""
     places: tuple[str, ...]
     """The seeds, by their places in the order of the plan."""
     answers: Path
-    """The folder in which workers on other machines keep what they pay for; it is there where the disk is shared."""
+    """The folder in which workers on other machines keep paid answers. It exists here if the disk is shared."""
     known: Path
     """The run's cache of answers."""
     machine: str
-    """That of whoever asks; see `machine`."""
+    """The machine that sends the batch; see `machine`."""
 
 
 class Failure(Data):
-    """Why a try at a seed gave no line."""
+    """Why an attempt at a seed gave no line."""
 
     kind: str
     """The name of the error."""
@@ -73,41 +73,41 @@ class Failure(Data):
 
 
 class BatchOutcome(Data):
-    """What came of a batch, beside its lines."""
+    """The outcome of a batch, apart from its lines."""
 
     worker: str
     attempts: tuple[Attempt, ...] = ()
     failures: dict[str, Failure] = Field(default_factory=dict)
-    """By the key of the seed; under an empty key, why the worker ran nothing."""
+    """Failures by the seed's key; an empty key says why the worker ran nothing."""
 
 
 class BatchResponse(NamedTuple):
-    """The response to a batch as it travels: plain bytes, whose lines are those of the journal."""
+    """The response to a batch as it is sent: plain bytes, with lines as in the journal."""
 
     outcome: BatchOutcome
     lines: Sequence[bytes]
     cache: bytes
-    """The file of answers, where the disk is not shared."""
+    """The file of answers, if the disk is not shared."""
 
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         lines = b"\n".join([self.outcome.model_dump_json().encode(), *self.lines])
         return b"%d\n%b%b" % (len(lines), lines, self.cache)
 
     @classmethod
-    def unpacked(cls, data: bytes) -> "BatchResponse":
-        size, _, rest = data.partition(b"\n")
-        head, *lines = rest[: int(size)].split(b"\n")
-        return cls(BatchOutcome.model_validate_json(head), lines, rest[int(size) :])
+    def unpack(cls, data: bytes) -> "BatchResponse":
+        size, _, remaining = data.partition(b"\n")
+        head, *lines = remaining[: int(size)].split(b"\n")
+        return cls(BatchOutcome.model_validate_json(head), lines, remaining[int(size) :])
 
 
 class _Opened(NamedTuple):
-    """What the batches of one configuration share."""
+    """What all batches of one configuration share."""
 
     context: RunContext
     order: Order
     clients: dict[str, LLM]
     room: asyncio.Semaphore
-    """For the seeds of all batches together."""
+    """Limits the seeds of all batches together."""
 
     def connect(self, model: ModelConfig) -> LLM:
         """Return the one client of this model, whose settings hold dictionaries and so cannot be hashed."""
@@ -118,81 +118,80 @@ class _Opened(NamedTuple):
 
 
 def respond(request: bytes) -> bytes:
-    """`run_seeds` in the form in which an engine carries it."""
-    return run_seeds(Batch.model_validate_json(request)).packed()
+    return run_seeds(Batch.model_validate_json(request)).pack()
 
 
 def run_seeds(batch: Batch) -> BatchResponse:
-    """Try each seed of the batch once. What goes wrong is in the response."""
+    """Run each seed of the batch once. Errors are part of the response."""
     worker = f"{platform.node()}, process {os.getpid()}"
     try:
-        return _ran(batch, worker)
+        return _run_batch(batch, worker)
     except DigsiteError as error:
-        return BatchResponse(BatchOutcome(worker=worker, failures={"": _failure(error, worker)}), (), b"")
+        return BatchResponse(BatchOutcome(worker=worker, failures={"": _describe_failure(error, worker)}), (), b"")
 
 
-def _ran(batch: Batch, worker: str) -> BatchResponse:
+def _run_batch(batch: Batch, worker: str) -> BatchResponse:
     with _opening:
-        opened, loop = _opened_for(batch), _loop()
-        shared = batch.answers.is_dir()
-        place = batch.answers if shared else _scratch().folder()
-    path = place / f"{batch.name}-{secrets.token_hex(6)}.sqlite"
+        opened, loop = _open_for(batch), _loop()
+        is_disk_shared = batch.answers.is_dir()
+        cache_folder = batch.answers if is_disk_shared else _scratch().folder()
+    path = cache_folder / f"{batch.name}-{secrets.token_hex(6)}.sqlite"
     with ExitStack() as stack:
 
-        def cached() -> Cache:
-            """That of the run, where it can be written to from here; else one of the batch's own."""
-            here = shared and machine() == batch.machine
-            left = () if here else tuple(place.glob(f"{batch.name}-*.sqlite"))
-            kept = Cache(batch.known) if here else BatchCache(path, batch.known)
-            stack.callback(kept.close)
-            for other in left:  # of a worker that was killed with this very batch
-                kept.take(other)
-            return kept
+        def open_cache() -> Cache:
+            # SQLite in WAL mode needs all writers on one machine, so a worker elsewhere has a file for each batch.
+            is_same_machine = is_disk_shared and machine() == batch.machine
+            leftovers = () if is_same_machine else tuple(cache_folder.glob(f"{batch.name}-*.sqlite"))
+            answers = Cache(batch.known) if is_same_machine else BatchCache(path, batch.known)
+            stack.callback(answers.close)
+            for leftover in leftovers:  # of workers killed while they ran this batch
+                answers.take(leftover)
+            return answers
 
-        llm = prepare.model(batch.config, Spent(), cached, opened.connect)
-        wanted: Callable[[], bool] = batch.answers.is_dir if shared else lambda: True
-        work = _tried(batch.places, opened, replace(opened.context, llm=llm), wanted)
-        tries = asyncio.run_coroutine_threadsafe(work, loop).result()
-    failures = {p.seed.key: _failure(end, worker) for p, _, end in tries if isinstance(end, Exception)}
-    outcome = BatchOutcome(worker=worker, attempts=tuple(attempt for _, attempt, _ in tries), failures=failures)
-    lines = [encode(build_head(end, planned.order), end) for planned, _, end in tries if isinstance(end, Record)]
-    return BatchResponse(outcome, lines, path.read_bytes() if not shared and path.exists() else b"")
+        llm = prepare.model(batch.config, Spent(), open_cache, opened.connect)
+        is_wanted: Callable[[], bool] = batch.answers.is_dir if is_disk_shared else lambda: True
+        work = _run_each(batch.places, opened, replace(opened.context, llm=llm), is_wanted)
+        outcomes = asyncio.run_coroutine_threadsafe(work, loop).result()
+    failures = {
+        planned.seed.key: _describe_failure(end, worker) for planned, _, end in outcomes if isinstance(end, Exception)
+    }
+    outcome = BatchOutcome(worker=worker, attempts=tuple(attempt for _, attempt, _ in outcomes), failures=failures)
+    lines = [encode(build_head(end, planned.order), end) for planned, _, end in outcomes if isinstance(end, Record)]
+    return BatchResponse(outcome, lines, path.read_bytes() if not is_disk_shared and path.exists() else b"")
 
 
-async def _tried(
-    places: Sequence[str], opened: _Opened, context: RunContext, wanted: Callable[[], bool]
+async def _run_each(
+    places: Sequence[str], opened: _Opened, context: RunContext, is_wanted: Callable[[], bool]
 ) -> list[tuple[Planned, Attempt, Record | BaseException]]:
-    """Each seed once, as many at a time as this process has room for."""
-
-    async def wanted_seed(seed: Seed) -> Record:
-        if not wanted():
+    async def run_if_wanted(seed: Seed) -> Record:
+        if not is_wanted():
             raise WorkerError("the command that started this worker has ended")
         return await run_seed(seed, context)
 
-    async def one(planned: Planned) -> tuple[Planned, Attempt, Record | BaseException]:
+    async def run_planned(planned: Planned) -> tuple[Planned, Attempt, Record | BaseException]:
         async with opened.room:
-            return planned, *await attempted(planned.seed, wanted_seed)
+            return planned, *await run_attempt(planned.seed, run_if_wanted)
 
-    return await asyncio.gather(*(one(opened.order.at(place)) for place in places))
+    return await asyncio.gather(*(run_planned(opened.order.at(place)) for place in places))
 
 
-def _failure(error: Exception, worker: str) -> Failure:
-    kind, known = type(error).__name__, isinstance(error, DigsiteError)
-    line = f"{error if known else f'{kind}: {error}'} (worker {worker})"
+def _describe_failure(error: Exception, worker: str) -> Failure:
+    kind, is_known = type(error).__name__, isinstance(error, DigsiteError)
+    line = f"{error if is_known else f'{kind}: {error}'} (worker {worker})"
     return Failure(kind=kind, line=line, then=getattr(error, "then", "stop"))
 
 
-def _opened_for(batch: Batch) -> _Opened:
-    """Raises UsageError, naming both sides, where this process has another code or corpus than whoever asks."""
+def _open_for(batch: Batch) -> _Opened:
+    """Open what the batch needs. Raises UsageError, naming both, if code or corpus differ from the sender's."""
     if batch.code != code():
         raise UsageError(f"a worker has digsite {code()}, this command {batch.code}: install the same on all machines")
     out = batch.config.how.out if batch.answers.is_dir() else _scratch_out()
     config = batch.config.with_how(out=out, budget_tokens=None, budget_money=None, budget_seconds=None)
-    return _opened(config.model_dump_json(), batch.fingerprint)
+    return _open(config.model_dump_json(), batch.fingerprint)
 
 
 @lru_cache(maxsize=1)
-def _opened(settings: str, fingerprint: str) -> _Opened:
+def _open(settings: str, fingerprint: str) -> _Opened:
     config = RunConfig.model_validate_json(settings)
     corpus = prepare.corpus(config)
     if corpus.fingerprint != fingerprint:
@@ -202,8 +201,8 @@ def _opened(settings: str, fingerprint: str) -> _Opened:
         )
     context = prepare.context(config, corpus, llm=Routed({}))
     if context.config != config:
-        engine, asked = context.config.retrieval.identity, config.retrieval.identity
-        raise UsageError(f"a worker opened the retriever {engine}, this command {asked}: digsite doctor says why")
+        engine, requested = context.config.retrieval.identity, config.retrieval.identity
+        raise UsageError(f"a worker opened the retriever {engine}, this command {requested}: digsite doctor says why")
     room = asyncio.Semaphore(config.seeds_at_work())
     return _Opened(context, Order(config, corpus), {}, room)
 
@@ -222,7 +221,6 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 @cache
 def machine() -> str:
-    """A name that no other running machine has."""
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return f"{platform.node()} {uuid.getnode()}"
@@ -230,7 +228,7 @@ def machine() -> str:
 
 @cache
 def code() -> str:
-    """The version of the package, with a digest of its files and prompts: a checkout changes without its version."""
+    """Return the package's version with a digest of its files and prompts: a checkout can change within a version."""
     here, prompts = Path(__file__).parents[1], folder("prompts")
     paths = [*sorted(here.rglob("*.py")), *sorted(here.rglob("*.toml")), *sorted(prompts.rglob("*.md"))]
     digest = sha256("\n".join(f"{path.name} {checksum(path)}" for path in paths))

@@ -48,15 +48,19 @@ async def _fenced(request: Request, answer: RequestResponseEndpoint) -> Response
     if request.method in ("GET", "HEAD") or is_own_origin(request):
         found = await answer(request)
     else:
-        found = layout.shown("trouble.html.j2", status=403, title="Refused", line="another site sent this request")
+        found = layout.render_page(
+            "trouble.html.j2", status=403, title="Refused", line="another site sent this request"
+        )
     found.headers.update(_HEADERS)
     return found
 
 
 async def _missing(request: Request, error: Exception) -> Response:
-    return layout.shown("trouble.html.j2", status=404, title="Not found", line=f"There is no page {request.url.path}.")
+    return layout.render_page(
+        "trouble.html.j2", status=404, title="Not found", line=f"There is no page {request.url.path}."
+    )
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     status = 400 if isinstance(error, UsageError) else 503
-    return layout.shown("trouble.html.j2", status=status, title="This cannot be shown", line=str(error))
+    return layout.render_page("trouble.html.j2", status=status, title="This cannot be shown", line=str(error))

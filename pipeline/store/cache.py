@@ -18,6 +18,8 @@ from pipeline.errors import StoreError
 from pipeline.store.files import clear_errors
 from pipeline.store.real_paths import make_folder, refuse_links
 
+NAME = "cache.sqlite"
+"""The file in an output folder that all its runs share."""
 _VERSION = 1
 _APPLICATION = 0x44494753
 _MAX_VALUE = 64 << 20

@@ -1,4 +1,4 @@
-"""Serves the pages of `digsite view`: every item of a run, its figures, a comparison, marks of people.
+"""The pages of `digsite view`: every item of a run, its figures, a comparison, people's marks.
 
-It may import exports and analysis; runs come to it as `analysis.run_source.Source`.
+This package may import exports and analysis. It gets runs as `analysis.run_source.Source`.
 """

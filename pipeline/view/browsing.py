@@ -1,5 +1,6 @@
-"""Opens what `digsite view` shows: a run, a data set without its run, or a journal alone. Nothing is written there, and
-no lock is taken, so that a run under way can be looked at.
+"""Open what `digsite view` shows: a run, a data set without its run, or a journal alone.
+
+Nothing is written and no lock is taken, so that one can look at a run that is still going on.
 """
 
 import re
@@ -18,7 +19,7 @@ from pipeline.analysis.run_source import Listing, Source, Table
 from pipeline.analysis.seed_rows import SCHEMA
 from pipeline.errors import DigsiteError, StoreError, UsageError
 from pipeline.run import publish, read
-from pipeline.run.attempts import tried
+from pipeline.run.attempts import scan_attempts
 from pipeline.run.locate import run_folder, runs
 from pipeline.store import review_marks
 from pipeline.store.files import utf8_path
@@ -28,9 +29,9 @@ from pipeline.store.scratch import Scratch
 from pipeline.store.tables import scan_parquet
 from pipeline.view.tabling import TabledSource
 
-_TRIED = 8
+_READ_ATTEMPTS = 8
 _SHOWN_ROWS = 8
-"""Of one pair, of each view."""
+"""The rows to show of one pair in each view."""
 
 
 class RunSource(TabledSource):
@@ -48,7 +49,7 @@ class RunSource(TabledSource):
         return publish.outside(self.folder)
 
     def attempts(self) -> pl.LazyFrame | None:
-        return tried(self.folder)
+        return scan_attempts(self.folder)
 
     def marks(self) -> tuple[Mark, ...]:
         return tuple(review_marks.read(self.folder).values())
@@ -57,17 +58,17 @@ class RunSource(TabledSource):
         review_marks.add(self.folder, [mark])
 
     def publish(self) -> None:
-        publish.whole(self.folder)
-        publish.reviewed(self.folder, read(self.folder).config)
+        publish.check_lost_seeds(self.folder)
+        publish.publish_marks(self.folder, read(self.folder).config)
 
 
 class JournalSource(TabledSource):
-    """Lines of a journal without the file of its run: no gate has looked at them."""
+    """Journal lines without the file of their run. No gate has judged them."""
 
     def __init__(self, slug: str, lines: Path, path: Path, scratch: Scratch) -> None:
         journal = Journal(lines, read_all=False)
         journal.advance()
-        for key in list(journal.entries)[:_TRIED]:
+        for key in list(journal.entries)[:_READ_ATTEMPTS]:
             with suppress(StoreError):
                 journal.read(key)
                 break
@@ -77,54 +78,55 @@ class JournalSource(TabledSource):
 
 
 class DatasetSource(Source):
-    """A data set that came without its run: rows, and no traces beyond those of its views."""
+    """A data set without its run: it has rows, and no traces except those in its views."""
 
     def __init__(self, slug: str, folder: Path) -> None:
         self.slug, self.name, self.folder = slug, f"{folder.parent.name}/{folder.name}", folder
         self._path = folder / seed_table.NAME
-        self._frame = scanned(self._path)
+        self._frame = scan_seed_table(self._path)
 
     def seeds(self) -> Table:
         return Table(self._frame, str(self._path.stat().st_mtime_ns))
 
     def rows(self, key: str) -> dict[str, list[dict[str, Any]]]:
-        found = {}
+        rows_by_view = {}
         for view in sorted(path for path in self.folder.iterdir() if any(path.glob("*.parquet"))):
             rows = scan_parquet(*sorted(view.glob("*.parquet")))
             if "id" in rows.collect_schema():
-                found[view.name] = rows.filter(pl.col("id") == key).head(_SHOWN_ROWS).collect().to_dicts()
-        return found
+                rows_by_view[view.name] = rows.filter(pl.col("id") == key).head(_SHOWN_ROWS).collect().to_dicts()
+        return rows_by_view
 
 
 class Runs:
-    """The runs that were named, or else all in `out`, each opened when it is first asked for."""
+    """The named runs, or all runs in `out` if none is named. Each is opened when it is first needed."""
 
-    def __init__(self, named: Sequence[str], out: Path) -> None:
-        """Raises UsageError where a name is that of nothing, and where what it names cannot be opened."""
+    def __init__(self, run_names: Sequence[str], out: Path) -> None:
+        """Open all named runs. Raises UsageError if a name matches nothing, or what it matches cannot be opened."""
         self._out, self._scratch = out, Scratch()
         self._paths: dict[str, Path] = {}
         self._open: dict[str, Source] = {}
-        self._named = bool(named)
-        for name in named:
-            self._add(_found(name, out))
+        self._named = bool(run_names)
+        for name in run_names:
+            self._add(_find_path(name, out))
         for slug in self._paths:
             self.open(slug)
 
-    def listed(self) -> list[Listing]:
+    def list_runs(self) -> list[Listing]:
         if not self._named:
             for folder in runs(self._out):
                 self._add(folder)
-        return sorted((self._listing(slug, path) for slug, path in self._paths.items()), key=lambda one: -one.age)
+        return sorted(
+            (self._listing(slug, path) for slug, path in self._paths.items()), key=lambda listing: -listing.age
+        )
 
     def open(self, slug: str) -> Source:
         if slug not in self._paths:
-            self.listed()
+            self.list_runs()
         if slug not in self._open:
-            self._open[slug] = self._opened(slug, self._paths[slug])
+            self._open[slug] = self._open_source(slug, self._paths[slug])
         return self._open[slug]
 
-    def given(self) -> list[Source]:
-        """Those that were named, in that order, each once."""
+    def open_named(self) -> list[Source]:
         return [self.open(slug) for slug in self._paths]
 
     def close(self) -> None:
@@ -133,20 +135,22 @@ class Runs:
     def _add(self, path: Path) -> None:
         if path not in self._paths.values():
             slug = re.sub(r"[^A-Za-z0-9_.]+", "-", "-".join(path.parts[-2:])).strip("-.") or "run"
-            taken = sum(re.fullmatch(rf"{re.escape(slug)}(-\d+)?", one) is not None for one in self._paths)
-            self._paths[f"{slug}-{taken + 1}" if taken else slug] = path
+            same_slugs = sum(
+                re.fullmatch(rf"{re.escape(slug)}(-\d+)?", existing) is not None for existing in self._paths
+            )
+            self._paths[f"{slug}-{same_slugs + 1}" if same_slugs else slug] = path
 
     def _listing(self, slug: str, path: Path) -> Listing:
-        file, problem = path / "run.json", ""
+        run_file, problem = path / "run.json", ""
         try:
-            age = (file if file.exists() else path).stat().st_mtime
-            if file.exists() and slug not in self._open:
+            age = (run_file if run_file.exists() else path).stat().st_mtime
+            if run_file.exists() and slug not in self._open:
                 read(path)
         except (DigsiteError, OSError) as error:
             age, problem = 0.0, str(error)
         return Listing(slug, "/".join(path.parts[-2:]), path, age, problem)
 
-    def _opened(self, slug: str, path: Path) -> Source:
+    def _open_source(self, slug: str, path: Path) -> Source:
         if (path / "run.json").is_file():
             return RunSource(slug, path, self._scratch)
         if (path / seed_table.NAME).is_file():
@@ -155,21 +159,21 @@ class Runs:
         return JournalSource(slug, journal, path, self._scratch)
 
 
-def scanned(path: Path) -> pl.LazyFrame:
-    """Return the table of seeds in a file. Raises UsageError where the file is none, or lacks a column."""
+def scan_seed_table(path: Path) -> pl.LazyFrame:
+    """Return the table of seeds in a file. Raises UsageError if the file is not one, or lacks a column."""
     try:
         pq.read_schema(utf8_path(path))
     except (OSError, pa.ArrowInvalid) as error:
-        raise UsageError(f"{path} is no table of seeds; 'digsite export' writes one") from error
-    known = pl.DataFrame(pa.Table.from_batches([], schema=SCHEMA)).schema
+        raise UsageError(f"{path} is not a table of seeds; 'digsite export' writes one") from error
+    schema = pl.DataFrame(pa.Table.from_batches([], schema=SCHEMA)).schema
     frame = scan_parquet(path)
-    if not known.items() <= frame.collect_schema().items():
+    if not schema.items() <= frame.collect_schema().items():
         raise UsageError(f"{path} was written by another version of Digsite; write it anew: digsite export RUN")
     return frame
 
 
-def _found(name: str, out: Path) -> Path:
-    """A run's folder, the folder of a data set, or a file or folder of journal lines."""
+def _find_path(name: str, out: Path) -> Path:
+    """Return a run's folder, a data set's folder, or a file or folder of journal lines."""
     try:
         return run_folder(name, out)
     except UsageError as no_run:
@@ -181,6 +185,6 @@ def _found(name: str, out: Path) -> Path:
             return path
         if path.is_dir() and any(path.glob("*.jsonl")):
             return path
-        if path.is_dir() and len(packed := list(path.glob("*.jsonl.zst"))) == 1:
-            return packed[0].resolve()
+        if path.is_dir() and len(compressed := list(path.glob("*.jsonl.zst"))) == 1:
+            return compressed[0].resolve()
         raise UsageError(f"{no_run}; or name a data set's folder, or a journal (.jsonl, .jsonl.zst)") from no_run

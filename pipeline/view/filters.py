@@ -1,4 +1,4 @@
-"""What the table of items can be filtered and sorted by."""
+"""The filters and sort orders of the table of items."""
 
 from typing import NamedTuple
 
@@ -8,17 +8,17 @@ from pipeline.types import ROLES
 
 
 class Choice(NamedTuple):
-    """A filter by values: the row has one of those that are chosen."""
+    """A filter by values: it passes rows that have one of the chosen values."""
 
     name: str
     title: str
     value: pl.Expr
-    """Text, never null; a list of texts where a row has several."""
+    """Text, never null; a list of texts if a row can have several."""
     several: bool = False
 
 
 class NumberRange(NamedTuple):
-    """A filter by a least and a greatest number; a row without a number passes neither."""
+    """A filter by a least and a greatest number. A row without a number passes neither."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ def _distinct(column: str, field: str) -> pl.Expr:
 
 CALLS, TOKENS = _sum("calls"), _sum("prompt_tokens", "completion_tokens")
 PLACE = pl.col("plan_order").str.extract(r"(\d+)$").cast(pl.Int64) + 1
-"""In the plan, from 1; places are left out whose seeds are not part of the run."""
+"""The place in the plan, from 1. Places of seeds outside the run are missing."""
 CHOICES = (
     Choice("status", "Status", _text("status")),
     Choice("reason", "Reason", _text("reason")),
@@ -64,7 +64,7 @@ SPANS = (
     NumberRange("place", "Place in the plan", PLACE),
 )
 SEARCHED = ("question", "answer", "key", "passage_id")
-"""Columns whose text a search looks through, beside the titles of the evidence."""
+"""Columns that a search looks through, beside the titles of the evidence."""
 SORTS = {
     "order": pl.col("plan_order"),
     "question": pl.col("question").str.to_lowercase(),

@@ -1,4 +1,4 @@
-"""One record as its page shows it: the report's traces of it, and all that the report leaves out."""
+"""One record as its page shows it: the traces of the report, and everything that the report leaves out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -39,110 +39,131 @@ WHY: Mapping[FailureKind, str] = {
 
 
 def why(trace: RolloutTrace) -> str:
-    """In words, why a rollout counts as it does."""
+    """Explain in words why a rollout counts as correct or wrong."""
     verdict, process = trace.verdict, trace.process
     if verdict.correct:
-        how = {"exact": "the same answer", "judge": "the judge accepts the answer"}.get(verdict.method, "")
-        why = f"correct: {how}, and it saw the evidence" if how else "correct"
-        return f"{why}, but it searched for what nothing had shown it" if verdict.recalled else why
+        agreement = {"exact": "the same answer", "judge": "the judge accepts the answer"}.get(verdict.method, "")
+        reason = f"correct: {agreement}, and it saw the evidence" if agreement else "correct"
+        return f"{reason}, but it searched for what nothing had shown it" if verdict.recalled else reason
     if verdict.method == "split":
         return "wrong: the second judge did not accept the answer"
     reason = WHY[process.failure] if process and process.failure else "wrong"
     if process and process.failure is FailureKind.MISSED_EVIDENCE:
-        lost = [str(number) for number, step in enumerate(verdict.found_at, 1) if step is None]
-        reason += f" (hop {', '.join(lost)})"
+        missed_hops = [
+            str(hop_number) for hop_number, first_step in enumerate(verdict.found_at, 1) if first_step is None
+        ]
+        reason += f" (hop {', '.join(missed_hops)})"
     return reason
 
 
 class Evidence(NamedTuple):
     hop: Hop
     text: Markup
-    """Its passage with the quote and the answer marked, or the quote alone where no agent saw the passage."""
+    """The passage with quote and answer marked, or the quote alone if no agent saw the passage."""
     heading: str
-    """As it was shown: with the date and source of its document."""
+    """The title as agents saw it, with the date and source of the document."""
     skippable: bool
 
 
 def sheet(record: Record) -> dict[str, Any]:
-    """What the page of a record shows of it, by the names in the page's template. What was made of a thing, such as
-    the rollouts of a measurement, stands beside it as a pair."""
-    found, draft, tried, twin = item(record), record.draft, record.distractor_eval, record.twin
+    """Collect the values that the page of a record shows, by their names in the page's template.
+
+    Rollouts stand beside the measurement, twin or fork that they belong to, as a pair.
+    """
+    report_item, draft, distractor_eval, twin = item(record), record.draft, record.distractor_eval, record.twin
     return {
-        "item": found,
-        "evidence": _evidence(draft, found, record.skippable_hops) if draft else (),
+        "item": report_item,
+        "evidence": _evidence(draft, report_item, record.skippable_hops) if draft else (),
         "tree": grown(record),
-        # By the ids that agents were shown.
-        "distractors": {shown_id(one.id): one for one in tried.distractors} if tried else {},
-        "pairs": _pairs(draft, tried) if draft and tried else (),
+        # The keys are the ids that agents saw.
+        "distractors": {shown_id(distractor.id): distractor for distractor in distractor_eval.distractors}
+        if distractor_eval
+        else {},
+        "pairs": _pair_traces(draft, distractor_eval) if draft and distractor_eval else (),
         "teacher_rollouts": [
-            (one, trace._replace(met=one.encounters))
-            for one, trace in zip(record.teacher_rollouts, _single(record.teacher_rollouts, draft), strict=True)
+            (rollout, trace._replace(met=rollout.encounters))
+            for rollout, trace in zip(
+                record.teacher_rollouts, _trace_rollouts(record.teacher_rollouts, draft), strict=True
+            )
         ],
-        "measured": _tries(record.measurements, draft),
-        "twins": _twins(draft, twin) if draft and twin else (),
-        "twins_measured": _tries(twin.measurements, twin_draft(draft, twin.used))
+        "measured": _trace_measurements(record.measurements, draft),
+        "twins": _trace_twins(draft, twin) if draft and twin else (),
+        "twins_measured": _trace_measurements(twin.measurements, twin_draft(draft, twin.used))
         if draft and twin and twin.used
         else (),
-        "forks": [(one, _single(one.branches, draft), _single(one.controls, draft)) for one in record.forks],
-        "passages": _passages(record, found),
-        "usage": {role: used for role, used in record.usage.items() if used.calls},
+        "forks": [
+            (fork, _trace_rollouts(fork.branches, draft), _trace_rollouts(fork.controls, draft))
+            for fork in record.forks
+        ],
+        "passages": _list_passages(record, report_item),
+        "usage": {role: usage for role, usage in record.usage.items() if usage.calls},
         "total": Usage.total(record.usage.values()),
     }
 
 
-def _passages(record: Record, found: Item) -> tuple[ShownPassage, ...]:
-    """Those of the report, and what was shown over the overlay, to teacher and policies, and of the twin."""
-    rollouts = [one.rollout for one in record.teacher_rollouts]
-    if tried := record.distractor_eval:
-        rollouts += [*tried.without_distractors, *tried.with_distractors]
+def _list_passages(record: Record, report_item: Item) -> tuple[ShownPassage, ...]:
+    """Return the report's passages, then those shown over the overlay, to teacher and policies, and for the twin."""
+    rollouts = [teacher.rollout for teacher in record.teacher_rollouts]
+    if distractor_eval := record.distractor_eval:
+        rollouts += [*distractor_eval.without_distractors, *distractor_eval.with_distractors]
     if twin := record.twin:
-        rollouts += [rollout for one in twin.tries for rollout in one.rollouts]
+        rollouts += [rollout for attempt in twin.tries for rollout in attempt.rollouts]
     measured = (*record.measurements, *(twin.measurements if twin else ()))
-    rollouts += [rollout for one in measured for rollout in one.rollouts]
+    rollouts += [rollout for measurement in measured for rollout in measurement.rollouts]
     rollouts += [branch.rollout for fork in record.forks for branch in (*fork.branches, *fork.controls)]
-    known = {passage.id: passage for passage in found.passages}
-    return by_title(known | all_shown(one.trajectory for one in rollouts))
+    reported = {passage.id: passage for passage in report_item.passages}
+    return by_title(reported | all_shown(rollout.trajectory for rollout in rollouts))
 
 
-def _evidence(draft: Draft, found: Item, skippable: Sequence[int]) -> list[Evidence]:
-    passages = {passage.id: passage for passage in found.passages}
-    made = []
-    for number, hop in enumerate(draft.hops):
+def _evidence(draft: Draft, report_item: Item, skippable: Sequence[int]) -> list[Evidence]:
+    passages = {passage.id: passage for passage in report_item.passages}
+    evidence = []
+    for hop_index, hop in enumerate(draft.hops):
         passage = passages.get(shown_id(hop.passage_id))
         heading, text = (passage.title, passage.text) if passage else (hop.title, "")
-        made.append(
-            Evidence(hop, highlighted(text or hop.quote, hop.quote, [hop.answer]), heading, number in skippable)
+        evidence.append(
+            Evidence(hop, highlight_quote(text or hop.quote, hop.quote, [hop.answer]), heading, hop_index in skippable)
         )
-    return made
+    return evidence
 
 
-def highlighted(text: str, quote: str, answers: Sequence[str]) -> Markup:
-    """The text with the quote in <mark>, and the answers within it in <b>."""
+def highlight_quote(text: str, quote: str, answers: Sequence[str]) -> Markup:
+    """Return the text with the quote in <mark>, and the answers within the quote in <b>."""
     before, quoted, after = clean(text).partition(clean(quote)) if quote else (clean(text), "", "")
     if not quoted:
         return marked(text, [quote])
     return Markup("{}<mark>{}</mark>{}").format(before, marked(quoted, answers, BOLD), after)
 
 
-def _pairs(draft: Draft, tried: DistractorEval) -> list[tuple[RolloutTrace, RolloutTrace]]:
-    """The same samples of the solver without and with the distractors."""
-    without = attempts(tried.without_distractors, tried.without_distractors_verdicts, draft)
-    among = attempts(tried.with_distractors, tried.with_distractors_verdicts, draft)
+def _pair_traces(draft: Draft, distractor_eval: DistractorEval) -> list[tuple[RolloutTrace, RolloutTrace]]:
+    without = attempts(distractor_eval.without_distractors, distractor_eval.without_distractors_verdicts, draft)
+    among = attempts(distractor_eval.with_distractors, distractor_eval.with_distractors_verdicts, draft)
     return [
-        (a, b._replace(met=encounters(draft, tried.used, b.rollout, correct=b.verdict.correct)))
-        for a, b in zip(without, among, strict=True)
+        (
+            plain,
+            distracted._replace(
+                met=encounters(draft, distractor_eval.used, distracted.rollout, correct=distracted.verdict.correct)
+            ),
+        )
+        for plain, distracted in zip(without, among, strict=True)
     ]
 
 
-def _twins(draft: Draft, twin: Twin) -> list[tuple[ChangedPremise, tuple[RolloutTrace, ...]]]:
-    return [(one, attempts(one.rollouts, one.verdicts, twin_draft(draft, one))) for one in twin.tries]
+def _trace_twins(draft: Draft, twin: Twin) -> list[tuple[ChangedPremise, tuple[RolloutTrace, ...]]]:
+    return [
+        (attempt, attempts(attempt.rollouts, attempt.verdicts, twin_draft(draft, attempt))) for attempt in twin.tries
+    ]
 
 
-def _tries(
-    measured: Sequence[PolicyMeasurement], draft: Draft | None
+def _trace_measurements(
+    measurements: Sequence[PolicyMeasurement], draft: Draft | None
 ) -> list[tuple[PolicyMeasurement, tuple[RolloutTrace, ...]]]:
-    return [(one, attempts(one.rollouts, one.verdicts, draft)) for one in measured]
+    return [(measurement, attempts(measurement.rollouts, measurement.verdicts, draft)) for measurement in measurements]
 
 
-def _single(ones: Sequence[TeacherRollout] | Sequence[Branch], draft: Draft | None) -> tuple[RolloutTrace, ...]:
-    return attempts([one.rollout for one in ones], [one.verdict for one in ones], draft)
+def _trace_rollouts(
+    graded_rollouts: Sequence[TeacherRollout] | Sequence[Branch], draft: Draft | None
+) -> tuple[RolloutTrace, ...]:
+    return attempts(
+        [graded.rollout for graded in graded_rollouts], [graded.verdict for graded in graded_rollouts], draft
+    )

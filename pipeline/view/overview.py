@@ -1,4 +1,4 @@
-"""The figures of a run, with the addresses of the items behind them."""
+"""The figures of a run, with the addresses of the items that they count."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,18 +12,20 @@ from pipeline.analysis.seed_rows import STAGES, TELLING
 from pipeline.exports.report import charts
 from pipeline.view import plots
 from pipeline.view.filters import CALLS, TOKENS
-from pipeline.view.plots import filtered
+from pipeline.view.plots import build_items_url
 from pipeline.view.query import ItemQuery
 
 
 def overview(seeds: pl.LazyFrame, source: Source) -> dict[str, Any]:
-    """By the names in the page's template. `links` has the addresses of items by the plot and the name of its bar, and
-    `back` those of the drafts of each round by what became of them."""
-    found = figures(seeds, source.outside(), source.config.gates.policy if source.config else "")
+    """Collect figures and plots by their names in the page's template.
+
+    `links` holds the addresses of items by plot and bar, and `back` those of each round's drafts by their outcome.
+    """
+    run_figures = figures(seeds, source.outside(), source.config.gates.policy if source.config else "")
     rounds, diversity, reasons = charts.rounds(seeds), charts.diversity(seeds), list(_reasons(seeds))
     return {
-        "figures": found,
-        "money": money.rows(found.paid, found.accepted),
+        "figures": run_figures,
+        "money": money.rows(run_figures.paid, run_figures.accepted),
         "rounds": rounds,
         "diversity": diversity,
         "steps": plots.steps_by_target(seeds),
@@ -35,31 +37,35 @@ def overview(seeds: pl.LazyFrame, source: Source) -> dict[str, Any]:
         "reasons": reasons,
         "tokens": sum(reason["tokens"] for reason in reasons),
         "links": {
-            "funnel": {"planned": "?"} | {name: filtered(stage=STAGES[place:]) for place, name in enumerate(STAGES)},
-            "reasons": {one.name: filtered(status=("rejected", "failed"), reason=one.name) for one in found.reasons},
-            "targets": {str(one.steps): filtered(target=str(one.steps)) for one in found.targets},
-            "types": {
-                one.name: filtered(status="accepted", answer_type=one.name)
-                for one in diversity.answer_types
-                if one.name
+            "funnel": {"planned": "?"}
+            | {name: build_items_url(stage=STAGES[stage_index:]) for stage_index, name in enumerate(STAGES)},
+            "reasons": {
+                row.name: build_items_url(status=("rejected", "failed"), reason=row.name) for row in run_figures.reasons
             },
-            "reasoning": {one.name: filtered(status="accepted", reasoning=one.name) for one in diversity.reasoning},
-            "kinds": {one.kind: filtered(kind=one.kind) for one in found.distractors if one.kind},
-            "outcomes": {outcome: filtered(outcome=outcome) for outcome in TELLING},
+            "targets": {str(row.steps): build_items_url(target=str(row.steps)) for row in run_figures.targets},
+            "types": {
+                row.name: build_items_url(status="accepted", answer_type=row.name)
+                for row in diversity.answer_types
+                if row.name
+            },
+            "reasoning": {
+                row.name: build_items_url(status="accepted", reasoning=row.name) for row in diversity.reasoning
+            },
+            "kinds": {row.kind: build_items_url(kind=row.kind) for row in run_figures.distractors if row.kind},
+            "outcomes": {outcome: build_items_url(outcome=outcome) for outcome in TELLING},
         },
-        "back": {index: _back(index, one) for index, one in rounds.items()},
+        "back": {index: _back(index, row) for index, row in rounds.items()},
     }
 
 
-def _back(index: int, stage: charts.RoundFigures) -> dict[str, str]:
-    """`candidates` is what the plot calls the label `candidate`."""
-    names = {"candidates" if label == "candidate" else label: label for label in stage.became}
+def _back(index: int, round_figures: charts.RoundFigures) -> dict[str, str]:
+    """Return the addresses of a round's drafts by label. The plot calls the label `candidate` `candidates`."""
+    names = {"candidates" if label == "candidate" else label: label for label in round_figures.became}
     return {name: ItemQuery(back=f"{index}:{label}").url() for name, label in names.items()}
 
 
 def _reasons(seeds: pl.LazyFrame) -> Iterable[dict[str, Any]]:
-    """What all seeds took that ended alike, the most tokens first."""
     amounts = {"seeds": pl.len(), "calls": CALLS.fill_null(0).sum(), "tokens": TOKENS.fill_null(0).sum()}
-    found = seeds.group_by("status", pl.col("reason").fill_null("")).agg(**amounts)
-    for row in found.sort("tokens", "status", "reason", descending=[True, False, False]).collect().to_dicts():
-        yield row | {"url": filtered(status=row["status"], reason=row["reason"])}
+    totals = seeds.group_by("status", pl.col("reason").fill_null("")).agg(**amounts)
+    for row in totals.sort("tokens", "status", "reason", descending=[True, False, False]).collect().to_dicts():
+        yield row | {"url": build_items_url(status=row["status"], reason=row["reason"])}

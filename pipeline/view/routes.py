@@ -1,5 +1,6 @@
-"""The addresses of the pages. `request.app.state` has the runs as `library`, what was made for pages as `kept`, and a
-`token` that every form holds.
+"""The addresses of the pages.
+
+`request.app.state` holds the runs as `library`, cached values as `kept`, and the `token` of every form.
 """
 
 from collections.abc import Callable, Hashable
@@ -21,10 +22,10 @@ from pipeline.view.query import (
     facets,
     known_values,
     neighbours,
-    ordered,
-    parsed,
+    parse_query,
     row,
     rows,
+    sort_keys,
 )
 
 router = APIRouter()
@@ -32,36 +33,37 @@ T = TypeVar("T")
 _MOST_KEPT = 24
 
 
-def opened(request: Request, slug: str) -> Source:
-    """Raises KeyError for an unknown run, UsageError or StoreError where it cannot be read."""
+def open_source(request: Request, slug: str) -> Source:
+    """Open a run. Raises KeyError if it is unknown, UsageError or StoreError if it cannot be read."""
     library: Library = request.app.state.library
     return library.open(slug)
 
 
-Opened = Annotated[Source, Depends(opened)]
-"""The run that the address names."""
+Opened = Annotated[Source, Depends(open_source)]
+"""The run in the address."""
 
 
-def kept(request: Request, name: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-    """What was made for a page and will be asked for again soon, made if it is not there. The name holds the version
-    of what it is made from; the latest are kept."""
-    made: dict[tuple[Hashable, ...], Any] = request.app.state.kept
-    if name not in made:
-        made[name] = make()
-        for old in list(made)[:-_MOST_KEPT]:
-            made.pop(old, None)
-    found: T = made[name]
-    return found
+def get_cached(request: Request, name: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+    """Return a value that pages will need again soon, and compute it if it is not cached.
+
+    `name` must hold the version of what the value is made from. Only the latest values are kept.
+    """
+    cached: dict[tuple[Hashable, ...], Any] = request.app.state.kept
+    if name not in cached:
+        cached[name] = make()
+        for oldest in list(cached)[:-_MOST_KEPT]:
+            cached.pop(oldest, None)
+    value: T = cached[name]
+    return value
 
 
 @router.get("/")
 def start(request: Request) -> Response:
-    """The runs, or the only one."""
     library: Library = request.app.state.library
-    listed = library.listed()
+    listed = library.list_runs()
     if len(listed) == 1 and not listed[0].problem:
         return RedirectResponse(f"/{listed[0].slug}/items", 303)
-    return layout.shown("start.html.j2", listed=listed)
+    return layout.render_page("start.html.j2", listed=listed)
 
 
 @router.get("/{slug}")
@@ -71,59 +73,57 @@ def run(slug: str) -> Response:
 
 @router.get("/{slug}/items")
 def items(request: Request, source: Opened) -> Response:
-    """The table, by the filters, order and page of the address."""
     table = source.seeds()
-    query, keys = _asked(request, source, table)
-    last = max(1, -(-len(keys) // PAGE))
-    query = query._replace(page=min(query.page, last))
-    first = (query.page - 1) * PAGE
-    return layout.of_run(
+    query, keys = _query_keys(request, source, table)
+    last_page = max(1, -(-len(keys) // PAGE))
+    query = query._replace(page=min(query.page, last_page))
+    first_index = (query.page - 1) * PAGE
+    return layout.render_run_page(
         request,
         "items.html.j2",
         source,
         "items",
         query=query,
         total=len(keys),
-        first=first,
-        last=last,
-        rows=rows(table.frame, keys[first : first + PAGE].to_list()),
+        first=first_index,
+        last=last_page,
+        rows=rows(table.frame, keys[first_index : first_index + PAGE].to_list()),
         facets=facets(table.frame, query),
-        # What a filter has changed stands in the address bar too, and can be gone back from.
+        # Put the filters into the address bar, so that the browser can go back.
         headers={"hx-push-url": f"/{source.slug}/items{query.url(page=query.page)}"},
     )
 
 
 @router.get("/{slug}/items/{key}")
 def item(request: Request, source: Opened, key: str) -> Response:
-    """One record, and what comes before and after it by the filters and order of the address."""
+    """Show one record, and link to its neighbours in the filters and order of the address."""
     table = source.seeds()
-    query, keys = _asked(request, source, table)
-    place, before, after = neighbours(keys, key)
-    record, counted = source.read(key), row(table.frame, key)
-    if record is None and counted is None:
+    query, keys = _query_keys(request, source, table)
+    position, before, after = neighbours(keys, key)
+    record, table_row = source.read(key), row(table.frame, key)
+    if record is None and table_row is None:
         raise KeyError(key)
-    return layout.of_run(
+    return layout.render_run_page(
         request,
         "record.html.j2" if record else "row.html.j2",
         source,
         "items",
         it=sheet(record) if record else None,
-        row=counted,
+        row=table_row,
         views={} if record else source.rows(key),
         key=key,
         query=query,
-        place=place,
+        place=position,
         total=len(keys),
         before=before,
         after=after,
-        up=query.url(page=max(1, -(-place // PAGE))),
-        marks=[one for one in source.marks() if one.key == key],
+        up=query.url(page=max(1, -(-position // PAGE))),
+        marks=[mark for mark in source.marks() if mark.key == key],
     )
 
 
 @router.get("/{slug}/items/{key}/json")
 def raw(source: Opened, key: str) -> Response:
-    """The record as JSON, with what was found out later."""
     record = source.read(key)
     if record is None:
         raise KeyError(key)
@@ -133,17 +133,18 @@ def raw(source: Opened, key: str) -> Response:
 
 @router.get("/{slug}/overview")
 def figures(request: Request, source: Opened) -> Response:
-    """The figures and plots of the run."""
     table = source.seeds()
     name = ("overview", source.slug, table.version, source.marks())
-    made = kept(request, name, lambda: overview(table.frame, source))
-    return layout.of_run(request, "overview.html.j2", source, "overview", it=made, config=source.config)
+    values = get_cached(request, name, lambda: overview(table.frame, source))
+    return layout.render_run_page(request, "overview.html.j2", source, "overview", it=values, config=source.config)
 
 
-def _asked(request: Request, source: Source, table: Table) -> tuple[ItemQuery, pl.Series]:
-    """What the address asks of a table, and the keys that its filters let through in order; these are kept for the
-    next page, and for what is next to an item."""
-    known = kept(request, ("values", source.slug, table.version), lambda: known_values(table.frame))
-    query = parsed(request.query_params.multi_items(), known)
+def _query_keys(request: Request, source: Source, table: Table) -> tuple[ItemQuery, pl.Series]:
+    """Return the query of the address and the keys that its filters pass, in order.
+
+    The keys are cached for the next page and for an item's neighbours.
+    """
+    values = get_cached(request, ("values", source.slug, table.version), lambda: known_values(table.frame))
+    query = parse_query(request.query_params.multi_items(), values)
     name = ("order", source.slug, table.version, query.url())
-    return query, kept(request, name, lambda: ordered(table.frame, query))
+    return query, get_cached(request, name, lambda: sort_keys(table.frame, query))

@@ -163,7 +163,7 @@ def test_damage_to_what_was_made_up_is_told(tmp_path: Path, caplog: pytest.LogCa
     resume.begin(tmp_path, build(), "f" * 64)
     (tmp_path / "completed").mkdir()
     (tmp_path / "completed" / "stages.jsonl").write_bytes(b'{"key": "0"}\n')
-    assert publish.whole(tmp_path) == 0
+    assert publish.check_lost_seeds(tmp_path) == 0
     assert "and /completed, which are left out: 1" in caplog.text
 
 

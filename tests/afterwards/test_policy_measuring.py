@@ -22,7 +22,7 @@ from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent
 from pipeline.loop.policies import FIRST, identity
 from pipeline.run import attempts
-from pipeline.run.plan import judged
+from pipeline.run.plan import judge_records
 from pipeline.store.amendments import Remeasurements, build_join
 from pipeline.store.journal import Journal
 from pipeline.types import Message, Record, Status, Usage
@@ -120,7 +120,7 @@ def exported(folder: Path, gates: GateConfig, *records: Record) -> list[str]:
         journal.append(record, f"{order:03}")
     chosen = config().model_copy(update={"gates": gates})
     include = ("beyond_solver",)
-    found = judged(journal, chosen, include, Remeasurements(folder).join)
+    found = judge_records(journal, chosen, include, Remeasurements(folder).join)
     return [drop.reason if drop else "" if is_exported(record, include) else record.reason for record, drop in found]
 
 
@@ -255,8 +255,8 @@ def test_a_budget_that_is_used_up_begins_nothing_more_and_the_next_command_conti
     assert len(list(attempts.read(tmp_path))) <= kept + config().seeds_at_work()
     assert tried(tmp_path, able(), *many).questions == 20
     name = file_name("mine", config())
-    assert attempts.spent(tmp_path, name).total.paid == attempts.spent(tmp_path).total.paid
-    assert attempts.spent(tmp_path, "mine-of-another").total.paid.calls == 0
+    assert attempts.total_spending(tmp_path, name).total.paid == attempts.total_spending(tmp_path).total.paid
+    assert attempts.total_spending(tmp_path, "mine-of-another").total.paid.calls == 0
 
 
 def test_budgets_are_those_of_the_command() -> None:

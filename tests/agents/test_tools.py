@@ -24,7 +24,7 @@ from pipeline.config import RunConfig
 from pipeline.demo.passage_facts import seen
 from pipeline.llm.base import Tool
 from pipeline.llm.chat_body import strictly
-from pipeline.retrieval.passage_texts import contents, quoted, search_r1
+from pipeline.retrieval.passage_texts import contents, quote_title, search_r1
 from pipeline.types import AnswerType
 from tests.graphs import chained
 from tests.shelf import hop, passage
@@ -49,7 +49,7 @@ def test_readers_see_the_same_lines_as_agents_and_no_heading_is_joined_with_its_
     assert render([SECTIONS]).split("\n")[1:] == lines
     for one in (SECTIONS, TABLE, PROSE):
         assert render([one]).partition("\n")[2] == shown(one)["text"] == search_r1(one)["contents"].partition("\n")[2]
-        assert quoted(contents(one)) == search_r1(one)["contents"]
+        assert quote_title(contents(one)) == search_r1(one)["contents"]
 
 
 def test_lines_broken_for_their_width_are_joined() -> None:

@@ -210,7 +210,7 @@ def test_card_and_report_name_the_policies_and_are_as_before_without_any() -> No
     record = pair(measured("mine", date="2026-01-02"))
     text = card(module.figures(table([record]), policy="mine"), Contents(rows={}), settings())
     assert "| `mine` | `m` | 1 of 1 | 50% | 0 | 0 | 1.00 | 2.00 | 0 of 1 | 2026-01-02 |" in text
-    assert "those for the policy `mine`" in text
+    assert "those of the policy `mine`" in text
     assert "those for the policy mine" in page([record], settings())
     plain = card(figures([accepted(1)]), Contents(rows={}), RunConfig())
     assert "to be trained" not in plain

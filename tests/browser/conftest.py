@@ -41,7 +41,7 @@ def chromium() -> Iterator[Any]:
 def served(*folders: Path) -> Iterator[str]:
     """The address of a server over these runs."""
     library = Runs([str(folder) for folder in folders], folders[0].parents[1])
-    for source in library.given():
+    for source in library.open_named():
         source.whole()
     listening = ServerConfig(host="127.0.0.1", port=0, token_env="").bind()
     server = uvicorn.Server(uvicorn.Config(create(library), log_level="error"))
@@ -113,7 +113,7 @@ def opened(chromium: Any, address: str) -> Iterator[Opened]:
 def places(address: str, runs: list[Path]) -> dict[str, str]:
     """Every page by its name."""
     library = Runs([str(folder) for folder in runs], runs[0].parents[1])
-    one = library.given()[0].slug
+    one = library.open_named()[0].slug
     library.close()
     keys = {name: record.key for name, record in {
         "hostile": hostile(6000), "markup": hostile(6001), "huge": hostile(6002), "distractors": taught(),

@@ -65,4 +65,4 @@ def sizes(out: Path) -> list[int]:
 
 def usage(out: Path) -> Usage:
     (folder,) = {path.resolve() for path in out.glob("wiki/latest")}
-    return attempts.spent(folder).total.paid
+    return attempts.total_spending(folder).total.paid

@@ -102,9 +102,9 @@ async def test_what_was_paid_is_what_the_server_was_asked(ground: Ground, tmp_pa
         config = wired(server, tmp_path, seeds=SEEDS)
         await run(config, ground)
         asked = len(server.asked)
-    paid = attempts.spent(config.folder())
+    paid = attempts.total_spending(config.folder())
     assert paid.total.paid.calls == asked
-    assert {"round 0", "round 1"} <= set(paid.stages) <= {"round 0", "round 1", "confirmation"}
+    assert {"round 0", "seekers"} <= set(paid.stages) <= {"round 0", "round 1", "confirmation", "seekers"}
     assert paid.total.money == pytest.approx(sum(spent.money or 0 for spent in paid.stages.values()))
     tokens = paid.total.paid
     assert paid.total.money == pytest.approx((tokens.prompt_tokens + 2 * tokens.completion_tokens) / 1e6)
@@ -135,7 +135,7 @@ async def run(config: RunConfig, ground: Ground) -> tuple[RunCallbacks, list[Rec
     watch, place = RunCallbacks(), prepare.context(config, ground.corpus)
     with Run(config, ground.corpus) as under_way:
         await under_way.execute(lambda seed: run_seed(seed, place), watch)
-        return watch, list(under_way.kept())
+        return watch, list(under_way.records())
 
 
 @pytest.mark.parametrize("chance", [0, *(pytest.param(n, marks=pytest.mark.chaos) for n in range(10))])
@@ -250,7 +250,7 @@ async def test_a_budget_stops_within_the_calls_in_flight_and_a_higher_one_goes_o
     async with FaultyServer() as other:
         rich = wired(other, tmp_path / "rich", seeds=5)
         _, straight = await run(rich, ground)
-    whole = attempts.spent(rich.folder()).total
+    whole = attempts.total_spending(rich.folder()).total
     first = {"tokens": (whole.paid.prompt_tokens + whole.paid.completion_tokens) // 3, "money": (whole.money or 0) / 3}
     for name, third in first.items():
         async with FaultyServer() as server:

@@ -28,7 +28,7 @@ async def made(corpus: Corpus, out: Path, *servers: FaultyServer) -> dict[str, b
     context, watch = prepare.context(config, corpus), RunCallbacks()
     with Run(config, corpus) as run:
         result = await run.execute(lambda seed: run_seed(seed, context), watch)
-        records = b"\n".join(record.model_dump_json().encode() for record in run.kept())
+        records = b"\n".join(record.model_dump_json().encode() for record in run.records())
     assert (result.planned, result.failed, result.complete) == (SEEDS, 0, True)
     assert not watch.troubles
     publish.dataset(config.folder(), config)

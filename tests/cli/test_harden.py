@@ -88,7 +88,7 @@ def test_other_questions_are_another_run_and_end_a_resume(
     again = digsite("harden", corpus, moved, *AT_WORK, "--out", out, "--seeds", "1").json["run"]
     assert again == first, "a name is no part of what a run makes"
     lines(moved, [{"question": "Who directed Copper Moon?", "answer": "Iven Sarr"}])
-    given_questions._known.cache_clear()  # as in another process
+    given_questions._read_unchanged.cache_clear()  # as in another process
     refused = digsite("resume", first, "--no-flow")
     assert refused.code == 2
     assert "other questions than the run was begun with" in refused.err

@@ -72,7 +72,7 @@ def test_no_name_of_a_folder_is_a_pattern(
     folder = Path(made["run"])
     shutil.rmtree(folder / "dataset")
     runs = Runs(["tiny"], tmp_path / name)
-    source = runs.given()[0]
+    source = runs.open_named()[0]
     found = source.whole().frame.collect()
     assert (found.height, (found["status"] == "accepted").sum()) == (made["planned"], made["accepted"])
     attempts = source.attempts()

@@ -64,7 +64,7 @@ def test_pairs_that_a_policy_has_outgrown_are_made_anew(digsite: Digsite, folder
     run, out = folder / "tiny" / "latest", ("--out", folder)
     refill = ("remeasure", "tiny", "--refill", *out)
     ended = digsite(*refill)
-    assert (ended.code, ended.err.count("which pairs has weak outgrown? Say it first")) == (2, 1)
+    assert (ended.code, ended.err.count("no solve rate is set for weak, so no pair is outgrown")) == (2, 1)
     band = ("--for", "weak", "--set", "gates.solve_rate=[0.0,0.9]")
     assert digsite("export", "tiny", *band, *out).code == 0
     left = len(rows(run, "qa"))

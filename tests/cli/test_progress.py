@@ -77,7 +77,7 @@ def test_a_pair_that_a_gate_dropped_is_not_counted() -> None:
     progress, _ = played("rararara")
     before = progress.seconds_left()
     head = Head(key="k", order="0", status=Status.ACCEPTED, reason="", target_steps=3)
-    progress.gated(head, Drop("duplicate", "of another"))
+    progress.drop(head, Drop("duplicate", "of another"))
     assert progress.accepted == 3
     assert (progress.seconds_left() or 0) > (before or 0)
 
@@ -96,7 +96,7 @@ def test_what_earlier_commands_paid_counts(tmp_path: Path) -> None:
     with Run(fakes.config(tmp_path), fakes.corpus()) as run:
         (run.folder / NAME).write_text(earlier.model_dump_json() + "\n")
         progress = Progress(pairs=1)
-        progress.started(run)
+        progress.begin(run)
     assert "cost 1.50" in progress.line()
 
 
@@ -155,14 +155,14 @@ class _Earlier:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def kept(self) -> list[Record]:
+    def records(self) -> list[Record]:
         return [ACCEPTED] * 5
 
 
 def test_seeds_of_an_earlier_session_say_nothing_of_the_speed(tmp_path: Path) -> None:
     clock = Clock()
     progress = Progress(pairs=10, clock=clock)
-    progress.started(_Earlier(tmp_path))  # type: ignore[arg-type]
+    progress.begin(_Earlier(tmp_path))  # type: ignore[arg-type]
     assert (progress.accepted, progress.seconds_left()) == (5, None)
     for _ in range(3):
         clock.now += 2

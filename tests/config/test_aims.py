@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.config import build
 from pipeline.errors import UsageError
-from pipeline.run.plan import drawn
+from pipeline.run.plan import draw_weighted
 
 MODEL = {"models": {"default": {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}}}
 
@@ -27,7 +27,7 @@ MODEL = {"models": {"default": {"provider": "openai", "model": "m", "base_url": 
 )
 def test_seeds_aim_one_step_above_the_range(values: dict[str, Any], aims: list[int]) -> None:
     config = build(values=MODEL | values)
-    assert [drawn(config.aims, chance) for chance in range(len(aims))] == aims
+    assert [draw_weighted(config.aims, chance) for chance in range(len(aims))] == aims
 
 
 def test_aims_are_part_of_what_a_run_is_and_set_the_limits() -> None:

@@ -124,11 +124,16 @@ def test_it_says_how_much_of_the_corpus_it_holds(view):
     assert isinstance(base.exceeds_licence(view, "ids"), bool)
 
 
+def without_k(view, record, environment):
+    """Make the rows of a record without the column that says how many passages a search gave."""
+    return [{name: value for name, value in row.items() if name != "k"} for row in view.rows(record, environment)]
+
+
 def test_only_rows_that_hold_an_environment_are_bound_to_one(view):
     searches = {"searches": 4, "turns": 5}
     other = environment(build(values={"solver": searches, "retrieval": {"k": 9}}))
     other = other.model_copy(update={"system": "Another prompt.", "reasoning": "keep", "teacher_reasoning": "keep"})
-    same = [list(view.rows(record, ENVIRONMENT)) == list(view.rows(record, other)) for record in RECORDS]
+    same = [without_k(view, record, ENVIRONMENT) == without_k(view, record, other) for record in RECORDS]
     if not view.OPTIONS.env_specific:
         assert all(same)
 

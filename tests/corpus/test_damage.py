@@ -100,12 +100,12 @@ def test_a_corpus_that_was_prepared_without_checksums_is_prepared_anew(
 def test_a_source_that_is_moved_before_its_checksum_is_taken_is_named(
     mills: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = loading._check
+    real = loading._check_sha256
 
     def check(manifest: Manifest) -> None:
         mills.path.rename(tmp_path / "moved.jsonl")
         real(manifest)
 
-    monkeypatch.setattr(loading, "_check", check)
+    monkeypatch.setattr(loading, "_check_sha256", check)
     with pytest.raises(CorpusError, match=r"mills\.jsonl: it cannot be read \(no such file or directory\)"):
         corpus.load(mills.model_copy(update={"sha256": "0" * 64}), tmp_path)

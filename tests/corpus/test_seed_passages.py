@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from pipeline.corpus import Corpus
-from pipeline.corpus.seed_passages import REFUSALS, explained, quality
+from pipeline.corpus.seed_passages import REFUSALS, explain_refusals, quality
 from pipeline.corpus.split import side
 from pipeline.types import Passage
 
@@ -128,7 +128,7 @@ EVAL = [4, 5, 11, 15, 49, 58, 77, 96, 99]
 
 
 def test_every_refusal_is_explained_in_words() -> None:
-    assert explained({"too_short": 2, "list": 1200, "disambiguation": 0, "no_fact": 1}).startswith(
+    assert explain_refusals({"too_short": 2, "list": 1200, "disambiguation": 0, "no_fact": 1}).startswith(
         "list 1,200: most of its lines are short and end without a full stop, as in lists, tables and verse"
     )
     bodies = ("Too short.", f"Mill may refer to a mill, {FILL}", "one\ntwo\n" * 20, "of no name " * 20)

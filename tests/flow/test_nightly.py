@@ -106,7 +106,7 @@ def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: Started, tmp
     assert counts[0][0] == counts[0][1] > 0
     assert counts[1][0] == counts[0][0] + counts[1][1]
     folder = Path(found[3])
-    paid = attempts.spent(folder).total.paid
+    paid = attempts.total_spending(folder).total.paid
     assert 2 * budget <= paid.prompt_tokens + paid.completion_tokens < 3 * budget
     assert {"dataset", "report.html"} <= {path.name for path in folder.iterdir()}
     assert Journal(folder / "journal").duplicates == 0
@@ -191,6 +191,6 @@ def test_the_deployments_name_flows_and_settings_that_are_there() -> None:
 
 def test_the_budget_of_a_night_counts_from_what_earlier_nights_used(monkeypatch: pytest.MonkeyPatch) -> None:
     used = Spent(paid=Usage(calls=1, prompt_tokens=500))
-    monkeypatch.setattr(nightly, "spent", lambda folder: Spending(by_stage={"round 0": {"solver": used}}))
+    monkeypatch.setattr(nightly, "total_spending", lambda folder: Spending(by_stage={"round 0": {"solver": used}}))
     tonight = nightly.of_night(config.build(values={"how": {"budget_tokens": 1000}}), Path("run"))
     assert tonight.how.budget_tokens == 1500

@@ -113,7 +113,7 @@ def whole(context: RunContext, corpus: PassageSource) -> Path:
                 return await run_seed(seed, context)
 
         asyncio.run(run.execute(dug, Unwatched()))
-        accepted = [record for record in run.kept() if record.status is Status.ACCEPTED]
+        accepted = [record for record in run.records() if record.status is Status.ACCEPTED]
         for method in METHODS:
             for record in accepted[:FORKED]:
                 with places.at(record.seed):

@@ -139,7 +139,7 @@ def test_structured_output_is_strict_json_schema() -> None:
     assert form["type"] == "json_schema"
     assert form["json_schema"]["name"] == "verdict"
     assert form["json_schema"]["strict"] is True
-    assert form["json_schema"]["schema"]["required"] == ["reason", "correct"]
+    assert form["json_schema"]["schema"]["required"] == ["reason", "correct", "sure"]
 
 
 def test_where_structured_output_is_refused_the_schema_is_told() -> None:

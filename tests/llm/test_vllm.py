@@ -128,7 +128,7 @@ async def test_a_whole_run_ends_with_true_reasons_and_no_crash(config: RunConfig
     context = prepare.context(config, tiny)
     with Run(config, tiny) as run:
         result = await run.execute(lambda seed: run_seed(seed, context), RunCallbacks())
-        records = list(run.kept())
+        records = list(run.records())
     print(result.reasons)
     assert (result.planned, result.accepted) == (3, 0)
     assert {record.status for record in records} <= {Status.REJECTED, Status.FAILED}

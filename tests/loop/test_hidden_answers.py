@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.loop.hidden_answers import HiddenAnswers
-from pipeline.types.graph import FoundStep, Graph
+from pipeline.types.graph import ComputedStep, FoundStep, Graph
 from tests.loop.graphs import chain, cited
 
 
@@ -22,6 +22,14 @@ from tests.loop.graphs import chain, cited
         ("Ada Center", "the Herb Hockey Center", "the Herb Hockey Center"),
         ("7", "all 7 of the 17", "all [hidden] of the 17"),
         ("Martin", "the marten and a Marsh", "the marten and a Marsh"),
+        ("1970", "in the 1970s, not 1970", "in the 1970s, not [hidden]"),
+        ("Orion's belt", "Orion’s belt and Orion", "[hidden] and Orion"),
+        ("The Ada Holm Show", "The Last Picture Show", "The Last Picture Show"),
+        ("Tarn Park", "in Tarn, where the Tarn Otters play", "in Tarn, where the Tarn Otters play"),
+        ("Finnish Radio Company", "a Finnish station", "a Finnish station"),
+        ("Holm of Mora", "the island of Mora", "the island of Mora"),
+        ("South Sudan", "Sudan is its neighbour", "Sudan is its neighbour"),
+        ("Racing Club", "There, Racing won. Racing plays.", "There, [hidden] won. [hidden] plays."),
     ],
 )
 def test_forms_of_an_answer_are_masked(answer: str, text: str, masked: str) -> None:
@@ -59,6 +67,8 @@ def test_word_that_the_evidence_uses_as_a_kind_is_no_part_of_a_name() -> None:
         ),
         ("Holm, Moor and Brandt", "Brandt left.", "[hidden] left."),
         ("Vess", "Vess (/vɛs/, German: Wess) is a town. (A list)", "[hidden] ([hidden]) is a town. (A list)"),
+        ("Vess", "Vess ([ˈvɛs] is a town.", "[hidden] ([hidden] is a town."),
+        ("Racing Club", "It is also known simply as Racing.", "It is also known simply as [hidden]."),
         ("Vess", "Vess, pronounced /vɛs/, is a town.", "[hidden], pronounced [hidden], is a town."),
         ("Ada Holm", "It is also known as the Ada Holm Hockey Center.", "It is also known as the [hidden]."),
         ("Vess", "Vess (once called the Old Pier) is near.", "[hidden] (once called the [hidden]) is near."),
@@ -72,7 +82,7 @@ def test_other_names_that_a_passage_gives_are_masked(answer: str, text: str, mas
 
 
 def test_word_that_names_of_several_things_share_is_no_part_of_one() -> None:
-    quote = "Moor Pier is large. The famous Copper lies in Vess; they call it Moor."
+    quote = "Moor Pier is large. The famous Copper lies in Vess. Moor is old."
     assert HiddenAnswers(chain("Moor Pier", quote=quote)).mask("Moor") == "[hidden]"
     assert HiddenAnswers(chain("Moor Pier", quote=quote, last="Moor Hall")).mask("Moor") == "Moor"
 
@@ -92,3 +102,55 @@ def test_thing_that_a_first_step_only_describes_is_hidden(asked: str, masked: st
     hidden = HiddenAnswers(Graph(steps=(step,)))
     assert hidden.mask(step.citation.quote) == f"{masked} was founded in [a]."
     assert hidden.describe_leaks("When was Kalisz founded?") == leak
+
+
+def test_value_is_masked_next_to_its_own_step_alone_and_found_in_any_wording() -> None:
+    """Two countries ask for five years, and the number of one is no answer of the other."""
+    towns = [
+        FoundStep(id=f"town{n}", sub_question=f"Which town has pier {n}?", answer=f"Vess {'AB'[n]}",
+                  citation=cited(f"pier{n}", f"Pier {n}", f"Pier {n} lies in Vess {'AB'[n]} since 1894 and 1895."))
+        for n in range(2)
+    ]  # fmt: skip
+    years = [
+        FoundStep(id=f"year{n}", sub_question=f"When was {{town{n}}} founded?", answer=answer, needs=(f"town{n}",),
+                  citation=cited(f"town{n}", f"Vess {'AB'[n]}", f"It was founded in {answer}."))
+        for n, answer in enumerate(("1894", "1895"))
+    ]  # fmt: skip
+    last = ComputedStep(id="z", sub_question="?", answer="1", needs=("year0", "year1"), operation="difference")
+    graph = Graph(steps=(*towns, *years, last))
+    hidden = HiddenAnswers(graph)
+    text = "In 1894 and 1895"
+    masked = [hidden.mask(text, step) for step in graph.found]
+    assert masked == ["In [year0] and 1895", "In 1894 and [year1]"] * 2
+    assert hidden.describe_leaks("Is it 1895?") == "it says '1895', which gives [year1] away"
+
+
+def test_same_value_of_two_steps_has_the_label_of_each() -> None:
+    first, second = chain("5 years", last="5 years").steps
+    graph = Graph(steps=(first, second))
+    assert [HiddenAnswers(graph).mask("5 years", step) for step in graph.steps] == ["[hidden]", "[last]"]
+
+
+@pytest.mark.parametrize(
+    ("page", "asked", "quote", "masked"),
+    [
+        ("Rota", "When did {hidden} begin?", "Rota is a tool of Vess.", "[thing of last] is a tool of [hidden]."),
+        ("Sami", "What do the Sami see in {hidden}?", "The Sami see Vess run.", "The Sami see [hidden] run."),
+        ("Greek (Vess)", "What does {hidden} count?", "It lists Greek stars.", "It lists Greek stars."),
+    ],
+)  # fmt: skip
+def test_page_about_another_thing_is_not_taken_for_the_hidden_one(
+    page: str, asked: str, quote: str, masked: str
+) -> None:
+    first, second = chain("Vess", last="1894").steps
+    second = second.model_copy(update={"sub_question": asked, "citation": cited("page", page, quote)})
+    assert HiddenAnswers(Graph(steps=(first, second))).mask(quote) == masked
+
+
+@pytest.mark.parametrize("asked", ["Which group used a script?", "Is it the group APT32 that used a script?"])
+def test_answer_of_a_first_step_is_hidden_though_the_step_is_about_it(asked: str) -> None:
+    citation = cited("k", "Scripts", "APT32 uses scripts.")
+    hidden = HiddenAnswers(
+        Graph(steps=(FoundStep(id="a", sub_question=asked, answer="APT32", about="APT32", citation=citation),))
+    )
+    assert hidden.mask(citation.quote) == "[a] uses scripts."

@@ -39,15 +39,15 @@ def branches() -> Graph:
 
 
 class Writer:
-    """Writes these wordings, and finds them natural."""
+    """Writes these wordings, and finds them natural unless `grading` says otherwise."""
 
-    def __init__(self, *wordings: list[str]) -> None:
-        self.wordings = list(wordings)
+    def __init__(self, *wordings: list[str], **grading: object) -> None:
+        self.wordings, self.grading = list(wordings), grading
         self.inputs: list[dict[str, Any]] = []
 
     def __call__(self, request: Request) -> Message:
         inputs = prompts.unfence(request.messages[1].content) or {}
-        fields: dict[str, Any] = {"grades": [4] * len(inputs.get("wordings", ())), "best": 1}
+        fields: dict[str, Any] = {"grades": [4] * len(inputs.get("wordings", ())), "best": 1} | self.grading
         if request.output and request.output.name == "wordings":
             self.inputs.append(inputs)
             fields = {"wordings": self.wordings.pop(0)}
@@ -81,6 +81,27 @@ def test_wording_is_dropped_for_the_facts_that_it_gives_away(returned: tuple[str
     assert bool(question) is not bool(fault)
     if fault:
         assert f"returns the passages that state {fault}: say less" in writer.inputs[1]["earlier"][0]["fault"]
+
+
+def test_wording_that_claims_too_much_is_never_the_best() -> None:
+    writer = Writer(["Which deep lake?", "Which lake?", "Which large lake?"], grades=[5, 3, 4], best=1, added=[1])
+    assert write(chain("Sweden"), writer, "other") == "Which large lake?"
+
+
+@pytest.mark.parametrize(
+    ("faults", "reasons"),
+    [
+        (["It is clumsy."], ["It is clumsy", "It is clumsy"]),
+        (["It is clumsy.", "It is long."], ["It is clumsy", "It is long"]),
+        ([], ["graded 2 of 5", "graded 2 of 5"]),
+    ],
+)
+def test_writer_is_told_why_each_wording_cannot_be_used(faults: list[str], reasons: list[str]) -> None:
+    writer = Writer(["Which lake?", "Which Swedish lake?", "What lake?"], ["Which?"], grades=[2, 2], faults=faults)
+    write(chain("Sweden"), writer, "other")
+    told = {wording["wording"]: wording["fault"] for wording in writer.inputs[1]["earlier"]}
+    leak = "it says 'Swedish', which gives [hidden] away"
+    assert told == {"Which lake?": reasons[0], "Which Swedish lake?": leak, "What lake?": reasons[1]}
 
 
 def test_writer_sees_no_form_of_a_hidden_answer() -> None:

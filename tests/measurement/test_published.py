@@ -8,7 +8,7 @@ import pytest
 from pipeline import api, config
 from pipeline.corpus.prepared import Corpus
 from pipeline.errors import UsageError
-from pipeline.measurement.gold_questions import GoldQuestion, located, read
+from pipeline.measurement.gold_questions import GoldQuestion, locate_documents, read
 from pipeline.run import prepare
 from tests.exports.published import ALIAS, ANSWER, ASKED, BARE, CORPUS, FORMS, TITLED, WITH_IDS, beir, written
 
@@ -34,11 +34,11 @@ def corpus(settings: config.RunConfig) -> Corpus:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_each_form_is_asked_and_its_documents_are_found(name: str, tmp_path: Path, corpus: Corpus) -> None:
-    found = located(read(written(tmp_path, name)), corpus)
+    found = locate_documents(read(written(tmp_path, name)), corpus)
     assert [(one.question.lower().rstrip("?"), one.answer) for one in found] == [(ASKED.lower().rstrip("?"), ANSWER)]
     assert set(found[0].answers) <= {ANSWER, ALIAS}
     wanted = [] if name in BARE else ["w1"] if name == "popqa.tsv" else ["w1", "w2"]
-    assert sorted(key for one in found[0].wanted for key in one) == wanted
+    assert sorted(key for one in found[0].needed_documents for key in one) == wanted
 
 
 def test_hops_are_those_of_the_file(tmp_path: Path) -> None:
@@ -51,23 +51,23 @@ def test_hops_are_those_of_the_file(tmp_path: Path) -> None:
 
 def test_one_of_the_documents_of_a_title_is_enough_and_titles_may_be_written_otherwise(corpus: Corpus) -> None:
     asked = GoldQuestion(question="?", answer="x", supporting_titles=("marrow_Ford", '"Lake Ilm"', "Lake&nbsp;Ilm"))
-    (one,) = located([asked], corpus)
-    assert one.wanted == (frozenset(["w1"]), frozenset(["w2"]))
+    (one,) = locate_documents([asked], corpus)
+    assert one.needed_documents == (frozenset(["w1"]), frozenset(["w2"]))
 
 
 def test_where_a_title_is_nowhere_recall_is_not_measured(corpus: Corpus) -> None:
     known, lost = (
         GoldQuestion(question="?", answer="x", supporting_titles=("Lake Ilm", *more)) for more in ((), ("Nowhere",))
     )
-    assert [len(one.wanted) for one in located([known, lost], corpus)] == [1, 0]
+    assert [len(one.needed_documents) for one in locate_documents([known, lost], corpus)] == [1, 0]
 
 
 def test_ids_that_the_corpus_lacks_are_refused_unless_titles_stand_in(corpus: Corpus) -> None:
     asked = GoldQuestion(question="?", answer="x", supporting_ids=("w1", "doc2"))
     with pytest.raises(UsageError, match=r"lacks 1 of 3 documents .* such as 'doc2'; name the field .*--id-field"):
-        located([asked, GoldQuestion(question="?", answer="x", supporting_ids=("w3",))], corpus)
-    (one,) = located([asked.model_copy(update={"supporting_titles": ("Marrow Ford", "Lake Ilm")})], corpus)
-    assert one.wanted == (frozenset(["w1"]), frozenset(["w2"]))
+        locate_documents([asked, GoldQuestion(question="?", answer="x", supporting_ids=("w3",))], corpus)
+    (one,) = locate_documents([asked.model_copy(update={"supporting_titles": ("Marrow Ford", "Lake Ilm")})], corpus)
+    assert one.needed_documents == (frozenset(["w1"]), frozenset(["w2"]))
 
 
 def test_without_answers_what_one_search_finds_is_all_that_is_measured(

@@ -334,3 +334,19 @@ def test_every_open_step_is_named_but_none_that_rests_on_it() -> None:
     bad = computed("bad", "ratio", "a", "c")
     graph = Graph(steps=(*steps, tie, bad, computed("z", "ratio", "tie", "bad")))
     assert [*unsettled_steps(graph)] == ["tie", "bad"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "unit", "answer"),
+    [
+        ("3240", "1467", "stars", "1773 stars"),
+        ("3240", "1467", "", "1773"),
+        ("1467", "1022", "stars", "445 stars"),
+        ("1467", "1022", "years", "445 years"),
+        ("1467 stars", "1022 stars", "", "445"),
+        ("6.601.472", "1,022,000", "passengers", "5579472 passengers"),
+    ],
+)
+def test_counts_may_look_like_years_and_may_be_named_or_not(first: str, second: str, unit: str, answer: str) -> None:
+    steps = [found("a", first, is_exact=True), found("b", second, is_exact=True)]
+    assert compute(*steps, computed("c", "difference", "a", "b", unit=unit)) == answer

@@ -8,7 +8,7 @@ import pytest
 from pipeline import corpus
 from pipeline.corpus import Corpus, jvm
 from pipeline.corpus.seed_passages import quality
-from pipeline.retrieval.analysers import ENGLISH, analyser, java_analyser
+from pipeline.retrieval.analysers import ENGLISH, analyser_for, java_analyser
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.engines import bm25, lucene
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
@@ -91,14 +91,14 @@ def test_the_folder_of_the_index_names_the_analyser(german: Corpus, tmp_path: Pa
 def test_what_is_said_wins_over_what_the_texts_show(german: Corpus) -> None:
     assert german.language == "de"
     said = corpus.load(corpus.resolve(str(HANDBOOK / "de.jsonl"), language="fr"))
-    assert analyser(said.language) == "french"
+    assert analyser_for(said.language) == "french"
 
 
 def test_regions_have_the_analyser_of_their_language_and_the_rest_a_plain_one() -> None:
-    assert [analyser(code) for code in ("pt-BR", "zh-TW", "nb", "en-GB", "unknown")] == [
+    assert [analyser_for(code) for code in ("pt-BR", "zh-TW", "nb", "en-GB", "unknown")] == [
         "portuguese", "cjk", "norwegian", ENGLISH, ENGLISH
     ]  # fmt: skip
-    assert analyser("ka") == analyser("sw") == "standard"
+    assert analyser_for("ka") == analyser_for("sw") == "standard"
 
 
 def test_lucene_has_every_analyser_of_the_table(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_lucene_has_every_analyser_of_the_table(tmp_path: Path) -> None:
         "ar bg bn ca ckb cs da de el es et eu fa fi fr ga gl hi hu hy id it ja ko lt lv ne nl no pl pt ro ru sr sv "
         "ta te tr uk xx zh"
     )
-    names = {analyser(code) for code in codes.split()}
+    names = {analyser_for(code) for code in codes.split()}
 
     def checked() -> list[str]:
         jvm.start()

@@ -200,7 +200,7 @@ def test_the_identity_holds_the_encoder_and_its_settings_but_no_folder(encoder: 
     held = build(values={"retrieval": {"retriever": "dense", "dense": {"encoder": str(other)}}}).retrieval.dense
     (other / "tokenizer.json").write_text("{}")
     assert digest(other) != one
-    with pytest.raises(UsageError, match="another encoder"):
+    with pytest.raises(UsageError, match="has changed since the run began"):
         open_encoder(held)
 
 
@@ -210,7 +210,11 @@ def test_the_settings_of_dense_leave_other_runs_as_they_are(encoder: Path) -> No
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({}, "which encoder"), ({"encoder": "/no/such/folder"}, "no encoder at"), ({"encoder": "org/name"}, "sentence")],
+    [
+        ({}, "no encoder is set"),
+        ({"encoder": "/no/such/folder"}, "no encoder folder"),
+        ({"encoder": "org/name"}, "sentence"),
+    ],
 )
 def test_what_is_missing_is_one_line(settings: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.retrieval.encoder.find_spec", lambda name: None)

@@ -98,15 +98,15 @@ def test_what_is_asked_is_search_r1s_request(tiny: Corpus, monkeypatch: pytest.M
     ("answer", "said"),
     [
         (result(("nobody", "x", 1.0)), "returned 'nobody', which the corpus 'tiny' does not hold"),
-        (result((f"{BRIDGE}#0", "another text", 1.0)), "has another text for 'Kessel_Bridge#0'"),
+        (result((f"{BRIDGE}#0", "another text", 1.0)), "different texts for 'Kessel_Bridge#0'"),
         (result((BRIDGE, "x", None)), "does not follow Search-R1's contract: result.0.0.score"),
         (lambda body: (200, {"result": []}), "answered 0 of 1 queries"),
         (lambda body: (200, {"detail": "x"}), "does not follow Search-R1's contract: result"),
-        (lambda body: (200, b"<html>"), "does not follow Search-R1's contract: the answer"),
+        (lambda body: (200, b"<html>"), "does not follow Search-R1's contract: the response"),
         (lambda body: (200, {"result": [[]], "k": 0}), "is bound to k = 0"),
         (lambda body: (404, b"not \x1b[31mhere"), "answered 404: not here"),
         (lambda body: (401, {}), "put it into the environment variable DIGSITE_TOKEN"),
-        (lambda body: (503, {}), "no retriever answers at .* \\(it answered 503\\)"),
+        (lambda body: (503, {}), "no retriever answers at .* \\(status 503\\)"),
     ],
 )
 def test_a_server_that_is_not_what_it_should_be_is_told_at_once(tiny: Corpus, answer: Answer, said: str) -> None:
@@ -150,9 +150,9 @@ def bomb() -> bytes:
     [
         (b"200 OK", "sent more than 64 MiB"),
         (b"400 No", "answered 400: x"),
-        (b"503 No", "it answered 503"),
+        (b"503 No", "status 503"),
         (b"200 OK\r\nContent-Encoding: gzip", "sent more than 64 MiB"),
-        (b"500 No\r\nContent-Encoding: gzip", "it answered 500"),
+        (b"500 No\r\nContent-Encoding: gzip", "status 500"),
     ],
 )
 def test_an_answer_without_end_is_cut(tiny: Corpus, head: bytes, said: str) -> None:
@@ -166,7 +166,7 @@ def test_an_answer_without_end_is_cut(tiny: Corpus, head: bytes, said: str) -> N
 @pytest.mark.parametrize("head", [b"200 OK", b"500 No", b"200 OK\r\nContent-Length: 9"])
 def test_an_answer_that_trickles_is_given_up(tiny: Corpus, monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
     monkeypatch.setattr(http, "_SECONDS", 0.5)
-    with raw_server(head, b" ", 0.1) as url, pytest.raises(RetrievalError, match="no whole answer within"):
+    with raw_server(head, b" ", 0.1) as url, pytest.raises(RetrievalError, match="no complete response within"):
         HttpRetriever(tiny, url)
 
 
@@ -218,7 +218,7 @@ def test_trouble_is_waited_out_within_bounds(
         if good:
             assert asyncio.run(retriever.search("x", 5))
         else:
-            with pytest.raises(RetrievalError, match="it answered 500"):
+            with pytest.raises(RetrievalError, match="status 500"):
                 asyncio.run(retriever.search("x", 5))
     assert len(seen) == 1 + min(failures + 1, http.ATTEMPTS)
 

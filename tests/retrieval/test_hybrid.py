@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
-from pipeline.retrieval.engines.hybrid import DEPTH, K0, HybridRetriever, fused
+from pipeline.retrieval.engines.hybrid import DEPTH, K0, HybridRetriever, fuse
 from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.retrieval.question_passages import Overlay
 from pipeline.types import Hit
@@ -21,11 +21,11 @@ def hits(**scores: float) -> list[Hit]:
 
 
 def test_shares_add_up_and_equal_scores_share_a_rank() -> None:
-    found = fused([hits(a=9, b=8, c=8, d=1), hits(c=0.5, a=0.4)])
+    found = fuse([hits(a=9, b=8, c=8, d=1), hits(c=0.5, a=0.4)])
     by_hand = {"a": 1 / 61 + 1 / 62, "c": 1 / 62 + 1 / 61, "b": 1 / 62, "d": 1 / 64}
     assert [hit.passage.title for hit in found] == list(by_hand)
     assert [hit.score for hit in found] == pytest.approx(list(by_hand.values()))
-    assert fused([hits(a=0.0), hits()])[0].score == 0
+    assert fuse([hits(a=0.0), hits()])[0].score == 0
 
 
 async def test_what_both_parts_rank_is_what_is_fused(tiny: Corpus, indexes: Path, asked: Asked) -> None:

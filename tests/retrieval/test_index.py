@@ -31,7 +31,7 @@ def home(tiny: Corpus, out: Path) -> Path:
 
 def test_the_folder_names_corpus_fingerprint_and_analyser(out: Path, tiny: Corpus) -> None:
     assert [path.name for path in (out / "indexes").iterdir()] == [f"tiny-{tiny.fingerprint[:12]}-english"]
-    assert index.built(out) == [home(tiny, out).name]
+    assert index.list_built(out) == [home(tiny, out).name]
 
 
 def test_an_index_is_built_once(out: Path, tiny: Corpus) -> None:
@@ -124,7 +124,7 @@ def test_another_corpus_gets_another_index(out: Path, tmp_path: Path) -> None:
     path = tmp_path / "tiny.jsonl"
     path.write_text('{"text": "The mill of Arden was built in 1702."}\n')
     LuceneRetriever(corpus.load(corpus.resolve(str(path))), out)
-    assert len(index.built(out)) == 2
+    assert len(index.list_built(out)) == 2
 
 
 BUILD = """
@@ -152,7 +152,7 @@ def test_a_kill_while_building_costs_the_building_only(tmp_path: Path, tiny: Cor
     code = "from tests.chaos.wrapped import kill; kill('before rename:2')\n" + BUILD
     killed = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, timeout=120, check=False)
     assert killed.returncode == -9
-    assert index.built(tmp_path) == []
+    assert index.list_built(tmp_path) == []
     LuceneRetriever(tiny, tmp_path)
     assert index.problem(tiny, ENGLISH, tmp_path) == ""
 

@@ -18,7 +18,7 @@ from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.engines.hybrid import HybridRetriever
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.retrieval.one_side import Sided
-from pipeline.retrieval.vocabulary import occur_nowhere
+from pipeline.retrieval.vocabulary import find_absent_words
 from pipeline.types import Message
 from tests.agents.test_agent import ANSWER, say
 from tests.scripted import ScriptedLLM
@@ -38,14 +38,14 @@ async def test_what_no_passage_holds_is_named_once_as_it_was_written(
 ) -> None:
     known = MADE[kind](tiny, retriever)
     asked = "Was the Eculizumab of Ostrand's bridges, 'eculizumab', a Kessel-Bridge (zzyzx)? 日本のことばは何ですか"
-    assert await occur_nowhere(known, asked) == ["Eculizumab", "zzyzx"]
-    assert await occur_nowhere(known, "the of and ?! 1182") == []
+    assert await find_absent_words(known, asked) == ["Eculizumab", "zzyzx"]
+    assert await find_absent_words(known, "the of and ?! 1182") == []
     for found in tiny.passages:
-        assert await occur_nowhere(known, f"{found.title} {found.text}") == []
+        assert await find_absent_words(known, f"{found.title} {found.text}") == []
 
 
 async def test_an_index_that_cannot_tell_says_nothing() -> None:
-    assert await occur_nowhere(Shelf(passage("a", "Mill", "A mill.")), "eculizumab") == []
+    assert await find_absent_words(Shelf(passage("a", "Mill", "A mill.")), "eculizumab") == []
 
 
 @pytest.mark.parametrize("author", [True, False])

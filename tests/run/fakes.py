@@ -81,7 +81,7 @@ class RunCallbacks(LogCallbacks):
         self.drops: list[tuple[str, str]] = []
         self.troubles: list[str] = []
 
-    def started(self, run: RunView) -> None:
+    def begin(self, run: RunView) -> None:
         self.begun += 1
 
     def record(self, record: Record) -> None:
@@ -90,7 +90,7 @@ class RunCallbacks(LogCallbacks):
     def attempt(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
 
-    def gated(self, head: Head, drop: Drop) -> None:
+    def drop(self, head: Head, drop: Drop) -> None:
         self.drops.append((head.key, drop.reason))
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
@@ -107,4 +107,4 @@ async def run_part(
 ) -> None:
     """Run these seeds of the plan alone."""
     run.begin(callbacks)
-    await run._work(((index, run._order[index]) for index in indexes), run_seed)
+    await run._run_owed(((index, run._order[index]) for index in indexes), run_seed)

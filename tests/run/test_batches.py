@@ -10,7 +10,7 @@ import pytest
 from pipeline.config import RunConfig, build
 from pipeline.errors import BudgetExceeded, UsageError, WorkerError
 from pipeline.run import LogCallbacks, RunResult, attempts, prepare, stages, worker
-from pipeline.run.batches import Batches, Submit, divided
+from pipeline.run.batches import Batches, Submit, divide_limits
 from pipeline.run.worker import Batch, run_seeds
 from pipeline.store.worker_answers import ANSWERS, take_left
 from tests import left
@@ -53,7 +53,7 @@ async def made(asked: RunConfig, submit: Submit | None = here) -> RunResult:
     """The run by batches; without `submit` in this process."""
     with ExitStack() as stack:
         # A test's server answers in this loop, so that the probe before the run waits in another thread.
-        run, context = await asyncio.to_thread(stack.enter_context, stages.opened(asked, None, LogCallbacks()))
+        run, context = await asyncio.to_thread(stack.enter_context, stages.open_run(asked, None, LogCallbacks()))
         run.pauses = (0.0,) * 3
         if submit is None:
             await stages.run_seeds(run, context, LogCallbacks())
@@ -93,7 +93,7 @@ async def test_a_batch_gives_the_lines_of_one_process_and_again_the_same(tmp_pat
     assert len(response.lines) == len(response.outcome.attempts) == 4
     assert list(response.lines) == list(again.lines)
     assert set(response.lines) <= set(whole.values())
-    assert worker.BatchResponse.unpacked(response.packed()) == (response.outcome, list(response.lines), b"")
+    assert worker.BatchResponse.unpack(response.pack()) == (response.outcome, list(response.lines), b"")
 
 
 def test_other_code_and_another_corpus_are_refused_by_one_line_that_names_both(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ async def test_batches_make_the_records_of_one_process(tmp_path: Path, submit: S
     assert result.complete
     rows = list(attempts.read(result.folder))
     assert sum(row.ended != "WorkerError" for row in rows) == SEEDS
-    assert attempts.spent(result.folder).total.paid == attempts.spent(whole.folder).total.paid
+    assert attempts.total_spending(result.folder).total.paid == attempts.total_spending(whole.folder).total.paid
     assert not (result.folder / ANSWERS).exists()
 
 
@@ -173,7 +173,7 @@ async def test_what_was_paid_for_is_in_the_cache_of_the_run(tmp_path: Path, wher
             "elsewhere": {"answers": tmp_path / "not here", "known": tmp_path / "nor this"},
         }
         response = await here(one.model_copy(update=lost[where]).model_dump_json().encode())
-        assert bool(worker.BatchResponse.unpacked(response).cache) == (where == "elsewhere")
+        assert bool(worker.BatchResponse.unpack(response).cache) == (where == "elsewhere")
         return response
 
     async with FaultyServer() as server:
@@ -222,12 +222,12 @@ async def test_a_budget_holds_over_all_workers(tmp_path: Path) -> None:
     workers = 4
     async with FaultyServer() as server:
         whole = await made(config(tmp_path / "whole", server.url, workers=workers))
-        paid = attempts.spent(whole.folder).total.paid
+        paid = attempts.total_spending(whole.folder).total.paid
         total = paid.prompt_tokens + paid.completion_tokens
         asked = config(tmp_path / "out", server.url, workers=workers, budget_tokens=total // 2)
         with pytest.raises(BudgetExceeded, match="the budget is used up: .* tokens are used"):
             await made(asked)
-        spent = attempts.spent(asked.folder()).total.paid
+        spent = attempts.total_spending(asked.folder()).total.paid
         used, each = spent.prompt_tokens + spent.completion_tokens, total / paid.calls
         assert total // 2 <= used < total // 2 + 3 * 8 * each
         assert lines(await made(config(tmp_path / "out", server.url, workers=workers))) == lines(whole)
@@ -243,7 +243,7 @@ async def test_the_calls_in_flight_are_those_of_one_process(tmp_path: Path) -> N
 def test_each_worker_has_its_part_of_every_limit() -> None:
     limits = {"concurrency": 64, "requests_per_minute": 90, "tokens_per_minute": 3}
     models = {"default": {"provider": "openai", "model": "m", "limits": limits}, "solver": {"model": "s"}}
-    part = divided(build(values={"models": models, "how": {"concurrency": 10}}), 4)
+    part = divide_limits(build(values={"models": models, "how": {"concurrency": 10}}), 4)
     for one in (part.models.default, part.models.of("solver")):
         assert (one.limits.concurrency, one.limits.requests_per_minute, one.limits.tokens_per_minute) == (16, 22, 1)
     assert part.how.concurrency == 2

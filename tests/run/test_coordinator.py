@@ -16,7 +16,7 @@ from tests.run.fakes import FakeCorpus, RunCallbacks, config, corpus, digger, re
 async def whole(out: Path, *, seconds: float = 0.0, chance: int = 0, **how: int) -> tuple[RunResult, list[Record]]:
     with Run(config(out, **how), corpus(short=20)) as run:
         result = await run.execute(digger(seconds=seconds, chance=chance), RunCallbacks())
-        return result, list(run.kept())
+        return result, list(run.records())
 
 
 @pytest.mark.parametrize("how", [{"pairs": 25}, {"seeds": 40}, {"pairs": 30, "max_seeds": 50}], ids=str)
@@ -48,7 +48,7 @@ async def test_seeds_that_a_clock_ended_are_owed_again_under_a_longer_one_alone(
             result = await run.execute(digger() if seconds else digger(share=1.0), watch)
             assert (result.planned, result.surplus) == (40, 0)
             ends.append(len(watch.records))
-    clocked = sum(record.reason == "deadline" for record in run.kept())
+    clocked = sum(record.reason == "deadline" for record in run.records())
     again = ends[3]
     assert (ends, clocked) == ([40, 0, 0, again, again, 0], 0)
     assert 0 < again < 10
@@ -64,7 +64,7 @@ async def test_a_run_goes_on_where_it_was_and_digs_nothing_twice(tmp_path: Path)
     for pairs in (3, 10, 10, 25):
         with Run(config(tmp_path, pairs=pairs), corpus(short=20)) as run:
             assert (await run.execute(run_seed, RunCallbacks())).accepted == pairs
-            kept = list(run.kept())
+            kept = list(run.records())
     assert len(dug) == len(set(dug))
     assert kept == (await whole(tmp_path / "other", pairs=25))[1]
     assert (await whole(tmp_path, pairs=3))[0].surplus == len(dug) - len((await whole(tmp_path / "small", pairs=3))[1])
@@ -121,7 +121,7 @@ async def test_trouble_outside_pauses_and_drops_no_seed(tmp_path: Path, kind: ty
     with Run(config(tmp_path / "flaky", pairs=25), corpus(short=20)) as run:
         run.pauses = (0.0, 0.001, 0.002)
         result = await run.execute(flaky, watch)
-        assert list(run.kept()) == (await whole(tmp_path / "calm", pairs=25))[1]
+        assert list(run.records()) == (await whole(tmp_path / "calm", pairs=25))[1]
     assert result.complete
     assert len(watch.troubles) > 20
     rows = [orjson.loads(line) for line in (result.folder / "attempts.jsonl").read_bytes().splitlines()]
@@ -210,7 +210,7 @@ async def test_a_corpus_of_one_passage_is_drawn_again_and_again(tmp_path: Path) 
     with Run(config(tmp_path, pairs=3), FakeCorpus(corpus(1).passages)) as run:
         result = await run.execute(digger(), RunCallbacks())
         assert result.accepted == 3
-        assert len({r.seed.draw for r in run.kept()}) == result.planned
+        assert len({r.seed.draw for r in run.records()}) == result.planned
 
 
 def test_a_second_run_on_the_folder_is_refused(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """What each seed of a pilot took, from its attempts: interrupted ones, replays and work beyond the plan included."""
 
 from pipeline.llm.ledger import Spending, Spent
-from pipeline.run.attempts import Attempt, seed_costs
+from pipeline.run.attempts import Attempt
+from pipeline.run.seed_costs import seed_costs
 from pipeline.types import Record, Usage
 from tests.records import accepted, rejected
 

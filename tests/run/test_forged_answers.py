@@ -15,10 +15,10 @@ __all__ = ["whole"]
 
 def of_another_seed(answer: bytes) -> bytes:
     """Each line with the draw of its seed changed, and a checksum that fits."""
-    response = worker.BatchResponse.unpacked(answer)
+    response = worker.BatchResponse.unpack(answer)
     bodies = [line.partition(b",")[2].replace(b'"draw":0', b'"draw":1', 1) for line in response.lines]
     forged = [b'{"sha256":"%b",%b' % (hashlib.sha256(body).hexdigest().encode(), body) for body in bodies]
-    return worker.BatchResponse(response.outcome, forged, response.cache).packed()
+    return worker.BatchResponse(response.outcome, forged, response.cache).pack()
 
 
 FORGERIES: dict[Callable[[bytes], bytes], str] = {

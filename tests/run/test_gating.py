@@ -9,7 +9,7 @@ from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.gates import described
 from pipeline.run import Run, RunResult
-from pipeline.run.plan import judged
+from pipeline.run.plan import judge_records
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Seed, Status, sha256
 from tests.records import accepted, below_target
@@ -40,7 +40,7 @@ def digger(seconds: float = 0.0, chance: int = 0) -> Callable[[Seed], Awaitable[
 
 
 def kept(run: Run) -> list[tuple[str, str]]:
-    return [(one.key, one.reason) for one in run.kept()]
+    return [(one.key, one.reason) for one in run.records()]
 
 
 async def whole(
@@ -90,14 +90,14 @@ async def test_what_the_data_set_reads_is_what_the_run_kept(tmp_path: Path) -> N
     result, records, _ = await whole(tmp_path, pairs=12)
     settings = config(tmp_path, pairs=12)
     journal = Journal(result.folder / "journal")
-    assert [(one.key, one.reason) for one, _ in judged(journal, settings)] == records
+    assert [(one.key, one.reason) for one, _ in judge_records(journal, settings)] == records
     assert all(head.status is not Status.REJECTED or not head.reason.startswith("gate:") for head in journal.heads())
 
 
 async def test_what_is_included_passes_the_gates_too_and_takes_no_place(tmp_path: Path) -> None:
     result, records, _ = await whole(tmp_path, pairs=15)
     journal, settings = Journal(result.folder / "journal"), config(tmp_path, pairs=15)
-    told = list(judged(journal, settings, ("below_target",)))
+    told = list(judge_records(journal, settings, ("below_target",)))
     found = [(one.key, one.reason) for one, _ in told]
     late = sum(reason == "below_target" for _, reason in records)
     assert late > 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import UsageError
-from pipeline.run.locate import run_folder, runs, spelled
+from pipeline.run.locate import quote_run, run_folder, runs
 
 
 @pytest.fixture
@@ -94,5 +94,5 @@ def test_no_name_is_offered_for_itself(out: Path) -> None:
 
 
 def test_the_next_command_names_a_folder_only_where_it_is_not_the_usual_one(out: Path) -> None:
-    assert spelled("wiki", Path("outputs").absolute()) == spelled("wiki", None) == "wiki"
-    assert spelled("wiki", out) == f"wiki --out {out}"
+    assert quote_run("wiki", Path("outputs").absolute()) == quote_run("wiki", None) == "wiki"
+    assert quote_run("wiki", out) == f"wiki --out {out}"

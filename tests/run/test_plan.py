@@ -11,7 +11,7 @@ from pipeline.config import RunConfig, build
 from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError
 from pipeline.gates import Drop
-from pipeline.run.plan import Order, PlanState, askable, permuted, prefix
+from pipeline.run.plan import Order, PlanState, check_askable, permute, prefix
 from pipeline.store.journal import Head
 from pipeline.types import Status
 from tests.run.fakes import FakeCorpus, config, corpus, passage
@@ -41,24 +41,29 @@ def test_every_passage_is_drawn_once_before_any_is_drawn_again(tmp_path: Path) -
     assert [p.seed.draw for p in seeds] == [0] * 40 + [1] * 40
     assert [p.seed.passage.id for p in seeds[:40]] != [p.seed.passage.id for p in seeds[40:]]
     assert [p.order for p in seeds] == sorted(p.order for p in seeds)
-    assert order.dropped(40)["too_short"] <= 10 <= order.dropped(41)["too_short"] == sum(order.dropped(41).values())
+    assert (
+        order.count_dropped(40)["too_short"]
+        <= 10
+        <= order.count_dropped(41)["too_short"]
+        == sum(order.count_dropped(41).values())
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 65, 1000, 1024, 5000])
 def test_each_number_stands_at_one_place_and_the_key_decides_at_which(size: int) -> None:
-    orders = [[permuted(place, size, key) for place in range(size)] for key in ("a", "b")]
+    orders = [[permute(place, size, key) for place in range(size)] for key in ("a", "b")]
     for order in orders:
         assert sorted(order) == list(range(size))
     assert size < 5 or orders[0] != orders[1]
-    assert orders[0] == [permuted(place, size, "a") for place in range(size)]
+    assert orders[0] == [permute(place, size, "a") for place in range(size)]
 
 
 def test_no_number_stands_nearer_to_its_own_place_or_to_its_neighbour_than_chance_has_it() -> None:
     size = 4000
-    order = [permuted(place, size, "a") for place in range(size)]
+    order = [permute(place, size, "a") for place in range(size)]
     assert 0.3 < sum(abs(number - place) for place, number in enumerate(order)) / size**2 < 0.36
     assert 0.3 < sum(abs(one - other) for one, other in itertools.pairwise(order)) / size**2 < 0.36
-    assert permuted(17, 10**12, "a") < 10**12
+    assert permute(17, 10**12, "a") < 10**12
 
 
 def test_targets_and_sides_are_drawn_evenly(tmp_path: Path) -> None:
@@ -71,10 +76,10 @@ def test_targets_and_sides_are_drawn_evenly(tmp_path: Path) -> None:
 
 def test_a_corpus_without_a_seed_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no passage .* can start a question.*too_short 5"):
-        askable(corpus(5, short=5))
+        check_askable(corpus(5, short=5))
     with pytest.raises(UsageError, match="there are none"):
-        askable(FakeCorpus(()))
-    askable(FakeCorpus((passage(0, "Too short."), passage(1))))
+        check_askable(FakeCorpus(()))
+    check_askable(FakeCorpus((passage(0, "Too short."), passage(1))))
 
 
 DROP = Drop("duplicate", "another pair asks the same")

@@ -176,14 +176,14 @@ async def test_refused_seeds_among_good_ones_are_journalled_as_failed(tmp_path: 
 )
 def test_a_refusal_is_told_with_its_cure(words: str, cure: str) -> None:
     same = SameError[int](1)
-    same.ended(words, 1, refused=True)
+    same.add(words, 1, refused=True)
     assert cure in str(same.stop())
 
 
 @pytest.mark.parametrize("words", CURES)
 def test_every_cure_is_found_by_its_error(words: str) -> None:
     same = SameError[int](1)
-    same.ended(f"so and so {words}.", 1)
+    same.add(f"so and so {words}.", 1)
     assert CURES[words] in str(same.stop())
 
 

@@ -21,7 +21,7 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_engine_makes_another_run(tmp_path: Path, no_java: None) -> None:
     asked = config.build(sets=["corpus.name=tiny", f"how.out={tmp_path}"])
-    with stages.opened(asked, None, LogCallbacks()) as (run, context):
+    with stages.open_run(asked, None, LogCallbacks()) as (run, context):
         assert run.config.retrieval.retriever == context.lineage.retriever == "bm25"
         assert run.folder == run.config.folder() != asked.folder()
         assert context.lineage.run == run.config.digest()[:12]
@@ -41,8 +41,8 @@ def test_a_command_with_nothing_to_run_shows_what_earlier_ones_did(tmp_path: Pat
     class Counting(LogCallbacks):
         seen: ClassVar[list[int]] = []
 
-        def started(self, run: RunView) -> None:
-            self.seen.append(len(list(run.kept())))
+        def begin(self, run: RunView) -> None:
+            self.seen.append(len(list(run.records())))
 
     values = {"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"seeds": 3, "out": tmp_path}}
     for _ in range(2):

@@ -49,7 +49,7 @@ def test_nothing_is_built_or_asked_for_a_target_that_is_refused(tmp_path: Path) 
     config = asked("12", tmp_path, solver={"context": 9000})
     with (
         pytest.raises(UsageError, match="does not fit the solver"),
-        stages.opened(config, None, LogCallbacks()),
+        stages.open_run(config, None, LogCallbacks()),
     ):
         pass
     assert not (tmp_path / "indexes").exists()

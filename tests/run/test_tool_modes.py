@@ -70,7 +70,7 @@ def config(out: Path, url: str, **solver: Any) -> RunConfig:
 async def test_a_run_asks_once_says_what_it_took_and_makes_the_pairs_that_calls_of_the_server_make(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tool_modes._say.cache_clear()
+    tool_modes._log_finding.cache_clear()
     async with FaultyServer(model=ByObjects()) as server, FaultyServer() as calling:
         asked = config(tmp_path / "a", server.url)
         with caplog.at_level(logging.WARNING):
@@ -84,7 +84,7 @@ async def test_a_run_asks_once_says_what_it_took_and_makes_the_pairs_that_calls_
         rows = list(attempts.read(result.folder))
         assert [row.spent.total.paid.calls for row in rows if row.ended == attempts.MODES] == [3]
         before = len(server.asked)
-        assert (await asyncio.to_thread(tool_modes.resolved, asked)).digest() == kept.digest()
+        assert (await asyncio.to_thread(tool_modes.resolve, asked)).digest() == kept.digest()
         assert len(server.asked) == before, "what it answered is in the cache"
 
         native = await run(config(tmp_path / "b", calling.url, tools="native"))
@@ -114,7 +114,7 @@ def spoken(messages: tuple[Message, ...]) -> list[Any]:
 async def test_a_server_that_gives_calls_changes_neither_run_nor_environment(tmp_path: Path) -> None:
     async with FaultyServer() as server:
         asked = config(tmp_path, server.url)
-        found = await asyncio.to_thread(tool_modes.resolved, asked)
+        found = await asyncio.to_thread(tool_modes.resolve, asked)
         assert len(server.asked) == 2
     assert found == asked
     for mode in ("auto", "native"):
@@ -134,15 +134,15 @@ async def test_what_doctor_found_is_taken_and_nobody_asked(tmp_path: Path) -> No
         assert line.ok
         assert line.detail.startswith("schema, since by the server's own calls it fails")
         before = len(server.asked)
-        assert (await asyncio.to_thread(tool_modes.resolved, asked)).models.of("solver").tools == "schema"
+        assert (await asyncio.to_thread(tool_modes.resolve, asked)).models.of("solver").tools == "schema"
         assert len(server.asked) == before
     tool_modes.keep(tmp_path, {"other": ModeFinding(mode="text", why="w", reasoning="strip")})
-    assert tool_modes.resolved(asked).models.of("solver").tools == "schema", "beside what is found of others"
+    assert tool_modes.resolve(asked).models.of("solver").tools == "schema", "beside what is found of others"
 
 
 def test_the_demo_model_is_not_asked_at_all(tmp_path: Path) -> None:
     asked = build(values={**CHEAP, "how": {"out": str(tmp_path)}})
-    assert tool_modes.resolved(asked) == asked
+    assert tool_modes.resolve(asked) == asked
     assert not list(tmp_path.iterdir())
 
 
@@ -151,9 +151,9 @@ async def test_a_finding_is_taken_only_for_the_settings_that_it_was_found_for(tm
     async with FaultyServer(model=ByObjects()) as server:
         for reasoning in ("strip", "keep"):
             asked = config(tmp_path, server.url, reasoning=reasoning)
-            found = await asyncio.to_thread(tool_modes.resolved, asked)
+            found = await asyncio.to_thread(tool_modes.resolve, asked)
             assert found.models.of("solver").reasoning == "keep"
             assert environment(found).reasoning == "keep"
         assert not server.asked
-        await asyncio.to_thread(tool_modes.resolved, config(tmp_path, server.url, tools="schema"))
+        await asyncio.to_thread(tool_modes.resolve, config(tmp_path, server.url, tools="schema"))
         assert server.asked

@@ -18,7 +18,7 @@ from tests.records import batch
 def browsing(*names: str, out: Path) -> Iterator[TestClient]:
     library = Runs(names, out)
     try:
-        for source in library.given():
+        for source in library.open_named():
             source.whole()
         with TestClient(create(library), base_url="http://127.0.0.1") as client:
             yield client

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from pipeline.serve.browser import create
 from pipeline.view.browsing import Runs
-from pipeline.view.query import parsed
+from pipeline.view.query import parse_query
 from tests.records import batch
 from tests.view.conftest import Made
 
@@ -73,9 +73,9 @@ def test_a_run_that_nobody_has_exported_is_read_from_its_journal(made: Made) -> 
 def test_a_page_asked_before_anything_was_read_says_so_and_asks_again(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.view.tabling._FIRST", 0)
-    monkeypatch.setattr("pipeline.view.tabling.TabledSource._make", lambda self: None)
-    monkeypatch.setattr("pipeline.view.tabling.TabledSource._exported", lambda self: None)
+    monkeypatch.setattr("pipeline.view.tabling._FIRST_WAIT", 0)
+    monkeypatch.setattr("pipeline.view.tabling.TabledSource._build", lambda self: None)
+    monkeypatch.setattr("pipeline.view.tabling.TabledSource._read_exported", lambda self: None)
     library = Runs([str(run)], run.parents[1])
     with TestClient(create(library), base_url="http://127.0.0.1") as client:
         for page in ("items", "overview"):
@@ -97,12 +97,12 @@ def test_values_that_no_row_has_are_left_out_and_those_that_stay_are_few(client:
 
 @pytest.mark.parametrize("least", ["1500000", "123456.7", "0.000001", "999999999999999", "0"])
 def test_an_address_holds_a_number_of_any_size(client: TestClient, least: str) -> None:
-    query = parsed([("tokens_min", least)], {})
+    query = parse_query([("tokens_min", least)], {})
     assert query.url() == f"?tokens_min={least}"
     assert f'name="tokens_min" value="{least}"' in client.get(f"{slug(client)}/items{query.url()}").text
 
 
 def test_of_one_choice_so_many_values_are_taken() -> None:
     known = {"reason": {str(n) for n in range(100)}}
-    taken = parsed((("reason", str(n)) for n in range(100)), known).chosen["reason"]
+    taken = parse_query((("reason", str(n)) for n in range(100)), known).chosen["reason"]
     assert taken == tuple(map(str, range(24)))

@@ -27,7 +27,7 @@ TOTAL = re.compile(r"<b>([\d,]+)</b> items?<")
 def seen(run: Path) -> dict[str, Any]:
     library = Runs([str(run)], run.parents[1])
     try:
-        source = library.open(library.listed()[0].slug)
+        source = library.open(library.list_runs()[0].slug)
         return overview(source.seeds().frame, source)
     finally:
         library.close()

@@ -29,8 +29,8 @@ from pipeline.types.graph import Graph
 SEARCHES = 24
 PROPOSALS = 3
 """Proposals of one conversation: the first and two repairs."""
-CHAIN = 2
-"""Found steps of a graph that needs no operation."""
+SURE_CHAIN, LONGEST_CHAIN = 2, 4
+"""Found steps of a graph that is always a chain, and the most of one that may be a chain."""
 GIVE_UP = '{"steps": []}'
 _OUTLINE = 12
 """Passages of the seed's document whose first words are shown."""
@@ -47,7 +47,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         passage=shown(seed.passage, numbered=True),
         outline=await _outline(seed, context),
         links=_fit(describe_links(links), _ROOM),
-        operations=_order_operations(seed, context) if target > CHAIN else [],
+        operations=_choose_operations(seed, target, context),
         target_steps=target,
         search_budget=composer.limits.searches,
         check_budget=PROPOSALS,
@@ -58,8 +58,14 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     return await _compose(composer, messages, AgentState(shown_links | own, given=frozenset(own)), seed, context)
 
 
-def _order_operations(seed: Seed, context: RunContext) -> list[str]:
-    """Give each seed an order of its own, so that the pairs of a run differ in what they compute."""
+def _choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
+    """Return the descriptions of operations for a seed: none for a chain, else all in an order of its own.
+
+    Chains of up to four steps read best and are guessed least: half of the seeds of three or four steps get one.
+    """
+    is_chain = int(sha256(f"chain:{seed.key}")[:8], 16) % 2 == 0
+    if target <= SURE_CHAIN or (target <= LONGEST_CHAIN and is_chain):
+        return []
     return sorted(offered(context), key=lambda description: sha256(f"{seed.key}\n{description}"))
 
 

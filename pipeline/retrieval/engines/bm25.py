@@ -1,8 +1,8 @@
-"""BM25 without a JVM: rank-bm25 behind the same contract, for small corpora.
+"""BM25 without a JVM, by rank-bm25, for small corpora.
 
-It ranks much as Lucene does: the Porter stemmer, Lucene's stop words, its idf and its parameters. Lengths are exact
-here and Unicode's finer rules of word breaks are not followed, so scores differ a little. Other languages than English
-have their own stemmers, and the commonest words that they are known by as stop words.
+It ranks almost like Lucene: it uses the Porter stemmer and Lucene's stop words, idf and parameters. Scores differ a
+little, since lengths are exact and Unicode's finer rules of word breaks are ignored. Other languages have their own
+stemmers, and their most common words (see `common_words`) are the stop words.
 """
 
 import asyncio
@@ -40,12 +40,12 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)*(?:\w+)?|\w+(?:['’.]\w+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 
 
-def opened(corpus: Corpus, out: Path, settings: RetrievalConfig) -> Retriever:
+def build_retriever(corpus: Corpus, out: Path, settings: RetrievalConfig) -> Retriever:
     return Bm25Retriever(corpus)
 
 
 class Bm25Retriever(Passages):
-    """Indexes the corpus in memory when it is made, and holds all of it: for small ones, where no Java is."""
+    """Retriever for small corpora where Java is missing. It builds its index in memory when it is created."""
 
     name = "bm25"
 
@@ -54,15 +54,15 @@ class Bm25Retriever(Passages):
         if len(corpus.passages) > MANY:
             logger.warning("%d passages are many for --retriever bm25: a search may take seconds", len(corpus.passages))
         self._passages = tuple(corpus.passages)
-        self.analyser = analysers.analyser(corpus.language)
+        self.analyser = analysers.analyser_for(corpus.language)
         tokens = [analyse(contents(passage), self.analyser) for passage in self._passages]
         self._engine = _Okapi(tokens, k1=0.9, b=0.4)
-        # The same texts come with one query after the other.
-        self._counted = lru_cache(TEXTS_REMEMBERED)(self._count)
-        self._holders: dict[str, list[int]] = {}
-        for number, words in enumerate(tokens):
+        # Consecutive queries usually score the same texts.
+        self._cached_counts = lru_cache(TEXTS_REMEMBERED)(self._count)
+        self._rows_by_term: dict[str, list[int]] = {}
+        for row, words in enumerate(tokens):
             for word in set(words):
-                self._holders.setdefault(word, []).append(number)
+                self._rows_by_term.setdefault(word, []).append(row)
 
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         return await asyncio.to_thread(lambda: [self._search(query, k) for query in queries])
@@ -72,24 +72,27 @@ class Bm25Retriever(Passages):
 
     def _score(self, query: str, texts: Sequence[str]) -> list[float]:
         words = Counter(analyse(query_text(query), self.analyser))
-        return [self._engine.score(words, counts) for counts in self._counted(tuple(texts))]
+        return [self._engine.score(words, counts) for counts in self._cached_counts(tuple(texts))]
 
     def _count(self, texts: tuple[str, ...]) -> list[Counter[str]]:
         return [Counter(analyse(text, self.analyser)) for text in texts]
 
-    async def held(self, words: Sequence[str]) -> list[bool]:
-        """For each word: does any passage hold all of its parts?"""
-        return [all(term in self._holders for term in analyse(word, self.analyser)) for word in words]
+    async def contain_words(self, words: Sequence[str]) -> list[bool]:
+        """Report for each word whether some passage contains each of its tokens."""
+        return [all(term in self._rows_by_term for term in analyse(word, self.analyser)) for word in words]
 
     def _search(self, query: str, k: int) -> list[Hit]:
         words = analyse(query_text(query), self.analyser)
-        found = sorted({number for word in set(words) for number in self._holders.get(word, ())})
-        if k < 1 or not found:
+        rows = sorted({row for word in set(words) for row in self._rows_by_term.get(word, ())})
+        if k < 1 or not rows:
             return []
-        # rank-bm25 would score every passage, but one that shares no word with the query scores 0.
-        scores = np.asarray(self._engine.get_batch_scores(words, found))
-        least = np.partition(scores, -k)[-k] if k < len(found) else -np.inf
-        hits = [Hit(passage=self._passages[found[i]], score=float(scores[i])) for i in np.flatnonzero(scores >= least)]
+        # Score only passages that share a word with the query: rank-bm25 gives all others 0.
+        scores = np.asarray(self._engine.get_batch_scores(words, rows))
+        threshold = np.partition(scores, -k)[-k] if k < len(rows) else -np.inf
+        hits = [
+            Hit(passage=self._passages[rows[index]], score=float(scores[index]))
+            for index in np.flatnonzero(scores >= threshold)
+        ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))[:k]
 
 
@@ -100,7 +103,7 @@ class _Okapi(BM25Okapi):  # type: ignore[misc]
         self.idf = {word: log(1 + (self.corpus_size - df + 0.5) / (df + 0.5)) for word, df in nd.items()}
 
     def score(self, query: Counter[str], counts: Counter[str]) -> float:
-        """The score of a text that need not be in the corpus, by the same formula as `get_batch_scores`."""
+        """Score a text that need not be in the corpus, by the same formula as `get_batch_scores`."""
         if not any(counts[word] and word in self.idf for word in query):
             return 0.0
         norm: Any = self.k1 * (1 - self.b + self.b * counts.total() / self.avgdl)
@@ -109,15 +112,17 @@ class _Okapi(BM25Okapi):  # type: ignore[misc]
 
 
 def analyse(text: str, analyser: str = ENGLISH) -> list[str]:
-    """The words of a text as they are indexed: stems of the analyser's language, where it has any, and pairs of
-    characters where nothing stands between words."""
+    """Return the words of a text as they are indexed.
+
+    Words are stemmed if the analyser's language has a stemmer. Scripts without spaces are cut into pairs of characters.
+    """
     if analyser == ENGLISH:
         words = (_POSSESSIVE.sub("", word) for word in _WORD.findall(space_out(text.lower())))
         return [_stem(word) for word in words if word not in _STOP]
     if stemmer := _stemmer(analyser):
-        common = common_words(analysers.code(analyser))
-        said = [word for word in _WORD.findall(text.lower()) if fold(word) not in common]
-        return [fold(word) for word in stemmer.stemWords(said)]
+        common = common_words(analysers.language_of(analyser))
+        content_words = [word for word in _WORD.findall(text.lower()) if fold(word) not in common]
+        return [fold(word) for word in stemmer.stemWords(content_words)]
     return terms(text)
 
 
@@ -133,4 +138,4 @@ def _stemmer(analyser: str) -> Any:
 
 _STEMMER = Stemmer.Stemmer("porter")
 _STEMMED = frozenset(Stemmer.algorithms()) - {"hindi", "nepali", "tamil"}
-"""Of the others a word is not what `_WORD` takes for one."""
+"""Languages with a stemmer. The excluded ones have words that `_WORD` does not match."""

@@ -136,5 +136,5 @@ def test_a_set_that_cannot_be_told_apart_is_refused(audit: list[str]) -> None:
 def test_a_retriever_that_is_not_there_is_a_mistake_of_one_line() -> None:
     with pytest.raises(UsageError, match="no retriever 'elastic'"):
         prepare.check(config.build(values={"corpus": {"name": "tiny"}, "retrieval": {"audit": ["elastic"]}}))
-    with pytest.raises(UsageError, match="which encoder"):
+    with pytest.raises(UsageError, match="no encoder is set"):
         prepare.check(config.build(values={"corpus": {"name": "tiny"}, "retrieval": {"audit": ["dense"]}}))
