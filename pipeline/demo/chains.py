@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 from pipeline.demo.passage_facts import Fact, Seen, description, facts, key
 from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf, read_question
 from pipeline.demo.relations import kind_of
-from pipeline.text import contains, untagged
+from pipeline.text import contains, strip_tag
 from pipeline.types import sha256
 
 _TITLED = frozenset(("film", "record", "book", "game", "ship"))
@@ -93,7 +93,7 @@ def start(chain: Chain) -> Named:
     first = chain[0]
     if first.entry:
         return Named(first.entry.named)
-    kind, name = kind_of(first.passage.text), untagged(first.passage.title)
+    kind, name = kind_of(first.passage.text), strip_tag(first.passage.title)
     if kind.name in _TITLED:
         # Another work of that title is told apart by its year.
         return Named(name, kind.word if name == first.passage.title else description(first.passage))
@@ -118,7 +118,7 @@ def _hidden(chain: Chain) -> bool:
 
 def is_led_back(chain: Chain) -> bool:
     """Return whether a passage names what the hops before its own are about: then a search for that may find it."""
-    names, title = _names(chain), untagged(chain[0].passage.title)
+    names, title = _names(chain), strip_tag(chain[0].passage.title)
     texts = _told(chain)
     return any(contains(text, name) for place, text in enumerate(texts) for name in names[:place]) or any(
         contains(text, title) for text in texts[1:]

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.demo.relations import CLASSES, TABLE, Relation, kind_of
-from pipeline.text import MONTHS, normalise, sentences, untagged
+from pipeline.text import MONTHS, normalise, sentences, strip_tag
 
 _PASSAGE = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})(?: of [^\]\n]*)?\] ([^\n]*)\n(.*)", re.DOTALL)
 _SUBJECT = re.compile(rf"(?:It|He|She|They|The (?:\w+ ){{0,2}}?(?:{'|'.join(CLASSES)})|Its|His|Her|Their)\b")
@@ -66,7 +66,7 @@ def build_passage(passage_id: str, title: str, text: str) -> Seen:
 @lru_cache(maxsize=65536)
 def key(name: str) -> str:
     """In which two names of one thing are equal."""
-    return normalise(untagged(name))
+    return normalise(strip_tag(name))
 
 
 @lru_cache(maxsize=16384)
@@ -119,7 +119,7 @@ def _begun(title: str, quote: str, number: int) -> int:
     """Where a sentence has named its subject, if that is what the passage is about; else 0."""
     if subject := _SUBJECT.match(quote):
         return subject.end()
-    name = untagged(title).split(",")[0]
+    name = strip_tag(title).split(",")[0]
     for said in (name, name.split()[-1]) if name else ():
         place = quote.find(said, 0, 60 + len(said) if number == 0 else len(said) + 5)
         if place >= 0:

@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Sequence
 
-from pipeline.text import dates, numbers, untagged
+from pipeline.text import dates, numbers, strip_tag
 
 _YEARS = (-11, -9, -7, -6, -5, -4, -3, -2, 2, 3, 4, 5, 6, 7, 9, 11)
 _SHARES = (0.62, 0.71, 0.78, 0.84, 0.89, 1.13, 1.19, 1.27, 1.36)
@@ -35,7 +35,7 @@ def wrong(answer: str, names: Sequence[str], told: str, seed: str) -> list[str]:
 def rival(answer: str, title: str, text: str) -> str:
     """What a passage gives of the answer's kind: its first year or number, or the name of what it is about."""
     if not (dates(answer) or numbers(answer)):
-        name = untagged(title)
+        name = strip_tag(title)
         return name if name in text else ""
     found = (_YEAR if dates(answer) else _FIGURE).search(text)
     return found.group() if found else ""

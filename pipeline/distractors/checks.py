@@ -23,7 +23,7 @@ from pipeline.distractors.hard_passages import laid_over, overlaid
 from pipeline.distractors.writing_task import is_name, living, opening, query, right_answers, subject
 from pipeline.errors import FormatError
 from pipeline.retrieval.question_passages import Overlay
-from pipeline.text import dates, numbers, untagged, words
+from pipeline.text import dates, numbers, strip_tag, words
 from pipeline.text.names import contains
 from pipeline.types import Data, Distractor, DistractorCheck, Draft, Usage, sha256
 
@@ -155,7 +155,7 @@ async def no_living_person(d: Distractor, case: DistractorChecks) -> str:
 async def _by_rules(d: Distractor, case: DistractorChecks) -> str:
     retriever = case.context.retriever
     if may_live(d.text) or await living((d.source_id, case.draft.hops[d.target].passage_id), retriever):
-        return f"'{untagged(d.title)}' may be a living person"
+        return f"'{strip_tag(d.title)}' may be a living person"
     if not is_name(d.claim):
         return ""
     claimed, known = await opening(d.claim, retriever), await opening(case.draft.hops[d.target].answer, retriever)
@@ -210,7 +210,7 @@ async def untrue(d: Distractor, case: DistractorChecks) -> str:
     """
     own = d.id if d.unaltered and case.understands else ""
     asked = query(case.draft, d.target)
-    titles = (untagged(case.draft.hops[hop].title) for hop in (d.target, d.hop))
+    titles = (strip_tag(case.draft.hops[hop].title) for hop in (d.target, d.hop))
     about = (subject(case.draft, d.target), *titles)
     for hit in await case.context.retriever.search(f"{asked} {d.claim}", TRUTH_DEPTH):
         text = f"{hit.passage.title}\n{hit.passage.text}"

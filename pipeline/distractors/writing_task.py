@@ -6,7 +6,7 @@ from pipeline.context import RunContext
 from pipeline.distractors.entities import asked_nouns, first_sentence, head_nouns, is_dated, is_person, may_live
 from pipeline.distractors.kinds import base
 from pipeline.retrieval.base import Retriever
-from pipeline.text import dates, numbers, untagged
+from pipeline.text import dates, numbers, strip_tag
 from pipeline.text.names import contains, normalise
 from pipeline.types import Draft, Passage
 
@@ -23,7 +23,7 @@ def query(draft: Draft, index: int) -> str:
 
 def subject(draft: Draft, index: int) -> str:
     """Return what a hop is about."""
-    return untagged(draft.graph.subject(draft.graph.found[index]))
+    return strip_tag(draft.graph.subject(draft.graph.found[index]))
 
 
 def _leap_back(draft: Draft, target: int, count: int) -> int | None:
@@ -104,11 +104,11 @@ async def rivals(draft: Draft, target: int, retriever: Retriever) -> tuple[Passa
     known = await opening(answer, retriever)
     nouns = (head_nouns(known.text) if known else frozenset()) or asked_nouns(asked)
     person = is_person(known.text) if known else asked.startswith(("By whom ", "Who "))
-    taken = {normalise(untagged(name)) for hop in draft.hops for name in (hop.title, hop.answer)}
+    taken = {normalise(strip_tag(name)) for hop in draft.hops for name in (hop.title, hop.answer)}
     first = first_sentence(known.text) if known else asked
     same, people = dict[str, Passage](), dict[str, Passage]()
     for head in await _openings((first, " ".join((*sorted(nouns), answer))), retriever):
-        name = normalise(untagged(head.title))
+        name = normalise(strip_tag(head.title))
         if name in taken or may_live(head.text) or (person and not is_dated(head.text)):
             continue
         if head_nouns(head.text) & nouns:
@@ -128,7 +128,7 @@ async def _openings(queries: Sequence[str], retriever: Retriever) -> list[Passag
 async def opening(name: str, retriever: Retriever) -> Passage | None:
     """The first passage of the document of that name, if the corpus has one."""
     for hit in await retriever.search(name, 10):
-        if normalise(name) in (normalise(hit.passage.title), normalise(untagged(hit.passage.title))):
+        if normalise(name) in (normalise(hit.passage.title), normalise(strip_tag(hit.passage.title))):
             passages = await retriever.document(hit.passage.document_id)
             return passages[0] if passages else None
     return None

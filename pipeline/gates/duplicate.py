@@ -16,7 +16,7 @@ from rensa import RMinHash
 from pipeline.config.gates import GateConfig
 from pipeline.gates.base import GateResult
 from pipeline.text import normalise, terms, words
-from pipeline.text.scripts import cased
+from pipeline.text.scripts import has_case
 from pipeline.types import Draft, Record, sha256
 
 BANDS, ROWS = 16, 8
@@ -49,7 +49,7 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
 def names(question: str) -> list[str]:
     """The words that name what a question is about: capitalised ones, but not its first, and figures. None in a script
     without capitals, where figures alone would have to do for names."""
-    if not cased(question):
+    if not has_case(question):
         return []
     first, *rest = question.split() or [""]
     named = [first] if any(c.isdigit() for c in first) else []

@@ -22,7 +22,7 @@ from openai import AsyncOpenAI
 from pipeline.config.certificates import context_from_environment
 from pipeline.config.models import ModelConfig
 from pipeline.config.request_values import fill_values
-from pipeline.text.redact import without
+from pipeline.text.redact import remove_secret
 
 logger = logging.getLogger(__name__)
 # It logs every URL, with the secrets that a query may hold.
@@ -100,8 +100,8 @@ class Connections:
     def clean(self, text: str) -> str:
         """Return text of a server or library for a user: one short line without escapes and without secrets."""
         for name, secret in self._config.secrets():
-            text = without(text, secret, f"[{name}]")
-        return " ".join(without(text, "", "").split())[:300]
+            text = remove_secret(text, secret, f"[{name}]")
+        return " ".join(remove_secret(text, "", "").split())[:300]
 
     async def aclose(self) -> None:
         for client in self._idle:

@@ -20,7 +20,7 @@ from pipeline.llm.schemas import scrubbed
 from pipeline.llm.server_fields import call_fields, is_thought, message_fields
 from pipeline.llm.token_usage import read_usage
 from pipeline.llm.written_calls import Offered
-from pipeline.text.redact import disguised
+from pipeline.text.redact import is_disguised
 from pipeline.types import Message, ToolCall, Usage
 
 _FINISHES = {
@@ -106,7 +106,7 @@ def keyless(completion: Completion, key: str) -> Completion:
     message = completion.message
     texts = [message.content, message.reasoning, message.server_fields]
     texts += [getattr(call, name) for call in message.tool_calls for name in _OF_CALL]
-    if any(disguised(text.replace(key, ""), key) for text in texts):
+    if any(is_disguised(text.replace(key, ""), key) for text in texts):
         return Completion(message=Message(role="assistant"), finish=Finish.CONTENT_FILTER, usage=completion.usage)
     if not any(key in text for text in texts):
         return completion

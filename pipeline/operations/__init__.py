@@ -7,7 +7,7 @@ from typing import cast
 from pipeline import registry
 from pipeline.operations.base import Computation, Operand, Operation, OperationError
 from pipeline.reward.equality import equal
-from pipeline.text import untagged
+from pipeline.text import strip_tag
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 from pipeline.values.interval import DATE, ValueInterval, read_interval
 
@@ -124,7 +124,7 @@ def _operand(
         subject, subject_aliases = _name(graph, step.needs[0], outcomes, changed)
     else:
         subject = graph.subject(step)
-        subject_aliases = tuple({untagged(subject)} - {subject})
+        subject_aliases = tuple({strip_tag(subject)} - {subject})
     return Operand(step_id, answer, subject, interval, aliases, subject_aliases)
 
 

@@ -33,7 +33,7 @@ from pipeline.llm.deadline import pause_clock
 from pipeline.llm.retry import pause
 from pipeline.retrieval.base import SCORING
 from pipeline.retrieval.passage_texts import Passages, query_text, quote_title, readable
-from pipeline.text.redact import without
+from pipeline.text.redact import remove_secret
 from pipeline.types import Hit, Passage
 
 ATTEMPTS = 6
@@ -228,7 +228,7 @@ def _parse(kind: TypeAdapter[_T], raw: bytes, url: str) -> _T:
 
 def _summarise(text: str) -> str:
     """Shorten a server's text to one line for a user, without escapes and without the token, which it may echo."""
-    return " ".join(without(text, _read_token(), f"[{TOKEN_ENV}]").split())[:300]
+    return " ".join(remove_secret(text, _read_token(), f"[{TOKEN_ENV}]").split())[:300]
 
 
 def _build_body(queries: Sequence[str], k: int) -> dict[str, object]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pipeline.gates.base import YES_NO
 from pipeline.gates.duplicate import FRAME
-from pipeline.text import contains, normalise, terms, untagged, words
+from pipeline.text import contains, normalise, strip_tag, terms, words
 from pipeline.text.scripts import runs
 from pipeline.types import Hop
 
@@ -111,7 +111,7 @@ class Index:
 
     def _place_of(self, asked: frozenset[int], hops: Sequence[Hop], answers: Sequence[str]) -> int | None:
         # The winner of a comparison is the answer and the subject of its branch: it must not count twice.
-        chain = _short(text for hop in hops for text in (untagged(hop.title), hop.sub_question)) - _short(answers)
+        chain = _short(text for hop in hops for text in (strip_tag(hop.title), hop.sub_question)) - _short(answers)
         met = frozenset().union(*(_short([hop.answer]) - _short([hop.sub_question]) for hop in hops[:-1]))
         common = self._common_weight(asked | chain)
         share = np.where(self._long, common / self._totals, 0)
