@@ -55,7 +55,6 @@ def serve(file: str) -> int:
 
 
 def deploy(file: str) -> int:
-    """Register the deployments, and return the exit code."""
     if not os.environ.get("PREFECT_API_URL"):
         raise UsageError("where to? set PREFECT_API_URL, such as http://127.0.0.1:4200/api, or use make serve")
     Server(Path()).start(PRIVATE)

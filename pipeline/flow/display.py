@@ -135,7 +135,6 @@ def build_end_state(error: DigsiteError) -> State[object]:
 
 
 def _artifact_key(folder: Path, name: str) -> str:
-    """Return the key of an artifact, under which Prefect shows its history over the runs of the corpus."""
     corpus = re.sub(r"[^a-z0-9]+", "-", folder.parent.name.lower()).strip("-")
     return f"digsite-{corpus}-{name}"
 
@@ -147,7 +146,6 @@ def _describe_models(config: RunConfig) -> str:
 
 
 def show_funnel(folder: Path, config: RunConfig) -> None:
-    """Display how many seeds ended for each reason."""
     if (result := publish.last_result(folder)) is None:
         return
     counts = {"accepted": result.accepted, **result.reasons}

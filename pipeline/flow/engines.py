@@ -105,7 +105,6 @@ async def _fail_if_lost(result: Coroutine[None, None, bytes], runner: TaskRunner
 
 
 async def _await_result(future: Any) -> bytes:
-    """Wait in a daemon thread, so that it does not delay the end of the process."""
     result: Future[bytes] = Future()
     result.set_running_or_notify_cancel()  # so that the event loop cannot cancel it while the thread waits
 
@@ -115,6 +114,7 @@ async def _await_result(future: Any) -> bytes:
         except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited
             result.set_exception(error)
 
+    # A daemon thread does not delay the end of the process.
     threading.Thread(target=wait, name="batch", daemon=True).start()
     return await asyncio.wrap_future(result)
 

@@ -97,7 +97,6 @@ def add_spent_budget(config: RunConfig, folder: Path) -> RunConfig:
 
 
 def format_progress(result: RunResult, previous: RunResult | None, config: RunConfig) -> str:
-    """Describe the progress of the run in one line."""
     how = config.how
     new = result.accepted - (previous.accepted if previous else 0)
     line = f"{result.accepted:,} of {how.pairs:,} pairs, {new:,} of them new"
@@ -107,7 +106,6 @@ def format_progress(result: RunResult, previous: RunResult | None, config: RunCo
 
 
 def may_succeed_later(task: Task[..., object], task_run: TaskRun, state: State[Any]) -> bool:
-    """Return whether a failed upload to the Hub is worth a retry."""
     return isinstance(state.data, HubError) and not state.data.lasting
 
 

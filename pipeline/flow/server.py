@@ -65,7 +65,6 @@ class Server:
 
     @property
     def password_file(self) -> Path:
-        """Return the file with the password for the pages of our own server."""
         return self._home / _PASSWORD
 
     @property
@@ -110,7 +109,6 @@ class Server:
             time.sleep(0.1)
 
     def has_ended(self) -> bool:
-        """Return whether this process has started the server and it has ended."""
         return self._child is not None and self._child.poll() is not None
 
     def _join(self) -> None:
@@ -208,7 +206,6 @@ def _refuse_others(app: "ASGIApp") -> "ASGIApp":
 
 
 def _serve(listening: int, url: str) -> None:
-    """Run Prefect's server in the child, on a socket that the parent has bound. It inherits the lock."""
     threading.Thread(target=_end_with_users, daemon=True).start()
     home = Path(os.environ["PREFECT_HOME"])
     os.chdir(home)  # Prefect reads settings from files of the working folder
@@ -239,9 +236,8 @@ def _serve(listening: int, url: str) -> None:
 
 
 def _end_with_users() -> None:
-    """End when the last command has ended, without a shutdown, which would print tracebacks."""
     fcntl.flock(open_private(Path(os.environ["PREFECT_HOME"]) / _USERS), fcntl.LOCK_EX)
-    os._exit(0)
+    os._exit(0)  # without a shutdown, which would print tracebacks
 
 
 if __name__ == "__main__":

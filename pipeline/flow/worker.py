@@ -16,13 +16,11 @@ from pipeline.store.lock_files import open_private
 
 
 def _wait_for_command() -> None:
-    """Return when the other end of the pipe at stdin is closed."""
-    os.read(0, 1)
+    os.read(0, 1)  # returns when the other end of the pipe is closed
 
 
 def _wait_for_server(address_file: Path) -> None:
-    """Return when our own server, which holds the lock of the file, has ended."""
-    fcntl.flock(open_private(address_file), fcntl.LOCK_SH)
+    fcntl.flock(open_private(address_file), fcntl.LOCK_SH)  # our own server holds the lock until it ends
 
 
 def _end_after(wait: Callable[[], None]) -> None:

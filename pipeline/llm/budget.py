@@ -48,7 +48,6 @@ class Budget:
 
     @property
     def used(self) -> int:
-        """Return all tokens, including prompt tokens that a server had cached."""
         return self.usage.total_tokens
 
     def add(self, usage: Usage, cost: float | None) -> None:

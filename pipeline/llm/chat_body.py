@@ -27,7 +27,6 @@ def wire_seed(run_seed: int, sample: int) -> int:
 
 
 def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dict[str, Any]:
-    """Build the JSON of the call in the dialect `without`."""
     if request.tools and request.calls != "native":
         request = text_tools.without_tools(request, constrained="response_format" not in without)
     sampling = request.sampling
@@ -42,8 +41,10 @@ def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dic
     tree |= sampling.model_dump(include={"top_k", "min_p"}, exclude_none=True)
     if request.tools:
         tree["tools"] = [_build_tool(tool, without) for tool in request.tools]
-        tree["tool_choice"] = _build_choice(request.tool_choice)
-        if not request.parallel_calls or request.tool_choice not in ("auto", "none"):
+        choice = request.tool_choice
+        is_mode = choice in ("auto", "required", "none")
+        tree["tool_choice"] = choice if is_mode else {"type": "function", "function": {"name": choice}}
+        if not request.parallel_calls or choice not in ("auto", "none"):
             # Allow one call in a forced turn: vLLM's grammar would allow calls up to the token limit.
             tree["parallel_tool_calls"] = False
     if request.output:
@@ -124,7 +125,6 @@ def _build_schema(schema: Any, without: Dialect, keep: Container[str] = ()) -> A
 
 
 def _allow_properties(schema: Any) -> Any:
-    """Return the schema without `additionalProperties: false`, which some servers do not know."""
     if isinstance(schema, list):
         return [_allow_properties(part) for part in schema]
     if not isinstance(schema, dict):
@@ -143,12 +143,6 @@ def _is_closed(schema: Any) -> bool:
     if not isinstance(schema, dict):
         return True
     return (schema.get("type") != "object" or "properties" in schema) and all(map(_is_closed, schema.values()))
-
-
-def _build_choice(choice: str) -> str | dict[str, Any]:
-    if choice in ("auto", "required", "none"):
-        return choice
-    return {"type": "function", "function": {"name": choice}}
 
 
 def _build_format(output: Schema, without: Dialect) -> dict[str, Any]:

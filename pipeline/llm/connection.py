@@ -108,7 +108,7 @@ class Connections:
 
     @contextmanager
     def _client(self) -> Iterator[AsyncOpenAI]:
-        """Yield an idle client: the last used, whose connection is the least likely to be closed."""
+        # The connection of the last used client is the least likely to be closed.
         client = self._idle.pop() if self._idle else self._create_client()
         try:
             yield client
@@ -119,7 +119,7 @@ class Connections:
         headers, query = _headers(self._config), fill_values(self._config.query)
 
         async def finish(request: httpx2.Request) -> None:
-            """Set headers and query here, since the SDK would log them."""
+            # Set headers and query here, since the SDK would log them.
             for name in request.headers.keys() - _STANDARD_HEADERS:
                 del request.headers[name]
             request.headers.update(headers)

@@ -88,7 +88,6 @@ class Pause:
 
 @contextmanager
 def pause_clock() -> Iterator[Pause]:
-    """Pause the deadline of the running agent, if it has one, during the body."""
     clock, pause = _clock.get(), Pause()
     if clock:
         clock.pause()

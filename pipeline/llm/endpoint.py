@@ -34,12 +34,10 @@ _PROBE = (Message(role="user", content="Say yes."),)
 
 
 def is_prompt_cut(sent_tokens: int, read_tokens: int) -> bool:
-    """Return whether a server has read less than half of a prompt of about `sent_tokens`."""
     return sent_tokens >= LONG_PROMPT and 2 * read_tokens < sent_tokens
 
 
 def longer_context(tokens: int) -> str:
-    """Return a hint how to set the context of a server."""
     return f"Ollama: OLLAMA_CONTEXT_LENGTH={tokens}, or num_ctx of the model; vLLM: --max-model-len; llama.cpp: -c"
 
 
@@ -90,9 +88,8 @@ class Endpoint:
         raise refusal
 
     async def _is_alive(self) -> bool:
-        """Return whether the server answers at all. A refusal is an answer too."""
         failure = await self._probe()
-        return failure is None or failure.kind == "refused"
+        return failure is None or failure.kind == "refused"  # a refusal is an answer too
 
     async def _probe(self) -> CallFailure | None:
         """Return why the endpoint does not answer a minimal request, or None if it does."""
@@ -164,7 +161,6 @@ class Endpoint:
             without, attempted = without | {action.concession}, attempted | {action.concession}
 
     def _concede(self, without: Dialect) -> None:
-        """Make the concessions that have helped permanent."""
         for name in sorted(without - self._without):
             self.warn(f"{self.config.base_url} {BY_NAME[name].description}")
         self._without |= without
@@ -218,7 +214,6 @@ class Endpoint:
         return completion
 
     def _warn_if_cut(self, request: Request, read_tokens: int) -> None:
-        """Warn once if the server cuts prompts: it reports far fewer tokens than they must have."""
         sent_tokens = size(request.messages, thoughts=request.thoughts)
         if self.config.capabilities.limited and is_prompt_cut(sent_tokens, read_tokens):
             context = self.config.context

@@ -57,7 +57,6 @@ def join_stream(raw: bytes) -> dict[str, Any] | None:
 
 
 def _events(raw: bytes) -> Iterator[Any]:
-    """Yield the data of each event. Other lines contain no part of the answer."""
     for line in raw.splitlines():
         if not line.startswith(b"data:"):
             continue
@@ -72,7 +71,6 @@ def _events(raw: bytes) -> Iterator[Any]:
 
 
 def _merge(tree: dict[str, Any], piece: dict[str, Any]) -> None:
-    """Merge a piece into a tree: texts and lists grow, objects are merged, and anything else is replaced."""
     for key, value in piece.items():
         old = tree.get(key)
         if value is None:

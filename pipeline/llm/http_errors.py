@@ -56,7 +56,6 @@ class RefusalAction(NamedTuple):
 
     @property
     def is_refusal(self) -> bool:
-        """Return whether the server refused the request for whatever reason."""
         return isinstance(self.failure, RequestRefused) or (self.failure is not None and self.failure.kind == "refused")
 
 

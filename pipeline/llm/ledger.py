@@ -103,8 +103,7 @@ class Spending(Data):
 
 
 def _stage_order(entry: tuple[str, object]) -> tuple[bool, str]:
-    """Return the sort key that puts the rounds first, in their order, and then the other stages."""
-    return not entry[0].startswith("round "), entry[0]
+    return not entry[0].startswith("round "), entry[0]  # the rounds come first
 
 
 class Ledger:
@@ -124,7 +123,6 @@ class Ledger:
         _add(self._models, model, spent)
 
     def add_spending(self, spending: Spending) -> None:
-        """Add the counts of another attempt."""
         for stage, roles in spending.by_stage.items():
             for role, spent in roles.items():
                 _add(self._stages.setdefault(stage, {}), role, spent)
@@ -168,7 +166,6 @@ def count_elsewhere(
 
 
 def note_end_cause(line: str) -> None:
-    """Note why the running attempt ends: unreadable answers, or a request that a server refused."""
     if (ledger := _ledger.get()) is not None:
         ledger.end_cause = line
 
@@ -204,7 +201,6 @@ def note_cached(request: Request, usage: Usage, *, repeated: bool) -> None:
 
 
 def note_failed_attempt(*, refused: bool = False) -> None:
-    """Count a failed attempt of the running call, and whether the server refused it."""
     if (failed := _failed.get()) is not None:
         failed.count += 1
         failed.refused += refused

@@ -82,7 +82,6 @@ class Limiter:
             self._slots.release_on_behalf_of(call)
 
     def record_throttling(self, slot: Slot) -> None:
-        """Lower the concurrency, since the server answered the call of the slot with 429."""
         if slot.epoch == self.cuts:
             self.cuts += 1
             self._allow(max(1.0, self.concurrency * CUT))

@@ -44,10 +44,10 @@ class Pool:
         attempts = CallAttempts(1 if self._given_up and request_digest(request) in self._given_up else self._attempts)
         with pause_clock() as clock:
             while candidates := [member for member in self._live_members() if attempts.remain(member.health)]:
-                if wait := min(attempts.wait(member.health) for member in candidates):
+                if wait := min(attempts.wait_seconds(member.health) for member in candidates):
                     await asyncio.sleep(wait)
                 member = self._choose_member(
-                    request, [member for member in candidates if not attempts.wait(member.health)] or candidates
+                    request, [member for member in candidates if not attempts.wait_seconds(member.health)] or candidates
                 )
                 async with member.limiter.slot(
                     size(request.messages, request.tools, thoughts=request.thoughts)

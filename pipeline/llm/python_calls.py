@@ -70,7 +70,6 @@ def parse_dict(text: str, start: int) -> tuple[dict[Any, Any] | None, int]:
 
 
 def _parse(source: str, properties: Mapping[str, Sequence[str]]) -> list[PythonCall]:
-    """Return the calls in a piece of code, or nothing if it contains anything else."""
     try:
         body = ast.parse(source.strip()).body if len(source) <= _LONGEST else []
         return [_read_call(node, properties) for statement in body for node in _expressions(statement)]

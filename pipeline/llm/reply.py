@@ -209,7 +209,6 @@ def _read_call(entry: Any) -> ToolCall | None:
 
 
 def _clean_arguments(value: Any) -> str:
-    """Return the arguments as valid JSON if possible, or as the model wrote them."""
     if isinstance(value, str):
         try:
             orjson.loads(value)

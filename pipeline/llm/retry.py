@@ -89,7 +89,6 @@ class EndpointHealth:
         self._warned = True
 
     async def is_alive(self) -> bool:
-        """Return whether the endpoint answers a minimal request."""
         if is_alive := await self._probe():
             self.record_answer()
         return is_alive
@@ -121,8 +120,7 @@ class CallAttempts:
     def remain(self, health: EndpointHealth) -> bool:
         return len(self.failures.get(health, ())) < self.limit
 
-    def wait(self, health: EndpointHealth) -> float:
-        """Return the seconds until the endpoint may get the call again."""
+    def wait_seconds(self, health: EndpointHealth) -> float:
         return max(0.0, self._ready.get(health, 0.0) - time.monotonic())
 
 

@@ -33,7 +33,6 @@ def message_fields(answer: Mapping[str, Any]) -> str:
 
 
 def call_fields(call: Mapping[str, Any]) -> str:
-    """Return the unknown fields of a call, and its id."""
     fields = _unknown(call, _CALL_FIELDS)
     if isinstance(call.get("function"), dict) and (function := _unknown(call["function"], _FUNCTION_FIELDS)):
         fields["function"] = function
@@ -58,7 +57,6 @@ def server_ids(messages: Iterable[Message]) -> dict[str, str]:
 
 
 def has_thoughts(content: Any) -> bool:
-    """Return whether the content is a list with a part that contains thoughts."""
     return isinstance(content, list) and any(isinstance(part, dict) and is_thought(part) for part in content)
 
 

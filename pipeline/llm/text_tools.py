@@ -93,7 +93,6 @@ def example(tool: Tool, *, tagged: bool = False) -> str:
 
 
 def example_arguments(tool: Tool) -> str:
-    """Return valid arguments of the tool, with dots as texts."""
     return orjson.dumps(skeleton(inline_refs(tool.parameters))).decode()
 
 

@@ -78,7 +78,6 @@ class OfferedTools:
         return tool_names.pop() if len(tool_names) == 1 else name
 
     def fits(self, name: str, arguments: Any) -> bool:
-        """Return whether the tool is offered and the arguments fit its schema."""
         return name in self.schemas and isinstance(arguments, dict) and fits(arguments, self.schemas[name])
 
     def repair(self, call: ToolCall) -> ToolCall:
@@ -95,7 +94,6 @@ class OfferedTools:
         return call.model_copy(update={"name": name, "arguments": arguments, "repaired": True})
 
     def decode(self, name: str, arguments: Any) -> Any:
-        """Replace JSON texts in a tool's arguments by the structures that its schema requires."""
         return decode_texts(arguments, self.schemas[name]) if name in self.schemas else arguments
 
 
@@ -186,7 +184,6 @@ def _text_between(text: str, calls: Sequence[_WrittenCall]) -> str:
 
 
 def _strip_opening(text: str) -> str:
-    """Remove the marks that open a call from the end of a text."""
     end = len(text)
     for mark in reversed(list(_OPENING.finditer(text))):
         if mark.end() != end:
@@ -196,7 +193,6 @@ def _strip_opening(text: str) -> str:
 
 
 def _find_candidates(text: str, tools: OfferedTools) -> list[_WrittenCall]:
-    """Find everything that has the form of a call, in order."""
     calls: list[_WrittenCall] = []
     for find in (_find_tagged, _find_in_json, _find_in_python):
         spans = [(call.start, call.end) for call in calls]

@@ -83,7 +83,10 @@ def model_request(body: ChatRequest, sample: int) -> Request:
     return Request(
         model=body.model,
         messages=tuple(map(_convert_message, body.messages)),
-        tools=tuple(_convert_tool(tool.function) for tool in body.tools or ()),
+        tools=tuple(
+            Tool(name=function.name, description=function.description or "", parameters=function.parameters)
+            for function in (tool.function for tool in body.tools or ())
+        ),
         tool_choice=choice if isinstance(choice, str) else choice.function.name,
         output=Schema(name=output.name, body=output.body) if output else None,
         sampling=Sampling(
@@ -93,10 +96,6 @@ def model_request(body: ChatRequest, sample: int) -> Request:
         ),
         sample=sample,
     )
-
-
-def _convert_tool(tool: _Function) -> Tool:
-    return Tool(name=tool.name, description=tool.description or "", parameters=tool.parameters)
 
 
 def _convert_message(message: _Message) -> Message:
