@@ -22,7 +22,7 @@ from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, 
 from pipeline.exports.mix import mix_version
 from pipeline.exports.mix.quota_sample import Quota, QuotaResult, parsed, sampled
 from pipeline.exports.views import base
-from pipeline.gates import Drop, Gates, dropped
+from pipeline.gates import Drop, Gates, mark_dropped
 from pipeline.gates.quota import TRAITS
 from pipeline.llm.ledger import Ledger
 from pipeline.run import publish
@@ -149,7 +149,7 @@ class MixedRecords:
     def __iter__(self) -> Iterator[Record]:
         for key, run_index in self._order.items():
             record = self._runs[run_index].read(key)
-            yield dropped(record, self._drops[key]) if key in self._drops else record
+            yield mark_dropped(record, self._drops[key]) if key in self._drops else record
 
     def row(self, record: Record) -> seeds.Row:
         run = self._runs[self._order[record.key]]

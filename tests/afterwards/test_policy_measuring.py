@@ -16,7 +16,7 @@ from pipeline.errors import BudgetExceeded, ProviderError, RequestRefused, Usage
 from pipeline.exports.trajectories.cleaning import correct
 from pipeline.exports.views.base import is_exported, provenance
 from pipeline.exports.views.qa import assessments
-from pipeline.gates import Drop, dropped
+from pipeline.gates import Drop, mark_dropped
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent
@@ -229,7 +229,7 @@ def test_a_twin_is_measured_beside_its_pair(tmp_path: Path) -> None:
 
 
 def test_the_twin_of_a_pair_that_a_gate_dropped_is_measured_with_it(tmp_path: Path) -> None:
-    record = dropped(twins.run(twins.Playing()), Drop("solve_rate", "too easy for the checkpoint before"))
+    record = mark_dropped(twins.run(twins.Playing()), Drop("solve_rate", "too easy for the checkpoint before"))
     assert tried(tmp_path, ScriptedLLM(twins.Playing(answers="1641")), record).questions == 1
     found = build_join(tmp_path)(record)
     assert found.twin
