@@ -148,7 +148,7 @@ class _Service:
 
     async def call(self, request: CallRequest) -> CallResponse:
         retriever, own = self._over(request.question_id)
-        known = {key: self._served.corpus.shown(key) or own.get(key) for key in request.shown}
+        known = {key: self._served.corpus.find_shown(key) or own.get(key) for key in request.shown}
         state = AgentState(passages={key: passage for key, passage in known.items() if passage is not None})
         # Only their number matters to what is observed.
         state.calls = [Call(id="", tool="search", argument="", passage_ids=())] * request.calls

@@ -64,7 +64,7 @@ def rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 def _rows(path: Path) -> Iterator[tuple[str, Any]]:
     if str(path).startswith(HUB):
-        yield from _read("hf", hf.located(str(path).removeprefix(HUB)))
+        yield from _read("hf", hf.locate(str(path).removeprefix(HUB)))
         return
     match kind(path):
         case ".parquet":
