@@ -126,7 +126,7 @@ class MixedRecords:
                 if drop := gates.admit(gates.check(record)):
                     self._drops[record.key] = drop
                 elif draft := record.draft:
-                    measured = measured or bool(record.assessed(policy))
+                    measured = measured or bool(record.find_assessment(policy))
                     values[record.key] = {trait: str(TRAITS[trait](draft, record, policy)) for trait in traits}
         quotas_met = self._limit(values, quotas, pairs)
         if unfinished := [run.folder for run_index, run in enumerate(runs) if run_index not in lineages]:

@@ -75,12 +75,12 @@ class Manifest(Description):
 
     @property
     def remote(self) -> bool:
-        """Whether the source is a name that only its reader can resolve."""
+        """Return whether the source is a name that only its reader can resolve."""
         return self.reader == "hf" and not self.source.is_absolute()
 
     @property
     def address(self) -> str:
-        """The argument with which `resolve` returns this corpus without a manifest."""
+        """Return the argument with which `resolve` returns this corpus without a manifest."""
         return f"{self.reader}:{self.path}" if ADDRESSED.match(f"{self.reader}:") else str(self.path)
 
 

@@ -113,7 +113,7 @@ class Corpus:
 
     @cached_property
     def language(self) -> str:
-        """The code in the manifest, or else the code detected in a sample of the texts, or `unknown`."""
+        """Return the code in the manifest, or else the code detected in a sample of the texts, or `unknown`."""
         if self.manifest.language != UNKNOWN:
             return self.manifest.language
         indices = range(0, len(self.passages), len(self.passages) // _SAMPLE + 1)
@@ -121,7 +121,7 @@ class Corpus:
 
     @property
     def language_detected(self) -> bool:
-        """Whether the language was detected and is not English, for which nothing changes."""
+        """Return whether the language was detected and is not English, for which nothing changes."""
         return self.language not in {self.manifest.language, "en"}
 
     def document(self, document_id: str) -> Document | None:

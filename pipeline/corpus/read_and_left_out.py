@@ -46,12 +46,12 @@ class Counts(Data):
 
     @property
     def noted(self) -> list[str]:
-        """The notes as text."""
+        """Return the notes as text."""
         return [f"{count:,} {note}" for note, count in self.notes.items()]
 
     @property
     def left_out(self) -> str:
-        """The number of left-out rows by reason, as text; empty if there are none."""
+        """Return the number of left-out rows by reason, as text; empty if there are none."""
         reasons = {"bad": self.bad, "empty": self.empty, "oversized": self.oversized, "duplicate": self.duplicate}
         return ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
 

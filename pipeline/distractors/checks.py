@@ -78,7 +78,7 @@ class DistractorChecks:
 
     @property
     def understands(self) -> bool:
-        """Whether the reader is a model, and not the demo model's rules."""
+        """Return whether the reader is a model, and not the demo model's rules."""
         return self.context.config.models.of("reader").capabilities.understands
 
     def evidence(self, distractor: Distractor) -> str:

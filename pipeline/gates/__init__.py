@@ -29,7 +29,7 @@ class Drop(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The code that the funnel counts."""
+        """Return the code that the funnel counts."""
         return f"gate:{self.gate}"
 
 

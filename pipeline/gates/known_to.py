@@ -9,7 +9,7 @@ from pipeline.types import KNOWN_TRIES, Draft, Record, beyond_chance
 
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> str:
-    assessment = record.assessed(settings.policy) if settings.policy else None
+    assessment = record.find_assessment(settings.policy) if settings.policy else None
     if assessment is None or assessment.known is None or assessment.known_tries < KNOWN_TRIES:
         return ""
     right = round(assessment.known * assessment.known_tries)

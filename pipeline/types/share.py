@@ -1,4 +1,4 @@
-"""A share of some cases, and how sure of it they make one."""
+"""A share of some cases, with its confidence interval."""
 
 import math
 
