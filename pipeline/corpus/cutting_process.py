@@ -121,7 +121,6 @@ class _Child:
 
 
 def serve() -> None:
-    """Run the second process."""
     with pa.ipc.new_stream(sys.stdout.buffer, CUTS) as writer:
         for texts in pa.ipc.open_stream(sys.stdin.buffer):
             writer.write_batch(cut(texts))

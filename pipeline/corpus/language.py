@@ -73,8 +73,7 @@ _PARTICLES = {
 
 
 def before_things(code: str) -> frozenset[str]:
-    """Words that stand before the name of a thing or a place and before no person's: English ones, and those of the
-    language too."""
+    """Return the words before names of things and places, but not of people, in English and in the language."""
     return frozenset(f"the a an in at near {_BEFORE_THINGS.get(code, '')}".split())
 
 

@@ -82,7 +82,7 @@ class _Header:
         elif kind == 12:
             self.struct(depth + 1)
         elif kind not in (1, 2):
-            raise BadPageError("a page's header is none")
+            raise BadPageError("a page's header is not valid")
         return 0
 
     def _byte(self) -> int:

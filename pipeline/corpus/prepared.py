@@ -251,7 +251,6 @@ def describe_file(path: Path) -> PreparedFile:
 
 
 def write_manifest(folder: Path, prepared: Prepared) -> Prepared:
-    """Write the manifest with its checksum, and return it."""
     sealed = prepared.seal()
     write_json(folder / MANIFEST, sealed.model_dump(mode="json"))
     return sealed

@@ -46,7 +46,6 @@ class Counts(Data):
 
     @property
     def noted(self) -> list[str]:
-        """Return the notes as text."""
         return [f"{count:,} {note}" for note, count in self.notes.items()]
 
     @property
@@ -110,7 +109,6 @@ class Tally:
             raise CorpusError(f"{path}: no row has the field '{unknown[0]}'; there are: {few(self._names)}")
 
     def refuse_empty(self) -> None:
-        """Raise CorpusError if no passage was kept."""
         if not self.counts["passages"]:
             manifest = self._manifest
             read, empty, large = (self.counts[name] for name in ("read", "empty", "oversized"))

@@ -64,7 +64,6 @@ class Block:
         return tuple(filter(None, (row.note, NUMBERED if numbered else "", *shown)))
 
     def submit(self) -> None:
-        """Submit the pending documents to the cutter."""
         if self._pending:
             self._texts.append(parts.texts(self._pending))
             self._cuts.append(self._cutter.submit(self._texts[-1], self._pending_characters))

@@ -61,7 +61,6 @@ _UNTITLED = frozenset("figure tab-set grid grid-item list-table div container".s
 
 
 def remove(source: str, *, mdx: bool = False) -> str:
-    """Return the page without its markup."""
     if not (mdx or _SEEN_BY.search(source)):
         return source
     inline, pieces, text = _IN_MDX if mdx else _IN_MARKDOWN, list[str](), list[str]()

@@ -38,7 +38,6 @@ def signature(manifest: Manifest) -> str:
 
 
 def source_path(manifest: Manifest) -> Path:
-    """Return the file or folder of a source on this machine."""
     return Path(hf.parse_address(str(manifest.path)).name) if manifest.reader == "hf" else manifest.path
 
 

@@ -106,5 +106,4 @@ def printable(name: str) -> str:
 
 
 def files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
-    """Yield the files with one of the endings, sorted by path."""
     return (path for path in walk(folder) if path.name.lower().endswith(endings))

@@ -40,7 +40,6 @@ class Task(NamedTuple):
 
 
 def propose(request: Request) -> Message:
-    """Take the generator's next turn: a graph for a writer to word, or a chain with its question."""
     inputs = _inputs(request)
     if "outline" in inputs:
         return _plan_graph(request, inputs)
@@ -91,7 +90,6 @@ def revise(request: Request) -> Message:
 
 
 def compose(request: Request) -> Message:
-    """Take the composer's next turn: the longest chain on the path."""
     inputs = _inputs(request)
     least = inputs["least_hops"]
     lengths = range(max(inputs["target_steps"], least), least - 1, -1)
@@ -99,7 +97,6 @@ def compose(request: Request) -> Message:
 
 
 def explore(request: Request) -> Message:
-    """Take the curator's next action."""
     inputs = _inputs(request)
     tried_queries = [action["argument"] for action in inputs["tried"]]
     for query in _queries(Paths(_path_passages(inputs)), tried_queries, _DEEP):
@@ -114,7 +111,7 @@ def _turn(request: Request, inputs: dict[str, Any], task: Task) -> Message:
     paths = _paths(task.passages, request)
     must_finish = request.tool_choice == last
     if chain := next(_find_untried(paths, task), None):
-        negatives = {"negative_aspect": _negatives(chain, paths.passages)} if task.negatives else {}
+        negatives = {"negative_aspect": _rival_facts(chain, paths.passages)} if task.negatives else {}
         return _call_tools(request, (last, draft(chain) | negatives))
     searches_left = min(inputs["search_budget"], _SEARCHES * min(task.lengths)) - len(made_queries)
     if not must_finish and "search" in tools and searches_left > 0:
@@ -144,8 +141,7 @@ def _queries(paths: Paths, made_queries: Sequence[str], length: int) -> Iterator
     return drop_tried(plan_leads(paths, length), made_queries)
 
 
-def _negatives(chain: Chain, passages: Sequence[Seen]) -> list[dict[str, str]]:
-    """Return facts about other things in the relation that the question asks for."""
+def _rival_facts(chain: Chain, passages: Sequence[Seen]) -> list[dict[str, str]]:
     last = chain[-1]
     return [
         {

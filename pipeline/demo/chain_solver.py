@@ -62,7 +62,6 @@ class _Reasoner:
         return list({key(fact.value): fact.value for fact in self._facts(phrase)}.values())
 
     def _queries(self, phrase: RelationOf) -> list[str]:
-        """Return the queries for a value, in the order in which they are tried."""
         if isinstance(phrase.of, Described):
             name = self._value(phrase.of.by)
             query = phrase.of.relation.query
@@ -105,7 +104,6 @@ class _Reasoner:
 
 
 def solve(request: Request) -> Message:
-    """Call one tool: `search`, or `answer` if the answer is known or the request demands it."""
     # A client may append later messages to the question, which is one paragraph.
     question = next((m.content.partition("\n\n")[0].strip() for m in request.messages if m.role == "user"), "")
     made_queries = {" ".join(words(_query(call.arguments))) for m in request.messages for call in m.tool_calls}

@@ -87,7 +87,6 @@ class Paths:
 
 
 def _through(chain: Chain, passage: Seen, entry: Fact | None) -> Iterator[Chain]:
-    """Yield the chain with one more hop, through a passage to each of its facts."""
     longer = ((*chain, ChainHop(passage, entry, fact)) for fact in facts(passage) if fact.sole)
     return (chain for chain in longer if _hides_answers(chain))
 
@@ -137,7 +136,6 @@ def _texts(chain: Chain) -> list[str]:
 
 
 def _dated_by(hop: ChainHop) -> tuple[str, ...]:
-    """Return the relations whose year the description of the hop may state."""
     dated = (how for how in ("born", "opened", "founded") if f" {how} in " in description(hop.passage))
     return ("released", *dated)
 

@@ -158,6 +158,5 @@ def _subject(chain: Chain) -> str:
 
 
 def _are_apart(chain: Chain, branch: Chain) -> bool:
-    """Return whether two branches share no document, no thing and no value."""
     names = [{hop.passage.title for hop in each} | {key(hop.exit.value) for hop in each} for each in (chain, branch)]
     return names[0].isdisjoint(names[1]) and key(_subject(chain)) != key(_subject(branch))

@@ -17,7 +17,6 @@ class PlannedSearch(NamedTuple):
 
 
 def drop_tried(searches: Iterator[PlannedSearch], made_queries: Sequence[str]) -> Iterator[PlannedSearch]:
-    """Yield the searches that were not made yet, each once."""
     tried = {" ".join(words(query)) for query in made_queries}
     for search in searches:
         text = " ".join(words(search.text))

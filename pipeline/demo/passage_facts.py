@@ -56,7 +56,6 @@ def parse_observation(observation: str) -> list[Seen]:
 
 
 def build_passage(passage_id: str, title: str, text: str) -> Seen:
-    """Build a passage from its text, with or without numbered sentences."""
     if text.startswith("[1] "):
         numbered = tuple(line.strip() for line in _NUMBERED.split(text)[1:])
         return Seen(passage_id, title, " ".join(numbered), numbered)
@@ -71,7 +70,6 @@ def key(name: str) -> str:
 
 @lru_cache(maxsize=16384)
 def facts(passage: Seen) -> tuple[Fact, ...]:
-    """Return the facts about the passage's subject, in the order of its sentences."""
     facts_by_value: dict[tuple[str, str], Fact] = {}
     kind = kind_of(passage.text).name
     for number, quote in enumerate(passage.sentences):

@@ -58,7 +58,6 @@ def read_question(question: str) -> RelationOf | None:
 
 
 def read_phrase(phrase: str) -> Phrase:
-    """Return the thing that a phrase of a question names or describes."""
     if title := _TITLED.fullmatch(phrase):
         return Named(title[2], title[1])
     for relation in TABLE:

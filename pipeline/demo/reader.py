@@ -45,7 +45,6 @@ def detect(request: Request) -> Message:
 
 
 def choose(request: Request) -> Message:
-    """Answer `choose` for wordings, or for passages that may mislead."""
     inputs = _inputs(request)
     return _choose_wording(inputs["wordings"]) if "wordings" in inputs else _choose_passage(inputs)
 

@@ -20,7 +20,6 @@ class WeakModel:
         self._strong = DemoModel()
 
     async def complete(self, request: Request) -> Completion:
-        """Answer a request. Raises ValueError for a role without rules."""
         if request.output or not request.tools or request.tools[-1].name != "answer":
             return await self._strong.complete(request)
         messages = drop_overlooked(request)

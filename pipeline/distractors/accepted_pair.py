@@ -88,7 +88,6 @@ def has_missing_pairs(evaluation: DistractorEval | None, context: RunContext) ->
 
 
 def _samples(evaluation: DistractorEval, context: RunContext) -> range:
-    """Return the samples of the pairs of rollouts: none if no distractor is used."""
     first = 2 * context.config.loop.rollouts
     return range(first, first + context.config.distractors.rollouts if evaluation.used else first)
 
@@ -100,7 +99,7 @@ async def write_distractors(draft: Draft, context: RunContext) -> DistractorEval
     for target in range(last, last - 1 if context.config.distractors.hops == "last" else -1, -1):
         for kind in [kind for kind in kinds if kind not in {d.kind for d in writing.used}]:
             if len(writing.used) + base.load(kind).passages <= room:
-                await writing.fill(kind, target)
+                await writing.write_until_used(kind, target)
         room = min(room, 1 + sum(d.target == last for d in writing.used))
         kinds.sort(key=lambda kind: kind != Kind.FALSE_SHORTCUT)
     return DistractorEval(
@@ -124,8 +123,7 @@ class _Writing:
     def used(self) -> list[Distractor]:
         return [distractor for distractor in self.written if distractor.used]
 
-    async def fill(self, kind: str, target: int) -> None:
-        """Repeat attempts until all passages of one can be used."""
+    async def write_until_used(self, kind: str, target: int) -> None:
         draft, context = self.checks.draft, self.checks.context
         if (task := await writing_task(draft, kind, target, context)) is None:
             return

@@ -169,7 +169,6 @@ async def _find_living_by_rules(d: Distractor, case: DistractorChecks) -> str:
 
 
 async def check_new(d: Distractor, case: DistractorChecks) -> str:
-    """Check that the distractor is not a near duplicate of a passage of the corpus."""
     retriever = case.context.retriever
     near = [hit.passage for hit in await retriever.search(f"{d.title} {d.text}", 20)]
     near += await retriever.document(case.evidence(d).rpartition("#")[0])
@@ -190,7 +189,6 @@ def _triples(text: str) -> set[tuple[str, ...]]:
 
 
 async def check_reachable(d: Distractor, case: DistractorChecks) -> str:
-    """Check that the query of the hop retrieves the distractor among the k passages of a search."""
     context = case.context
     hop_query, k = query(case.draft, d.hop), context.config.retrieval.k
     hits = await build_overlay(context.retriever, case.draft, [d], context.config.distractors).search(hop_query, k)
@@ -228,7 +226,6 @@ async def check_untrue(d: Distractor, case: DistractorChecks) -> str:
 
 
 async def check_readable(d: Distractor, case: DistractorChecks) -> str:
-    """Check that a reader who is given the evidence and the distractor still answers correctly."""
     gold = await cited.passages(case.draft, case.context.retriever)
     try:
         # Sort by hash, so that the position does not give the distractor away.

@@ -153,7 +153,6 @@ def _find_citation(draft: Draft, distractor: Distractor, rollout: Rollout, met_c
 
 
 def _arguments(call: ToolCall) -> str:
-    """Return the values of a call's arguments as text, or the raw text if it is not JSON."""
     try:
         arguments = orjson.loads(call.arguments)
     except orjson.JSONDecodeError:

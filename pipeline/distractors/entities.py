@@ -85,7 +85,6 @@ def asked_nouns(question: str) -> frozenset[str]:
 
 
 def may_live(text: str) -> bool:
-    """Return whether the opening of a document may be about a living person."""
     return is_person(text) and not is_dead(text)
 
 
@@ -103,13 +102,12 @@ def is_person(text: str) -> bool:
 
 
 def is_dated(text: str) -> bool:
-    """Return whether the opening says when its subject was born or lived, which is certain to be a person then."""
+    """Return whether the opening says when its subject was born or lived, so that it is certainly a person."""
     first = first_sentence(text)[:240]
     return is_person(text) and bool(_BORN.search(first) or _LIFE.search(_IS.split(first, maxsplit=1)[0]))
 
 
 def is_dead(text: str) -> bool:
-    """Return whether the text has a year of death, mentions the death, or has a year of birth too long ago."""
     first = first_sentence(text)[:240]
     head = _IS.split(first, maxsplit=1)[0]
     if _LIFE.search(head) or any(not death["name"] or death["name"] in head for death in _DIED.finditer(text)):

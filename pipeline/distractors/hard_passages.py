@@ -39,7 +39,6 @@ async def candidates(task: WritingTask, context: RunContext, refused: Sequence[D
 def distractor(
     kind: str, task: WritingTask, passage: Passage, text: str = "", *, claim: str, mark: str = ""
 ) -> Distractor:
-    """Build a distractor of the task's hop from a passage, unaltered or with another text."""
     return Distractor(
         kind=kind,
         title=passage.title,

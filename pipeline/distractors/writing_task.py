@@ -27,7 +27,6 @@ def subject(draft: Draft, index: int) -> str:
 
 
 def _leap_back(draft: Draft, target: int, count: int) -> int | None:
-    """Return the hop that is `count` hops before `target`, or None if there are fewer."""
     for _ in range(count):
         if not (needs := draft.hops[target].needs):
             return None
@@ -69,7 +68,6 @@ async def writing_task(draft: Draft, kind: str, target: int, context: RunContext
 
 
 def right_answers(draft: Draft, target: int) -> tuple[str, ...]:
-    """Return the spellings of a hop's answer; for the last hop also those of the question's answer."""
     gives_answer = draft.graph.found[target] is draft.graph.last
     return (*draft.hops[target].spellings, *(draft.answer_aliases if gives_answer else ()))
 
@@ -79,7 +77,6 @@ def _cited_documents(draft: Draft) -> set[str]:
 
 
 async def style(draft: Draft, hop: int, retriever: Retriever) -> tuple[Passage, ...]:
-    """Return the best passages that the hop's query finds in documents that the draft does not cite."""
     cited = _cited_documents(draft)
     best: dict[str, Passage] = {}
     for hit in await retriever.search(query(draft, hop), _HITS):
@@ -89,7 +86,6 @@ async def style(draft: Draft, hop: int, retriever: Retriever) -> tuple[Passage, 
 
 
 async def may_concern_living(passage_ids: Iterable[str], retriever: Retriever) -> bool:
-    """Return whether one of the documents may be about a living person, as far as rules can tell."""
     documents = [await retriever.document(passage_id.rpartition("#")[0]) for passage_id in passage_ids]
     return any(may_live(document[0].text) for document in documents if document)
 
@@ -124,7 +120,6 @@ async def _openings(queries: Sequence[str], retriever: Retriever) -> list[Passag
 
 
 async def opening(name: str, retriever: Retriever) -> Passage | None:
-    """Return the first passage of the document with that title, if the corpus has one."""
     for hit in await retriever.search(name, 10):
         if normalise(name) in (normalise(hit.passage.title), normalise(untagged(hit.passage.title))):
             passages = await retriever.document(hit.passage.document_id)

@@ -76,14 +76,12 @@ class Gates:
         return None
 
     def copy(self) -> "Gates":
-        """Return a copy on which further records can be tried."""
         gates = copy(self)
         gates._counts = deepcopy(self._counts)
         return gates
 
 
 def load_gates() -> dict[str, tuple[str, Check]]:
-    """Return the description and the check of each gate, by name: a file of this folder, or a function of `quota`."""
     modules = {name: registry.load("gates", name) for name in registry.names("gates")}
     gates: dict[str, tuple[str, Check]] = {name: (module.__doc__, module.check) for name, module in modules.items()}
     gates |= {check.__name__: (check.__doc__ or "", check) for check in quota.OWN_GATES}
@@ -91,7 +89,6 @@ def load_gates() -> dict[str, tuple[str, Check]]:
 
 
 def describe_gates(settings: GateConfig = GateConfig()) -> dict[str, str]:  # noqa: B008 - frozen
-    """Return what each gate that is not off drops, by name."""
     return {name: text.split("\n")[0] for name, (text, _) in load_gates().items() if name not in settings.off}
 
 

@@ -40,7 +40,6 @@ def load_lists(against: tuple[Path, ...]) -> tuple[Index, list[str]]:
 
 @lru_cache(maxsize=4)
 def _load_path(path: Path) -> list[tuple[Fingerprint, str]]:
-    """Return the fingerprints of a file or of the lists in a folder, each with the name of its list."""
     files = question_list.files(path, KINDS)
     if not files:
         raise UsageError(f"{path} holds no list of questions ({', '.join(KINDS)})")

@@ -65,7 +65,6 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> str:
 
 
 def mask_record(record: Record) -> Record:
-    """Return the record with every address and key replaced by its kind."""
     # Few records have one, and walking through all parts of a record takes as long as writing it.
     # A JSON escape (\n) ends in a letter, which would hide a key at the beginning of a line.
     if not any(_find_kinds(_ESCAPE.sub(" ", record.model_dump_json()), _ANYWHERE)):

@@ -77,7 +77,6 @@ class PolicyMeasurement(Data):
 
     @property
     def usages(self) -> dict[str, list[Usage]]:
-        """Return the token usage of rollouts, closed book and their verdicts, by role."""
         probes = [self.closed_book] if self.closed_book else []
         return {
             "policy": [*(rollout.trajectory.usage for rollout in self.rollouts), *(probe.usage for probe in probes)],

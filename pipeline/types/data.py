@@ -58,5 +58,4 @@ def slotted(kind: type[_T]) -> type[_T]:
 
 
 def sha256(text: str) -> str:
-    """Return the hexadecimal digest of the UTF-8 bytes of a text."""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -132,7 +132,6 @@ class DistractorEval(Data):
 
     @property
     def usages(self) -> dict[str, list[Usage]]:
-        """Return the token usage of writing, checks and rollouts, by role."""
         return {
             "writer": [self.writer],
             "reader": [self.reader],

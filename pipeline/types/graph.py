@@ -32,7 +32,6 @@ class GraphStep(Data):
         return (self.answer, *self.answer_aliases)
 
     def replace_ids(self, name: Callable[[str], str]) -> str:
-        """Return the sub-question with the ids of other steps replaced by names."""
         return " ".join(_PLACEHOLDER.sub(lambda match: name(match[1]), self.sub_question).split())
 
 
@@ -157,7 +156,6 @@ class Graph(Data):
 
     @cached_property
     def hops(self) -> tuple[Hop, ...]:
-        """Return the found steps as hops, in graph order."""
         return tuple(
             Hop(
                 sub_question=self.fill_in(step),
@@ -210,11 +208,9 @@ class Graph(Data):
         return steps
 
     def needed_by(self, step: GraphStep) -> tuple[FoundStep | ComputedStep, ...]:
-        """Return the steps whose answers a step uses, in the order in which it names them."""
         return tuple(self.by_id[need] for need in step.needs)
 
     def users_of(self, step: GraphStep) -> tuple[FoundStep | ComputedStep, ...]:
-        """Return the steps that use the answer of a step."""
         return tuple(later for later in self.steps if step.id in later.needs)
 
     def ancestors(self, step: GraphStep) -> tuple[FoundStep | ComputedStep, ...]:
@@ -228,7 +224,6 @@ class Graph(Data):
         return tuple(earlier for earlier in self.steps if earlier.id in ids)
 
     def fill_in(self, step: GraphStep) -> str:
-        """Return the sub-question of a step with the ids of other steps replaced by their answers."""
         return step.replace_ids(
             lambda step_id: self.by_id[step_id].answer if step_id in self.by_id else f"{{{step_id}}}"
         )
@@ -251,7 +246,6 @@ class Graph(Data):
 
     @property
     def depth(self) -> int:
-        """Return the number of steps on the longest path to the answer."""
         return self._levels[self.last.id][0]
 
     @property
@@ -260,7 +254,6 @@ class Graph(Data):
         return self._levels[self.last.id][1]
 
     def with_answers(self, answers: dict[str, str]) -> "Graph":
-        """Return a copy in which the named steps have other answers."""
         steps = [step.model_copy(update={"answer": answers.get(step.id, step.answer)}) for step in self.steps]
         return Graph(steps=tuple(steps))
 

@@ -100,7 +100,6 @@ class Round(Slotted):
 
     @property
     def unsound(self) -> bool:
-        """Return whether the audit sent the draft back."""
         return bool(self.findings)
 
     @property
@@ -298,7 +297,6 @@ class Record(Data):
         return self.hardness[1]
 
     def measurement(self, policy: str) -> PolicyMeasurement | None:
-        """Return the latest measurement of the policy of that name."""
         return next((measurement for measurement in reversed(self.measurements) if measurement.policy == policy), None)
 
     @property
@@ -309,7 +307,6 @@ class Record(Data):
         return next((m for m in measurements if (m.assessment.least_steps or 0) >= self.seed.target_steps), None)
 
     def find_assessment(self, policy: str = "") -> Assessment | None:
-        """Return the latest assessment of the policy of that name, or that of the run's own solver."""
         if not policy:
             return self.assessments[0] if self.assessments else None
         return measurement.assessment if (measurement := self.measurement(policy)) else None

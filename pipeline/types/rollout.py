@@ -50,7 +50,6 @@ class Usage(Slotted):
 
     @property
     def computed_tokens(self) -> int:
-        """Return the prompt tokens that were not cached."""
         return self.prompt_tokens - self.cached_tokens
 
     @property
@@ -133,7 +132,6 @@ class Rollout(Slotted):
 
     @property
     def answered(self) -> bool:
-        """Return whether it answered the question."""
         return self.answer not in ("", NOT_FOUND)
 
     @property
@@ -190,11 +188,9 @@ class GradedRollout(NamedTuple):
 
 
 def correct(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Return the correct verdicts, in their order."""
     # The property would take twice as long, and an export calls this many times for every record.
     return [verdict for verdict in verdicts if verdict.right and verdict.supported]
 
 
 def least_steps(right: Iterable[Verdict]) -> int | None:
-    """Return the least steps of these correct verdicts, or None if there are none."""
     return min((verdict.steps for verdict in right), default=None)

@@ -37,7 +37,6 @@ class StepCounts(Data):
 
     @classmethod
     def of(cls, honest: Sequence[GradedRollout], seekers: Sequence[GradedRollout] = ()) -> "StepCounts":
-        """Count the steps of these tries."""
         tries = [*honest, *seekers]
         counting = [graded for graded in tries if graded.verdict.counts]
         shortcuts = [graded for graded in seekers if graded.verdict.counts]
@@ -67,7 +66,6 @@ class StepCounts(Data):
 
     @property
     def described(self) -> str:
-        """Return the numbers in one sentence, each with its tries."""
         honest = "no honest try counts"
         if self.least_steps is not None:
             honest = f"honest work takes {self.least_steps} ({self.honest_counted} of {self.honest_tries} tries count)"

@@ -39,12 +39,10 @@ class Tree(Data):
         return tuple(index for index in range(len(self.nodes)) if index not in parents)
 
     def path(self, leaf: int) -> tuple[Node, ...]:
-        """Return the nodes from the root to the leaf."""
         node = self.nodes[leaf]
         return (node,) if node.parent is None else (*self.path(node.parent), node)
 
     def passages(self, leaf: int) -> tuple[str, ...]:
-        """Return the passages on a path, each once, in order."""
         return tuple(dict.fromkeys(i for node in self.path(leaf) for i in node.passage_ids))
 
     def score(self, leaf: int) -> int:

@@ -69,7 +69,6 @@ class Twin(Data):
 
     @property
     def usages(self) -> dict[str, list[Usage]]:
-        """Return the token usage of writing, checks and rollouts, by role; `measurements` have their own."""
         probes = [probe for attempt in self.tries for probe in attempt.probes]
         return {
             "writer": [self.writer],
@@ -79,7 +78,6 @@ class Twin(Data):
 
 
 def twin_key(key: str) -> str:
-    """Return the key of the twin of the pair with that key."""
     return sha256(f"{key}:unanswerable")
 
 

@@ -45,7 +45,6 @@ def _is_bulk_action(values: Mapping[str, Any]) -> bool:
 
 
 def row(place: str, key: str, line: bytes) -> Row:
-    """Parse a JSON value to a row."""
     try:
         values = orjson.loads(line)
     except orjson.JSONDecodeError as error:

@@ -72,7 +72,7 @@ def _row(number: int, key: str | None, raw: str | None, contents: str | None) ->
         values = orjson.loads(raw) if raw is not None else {}
     if not isinstance(values, dict):
         if contents is None:
-            return row({}, "its raw text is no JSON object, and contents are not stored")
+            return row({}, "its raw text is not a JSON object, and contents are not stored")
         values = {}
     if "contents" not in values and contents is not None:
         values = {**values, "contents": contents}

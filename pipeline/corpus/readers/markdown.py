@@ -56,7 +56,6 @@ def parse(source: str) -> tuple[str, str, list[str]]:
 
 
 def _links(block: "Token") -> Iterator[str]:
-    """Yield the address and the words of each link."""
     tokens = list(block.children or ())
     for start, token in enumerate(tokens):
         if token.type == "link_open":
@@ -65,7 +64,6 @@ def _links(block: "Token") -> Iterator[str]:
 
 
 def _blocks(tokens: "list[Token]") -> Iterator[tuple[str, str]]:
-    """Yield the tag and the text of each block."""
     table, head = list[list[str]](), list[str]()
     for before, token in zip([None, *tokens], tokens):  # noqa: B905
         match token.type:

@@ -161,7 +161,6 @@ def _holds_text(sample: pa.RecordBatch | pa.Table, name: str) -> bool:
 
 
 def _dates_to_text(rows: Any) -> Any:
-    """Return a table or batch with its dates as text."""
     # Replacing one column copies the list of all others, which takes minutes with 20,000 dates.
     columns = [_days(column) if _day(column.type) else column for column in rows.columns]
     return type(rows).from_arrays(columns, names=rows.schema.names)

@@ -113,7 +113,6 @@ class DistractorKind:
 
 
 def load(kind: str) -> DistractorKind:
-    """Return the kind of that name. Raises UsageError for an unknown one."""
     return registry.instance("distractors", kind, DistractorKind)
 
 

@@ -184,7 +184,6 @@ def _hash_words(texts: Iterable[str]) -> frozenset[int]:
 
 
 def _content_words(text: str) -> list[str]:
-    """Return the words outside the frame of questions, without single letters."""
     return [
         word for word in terms(normalise(text.lower())) if word not in FRAME and (len(word) > 1 or not word.isalpha())
     ]

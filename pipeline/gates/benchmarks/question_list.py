@@ -172,7 +172,6 @@ def _page(address: str) -> str:
 
 
 def _paragraphs(fields: dict[str, Any]) -> list[str]:
-    """Return the titles of MuSiQue's paragraphs that support the question."""
     paragraphs = _decode(fields.get("paragraphs"))
     if isinstance(paragraphs, dict):  # a column of titles beside one of marks
         columns = (paragraphs.get("title"), paragraphs.get("is_supporting"))

@@ -37,7 +37,6 @@ def kind(path: Path) -> str:
 
 
 def files(path: Path, kinds: tuple[str, ...] = KINDS) -> list[Path]:
-    """Return the file itself, or the folder's files of these kinds, sorted by name."""
     if not path.is_dir():
         return [path]
     if (path / QUERIES).is_dir():
