@@ -170,7 +170,7 @@ class _Blocks:
             self._module = 0
             marks = _ATTRIBUTES.search(line.rstrip(), max(0, line.rfind("{")))
             return line[: marks.start()].rstrip() if marks else line
-        if self._module or (not before.strip() and self._opens_module(line)):
+        if self._module or (not before.strip() and (_MODULE if self._mdx else _IMPORT).match(line)):
             bare = _STRING.sub("", line)
             brackets = sum(map(bare.count, "({[")) - sum(map(bare.count, ")}]"))
             self._module = max(1, self._module or 1) + brackets if line.strip() or self._module > 1 else 0
@@ -194,9 +194,6 @@ class _Blocks:
                 return f"{self._admonition}{line.removeprefix(inner)}"
             self._admonition = None
         return line
-
-    def _opens_module(self, line: str) -> bool:
-        return bool(_MODULE.match(line) if self._mdx else _IMPORT.match(line))
 
 
 def _closes(line: str, mark: str) -> bool:

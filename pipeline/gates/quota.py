@@ -60,14 +60,14 @@ def check_values(trait: str, values: Set[str], setting: str) -> None:
 
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
-    results = []
+    results: list[GateResult] = []
     for trait, shares in settings.quotas.items():
         value = str(TRAITS[trait](draft, record, settings.policy))
         share = shares.get(value, shares.get("*"))
         if share is not None:
             mark = f"{trait} {value}"
             most = settings.least if share else 0
-            results.append(GateResult(marks=(mark,), most=most, share=share, full=f"enough pairs have {mark}"))
+            results += _limit([mark], f"enough pairs have {mark}", most, share)
     return results
 
 

@@ -194,7 +194,7 @@ class Graph(Data):
 
     def hops_before(self, index: int) -> tuple[int, ...]:
         """Return the indices of all hops that a hop depends on."""
-        return self._hop_indices(_found_among(self.ancestors(self.found[index])))
+        return self._hop_indices(self.ancestors(self.found[index]))
 
     def _hop_indices(self, steps: Iterable[GraphStep]) -> tuple[int, ...]:
         ids = {step.id for step in steps}
@@ -256,7 +256,3 @@ class Graph(Data):
     def with_answers(self, answers: dict[str, str]) -> "Graph":
         steps = [step.model_copy(update={"answer": answers.get(step.id, step.answer)}) for step in self.steps]
         return Graph(steps=tuple(steps))
-
-
-def _found_among(steps: Iterable[GraphStep]) -> tuple[FoundStep, ...]:
-    return tuple(step for step in steps if isinstance(step, FoundStep))

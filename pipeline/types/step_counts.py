@@ -60,11 +60,6 @@ class StepCounts(Data):
         return self.least_steps if self.adversarial_steps is None else self.adversarial_steps
 
     @property
-    def is_censored(self) -> bool:
-        """Return whether every seeker failed, so that the adversarial number is unknown."""
-        return self.adversarial_tries > 0 and self.adversarial_steps is None
-
-    @property
     def described(self) -> str:
         honest = "no honest try counts"
         if self.least_steps is not None:

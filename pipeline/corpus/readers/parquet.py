@@ -49,7 +49,8 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
                 for name in filter(partial(_holds_text, sample), encoded):
                     del odd[name]
             plain = {name for name in file.schema_arrow.names if name not in odd}
-            columns = [leaf.path for leaf in _leaves(file) if _is_read(leaf, plain)]
+            leaves = map(file.schema.column, range(len(file.schema)))
+            columns = [leaf.path for leaf in leaves if _is_read(leaf, plain)]
             for index, group in enumerate(groups):
                 for batch in file.iter_batches(_batch_rows(group, sizes[index]), row_groups=[index], columns=columns):
                     unpacked.add(_text_bytes(batch))
@@ -86,10 +87,6 @@ def _open(path: Path) -> pq.ParquetFile:
 
 def _is_delta(column: pq.ColumnChunkMetaData) -> bool:
     return column.physical_type == "BYTE_ARRAY" and any(name.startswith("DELTA") for name in column.encodings)
-
-
-def _leaves(file: pq.ParquetFile) -> list[pq.ColumnSchema]:
-    return [file.schema.column(index) for index in range(len(file.schema))]
 
 
 def _is_read(leaf: pq.ColumnSchema, plain: set[str]) -> bool:
