@@ -6,7 +6,7 @@ that too many have. Only what depends on its own words and rollouts is asked of 
 
 from pipeline import registry
 from pipeline.config import RunConfig
-from pipeline.gates.personal import public
+from pipeline.gates.personal import mask_record
 from pipeline.types import Record
 from pipeline.types.twin_record import as_record
 
@@ -19,7 +19,7 @@ def with_twin(record: Record, config: RunConfig) -> tuple[list[Record], str]:
     twin = as_record(record)
     gate = gate_of_twin(twin, config) if twin else ""
     given = [record, twin] if twin and not gate else [record]
-    return [public(one) for one in given] if "personal" not in config.gates.off else given, gate
+    return [mask_record(one) for one in given] if "personal" not in config.gates.off else given, gate
 
 
 def gate_of_twin(twin: Record, config: RunConfig) -> str:
