@@ -21,7 +21,6 @@ def fit_aims(targets: Sequence[Target], steps: range) -> dict[int, int]:
 
 
 def find_unreached(targets: Sequence[Target], steps: range) -> list[int]:
-    """Return the numbers of steps that are greater than any measured one."""
     measured = [int(count.name) for target in targets for count in target.difficulty]
     return [number for number in steps if number > max(measured, default=0)]
 

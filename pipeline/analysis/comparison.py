@@ -130,7 +130,6 @@ def compare(first_run: ComparisonInput, second_run: ComparisonInput) -> Comparis
 
 
 def rate_index(solve_rate: str) -> pl.Expr:
-    """Return the index in `RATES` for a column of solve rates."""
     return pl.sum_horizontal((pl.col(solve_rate) > high).cast(pl.Int32) for _, high in list(RATES.values())[:-1])
 
 
@@ -214,7 +213,7 @@ def _points_lost(first: _Side, second: _Side) -> Iterator[Interval | None]:
 
 
 def _money_per_pair(side: _Side) -> Interval | None:
-    """Return the cost per pair without an interval, since costs are not known by seed."""
+    # There is no interval, since costs are not known by seed.
     money, pairs = side.facts.money, side.facts.accepted
     return Interval(value=money / pairs) if money is not None and pairs else None
 
@@ -232,7 +231,6 @@ def _count_ends(side: _Side) -> dict[str, int]:
 
 
 def _count_steps(first: _Side, second: _Side) -> Iterator[dict[str, int]]:
-    """Yield for each side the number of pairs by steps, with the steps of either side."""
     by_side = [Counter(side.rows["pair_steps"].drop_nulls().cast(pl.Int64)) for side in (first, second)]
     for counts in by_side:
         steps = sorted(by_side[0] | by_side[1])

@@ -36,7 +36,6 @@ class Contrast(Data):
 
 
 def in_words(figure: Interval | None, unit: Unit, *, signed: bool = False) -> str:
-    """Format a figure and its interval for people. Differences are `signed`."""
     if figure is None:
         return "–"
     if unit == "share" and signed:

@@ -68,33 +68,29 @@ def _summarise_policy(seeds: pl.LazyFrame, policy: str) -> list[DistractorFigure
     )
     once = rollouts.sort("rank", nulls_last=True, maintain_order=True).unique(["key", "sample"], maintain_order=True)
     all_kinds = pl.lit(None, pl.String).alias("kind")
-    return [
-        _build_figures(row, policy)
-        for table, kind_rollouts in (
-            (written, rollouts),
-            (written.with_columns(all_kinds), once.with_columns(all_kinds)),
-        )
-        for row in _group_by_kind(table, kind_rollouts).collect().to_dicts()
-    ]
+    by_kind = _group_by_kind(written, rollouts).collect().to_dicts()
+    in_total = _group_by_kind(written.with_columns(all_kinds), once.with_columns(all_kinds)).collect().to_dicts()
+    return [_build_figures(row, policy) for row in (*by_kind, *in_total)]
 
 
 def _group_by_kind(written: pl.LazyFrame, rollouts: pl.LazyFrame) -> pl.LazyFrame:
     used = pl.col("rejected_by") == ""
-    named, readings = pl.col("blind_named"), pl.col("blind_readings")
-    met = pl.col("outcome").is_not_null()
+    times_named, readings = pl.col("blind_named"), pl.col("blind_readings")
+    has_met = pl.col("outcome").is_not_null()
+    ranks = pl.col("rank").filter(has_met)
     counts = written.group_by("kind").agg(
         (pl.col("rejected_by") != "unwritten").sum().alias("written"),
         used.sum().alias("used"),
         pl.col("rejected_by").filter(~used).alias("reasons"),
-        pl.struct(part=named.sum(), whole=readings.sum()).alias("named"),
-        pl.struct(part=named.filter(used).sum(), whole=readings.filter(used).sum()).alias("named_used"),
+        pl.struct(part=times_named.sum(), whole=readings.sum()).alias("named"),
+        pl.struct(part=times_named.filter(used).sum(), whole=readings.filter(used).sum()).alias("named_used"),
     )
     shares = rollouts.group_by("kind").agg(
         pl.len().alias("pairs"),
-        met.mean().alias("met"),
+        has_met.mean().alias("met"),
         (pl.col("outcome") == "misled").mean().alias("misled"),
         pl.col("correct_without", "correct_with").mean(),
-        pl.col("key").filter(met).sort_by(pl.col("rank").filter(met), maintain_order=True).first().alias("example"),
+        pl.col("key").filter(has_met).sort_by(ranks, maintain_order=True).first().alias("example"),
     )
     questions = rollouts.group_by("kind", "key").agg(pl.len().alias("samples"), pl.col("lost", "added").sum())
     questions = questions.group_by("kind").agg("samples", "lost", "added")

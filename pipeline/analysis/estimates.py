@@ -45,7 +45,6 @@ class Interval(Data):
 
     @classmethod
     def of_share(cls, share: Share) -> "Interval":
-        """Return the share with Wilson's score interval."""
         low, high = share.interval
         return cls(value=share.value, low=low, high=high)
 
@@ -99,7 +98,6 @@ def percent(share: float | None, digits: int = 0) -> str:
 
 
 def count_values(rows: pl.LazyFrame, column: str) -> tuple[Count, ...]:
-    """Count the rows of each value, sorted as by `largest_first`."""
     return largest_first(dict(rows.group_by(column).len().collect().rows()))
 
 

@@ -157,7 +157,6 @@ class Figures(Data):
 
     @property
     def lineage(self) -> Lineage | None:
-        """The lineage of the first run."""
         return self.lineages[0] if self.lineages else None
 
     @property
@@ -268,14 +267,12 @@ def _targets(seeds: pl.LazyFrame) -> list[Target]:
 
 
 def _solve_rates(seeds: pl.LazyFrame) -> tuple[Count, ...]:
-    """Count the accepted pairs by solve rate, lowest first."""
     name = pl.format("{}/{}", "pair_correct", "pair_rollouts").alias("name")
     counts = seeds.drop_nulls("pair_rate").group_by("pair_rate", name).len("count").sort("pair_rate", "name")
     return tuple(Count(**row) for row in counts.select("name", "count").collect().to_dicts())
 
 
 def _signatures(accepted: pl.LazyFrame) -> list[Signature]:
-    """Return a signature per split, the training split first."""
     side = pl.col("split").alias("side")
     solved = accepted.filter(pl.col("correct_rollouts") > 0).explode("correct_steps", "hit_steps", "hops_seen")
     means = solved.group_by(side).agg(

@@ -54,7 +54,6 @@ class SeedCost(NamedTuple):
 
 
 def forecast(seeds: Sequence[SeedCost], models: Models, pairs: int) -> Forecast:
-    """Forecast the cost of `pairs` from all seeds of a pilot, accepted or not."""
     if not seeds:
         return Forecast(pairs=pairs, seeds=0, accepted=0, amounts={})
     accepted = np.array([seed.accepted for seed in seeds], dtype=float)
@@ -87,20 +86,12 @@ def _list_amounts(seeds: Sequence[SeedCost], models: Models) -> dict[str, Sequen
 
 
 def _money(usage: Mapping[str, Usage], models: Mapping[str, ModelConfig]) -> float:
-    """Return the cost, or NaN if a price is unknown."""
     costs = [models[model].cost(used) if model in models else None for model, used in usage.items() if used.calls]
     return sum(np.nan if cost is None else cost for cost in costs)
 
 
 def _estimate(costs: Numbers, accepted: Numbers, draws: Any, pairs: int) -> Estimate:
-    """Estimate the cost of `pairs`.
-
-    Args:
-        costs: the cost of each seed.
-        accepted: 1 for each accepted seed, else 0.
-        draws: how often each draw took each seed.
-        pairs: the number of pairs.
-    """
+    """Estimate the cost of `pairs`, from `costs` and `accepted` (0 or 1) of each seed and how often `draws` took it."""
     if not accepted.any() or np.isnan(costs).any():
         return Estimate(value=None, low=None, high=None)
     with np.errstate(divide="ignore", invalid="ignore"):

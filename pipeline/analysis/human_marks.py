@@ -45,7 +45,6 @@ def sample(accepted: Iterable[str], items: int | None = None) -> list[str]:
 
 
 def sheet(records: Iterable[Record]) -> str:
-    """Return a CSV text with a row for each record and columns to fill in."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\r\n")
     rows.writerow(COLUMNS)
@@ -60,18 +59,11 @@ def sheet(records: Iterable[Record]) -> str:
 
 
 def read(text: str, accepted: Iterable[str], reviewer: str, at: str) -> list[Mark]:
-    """Read the marks of a filled sheet.
+    """Read the marks of a filled sheet. `accepted` are the keys of the run's accepted pairs.
 
-    Args:
-        text: the CSV text.
-        accepted: the keys of the run's accepted pairs.
-        reviewer: the person who marked the pairs.
-        at: the time of the marks.
-
-    Raises:
-        UsageError: if a mark is invalid, or a key is unknown or occurs twice. The message names the row.
+    Raises UsageError, which names the row, if a mark is invalid, or a key is unknown or occurs twice.
     """
-    keys, seen = set(accepted), Counter[str]()
+    keys, occurrences = set(accepted), Counter[str]()
     marks: list[Mark] = []
     try:
         lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
@@ -84,8 +76,8 @@ def read(text: str, accepted: Iterable[str], reviewer: str, at: str) -> list[Mar
         if not any(cell.strip() for cell in row.values() if isinstance(cell, str)):
             continue  # spreadsheets keep rows whose cells were cleared
         key = (row["key"] or "").strip()
-        seen[key] += 1
-        if key not in keys or seen[key] > 1:
+        occurrences[key] += 1
+        if key not in keys or occurrences[key] > 1:
             raise UsageError(f"row {number}: the run has no pair '{key[:12]}', or the sheet has it twice")
         cells = {name: (row[name] or "").strip().lower() for name in ASKED}
         if invalid := next((name for name, word in cells.items() if word and word not in _MARKS), None):
@@ -100,7 +92,6 @@ def read(text: str, accepted: Iterable[str], reviewer: str, at: str) -> list[Mar
 
 
 def summarise_marks(marks: Iterable[Mark], accepted: Container[str]) -> Review | None:
-    """Summarise the marks of accepted pairs. Return None if there are none."""
     by_pair: dict[str, list[Mark]] = {}
     for mark in marks:
         if mark.key in accepted and mark.answered:

@@ -64,7 +64,6 @@ def about(usage: Usage) -> str:
 
 
 def notes(spending: Spending) -> list[str]:
-    """Return explanations to show below the rows."""
     return [ESTIMATED] if about(spending.total.paid) else []
 
 
@@ -102,7 +101,6 @@ def _row(name: str, spent: Spent, pairs: int = 0) -> Row:
 
 
 def _format_count(count: float) -> str:
-    """Format a count or a mean. Only a mean below ten has a decimal."""
     return f"{count:,.0f}" if count >= 10 or count == int(count) else f"{count:.1f}"
 
 

@@ -47,8 +47,8 @@ class Paired(Data):
 
 def pair_seeds(first: pl.DataFrame, second: pl.DataFrame) -> Paired | None:
     """Compare the common seeds of two runs. Return None if there are none."""
-    left, right = (table.unique(_SAME, keep="first", maintain_order=True) for table in (first, second))
-    rows = left.join(right, on=_SAME, how="inner", maintain_order="left")
+    first_seeds, second_seeds = (table.unique(_SAME, keep="first", maintain_order=True) for table in (first, second))
+    rows = first_seeds.join(second_seeds, on=_SAME, how="inner", maintain_order="left")
     if not len(rows):
         return None
     counts = rows.select(belongs.sum().alias(name) for name, belongs in _GROUPS.items()).row(0, named=True)

@@ -92,7 +92,6 @@ def measure_rollout(draft: Draft, rollout: Rollout, verdict: Verdict) -> Rollout
 
 
 def measured_rollouts(record: Record) -> Iterator[tuple[Draft, Rollout, Verdict]]:
-    """Yield the rollouts that set difficulty and solve rate, in order."""
     last = record.last
     if last and last.draft:
         rollouts = record.confirmation if record.confirmation_verdicts else last.rollouts
@@ -110,12 +109,12 @@ def efficiency(verdict: Verdict) -> float:
 
 
 def useful_steps(rollout: Rollout) -> int:
-    seen: set[str] = set()
+    passages: set[str] = set()
     useful = 0
     for call in rollout.trajectory.calls:
-        before = len(seen)
-        seen.update(call.passage_ids)
-        useful += len(seen) > before and not call.repeat
+        before = len(passages)
+        passages.update(call.passage_ids)
+        useful += len(passages) > before and not call.repeat
     return useful
 
 

@@ -90,7 +90,7 @@ def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) ->
         "draw": record.seed.draw,
         "target_steps": record.seed.target_steps,
         **_question(record.draft if "gate:personal" not in (record.reason, drop and drop.reason) else None),
-        **_measured(record),
+        **_measured_columns(record),
         "rounds": len(record.rounds),
         "labels": [_label_draft(past, record) for past in record.rounds],
         "causes": causes,
@@ -106,7 +106,6 @@ def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) ->
 
 
 def _stage(record: Record) -> str:
-    """Return the furthest stage that any of its drafts reached."""
     drafts = [past for past in record.rounds if past.draft]
     sound = [past for past in drafts if not past.unsound]
     # Pairs that `remeasure` opened were no candidates of the run.
@@ -140,7 +139,7 @@ def _question(draft: Draft | None) -> Row:
     }
 
 
-def _measured(record: Record) -> Row:
+def _measured_columns(record: Record) -> Row:
     (difficulty, solve_rate), right = record.hardness, correct(record.measured)
     closed = [probe.right > 0 for probe in record.last.probes if probe.check == "closed_book"] if record.last else []
     return {
@@ -163,7 +162,6 @@ def _measured(record: Record) -> Row:
 
 
 def _policies(record: Record) -> Iterator[Row]:
-    """Yield the latest measurement of each policy, sorted by name."""
     latest = {measured.policy: measured for measured in record.measurements if measured.policy}
     for _, measured in sorted(latest.items()):
         assessment = measured.assessment
@@ -189,7 +187,6 @@ def _label_draft(past: Round, record: Record) -> str:
 
 
 def _distractors(record: Record) -> Iterator[Row]:
-    """Yield all distractors of an accepted pair, used or rejected, then the attempts without a result."""
     if record.distractor_eval and record.status is Status.ACCEPTED:
         for distractor in record.distractor_eval.distractors:
             blind = {"blind_readings": len(distractor.blind), "blind_named": sum(distractor.blind)}

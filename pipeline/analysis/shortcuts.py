@@ -31,7 +31,6 @@ class ShortcutFigures(Data):
 
 
 def shortcuts(accepted: pl.LazyFrame) -> ShortcutFigures | None:
-    """Return the figures, or None if no seeker tried."""
     counts = accepted.select("step_counts", "difficulty", "keeps_number").unnest("step_counts")
     tried = counts.filter(pl.col("adversarial_tries") > 0)
     both_solved = pl.col("adversarial_steps").is_not_null() & pl.col("least_steps").is_not_null()

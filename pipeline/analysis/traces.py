@@ -86,13 +86,11 @@ class TreeLayout(NamedTuple):
 
 
 def lay_out_tree(record: Record) -> TreeLayout | None:
-    """Return the layout of the record's first tree, or None if it has no tree."""
     tree = next((past.tree for past in record.rounds if past.tree), None)
     return TreeLayout(record.draft, tree, limb(tree, 0)) if tree and record.draft else None
 
 
 def limb(tree: Tree, index: int) -> TreeBranch:
-    """Return the branch that starts at the node of that index."""
     composed = tree.path(tree.composed) if tree.composed is not None else ()
     nodes, children = [], [index]
     while len(children) == 1:
@@ -165,7 +163,6 @@ def steps(trajectory: Trajectory, draft: Draft | None) -> tuple[Step, ...]:
 
 
 def attempts(rollouts: Sequence[Rollout], verdicts: Sequence[Verdict], draft: Draft | None) -> tuple[RolloutTrace, ...]:
-    """Return the traces of rollouts, with metrics against the draft that they answered."""
     pairs = zip(rollouts, verdicts, strict=True)
     return tuple(
         RolloutTrace(r, v, steps(r.trajectory, draft), measure_rollout(draft, r, v) if draft else None)
@@ -187,8 +184,8 @@ def _list_results(observation: str, draft: Draft | None) -> tuple[Result, ...]:
     )
 
 
-def by_title(shown: Mapping[str, ShownPassage]) -> tuple[ShownPassage, ...]:
-    return tuple(sorted(shown.values(), key=lambda passage: (passage.title, passage.id)))
+def by_title(passages: Mapping[str, ShownPassage]) -> tuple[ShownPassage, ...]:
+    return tuple(sorted(passages.values(), key=lambda passage: (passage.title, passage.id)))
 
 
 def snippet(text: str, answer: str) -> str:

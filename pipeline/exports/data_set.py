@@ -117,7 +117,6 @@ class Selection(Data):
 
 
 def read_manifest(folder: Path) -> DatasetManifest:
-    """Read the manifest of the data set in `folder`. Raise UsageError if there is no readable one."""
     try:
         return DatasetManifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError) as error:
@@ -168,7 +167,7 @@ def export(
         seed_table.SeedTable(building / seed_table.NAME, selection.source) as table,
     ):
         previous = find_folder(folder)
-        kept, kept_shards = _find_kept_views(previous, views, selection)
+        kept_views, kept_shards = _find_kept_views(previous, views, selection)
         for record in records:
             table.add(seed_row := row(record))
             # A sum of hashes does not depend on the order, in which included records come last, nor grows with the run.
@@ -193,7 +192,7 @@ def export(
         manifest = DatasetManifest(
             run=run_figures.lineage.run if run_figures.lineage else "",
             records=run_figures.planned,
-            views=dict(sorted({**kept, **dict.fromkeys(views, written)}.items())),
+            views=dict(sorted({**kept_views, **dict.fromkeys(views, written)}.items())),
             shards=tuple(sorted((*kept_shards, *shards.close()), key=lambda shard: shard.path)),
             rewards=rewards.total(),
             withheld=() if selection.views else tuple(sorted({*base.names()} - views.keys())),
@@ -259,24 +258,22 @@ def _digest_state(digest_sum: int, config: RunConfig) -> str:
 def _find_kept_views(
     folder: Path, views: Iterable[str], selection: Selection
 ) -> tuple[dict[str, Exported], tuple[ShardFile, ...]]:
-    """Return the views to keep from the data set in `folder`, and their verified shards."""
     if not selection.views or selection.mix or not folder.exists():
         return {}, ()
     previous = read_manifest(folder)
     # The licence may have become stricter since.
-    kept = {
+    views_to_keep = {
         name: written
         for name, written in previous.views.items()
         if name not in views and not base.exceeds_licence(base.load(name), selection.redistribute)
     }
-    shards = tuple(shard for shard in previous.shards if shard.view in kept)
+    shards = tuple(shard for shard in previous.shards if shard.view in views_to_keep)
     for shard in shards:
         verify_file(folder, shard)
-    return kept, shards
+    return views_to_keep, shards
 
 
 def _load_views(selection: Selection) -> dict[str, base.View]:
-    """Return the selected views, or all that may be redistributed."""
     views = {name: base.load(name) for name in selection.views or base.names()}
     withheld = [name for name, view in views.items() if base.exceeds_licence(view, selection.redistribute)]
     if selection.views and withheld:

@@ -108,7 +108,6 @@ def push(plan: UploadPlan, message: str, *, endpoint: str | None = None) -> str:
 
 
 def _find_stale(plan: UploadPlan, present: Iterable[str]) -> list[str]:
-    """Return the files of the repository that readers would mistake for rows of this data set."""
     names = {file.path for file in plan.files}
     return [p for p in present if p not in names and (p.endswith(".parquet") or p.partition("/")[0] in plan.rows)]
 

@@ -24,7 +24,6 @@ COLUMNS: dict[str, Any] = {
 
 
 def question_columns(record: Record, environment: Environment) -> dict[str, Any]:
-    """Return the values of COLUMNS for a record with a draft."""
     draft = record.draft
     assert draft  # noqa: S101 - views skip records without one
     low, high = answer_interval(draft) or (None, None)
@@ -37,7 +36,7 @@ def question_columns(record: Record, environment: Environment) -> dict[str, Any]
         "solver_solve_rate": _solver_solve_rate(record),
         "policy_solve_rate": policy.solve_rate if policy else None,
         "policy_tries": policy.rollouts if policy else None,
-        "known_to": [known.model_dump() for known in record.known_to],
+        "known_to": [model.model_dump() for model in record.known_to],
         "evidence_ids": list(dict.fromkeys(hop.passage_id for hop in draft.hops)),
         "retriever": record.lineage.retriever,
         "k": environment.k,
@@ -51,7 +50,6 @@ def _solver_solve_rate(record: Record) -> float | None:
 
 
 def _measured_by(record: Record) -> str | None:
-    """Return the model whose rollouts set the difficulty."""
     if record.opener:
         return record.opener.assessment.model
     return record.assessments[0].model if record.assessments else None

@@ -61,32 +61,32 @@ def queries(record: Record) -> Iterator[Query]:
     """
     if (draft := record.draft) is None:
         return
-    shown = all_shown([past.agent for past in record.rounds] + [graded.rollout.trajectory for graded in record.graded])
-    passages = {hop.passage_id: shown.get(shown_id(hop.passage_id)) for hop in draft.hops}
+    trajectories = [past.agent for past in record.rounds] + [graded.rollout.trajectory for graded in record.graded]
+    passages_shown = all_shown(trajectories)
+    passages = {hop.passage_id: passages_shown.get(shown_id(hop.passage_id)) for hop in draft.hops}
     cited = {key: FoundPassage(key, passage.title, passage.text) for key, passage in passages.items() if passage}
     searches = list(_list_searches(record, draft))
     candidates = [("question", draft.question, tuple(range(len(draft.hops))))]
     candidates += [("sub_question", hop.sub_question, (number,)) for number, hop in enumerate(draft.hops)]
     candidates += [("search", search.text, search.hops) for search in searches if search.hops]
-    seen = set[str]()
+    texts_seen = set[str]()
     for kind, text, hops in candidates:
         related = [search for search in searches if not set(hops).isdisjoint(search.hops)] or searches
         keys = dict.fromkeys(draft.hops[number].passage_id for number in hops)
         positives = [cited[key] for key in keys if key in cited]
         negatives = _find_negatives(draft, hops, related)
-        if positives and negatives and text not in seen:
-            seen.add(text)
+        if positives and negatives and text not in texts_seen:
+            texts_seen.add(text)
             yield Query(kind, text, hops, positives, negatives)
 
 
 def _list_searches(record: Record, draft: Draft) -> Iterator[_Search]:
-    """Yield the searches of the rollouts of the final question, each text once."""
-    seen = set[str]()
+    texts_seen = set[str]()
     for rollout, _ in record.graded:
         texts = {message.tool_call_id: message.content for message in rollout.trajectory.messages}
         for call in rollout.trajectory.calls:
-            if call.tool == "search" and call.argument not in seen:
-                seen.add(call.argument)
+            if call.tool == "search" and call.argument not in texts_seen:
+                texts_seen.add(call.argument)
                 hits = zip(shown_passages(texts[call.id]), call.passage_ids, strict=False)
                 passages = [FoundPassage(key, passage.title, passage.text) for passage, key in hits]
                 hops = [number for number, hop in enumerate(draft.hops) if hop.passage_id in call.passage_ids]
@@ -115,7 +115,6 @@ def _document_id(passage_id: str) -> str:
 
 
 def _answer_spellings(draft: Draft, hop_index: int) -> list[str]:
-    """Return the spellings of the hop's answer, and those of the final answer if the hop gives it."""
     names = draft.hops[hop_index].spellings
     gives_answer = draft.graph.found[hop_index] is draft.graph.last
     return [*names, *spellings(draft)] if gives_answer else list(names)

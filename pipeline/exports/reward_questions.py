@@ -25,7 +25,6 @@ class RewardQuestions(Data):
     """Yes-or-no questions, which are left out however often they were solved."""
 
     def describe(self) -> str:
-        """Describe how many questions `rl_*` views take and leave out, and how to make pairs within a band."""
         whose = f" of {self.policy}" if self.policy else ""
         groups = [
             (self.some, f"that some rollouts{whose} solved and some did not", True),
@@ -34,10 +33,10 @@ class RewardQuestions(Data):
             (self.unmeasured, "not measured (digsite remeasure)", False),
             (self.yes_no, "of yes or no (gates.rl_yes_no=true takes them)", False),
         ]
-        taken = [(count, text) for count, text, is_taken in groups if is_taken]
+        included = [(count, text) for count, text, is_taken in groups if is_taken]
         left_out = [(count, text) for count, text, is_taken in groups if count and not is_taken]
-        total = sum(count for count, _ in taken)
-        line = f"{total:,} question{'s' if total != 1 else ''}: {_join(taken)}"
+        total = sum(count for count, _ in included)
+        line = f"{total:,} question{'s' if total != 1 else ''}: {_join(included)}"
         if left_out:
             line += f"; left out: {_join(left_out)}"
         return line if self.policy or self.has_band else f"{line}; for a band: {BAND_COMMAND}"

@@ -39,7 +39,6 @@ class File(Data):
 
 
 def describe_file(file: Path, path: str) -> File:
-    """Return size and hash of a file that is, or will be, at `path` of the data set."""
     return File(path=path, bytes=file.stat().st_size, sha256=checksum(file))
 
 
@@ -81,7 +80,6 @@ class ShardWriter(AbstractContextManager["ShardWriter"]):
                 self._write(writer)
 
     def close(self) -> list[ShardFile]:
-        """Finish all files, rename them to their final names, and return them sorted by path."""
         for writer in self._splits.values():
             if writer.group:
                 self._write(writer)
@@ -156,7 +154,6 @@ class SplitWriter:
             self.writer, self.written = None, 0
 
     def close(self) -> Iterable[ShardFile]:
-        """Give the shards their final names and return them. Call it after the last `write`."""
         self.end()
         for number, (rows, within) in enumerate(zip(self.rows, self.within, strict=True)):
             name = f"{self.split}-{number:05d}-of-{len(self.rows):05d}.parquet"

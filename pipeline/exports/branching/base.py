@@ -52,7 +52,6 @@ def turns(trajectory: Trajectory) -> list[ToolTurn]:
 
 
 def select_forks(record: Record, method: str, source: int) -> list[Fork]:
-    """Return a method's forks of one rollout, in the order of their states."""
     forks = [fork for fork in record.forks if fork.method == method and fork.source == source]
     return sorted(forks, key=lambda fork: fork.prefix)
 
@@ -76,12 +75,12 @@ def is_idle(trajectory: Trajectory, turn: ToolTurn) -> bool:
 def evidence_before_turns(draft: Draft, rollout: Rollout) -> dict[int, frozenset[int]]:
     """Return for each turn, by its prefix, the hops whose evidence was shown before it."""
     by_id = {call.id: (call, text) for call, text in observations(rollout)}
-    seen: frozenset[int] = frozenset()
+    hops_seen: frozenset[int] = frozenset()
     before = {}
     for turn in turns(rollout.trajectory):
-        before[turn.prefix] = seen
+        before[turn.prefix] = hops_seen
         for call, text in (by_id[request.id] for request in turn.message.tool_calls if request.id in by_id):
-            seen |= {hop for hop in range(len(draft.hops)) if shows(draft, hop, call.passage_ids, text)}
+            hops_seen |= {hop for hop in range(len(draft.hops)) if shows(draft, hop, call.passage_ids, text)}
     return before
 
 
@@ -91,5 +90,4 @@ def format_action(message: Message) -> str:
 
 
 def next_message(branch_messages: Sequence[Message], prefix: int) -> Message | None:
-    """Return the turn that a branch took at its state, or None if it ended there."""
     return branch_messages[prefix] if len(branch_messages) > prefix else None

@@ -11,16 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.agents.grading import observations, shows
-from pipeline.exports.branching.base import (
-    State,
-    ToolTurn,
-    by_sample,
-    is_idle,
-    next_message,
-    select_forks,
-    signature,
-    turns,
-)
+from pipeline.exports.branching import base
 from pipeline.types import Branch, Draft, Fork, GradedRollout, Message, Record
 
 ATTEMPTS = 3
@@ -42,7 +33,7 @@ class TurnPair(NamedTuple):
     rejected_tried: int
 
 
-def states(record: Record) -> Iterator[State]:
+def states(record: Record) -> Iterator[base.State]:
     """Yield up to SUSPECTS states of each failed rollout.
 
     They are the turn after the last new evidence, the last turn, and idle turns.
@@ -50,15 +41,15 @@ def states(record: Record) -> Iterator[State]:
     draft = record.draft
     if draft is None:
         return
-    for sample, graded in by_sample(record).items():
+    for sample, graded in base.by_sample(record).items():
         if not graded.verdict.correct:
             suspects = dict.fromkeys(turn.prefix for turn in _find_suspects(draft, graded))
-            yield from (State(sample, prefix) for prefix in list(suspects)[:SUSPECTS])
+            yield from (base.State(sample, prefix) for prefix in list(suspects)[:SUSPECTS])
 
 
-def _find_suspects(draft: Draft, graded: GradedRollout) -> Iterator[ToolTurn]:
+def _find_suspects(draft: Draft, graded: GradedRollout) -> Iterator[base.ToolTurn]:
     trajectory = graded.rollout.trajectory
-    tool_turns = turns(trajectory)
+    tool_turns = base.turns(trajectory)
     if not tool_turns:
         return
     with_evidence = {
@@ -70,13 +61,13 @@ def _find_suspects(draft: Draft, graded: GradedRollout) -> Iterator[ToolTurn]:
     stuck = max(indexes, default=-1) + 1
     yield from tool_turns[stuck : stuck + 1]
     yield tool_turns[-1]
-    yield from (turn for turn in tool_turns if is_idle(trajectory, turn))
+    yield from (turn for turn in tool_turns if base.is_idle(trajectory, turn))
 
 
 def pairs(record: Record) -> Iterator[TurnPair]:
     """Yield the verified pairs: the chosen turn led to the right answer more often than the rejected one."""
-    for sample, graded in by_sample(record).items():
-        for fork in select_forks(record, "cso", sample):
+    for sample, graded in base.by_sample(record).items():
+        for fork in base.select_forks(record, "cso", sample):
             messages = graded.rollout.trajectory.messages
             yield from _pairs_of_fork(fork, messages[: fork.prefix], messages[fork.prefix])
 
@@ -84,16 +75,16 @@ def pairs(record: Record) -> Iterator[TurnPair]:
 def _pairs_of_fork(fork: Fork, prompt: tuple[Message, ...], rejected: Message) -> Iterator[TurnPair]:
     groups: dict[object, list[Branch]] = defaultdict(list)
     for branch in fork.branches:
-        turn = next_message(branch.rollout.trajectory.messages, fork.prefix)
+        turn = base.next_message(branch.rollout.trajectory.messages, fork.prefix)
         if turn is not None and turn.tool_calls:
-            groups[signature(turn)].append(branch)
-    same_turn = [*fork.controls, *groups.pop(signature(rejected), [])]
+            groups[base.signature(turn)].append(branch)
+    same_turn = [*fork.controls, *groups.pop(base.signature(rejected), [])]
     rejected_solved, rejected_tried = sum(branch.verdict.correct for branch in same_turn), len(same_turn)
     for group in groups.values():
         solved = sum(branch.verdict.correct for branch in group)
         trajectory = group[0].rollout.trajectory
         chosen = trajectory.messages[fork.prefix]
         # An idle turn, such as an unreadable call, must not be learnt because of the turns after it.
-        is_useful = not is_idle(trajectory, ToolTurn(fork.prefix, chosen))
+        is_useful = not base.is_idle(trajectory, base.ToolTurn(fork.prefix, chosen))
         if is_useful and rejected_tried and solved / len(group) > rejected_solved / rejected_tried:
             yield TurnPair(fork, prompt, chosen, rejected, solved, len(group), rejected_solved, rejected_tried)

@@ -71,7 +71,6 @@ def splice_rollouts(record: Record) -> Iterator[Spliced]:
 
 
 def _splice(graded: GradedRollout, branch: Branch, forks: Sequence[Fork]) -> Spliced:
-    """Label the turns. The last fork is the one that the branch starts from."""
     start = forks[-1]
     labelled = []
     for turn in turns(branch.rollout.trajectory):
@@ -92,7 +91,6 @@ def _label(before: int, after: int) -> Label:
 
 
 def _is_trainable(branch: Branch, prefix: int) -> bool:
-    """Check that the branch ended with an answer and has no idle turn after its start."""
     trajectory = branch.rollout.trajectory
     branch_turns = [turn for turn in turns(trajectory) if turn.prefix >= prefix]
     return trajectory.stop is Stop.ANSWERED and not any(is_idle(trajectory, turn) for turn in branch_turns)

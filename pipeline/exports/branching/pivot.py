@@ -39,7 +39,6 @@ def states(record: Record) -> Iterator[State]:
 
 
 def best_rollout(record: Record) -> GradedRollout | None:
-    """Return the shortest correct rollout that is worth imitating."""
     return next(demonstrations(record), None)
 
 
@@ -63,12 +62,11 @@ def _profile(draft: Draft, trajectory: Trajectory, turn: ToolTurn, fork: Fork) -
 
 
 def new_evidence(draft: Draft, trajectory: Trajectory, message: Message, prefix: int) -> set[str]:
-    """Return the evidence passages that no message before the turn had shown."""
     call_ids = {call.id for call in message.tool_calls}
     earlier_ids = {m.tool_call_id for m in trajectory.messages[:prefix] if m.role == "tool"}
     before = {i for call in trajectory.calls if call.id in earlier_ids for i in call.passage_ids}
-    shown = {i for call in trajectory.calls if call.id in call_ids for i in call.passage_ids}
-    return (shown - before) & {hop.passage_id for hop in draft.hops}
+    shown_now = {i for call in trajectory.calls if call.id in call_ids for i in call.passage_ids}
+    return (shown_now - before) & {hop.passage_id for hop in draft.hops}
 
 
 def _is_as_good(draft: Draft, evidence: set[str], target: Message, branch: Branch, prefix: int) -> bool:

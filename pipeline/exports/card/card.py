@@ -108,7 +108,6 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
 
 
 def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[str, Any]:
-    """Return the front matter as a tree."""
     lineages = figures.lineages
     licence = " AND ".join(dict.fromkeys(lineage.licence for lineage in lineages))
     languages = list(dict.fromkeys(lineage.language for lineage in lineages if lineage.language != "unknown"))
@@ -168,9 +167,8 @@ def code(text: str) -> str:
     return f"{marks} {text} {marks}" if "`" in text else f"`{text}`"
 
 
-def bar(part: int, whole: int) -> str:
-    """Return a bar of block characters, which is readable wherever a table is."""
-    full = round(_BAR * part / whole) if whole else 0
+def bar(part: int, total: int) -> str:
+    full = round(_BAR * part / total) if total else 0
     return "█" * full + "░" * (_BAR - full)
 
 

@@ -21,7 +21,6 @@ Written by `python -m docs.write`. Report, card and `digsite inspect` use the sa
 
 
 def checks() -> dict[str, str]:
-    """Return the meaning of each check, and of each further code that a check reports."""
     return {name: meaning.gloss for name, meaning in meanings().items()}
 
 

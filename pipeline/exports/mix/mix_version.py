@@ -96,7 +96,6 @@ def write(building: Path, before: Path, mix: Mix, shards: Iterable[ShardFile]) -
 
 
 def _digest_pairs(folder: Path) -> dict[str, str]:
-    """Return a digest of each pair's row in the table of seeds, which does not depend on the written views."""
     rows = scan_parquet(folder / seed_table.NAME).filter(pl.col("status") == "accepted").collect()
     return {
         row["key"]: sha256(orjson.dumps(row, option=orjson.OPT_SORT_KEYS).decode())[:16]
@@ -105,7 +104,6 @@ def _digest_pairs(folder: Path) -> dict[str, str]:
 
 
 def _list_changes(old: dict[str, str], new: dict[str, str]) -> list[tuple[str, str]]:
-    """Return the ids of all pairs that differ, sorted, each with its change."""
     return [
         (key, "removed" if key not in new else "added" if key not in old else "changed")
         for key in sorted(old.keys() | new.keys())
@@ -114,7 +112,6 @@ def _list_changes(old: dict[str, str], new: dict[str, str]) -> list[tuple[str, s
 
 
 def _render_changes(mix: Mix, before: Path | None) -> str:
-    """Return the page of all versions, the latest first. `before` is the page of the version before."""
     changes = mix.changes
     pairs = f"{sum(mix.pairs.values()):,} pairs of {len(mix.runs)} runs"
     text = f"## Version {mix.version}\n\n{pairs}, content `{mix.content[:12]}`."

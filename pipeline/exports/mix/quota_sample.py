@@ -79,14 +79,10 @@ def parse_quotas(texts: list[str]) -> tuple[Quota, ...]:
 
 
 def sample_pairs(values: Mapping[str, Mapping[str, str]], quotas: tuple[Quota, ...], most: int | None) -> Sample:
-    """Choose pairs so that the quotas are met.
+    """Choose pairs, given by key with the values of their traits, so that the quotas are met.
 
-    If a value has too few pairs, the sample is smaller: no other pairs replace them.
-
-    Args:
-        values: the values of the quotas' traits, by the key of the pair.
-        quotas: the quotas of `parse_quotas`.
-        most: the maximum size; None for the largest size at which every share is exact.
+    The sample has at most `most` pairs; if None, the largest number at which every share is exact. If a value has too
+    few pairs, the sample is smaller: no other pairs replace them.
     """
     if not quotas:
         return Sample(frozenset(sorted(values)[:most]), ())
@@ -95,9 +91,9 @@ def sample_pairs(values: Mapping[str, Mapping[str, str]], quotas: tuple[Quota, .
         shares[trait][value] = share
     cells: dict[Cell, list[str]] = defaultdict(list)
     for key in sorted(values):
-        pair = ((values[key][trait], named) for trait, named in shares.items())
-        cells[tuple(value if value in named else _REST for value, named in pair)].append(key)
-    targets = [{**named, _REST: max(0.0, 1 - sum(named.values()))} for named in shares.values()]
+        pair = ((values[key][trait], by_value) for trait, by_value in shares.items())
+        cells[tuple(value if value in by_value else _REST for value, by_value in pair)].append(key)
+    targets = [{**by_value, _REST: max(0.0, 1 - sum(by_value.values()))} for by_value in shares.values()]
     available = {cell: len(keys) for cell, keys in sorted(cells.items())}
     size = _find_exact_size(available, targets) if most is None else min(most, len(values))
     counts, results = _fill_cells(available, targets, size), []
@@ -115,13 +111,13 @@ def sample_pairs(values: Mapping[str, Mapping[str, str]], quotas: tuple[Quota, .
 
 def _find_exact_size(available: Counts, targets: list[dict[str, float]]) -> int:
     """Search for the largest size that meets every share. Values without any pair are ignored."""
-    shares = {(trait, value): share for trait, named in enumerate(targets) for value, share in named.items() if share}
+    shares = {(trait, value): share for trait, target in enumerate(targets) for value, share in target.items() if share}
     stock = {key: count for key in shares if (count := _count_pairs(available, *key))}
 
     def meets_shares(size: int) -> bool:
-        counts, wanted = _fill_cells(available, targets, size), [_round_shares(target, size) for target in targets]
+        counts, goals = _fill_cells(available, targets, size), [_round_shares(target, size) for target in targets]
         # With several traits, the remainder of rounding may fit into no cell.
-        return all(_count_pairs(counts, trait, value) > wanted[trait][value] - len(targets) for trait, value in stock)
+        return all(_count_pairs(counts, trait, value) > goals[trait][value] - len(targets) for trait, value in stock)
 
     low, high = 0, min([sum(available.values()), *(int(count / shares[key] + 1e-6) for key, count in stock.items())])
     while low < high:

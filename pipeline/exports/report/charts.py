@@ -58,7 +58,6 @@ def diversity(seeds: pl.LazyFrame) -> Diversity:
 
 
 def entropy(counts: Iterable[Count]) -> float:
-    """Return the entropy in bits; 0 if there are fewer than two values."""
     numbers = [value.count for value in counts]
     return -sum(n / sum(numbers) * math.log2(n / sum(numbers)) for n in numbers) + 0.0
 

@@ -60,7 +60,6 @@ def mark_phrases(text: str, phrases: Sequence[str], mark: Markup = MARK) -> Mark
 
 
 def mark_changes(old: str, new: str) -> Markup:
-    """Return the new text, with removed words in <del> and added words in <ins>."""
     a, b = (re.findall(r"\S+\s*", clean(text)) for text in (old, new))
     html = Markup()
     for kind, a0, a1, b0, b1 in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
@@ -78,13 +77,11 @@ def code_to_words(code: str) -> str:
 
 
 def explain_code(code: str) -> Markup:
-    """Return a code in words, with its meaning as a tooltip."""
     meaning, words = gloss(code), code_to_words(code)
     return Markup('<abbr title="{}">{}</abbr>').format(meaning, words) if meaning else escape(words)
 
 
 def cut(text: str, most: int) -> str:
-    """Shorten a text to at most so many characters."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 

@@ -64,7 +64,6 @@ def normalise_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:
-    """Return the arguments as an object. Raise ValueError if they are none."""
     parsed = orjson.loads(call.arguments)
     if isinstance(parsed, dict):
         return parsed

@@ -10,7 +10,6 @@ from pipeline.types import GradedRollout, Message, Record, Stop, Trajectory
 
 
 def correct_rollouts(record: Record) -> list[GradedRollout]:
-    """Return the correct rollouts of the final question, shortest first."""
     correct = [graded for graded in record.graded if graded.verdict.right and graded.verdict.supported]
     return sorted(correct, key=lambda graded: (graded.verdict.steps, graded.verdict.calls, graded.verdict.sample))
 

@@ -65,7 +65,7 @@ def count_rollouts(record: Record, environment: Environment) -> dict[str, Counte
     `fit` are those that are good enough and worth imitating by their form; `passed` also passed the filters of `[sft]`;
     `kept` became rows. Agents without a rollout are left out.
     """
-    kept = Counter(example.agent for example, _ in examples(record, environment, dump_conversation))
+    rows_by_agent = Counter(example.agent for example, _ in examples(record, environment, dump_conversation))
     by_agent = {agent: _list_candidates(record, agent, environment) for agent in environment.sft.source}
     return {
         agent: Counter(
@@ -73,7 +73,7 @@ def count_rollouts(record: Record, environment: Environment) -> dict[str, Counte
             correct=sum(example.verdict.correct for example, _ in candidates),
             fit=len(_filter_trainable(candidates)),
             passed=len(_filter_candidates(record, candidates, environment)),
-            kept=kept[agent],
+            kept=rows_by_agent[agent],
         )
         for agent, candidates in by_agent.items()
         if candidates
@@ -92,11 +92,8 @@ def _list_candidates(record: Record, agent: str, environment: Environment) -> li
     """
     if agent == "teacher":
         return [
-            (
-                TrainingExample(agent, taught.rollout, taught.verdict, taught.resisted if taught.encounters else None),
-                taught.kept,
-            )
-            for taught in record.teacher_rollouts
+            (TrainingExample(agent, t.rollout, t.verdict, t.resisted if t.encounters else None), t.kept)
+            for t in record.teacher_rollouts
         ]
     measured, rollouts = None, record.graded
     if agent == "policy":

@@ -37,8 +37,8 @@ def spellings(draft: Draft) -> list[str]:
     """
     if items := list_items(draft):
         names = [item.spellings for item in items]
-        others = other_candidates(draft)
-        return [orjson.dumps({"items": names, "others": others} if others else names).decode()]
+        candidates = other_candidates(draft)
+        return [orjson.dumps({"items": names, "others": candidates} if candidates else names).decode()]
     answers = [draft.answer, *draft.answer_aliases]
     forms: list[str] = []
     for text in answers:
@@ -54,7 +54,6 @@ def spellings(draft: Draft) -> list[str]:
 
 
 def _spell_date(date: Date, least_parts: int) -> list[str]:
-    """Return all forms with at least so many of year, month and day, as far as the date has them."""
     year, month, day = str(date.year), MONTHS[date.month - 1] if date.month else "", date.day
     forms = []
     if day:

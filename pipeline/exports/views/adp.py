@@ -43,7 +43,6 @@ def rows(record: Record, environment: Environment) -> Rows:
 
 
 def items(message: Message, answer: str) -> Iterator[dict[str, Any]]:
-    """Yield the actions of a turn, or the observation in a message."""
     if message.role == "user":
         yield {"class_": "text_observation", "content": message.content, "source": "user"}
     elif message.role == "tool":

@@ -87,12 +87,10 @@ def names() -> list[str]:
 
 
 def load(name: str) -> View:
-    """Load a view. Raise UsageError with the known names if there is none of that name."""
     return cast(View, registry.load("views", name))
 
 
 def exceeds_licence(view: View, redistribute: str) -> bool:
-    """Check whether the view holds more of the corpus than its manifest allows to redistribute."""
     order = ("ids", "spans", "full")
     return redistribute in order and order.index(view.OPTIONS.corpus_text) > order.index(redistribute)
 
@@ -151,13 +149,10 @@ def accepts(view: View, record: Record, gates: GateConfig) -> bool:
 def provenance(
     record: Record, texts: Iterable[str], policy: str = "", *, measured: PolicyMeasurement | None = None
 ) -> dict[str, Any]:
-    """Return the columns of PROVENANCE.
+    """Return the columns of PROVENANCE. `texts` are those that a trainer tokenises.
 
-    Args:
-        record: the pair.
-        texts: the texts of the row that a trainer tokenises.
-        policy: the model for which difficulty and solve rate are given; empty for the run's own solver.
-        measured: the measurement of the row's rollout, whose model is named too.
+    Difficulty and solve rate are those for `policy`, or else for the run's own solver. If the rollout of the row was
+    `measured`, the model of the measurement is named too.
     """
     (difficulty, solve_rate), lineage = record.hardness_for(policy), record.lineage
     models = [lineage.model, *([measured.assessment.model] if measured else [])]

@@ -33,13 +33,13 @@ def rows(record: Record, environment: Environment) -> Rows:
         return
     reference = next((verdict.found_at for _, verdict in correct_rollouts(record)), (None,) * len(draft.hops))
     items = orjson.dumps(checklist(draft, reference)).decode()
-    seen = set()
+    seen_texts = set()
     for graded in record.graded:
         rollout, verdict = graded
         right = verdict.right or (False if graded.wrong else None)
         metrics, texts = measure_rollout(draft, rollout, verdict), chat.dump_messages(rollout.trajectory.messages)
-        if texts and tuple(texts) not in seen:
-            seen.add(tuple(texts))
+        if texts and tuple(texts) not in seen_texts:
+            seen_texts.add(tuple(texts))
             yield {
                 "task": draft.question,
                 "messages": texts,

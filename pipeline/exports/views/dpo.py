@@ -9,49 +9,38 @@ pair. An answer without its evidence makes no pair if it is right or if nobody j
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import demonstrations
-from pipeline.exports.views.base import (
-    PREFERENCE,
-    PROVENANCE,
-    Rows,
-    ViewOptions,
-    preference_columns,
-    render_for_model,
-    select_thoughts,
-)
+from pipeline.exports.views import base
 from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
-SCHEMA = columns(**PREFERENCE, **PROVENANCE)
-OPTIONS = ViewOptions(needs="a right and a wrong rollout of one question")
+SCHEMA = columns(**base.PREFERENCE, **base.PROVENANCE)
+OPTIONS = base.ViewOptions(needs="a right and a wrong rollout of one question")
 
 
-def rows(record: Record, environment: Environment) -> Rows:
+def rows(record: Record, environment: Environment) -> base.Rows:
     def shared_prefix(good: tuple[Message, ...], bad: tuple[Message, ...]) -> int:
-        return count_shared(
-            *(select_thoughts(chat.normalise_calls(messages), 0, environment, "solver") for messages in (good, bad))
-        )
+        normalised = map(chat.normalise_calls, (good, bad))
+        return count_shared(*(base.select_thoughts(messages, 0, environment, "solver") for messages in normalised))
 
     right = [rollout.trajectory.messages for rollout, _ in demonstrations(record)]
     wrong = [graded.rollout.trajectory.messages for graded in record.graded if graded.wrong]
-    seen = set()
+    seen_texts = set()
     for bad in wrong if right else ():
         good = max(right, key=lambda messages: shared_prefix(messages, bad))
         prefix = shared_prefix(good, bad)
         if not calls_differ(*(chat.normalise_calls(messages[prefix : prefix + 1]) for messages in (good, bad))):
             continue
-        texts = chat.dump_messages(render_for_model((*good[: prefix + 1], bad[prefix]), 2, environment, "solver"))
-        if texts and (prefix, texts[-1]) not in seen:
-            seen.add((prefix, texts[-1]))
-            yield preference_columns(record, texts, environment.offered)
+        texts = chat.dump_messages(base.render_for_model((*good[: prefix + 1], bad[prefix]), 2, environment, "solver"))
+        if texts and (prefix, texts[-1]) not in seen_texts:
+            seen_texts.add((prefix, texts[-1]))
+            yield base.preference_columns(record, texts, environment.offered)
 
 
 def count_shared(good: tuple[Message, ...], bad: tuple[Message, ...]) -> int:
-    """Return how many messages are the same at the beginning."""
     return next((i for i, (a, b) in enumerate(zip(good, bad, strict=False)) if a != b), min(len(good), len(bad)))
 
 
 def calls_differ(good: tuple[Message, ...], bad: tuple[Message, ...]) -> bool:
-    """Check that both next messages are turns of the assistant with different calls."""
     if not good or not bad or {good[0].role, bad[0].role} != {"assistant"}:
         return False
     calls = [[(call.name, call.arguments) for call in message.tool_calls] for message in (good[0], bad[0])]

@@ -16,11 +16,11 @@ OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    seen = set()
+    seen_texts = set()
     for graded in record.graded:
         rollout, verdict = graded
         has_answered = [call.name for call in rollout.trajectory.messages[-1].tool_calls] == ["answer"]
         texts = chat.dump_messages(render_for_model(rollout.trajectory.messages, 1, environment, "solver"))
-        if has_answered and texts and (verdict.correct or graded.wrong) and tuple(texts) not in seen:
-            seen.add(tuple(texts))
+        if has_answered and texts and (verdict.correct or graded.wrong) and tuple(texts) not in seen_texts:
+            seen_texts.add(tuple(texts))
             yield {**completion_columns(record, texts, environment.offered), "label": verdict.correct}

@@ -29,7 +29,6 @@ ITEM: dict[str, object] = {"answer": str, "aliases": [str]}
 
 
 def item(value: AnswerItem | Hop, columns: Iterable[str]) -> dict[str, object]:
-    """Return the named fields of a hop or of an item of a list."""
     fields = {name: getattr(value, name) for name in columns}
     return {name: list(field) if isinstance(field, tuple) else field for name, field in fields.items()}
 
@@ -80,5 +79,4 @@ def assessments(record: Record) -> list[Assessment]:
 
 
 def hit_step(record: Record) -> int | None:
-    """Return the least hit step of the correct measured rollouts."""
     return min((v.hit_step for v in correct(record.measured) if v.hit_step is not None), default=None)

@@ -42,9 +42,9 @@ OPTIONS = REWARDED._replace(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    if (question_and_golds := find_scorable(record, "search", "information")) is None:
+    if (scorable := find_scorable(record, "search", "information")) is None:
         return
-    question, golds = question_and_golds
+    question, golds = scorable
     prompt = f"{task_prompt(TASK, environment)}{question}\n"
     if score(prompt, golds):
         return
@@ -58,7 +58,6 @@ def rows(record: Record, environment: Environment) -> Rows:
 
 
 def verl_row(record: Record, environment: Environment, prompt: Mapping[str, str], golds: list[str]) -> dict[str, Any]:
-    """Return the columns of VERL and RL. The texts of the prompt are given by role."""
     truth = {"style": "rule", "ground_truth": {"target": golds}}
     return {"ability": "fact-reasoning", "reward_model": truth, **rl_row(record, environment, prompt)}
 

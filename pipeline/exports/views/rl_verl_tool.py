@@ -11,16 +11,8 @@ import pyarrow as pa
 
 from pipeline.agents.answers import list_items
 from pipeline.agents.environment_file import Environment
+from pipeline.exports.views import rl_search_r1
 from pipeline.exports.views.base import REWARDED, RL, Rows, task_prompt
-from pipeline.exports.views.rl_search_r1 import (
-    STOCK,
-    TARGET,
-    VERL,
-    end_with_question_mark,
-    find_scorable,
-    group_index,
-    verl_row,
-)
 from pipeline.exports.views.rl_trl import find_golds
 from pipeline.store.arrow import columns
 from pipeline.types import Record
@@ -30,8 +22,8 @@ DATA_SOURCE = "searchR1_nq"
 # `custom_reward_function` is `code/reward.py`.
 LIST_SOURCE = "digsite_list"
 SYSTEM = "You are a helpful and harmless assistant."
-TASK = STOCK.format(call="tool_call", result="tool_response")
-CREATE = {"ground_truth": TARGET, "question": str, "data_source": str}
+TASK = rl_search_r1.STOCK.format(call="tool_call", result="tool_response")
+CREATE = {"ground_truth": rl_search_r1.TARGET, "question": str, "data_source": str}
 EXTRA = {
     "index": pa.int64(),
     "split": str,
@@ -39,16 +31,16 @@ EXTRA = {
     "need_tools_kwargs": bool,
     "tools_kwargs": {"search": {"create_kwargs": CREATE}},
 }
-SCHEMA = columns(data_source=str, agent_name=str, **VERL, extra_info=EXTRA, **RL)
+SCHEMA = columns(data_source=str, agent_name=str, **rl_search_r1.VERL, extra_info=EXTRA, **RL)
 OPTIONS = REWARDED._replace(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
     is_list = record.draft is not None and bool(list_items(record.draft))
-    question_and_golds = _find_list(record) if is_list else find_scorable(record, "tool_call", "tool_response")
-    if question_and_golds is None:
+    tags = ("tool_call", "tool_response")
+    if (scorable := _find_list(record) if is_list else rl_search_r1.find_scorable(record, *tags)) is None:
         return
-    question, golds = question_and_golds
+    question, golds = scorable
     source = LIST_SOURCE if is_list else DATA_SOURCE
     prompt = {"system": SYSTEM, "user": task_prompt(TASK, environment) + question}
     create = {"ground_truth": {"target": golds}, "question": question, "data_source": source}
@@ -56,16 +48,16 @@ def rows(record: Record, environment: Environment) -> Rows:
         "data_source": source,
         "agent_name": "tool_agent",
         "extra_info": {
-            "index": group_index(record),
+            "index": rl_search_r1.group_index(record),
             "split": record.seed.side,
             "question": question,
             "need_tools_kwargs": True,
             "tools_kwargs": {"search": {"create_kwargs": create}},
         },
-        **verl_row(record, environment, prompt, golds),
+        **rl_search_r1.verl_row(record, environment, prompt, golds),
     }
 
 
 def _find_list(record: Record) -> tuple[str, list[str]] | None:
     golds = find_golds(record)
-    return (end_with_question_mark(record.draft.question), golds) if record.draft and golds else None
+    return (rl_search_r1.end_with_question_mark(record.draft.question), golds) if record.draft and golds else None

@@ -9,28 +9,20 @@ come from the teacher, from the solver over the overlay, and from the policy tha
 
 from pipeline.agents.environment_file import Environment
 from pipeline.distractors.encounters import contrasts
-from pipeline.exports.views.base import (
-    PREFERENCE,
-    PROVENANCE,
-    Rows,
-    ViewOptions,
-    dump_with_system_prompt,
-    preference_columns,
-    render_for_model,
-)
+from pipeline.exports.views import base
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
-SCHEMA = columns(**PREFERENCE, distractor=str, step=int, **PROVENANCE)
-OPTIONS = ViewOptions(needs="distractors, one of which misled a rollout")
+SCHEMA = columns(**base.PREFERENCE, distractor=str, step=int, **base.PROVENANCE)
+OPTIONS = base.ViewOptions(needs="distractors, one of which misled a rollout")
 
 
-def rows(record: Record, environment: Environment) -> Rows:
-    seen = set()
+def rows(record: Record, environment: Environment) -> base.Rows:
+    seen_texts = set()
     for encounter, prompt, resisting, misled, agent, measured in contrasts(record, environment.policy):
-        messages = render_for_model((*prompt, resisting, misled), 2, environment, agent)
-        texts = dump_with_system_prompt(environment, messages)
-        if texts and (*texts[-2:], len(texts)) not in seen:
-            seen.add((*texts[-2:], len(texts)))
-            row = preference_columns(record, texts, environment.offered, measured)
+        messages = base.render_for_model((*prompt, resisting, misled), 2, environment, agent)
+        texts = base.dump_with_system_prompt(environment, messages)
+        if texts and (*texts[-2:], len(texts)) not in seen_texts:
+            seen_texts.add((*texts[-2:], len(texts)))
+            row = base.preference_columns(record, texts, environment.offered, measured)
             yield {**row, "distractor": encounter.distractor, "step": encounter.step}

@@ -16,39 +16,31 @@ from pipeline.exports.branching.base import turns
 from pipeline.exports.branching.eef import splice_rollouts
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.selection import TrainingExample, dump_conversation, examples
-from pipeline.exports.views.base import (
-    COMPLETION,
-    PROVENANCE,
-    Rows,
-    ViewOptions,
-    completion_columns,
-    dump_with_system_prompt,
-    render_for_model,
-)
+from pipeline.exports.views import base
 from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
-SCHEMA = columns(**COMPLETION, agent=str, label=str, solved=int, tried=int, source=int, **PROVENANCE)
-OPTIONS = ViewOptions(needs="a solved rollout that [sft] takes")
+SCHEMA = columns(**base.COMPLETION, agent=str, label=str, solved=int, tried=int, source=int, **base.PROVENANCE)
+OPTIONS = base.ViewOptions(needs="a solved rollout that [sft] takes")
 
 
-def rows(record: Record, environment: Environment) -> Rows:
-    def row(messages: tuple[Message, ...], label: dict[str, Any], example: TrainingExample | None = None) -> Rows:
+def rows(record: Record, environment: Environment) -> base.Rows:
+    def row(messages: tuple[Message, ...], label: dict[str, Any], example: TrainingExample | None = None) -> base.Rows:
         agent, measured = (example.agent, example.measured) if example else ("solver", None)
-        if texts := dump_with_system_prompt(environment, render_for_model(messages, 1, environment, agent)):
-            yield {"agent": agent, **label, **completion_columns(record, texts, environment.offered, measured)}
+        if texts := base.dump_with_system_prompt(environment, base.render_for_model(messages, 1, environment, agent)):
+            yield {"agent": agent, **label, **base.completion_columns(record, texts, environment.offered, measured)}
 
     for example, _ in examples(record, environment, dump_conversation):
         label = {"label": "solved", "solved": None, "tried": None, "source": example.rollout.sample}
         for turn in turns(example.rollout.trajectory):
             yield from row(example.rollout.trajectory.messages[: turn.prefix + 1], label, example)
-    seen = set()
+    learnt_states = set()
     for spliced in splice_rollouts(record):
         for labelled in spliced.turns:
             messages = spliced.trajectory.messages[: labelled.turn.prefix + 1]
             # Failed rollouts may begin with the same turns. Each of these is learnt once.
             state = chat.normalise_calls(messages)
-            if labelled.trained and state not in seen:
-                seen.add(state)
+            if labelled.trained and state not in learnt_states:
+                learnt_states.add(state)
                 counts = {"solved": labelled.solved, "tried": labelled.tried, "source": spliced.fork.source}
                 yield from row(messages, {"label": labelled.label, **counts})

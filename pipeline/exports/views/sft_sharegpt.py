@@ -63,12 +63,10 @@ def _convert(environment: Environment, example: TrainingExample) -> list[list[di
 
 
 def _merge_turns(messages: tuple[Message, ...]) -> list[dict[str, str]]:
-    """Return the turns. Consecutive messages of one role are one turn."""
     return [_turn(role, list(group)) for role, group in groupby(messages, key=lambda message: message.role)]
 
 
 def _has_tag(message: Message) -> bool:
-    """Check whether the model wrote one of the tags that the formatter looks for."""
     return message.role == "assistant" and any(tag in message.content + message.reasoning for tag in _TAGS)
 
 

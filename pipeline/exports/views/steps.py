@@ -36,9 +36,9 @@ def rows(record: Record, environment: Environment) -> Rows:
     actions_by_evidence = defaultdict[frozenset[int], list[str]](list)
     for rollout, _ in demonstrations(record):
         if rollout.sample != best.rollout.sample:
-            seen = evidence_before_turns(draft, rollout)
+            before_turns = evidence_before_turns(draft, rollout)
             for turn in turns(rollout.trajectory):
-                actions_by_evidence[seen[turn.prefix]].append(format_action(turn.message))
+                actions_by_evidence[before_turns[turn.prefix]].append(format_action(turn.message))
     for index, (prefix, message) in enumerate(tool_turns, 1):
         target, profile = format_action(message), turn_profiles.get(prefix)
         alternatives = [text for text in dict.fromkeys(actions_by_evidence[evidence[prefix]]) if text != target]
