@@ -117,10 +117,8 @@ REWARDED = ViewOptions(
 
 
 def is_exported(record: Record, include: tuple[str, ...] = ()) -> bool:
-    """Check that the record is accepted, or rejected for a reason in `include` and measured on fresh rollouts."""
-    if record.status is Status.ACCEPTED:
-        return True
-    return record.reason in include and bool(record.confirmation_verdicts)
+    """Return whether a pair is accepted, or was tried and rejected for a reason that `include` names."""
+    return record.status is Status.ACCEPTED or (record.reason in include and bool(record.measured))
 
 
 def is_rewarded(record: Record, gates: GateConfig) -> bool:
