@@ -263,12 +263,12 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
     Raises UsageError, one line that names the key, on anything unknown or out of range.
     """
     tree: dict[str, Any] = {}
-    for layer in (toml.read(file) if file is not None else {}, values or {}, *map(toml.setting, sets)):
+    for layer in (toml.read(file) if file is not None else {}, values or {}, *map(toml.parse_setting, sets)):
         # As lists, so that a later base_url takes the place of earlier base_urls.
-        tree = toml.merged(tree, address.normalize_urls(layer))
+        tree = toml.merge(tree, address.normalize_urls(layer))
     toml.check(tree)
     if isinstance(policy := tree.get("policy"), str) and policy:
-        tree = toml.merged({"gates": {"policy": policy}}, tree)
+        tree = toml.merge({"gates": {"policy": policy}}, tree)
     if tree.get("solve_rate") is not None and "steps" not in tree:
         tree = {"steps_required": False, **tree}
     given, preset = tree, tree.get("preset", "default")
@@ -276,7 +276,7 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
         raise unknown("preset", str(preset), PRESETS)
     # Each agent's limits have defaults of their own, so that one of them can be set without the others.
     limits = RunConfig().model_dump(mode="json", include={"generator", "solver"})
-    tree = toml.merged(toml.merged(limits, PRESETS[preset]), {**tree, "preset": preset})
+    tree = toml.merge(toml.merge(limits, PRESETS[preset]), {**tree, "preset": preset})
     try:
         config = derive_limits(RunConfig.model_validate(tree), given)
     except ValidationError as error:

@@ -23,4 +23,4 @@ def inherit(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
     if role.get("provider", base.get("provider", BUILT_IN)) != base.get("provider", BUILT_IN):
         kept = {key: value for key, value in kept.items() if key not in {"model", "file", *_OF_ONE_MODEL}}
     tables: dict[str, Any] = {name: role[name] for name in ("sampling", "limits") if name in role}
-    return toml.merged(kept, tables) | {key: value for key, value in role.items() if key not in tables}
+    return toml.merge(kept, tables) | {key: value for key, value in role.items() if key not in tables}
