@@ -88,6 +88,5 @@ def parse_setting(text: str) -> dict[str, Any]:
 
 
 def nest(name: str, value: Any) -> dict[str, Any]:
-    """Return a tree with the value under a dotted name."""
     first, _, remainder = name.partition(".")
     return {first: nest(remainder, value) if remainder else value}
