@@ -11,9 +11,18 @@ Tried = Sequence[GradedRollout]
 
 
 def outcome(
-    rounds: Sequence[Round], confirmed: Tried, measured: Tried, seed: Seed, context: RunContext
+    rounds: Sequence[Round], confirmed: Tried, measured: Tried, sought: Tried, seed: Seed, context: RunContext
 ) -> tuple[Status, str]:
-    """How the seed ends, from its last draft, its confirmation, and that by the model that the pairs are for."""
+    """Return how a seed ends, and why.
+
+    Args:
+        rounds: its drafts with their first rollouts.
+        confirmed: the fresh rollouts of the last draft by the solver.
+        measured: those by the model that the pairs are for.
+        sought: the seekers' tries at the last draft.
+        seed: the seed.
+        context: the run.
+    """
     last = next((past for past in reversed(rounds) if past.draft), None)
     if last is None:
         return Status.REJECTED, no_draft(rounds[-1].agent.stop)
@@ -24,28 +33,33 @@ def outcome(
         if last.feedback.label is Label.UNSOLVED and last.answerable and last.feedback.cause is not Cause.BELOW_BAND:
             return Status.REJECTED, "beyond_solver"
         return Status.REJECTED, last.feedback.cause.value
-    if not context.config.loop.confirm:
-        return Status.ACCEPTED, ""
-    if last.findings:
-        return Status.REJECTED, last.findings[0].cause.value
-    if solve_rates.missed(measured or confirmed, context.config):
-        return Status.REJECTED, "outside_band"
-    correct = [verdict for _, verdict in confirmed if verdict.correct]
-    if not correct:
-        return Status.REJECTED, "unconfirmed"
-    if any(map(solve_rates.find_threshold(seed, context.config).is_missed, correct)):
-        return Status.REJECTED, "below_range" if context.config.difficulty.adversarial else "below_target"
+    if is_below_range(sought, seed, context):
+        return Status.REJECTED, "below_range"
+    if context.config.loop.confirm and (reason := _unconfirmed(last, confirmed, measured, seed, context)):
+        return Status.REJECTED, reason
+    if sought and StepCounts.of(confirmed or last.graded, sought).difficulty is None:
+        return Status.REJECTED, "recalled"
     return Status.ACCEPTED, ""
 
 
-def after_seekers(reason: str, honest: Tried, sought: Tried, seed: Seed, context: RunContext) -> tuple[Status, str]:
-    """Return how an accepted seed ends once seekers have tried it; it keeps its reason if they change nothing."""
-    difficulty = StepCounts.of(honest, sought).difficulty
-    if difficulty is None:
-        return Status.REJECTED, "recalled"
-    if difficulty < solve_rates.find_threshold(seed, context.config).steps:
-        return Status.REJECTED, "below_range"
-    return Status.ACCEPTED, reason
+def _unconfirmed(last: Round, confirmed: Tried, measured: Tried, seed: Seed, context: RunContext) -> str:
+    """Return why the fresh rollouts do not confirm a candidate; nothing if they do."""
+    if last.findings:
+        return last.findings[0].cause.value
+    if solve_rates.missed(measured or confirmed, context.config):
+        return "outside_band"
+    correct = [verdict for _, verdict in confirmed if verdict.correct]
+    if not correct:
+        return "unconfirmed"
+    if any(map(solve_rates.find_threshold(seed, context.config).is_missed, correct)):
+        return "below_range" if context.config.difficulty.adversarial else "below_target"
+    return ""
+
+
+def is_below_range(sought: Tried, seed: Seed, context: RunContext) -> bool:
+    """Return whether a seeker needed fewer steps than the range asks for."""
+    difficulty = StepCounts.of((), sought).difficulty
+    return difficulty is not None and difficulty < solve_rates.find_threshold(seed, context.config).steps
 
 
 def no_draft(stop: Stop) -> str:

@@ -17,7 +17,7 @@ from pipeline.errors import DeadlineExceeded, FormatError, RequestRefused
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
 from pipeline.loop import assess, draft_rollouts, harden, seekers, solve_rates
-from pipeline.loop.acceptance import after_seekers, outcome
+from pipeline.loop.acceptance import is_below_range, outcome
 from pipeline.loop.checks.alternatives import agreed, alternatives
 from pipeline.loop.examine import examine
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
@@ -48,15 +48,16 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
                 break
             ledger.enter(f"round {len(rounds)}")
             proposal, context = await _in_time(lambda to, own: strategy.revise(to, own, rounds), seed, context)
-        if feedback is None and proposal.draft and context.config.loop.confirm:
-            measured = await solve_rates.confirm(proposal.draft, context)
-            if not solve_rates.missed(measured, context.config):
-                confirmed = await draft_rollouts.confirm(proposal.draft, context)
-                rounds[-1] = await contested(rounds[-1], proposal.draft, [*confirmed, *measured], context)
-        status, reason = outcome(rounds, confirmed, measured, seed, context)
-        if status is Status.ACCEPTED and proposal.draft and context.config.difficulty.adversarial:
-            sought = await seekers.attack(proposal.draft, seed.target_steps, context)
-            status, reason = after_seekers(reason, confirmed or rounds[-1].graded, sought, seed, context)
+        if feedback is None and proposal.draft:
+            # Seekers come first: what they reject needs no confirmation.
+            if context.config.difficulty.adversarial:
+                sought = await seekers.attack(proposal.draft, seed.target_steps, context)
+            if context.config.loop.confirm and not is_below_range(sought, seed, context):
+                measured = await solve_rates.confirm(proposal.draft, context)
+                if not solve_rates.missed(measured, context.config):
+                    confirmed = await draft_rollouts.confirm(proposal.draft, context)
+                    rounds[-1] = await contested(rounds[-1], proposal.draft, [*confirmed, *measured], context)
+        status, reason = outcome(rounds, confirmed, measured, sought, seed, context)
     except DeadlineExceeded:
         status, reason = Status.FAILED, "deadline"
     except (FormatError, RequestRefused) as error:

@@ -29,7 +29,10 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
     [
         ('checks.run=["orakel"]', r"checks\.run\.0: no check by a reader 'orakel'; did you mean 'oracle'\?"),
         ('checks.run=["false_quote"]', "'false_quote'; known: closed_book, oracle, alternatives"),
-        ('checks.run=["seeker"]', "'seeker' was removed: every draft's graph and wording are reviewed; known: closed_book"),
+        (
+            'checks.run=["seeker"]',
+            "'seeker' was removed: every draft's graph and wording are reviewed; known: closed_book",
+        ),
         ("checks.seeker_tries=3", "'checks.seeker_tries' was removed: nobody looks for shortcuts before the rollouts"),
     ],
 )

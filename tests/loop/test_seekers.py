@@ -11,6 +11,7 @@ from pipeline.types.step_counts import StepCounts
 from tests.loop.test_episode import PATHS, Cast, call, run
 
 ON = "difficulty.adversarial=true"
+ALL = "difficulty.seekers=['end','clues','guess','free']"
 ENDS = {"end": "Begin at the end", "clues": "several clues", "guess": "Guess what", "free": "Choose the way"}
 
 
@@ -35,7 +36,7 @@ class Seeking(Cast):
 
 
 def tried(honest: int, *sets: str, target: int = 3, **ways: list[str]) -> Record:
-    return run(Seeking(honest, **ways), ON, "loop.rounds=0", *sets, target=target)
+    return run(Seeking(honest, **ways), ON, ALL, "loop.rounds=0", *sets, target=target)
 
 
 def test_a_pair_is_accepted_by_the_shortest_way_of_a_seeker() -> None:
@@ -55,10 +56,28 @@ def test_a_pair_below_the_range_is_rejected_whatever_its_own_target(steps: str, 
 
 
 def test_an_honest_try_below_the_range_ends_a_pair_before_any_seeker() -> None:
+    cast = Seeking(2)
+    record = run(cast, ON, "steps=3-4", "loop.rounds=0")
+    assert (record.status, record.reason, cast.asked) == (Status.REJECTED, "superficial", [])
+
+
+def test_a_confirming_rollout_below_the_range_ends_a_pair() -> None:
     cast = Seeking(3)
     cast.paths = lambda question, sample: 2 if sample > 4 else 3
     record = run(cast, ON, "steps=3-4", "loop.rounds=0")
-    assert (record.status, record.reason, cast.asked) == (Status.REJECTED, "below_range", [])
+    assert (record.status, record.reason) == (Status.REJECTED, "below_range")
+    assert record.confirmation
+
+
+def test_what_a_seeker_rejects_is_not_confirmed() -> None:
+    record = tried(4, "steps=3-4", clues=PATHS[2])
+    assert (record.status, record.confirmation) == (Status.REJECTED, ())
+    assert record.solve_rate == 1.0
+
+
+def test_two_ways_are_tried_unless_more_are_asked_for() -> None:
+    record = run(Seeking(4), ON, "loop.rounds=0")
+    assert [WAYS[rollout.sample] for rollout in record.seekers] == ["clues", "guess"]
 
 
 def test_the_target_of_a_seed_is_only_an_aim() -> None:
@@ -104,8 +123,8 @@ def test_presets_of_papers_keep_their_rule() -> None:
     for preset in ("sage", "ragshaper"):
         config = build(values={"preset": preset})
         assert not config.difficulty.adversarial
-        assert "seeker/end" not in config.digest_input()["prompts"]
-    assert "seeker/end" in build().digest_input()["prompts"]
+        assert "seeker/clues" not in config.digest_input()["prompts"]
+    assert "seeker/clues" in build().digest_input()["prompts"]
 
 
 def test_an_accepted_pair_that_is_drawn_is_attacked_again_and_keeps_its_difficulty() -> None:
@@ -114,9 +133,9 @@ def test_an_accepted_pair_that_is_drawn_is_attacked_again_and_keeps_its_difficul
             self.ways = {"end": PATHS[2] if request.sample >= len(WAYS) else PATHS[4], "free": PATHS[3]}
             return super().__call__(request)
 
-    record = run(Lucky(4), ON, "difficulty.again=1")
+    record = run(Lucky(4), ON, ALL, "difficulty.again=1")
     assert [rollout.sample for rollout in record.again] == [4, 5, 6, 7]
     assert (record.status, record.difficulty, record.keeps_number) == (Status.ACCEPTED, 3, False)
-    assert run(Lucky(4), ON, "difficulty.again=0").keeps_number is None
-    steady = run(Seeking(4, free=PATHS[3]), ON, "difficulty.again=1")
+    assert run(Lucky(4), ON, ALL, "difficulty.again=0").keeps_number is None
+    steady = run(Seeking(4, free=PATHS[3]), ON, ALL, "difficulty.again=1")
     assert (steady.difficulty, steady.keeps_number, steady.missing) == (3, True, ())

@@ -116,10 +116,8 @@ REWARDED = ViewOptions(
 
 
 def is_exported(record: Record, include: tuple[str, ...] = ()) -> bool:
-    """Is it accepted, or of a kind that `include` names, measured on fresh rollouts?"""
-    if record.status is Status.ACCEPTED:
-        return True
-    return record.reason in include and bool(record.confirmation_verdicts)
+    """Return whether a pair is accepted, or was tried and rejected for a reason that `include` names."""
+    return record.status is Status.ACCEPTED or (record.reason in include and bool(record.measured))
 
 
 def is_rewarded(record: Record, gates: GateConfig) -> bool:

@@ -29,8 +29,8 @@ from pipeline.types.graph import Graph
 SEARCHES = 24
 PROPOSALS = 3
 """Proposals of one conversation: the first and two repairs."""
-SURE_CHAIN, LONGEST_CHAIN = 2, 4
-"""Found steps of a graph that is always a chain, and the most of one that may be a chain."""
+SURE_CHAIN, SHORT_CHAIN = 2, 4
+"""Most found steps of a graph without an operation, and of one that has none for half of the seeds."""
 GIVE_UP = '{"steps": []}'
 _OUTLINE = 12
 """Passages of the seed's document whose first words are shown."""
@@ -61,10 +61,11 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
 def _choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
     """Return the descriptions of operations for a seed: none for a chain, else all in an order of its own.
 
-    Chains of up to four steps read best and are guessed least: half of the seeds of three or four steps get one.
+    Short chains read best and are guessed least, so half of the seeds of three or four steps get one. A longer graph is
+    a chain by its prompt, and may end in an operation.
     """
     is_chain = int(sha256(f"chain:{seed.key}")[:8], 16) % 2 == 0
-    if target <= SURE_CHAIN or (target <= LONGEST_CHAIN and is_chain):
+    if target <= SURE_CHAIN or (target <= SHORT_CHAIN and is_chain):
         return []
     return sorted(offered(context), key=lambda description: sha256(f"{seed.key}\n{description}"))
 
