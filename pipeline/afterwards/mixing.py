@@ -139,7 +139,7 @@ class MixedRecords:
         counts = Counter(names[self._order[key]] for key in values if key not in self._drops)
         self.mix = mix_version.Mix(
             runs=tuple(lineages[run_index] for run_index in range(len(runs))),
-            settings={name: run.config.digested() for name, run in zip(names, runs, strict=True)},
+            settings={name: run.config.digest_input() for name, run in zip(names, runs, strict=True)},
             solvers={name: run.config.models.of("solver").model for name, run in zip(names, runs, strict=True)},
             pairs=dict(counts),
             policy=policy,

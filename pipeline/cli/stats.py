@@ -1,4 +1,4 @@
-"""The command `stats`: how many steps the pairs of a run take, by what their seeds aimed at."""
+"""The command `stats`: compares the steps that seeds aimed at with the steps that their pairs take."""
 
 from pipeline.cli import console, options
 from pipeline.run import read
@@ -6,7 +6,7 @@ from pipeline.run.locate import run_folder
 
 
 def stats(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
-    """Compare what the seeds of a run aimed at with the steps that were measured, and suggest aims that fit."""
+    """Compare the steps that the seeds of a run aimed at with the measured steps, and suggest aims that fit."""
     from pipeline.analysis.aims import find_unreached, fit_aims
     from pipeline.analysis.figures import figures
     from pipeline.run import publish
@@ -34,6 +34,6 @@ def stats(run: options.Run, out: options.Out = None, json: options.Json = False)
     ]
     console.show(console.table("aim", "seeds", "accepted", "too easy", "measured steps: seeds", rows=rows))
     if missing:
-        console.message(f"no seed gave {' or '.join(map(str, missing))} steps: the corpus may not carry them")
+        console.message(f"no seed gave {' or '.join(map(str, missing))} steps: this corpus may not allow them")
     if fitting:
         console.show(console.text(f"aims that fit  --set '{setting}'"))

@@ -156,7 +156,7 @@ def check_redistribution(folder: Path, config: RunConfig) -> Redistribute:
 
     Raises UsageError if that is unknown, or if a prompt of the environment has changed.
     """
-    current_prompts = config.digested()["prompts"]
+    current_prompts = config.digest_input()["prompts"]
     for prompt in ("solver/answer", *config.solver_notes()):
         if read(folder).what["prompts"].get(prompt) != current_prompts[prompt]:
             raise UsageError(f"{folder} was made with another prompt {prompt}; restore that to export it")

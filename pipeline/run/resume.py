@@ -73,7 +73,7 @@ def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
     Raises UsageError, naming each change, if configuration, prompts, model, code or corpus have changed.
     """
     check_unchanged(folder, config, fingerprint)
-    what, digest = config.digested(), config.digest()
+    what, digest = config.digest_input(), config.digest()
     file = RunFile(config=config, what=what, digest=digest, corpus_fingerprint=fingerprint, format=FORMAT)
     write_json(folder / NAME, file.model_dump(mode="json"))
 
@@ -83,7 +83,7 @@ def check_unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
     if not (folder / NAME).exists():
         return
     stored = read(folder)
-    changed = [name for name, _, _ in differences(stored.what, config.digested())]
+    changed = [name for name, _, _ in differences(stored.what, config.digest_input())]
     if stored.corpus_fingerprint != fingerprint:
         changed.append("corpus (its texts)")
     if changed:

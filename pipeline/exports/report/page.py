@@ -91,7 +91,7 @@ def page(
         "published_source": SOURCE,
         "token_limits": TOKEN_LIMITS,
         "benchmarks": coverage(config.gates),
-        "settings": escape(json.dumps({**config.shown(), "gates": config.gates.shown()}, indent=2)),
+        "settings": escape(json.dumps({**config.public_settings(), "gates": config.gates.public_settings()}, indent=2)),
         "grown": next((tree for pair in accepted if (tree := lay_out_tree(pair.record))), None),
         "unread": in_words(outside.unread),
     }
