@@ -20,9 +20,9 @@ from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
 from pipeline.exports.mix import mix_version
-from pipeline.exports.mix.quota_sample import Quota, QuotaResult, parsed, sampled
+from pipeline.exports.mix.quota_sample import Quota, QuotaResult, parse_quotas, sample_pairs
 from pipeline.exports.views import base
-from pipeline.gates import Drop, Gates, dropped
+from pipeline.gates import Drop, Gates, mark_dropped
 from pipeline.gates.quota import TRAITS
 from pipeline.llm.ledger import Ledger
 from pipeline.run import publish
@@ -57,7 +57,7 @@ def mix(mixing: Mixing, into: Path) -> DatasetManifest:
     """
     into = real_root(into)
     mix_version.read(into)
-    quotas = parsed(list(mixing.quotas))
+    quotas = parse_quotas(list(mixing.quotas))
     runs = _open_runs(mixing.folders)
     gates, sft = find_shared_settings([run.config for run in runs])
     update = {"gates": mixing.gates or gates, "sft": mixing.sft or sft}
@@ -126,7 +126,7 @@ class MixedRecords:
                 if drop := gates.admit(gates.check(record)):
                     self._drops[record.key] = drop
                 elif draft := record.draft:
-                    measured = measured or bool(record.assessed(policy))
+                    measured = measured or bool(record.find_assessment(policy))
                     values[record.key] = {trait: str(TRAITS[trait](draft, record, policy)) for trait in traits}
         quotas_met = self._limit(values, quotas, pairs)
         if unfinished := [run.folder for run_index, run in enumerate(runs) if run_index not in lineages]:
@@ -149,7 +149,7 @@ class MixedRecords:
     def __iter__(self) -> Iterator[Record]:
         for key, run_index in self._order.items():
             record = self._runs[run_index].read(key)
-            yield dropped(record, self._drops[key]) if key in self._drops else record
+            yield mark_dropped(record, self._drops[key]) if key in self._drops else record
 
     def row(self, record: Record) -> seeds.Row:
         run = self._runs[self._order[record.key]]
@@ -167,7 +167,7 @@ class MixedRecords:
     ) -> tuple[QuotaResult, ...]:
         if not quotas and pairs is None:
             return ()
-        sample = sampled(values, quotas, pairs)
+        sample = sample_pairs(values, quotas, pairs)
         drop = Drop("quota", "enough pairs of its kind are in the mix")
         self._drops |= {key: drop for key in values if key not in sample.keys}
         return sample.quotas

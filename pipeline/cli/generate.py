@@ -175,7 +175,7 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
     console.show(console.table("seeds", "", rows=rows), "")
     console.demo_note(config.models.names())
     console.show(console.text(f"data set  {paths['dataset']}"), console.text(f"report    {paths['report']}"))
-    say_views(data_set.read(paths["dataset"]))
+    say_views(data_set.read_manifest(paths["dataset"]))
     _say_shortfalls(result, config, run)
     console.show(console.text(f"next      digsite inspect {run}"))
 

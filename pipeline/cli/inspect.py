@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import polars as pl
 from typer import Option
 
-from pipeline.analysis.estimates import counted
+from pipeline.analysis.estimates import count_values
 from pipeline.cli import console, options, terminal
 from pipeline.errors import unknown
 from pipeline.exports.card.glossary import gloss
@@ -97,7 +97,7 @@ def _check(chosen: dict[str, tuple[str, ...]], seeds: pl.LazyFrame) -> None:
 def _counts(seeds: pl.LazyFrame) -> dict[str, int]:
     """Of each status, with its reason: how many, the largest first."""
     reason = pl.when(pl.col("reason").fill_null("") != "").then(pl.format(" ({})", "reason")).otherwise(pl.lit(""))
-    return {one.name: one.count for one in counted(seeds.select(outcome=pl.col("status") + reason), "outcome")}
+    return {one.name: one.count for one in count_values(seeds.select(outcome=pl.col("status") + reason), "outcome")}
 
 
 def _show_costs(spending: Spending, pairs: int) -> None:
@@ -110,7 +110,7 @@ def _show_costs(spending: Spending, pairs: int) -> None:
 def _missing(seeds: pl.LazyFrame, run: str) -> None:
     """Say which accepted pairs lack an optional stage."""
     accepted = seeds.filter(pl.col("status") == Status.ACCEPTED)
-    for stage in counted(accepted.explode("missing").drop_nulls("missing"), "missing"):
+    for stage in count_values(accepted.explode("missing").drop_nulls("missing"), "missing"):
         console.show(console.text(f"accepted pairs without all {stage.name} rollouts: {stage.count:,}"))
         console.message(f"to run them: digsite complete {run}")
 

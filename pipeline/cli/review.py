@@ -39,7 +39,7 @@ def review(
     accepted = records.accepted_keys()
     name = clean_reviewer_name(by or login_name())
     publish.publish_marks(folder, config, human_marks.read(_text(read), accepted, name, now()))
-    found = human_marks.reviewed(publish.outside(folder).marks, set(accepted))
+    found = human_marks.summarise_marks(publish.outside(folder).marks, set(accepted))
     if found is None:  # no mark is on a pair
         raise UsageError("no row has a mark: fill in yes or no")
     tree = {**found.model_dump(), "value": found.precision.value, "interval": found.precision.interval}

@@ -48,7 +48,7 @@ T = TypeVar("T")
 def check(config: RunConfig) -> Manifest:
     """Return the manifest of the corpus. Raises UsageError for every unknown name, and lists the known ones."""
     check_models(config)
-    selection.ready(config)
+    selection.require_policy(config)
     for name in config.strategies:
         registry.load("strategies", name)
     check_retriever(config.retrieval)

@@ -108,7 +108,7 @@ def regate(folder: Path, gates: GateConfig | None, sft: SftConfig | None = None)
         )
         from pipeline.exports.trajectories import selection
 
-        selection.ready(config)
+        selection.require_policy(config)
         write_json(folder / NAME, stored.model_copy(update={"config": config}).model_dump(mode="json"))
     return config
 

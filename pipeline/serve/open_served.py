@@ -10,7 +10,7 @@ from pipeline.agents.tools import FIND, PAGED_OPEN
 from pipeline.config import RunConfig
 from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.ragshaper_settings import DistractorConfig
-from pipeline.distractors.hard_passages import laid_over
+from pipeline.distractors.hard_passages import plan_overlay
 from pipeline.errors import UsageError
 from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.retrieval.question_passages import IndexChanges
@@ -79,7 +79,7 @@ def _build_overlays(folder: Path, settings: DistractorConfig) -> Overlays:
             raise UsageError(f"this run has no question '{question_id}'; it is the column `id` of its data set")
         record = journal.read(question_id)
         evaluation, draft = record.distractor_eval, record.draft
-        return laid_over(draft, evaluation.used, settings) if draft and evaluation else ([], IndexChanges())
+        return plan_overlay(draft, evaluation.used, settings) if draft and evaluation else ([], IndexChanges())
 
     return overlay
 

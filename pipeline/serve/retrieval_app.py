@@ -149,7 +149,7 @@ class _Service:
 
     async def call(self, request: CallRequest) -> CallResponse:
         retriever, question_passages = self._lay_over(request.question_id)
-        passages = {key: self._served.corpus.shown(key) or question_passages.get(key) for key in request.shown}
+        passages = {key: self._served.corpus.find_shown(key) or question_passages.get(key) for key in request.shown}
         state = AgentState(passages={key: passage for key, passage in passages.items() if passage is not None})
         # Only the number of earlier calls matters for the tool message.
         state.calls = [Call(id="", tool="search", argument="", passage_ids=())] * request.calls
