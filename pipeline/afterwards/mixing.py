@@ -200,7 +200,7 @@ def _combine_outside(outsides: Sequence[Outside]) -> Outside:
     """Add up what all runs spent and skipped. People's marks belong to one run, so a mix has none."""
     ledger, passed_over, unread = Ledger(), Counter[str](), Counter[str]()
     for outside in outsides:
-        ledger.take(outside.spent)
+        ledger.add_spending(outside.spent)
         passed_over.update(outside.dropped)
         unread.update(outside.unread)
     return Outside(spent=ledger.spending, dropped=dict(passed_over), unread=dict(unread))

@@ -17,7 +17,7 @@ from pipeline.demo.leads import PlannedSearch, drop_tried, plan_leads
 from pipeline.demo.passage_facts import Seen, build_passage, facts, parse_observation
 from pipeline.demo.question_wording import read_question
 from pipeline.llm.base import Request
-from pipeline.text import trimmed, untagged
+from pipeline.text import strip_tag, trim_lines
 from pipeline.types import Message, ToolCall
 
 _SEARCHES, _AT_ONCE = 12, 4
@@ -147,7 +147,7 @@ def _rival_facts(chain: Chain, passages: Sequence[Seen]) -> list[dict[str, str]]
         {
             "dimension": "doppelganger",
             "misleading_claim": fact.value,
-            "disambiguation": f"It is told of {untagged(passage.title)}.",
+            "disambiguation": f"It is told of {strip_tag(passage.title)}.",
             "distraction_text": fact.quote,
         }
         for passage in passages
@@ -170,7 +170,7 @@ def _inputs(request: Request) -> dict[str, Any]:
 def read_passage(passage: dict[str, Any]) -> Seen:
     """Convert a passage of the inputs to the form in which a search shows it."""
     title, text = " ".join(passage["title"].split()), passage["text"]
-    return build_passage(passage["id"], title, text if text.startswith("[1] ") else trimmed(text))
+    return build_passage(passage["id"], title, text if text.startswith("[1] ") else trim_lines(text))
 
 
 def _call_tools(request: Request, *calls: tuple[str, dict[str, Any]]) -> Message:

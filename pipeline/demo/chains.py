@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 from pipeline.demo.passage_facts import Fact, Seen, description, facts, key
 from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf, read_question
 from pipeline.demo.relations import kind_of
-from pipeline.text import contains, untagged
+from pipeline.text import contains, strip_tag
 from pipeline.types import sha256
 
 _TITLED = frozenset(("film", "record", "book", "game", "ship"))
@@ -95,7 +95,7 @@ def start(chain: Chain) -> Named:
     first = chain[0]
     if first.entry:
         return Named(first.entry.named)
-    kind, name = kind_of(first.passage.text), untagged(first.passage.title)
+    kind, name = kind_of(first.passage.text), strip_tag(first.passage.title)
     if kind.name in _TITLED:
         # Add the year if there is another work of that title.
         return Named(name, kind.word if name == first.passage.title else description(first.passage))
@@ -120,7 +120,7 @@ def _hides_answers(chain: Chain) -> bool:
 
 def is_led_back(chain: Chain) -> bool:
     """Return whether a passage names the subject of an earlier hop, so that a search for that may find it."""
-    names, title = _names(chain), untagged(chain[0].passage.title)
+    names, title = _names(chain), strip_tag(chain[0].passage.title)
     texts = _texts(chain)
     return any(contains(text, name) for index, text in enumerate(texts) for name in names[:index]) or any(
         contains(text, title) for text in texts[1:]

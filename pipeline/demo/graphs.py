@@ -11,7 +11,7 @@ from pipeline.demo.comparisons import ComputedQuestion, read
 from pipeline.demo.leads import PlannedSearch, plan_leads, plan_peers
 from pipeline.demo.passage_facts import Seen, key
 from pipeline.demo.relations import COMPARED, kind_of
-from pipeline.text import contains, untagged
+from pipeline.text import contains, strip_tag
 from pipeline.types import sha256
 
 CHAIN = "chain"
@@ -142,7 +142,7 @@ def _name_group(shape: str, chain: Chain) -> str:
         "extreme": bool(compared),
     }
     # The compared thing is the subject of the last step, by its plain name.
-    is_named = subject == untagged(subject) if len(chain) == 1 else hop.entry is None
+    is_named = subject == strip_tag(subject) if len(chain) == 1 else hop.entry is None
     return f"{relation.name} {hop.exit.when} {kind_of(hop.passage.text).name}" if fits[shape] and is_named else ""
 
 

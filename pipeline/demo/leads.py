@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pipeline.demo.chains import Chain, Paths, start
 from pipeline.demo.relations import kind_of
-from pipeline.text import untagged, words
+from pipeline.text import strip_tag, words
 
 _NAME = re.compile(r"[A-ZÀ-Þ][\w'’.-]{1,60}+(?: (?:(?:of|the|de|van|von) )*+[A-ZÀ-Þ][\w'’.-]{0,60}\w)+")
 
@@ -36,7 +36,7 @@ def plan_leads(paths: Paths, length: int, seed_id: str = "") -> Iterator[Planned
         for chain in useful:
             yield PlannedSearch(start(chain).name, f"Find what leads to {start(chain).name}.")
     for passage in [passage for passage in paths.passages if passage.id == seed_id] or paths.passages[:4]:
-        for name in (untagged(passage.title), *_NAME.findall(passage.text)):
+        for name in (strip_tag(passage.title), *_NAME.findall(passage.text)):
             yield PlannedSearch(name, f"Find what is told of {name}.")
 
 

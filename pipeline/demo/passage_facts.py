@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.demo.relations import CLASSES, TABLE, Relation, kind_of
-from pipeline.text import MONTHS, normalise, sentences, untagged
+from pipeline.text import MONTHS, normalise, sentences, strip_tag
 
 _PASSAGE = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})(?: of [^\]\n]*)?\] ([^\n]*)\n(.*)", re.DOTALL)
 _SUBJECT = re.compile(rf"(?:It|He|She|They|The (?:\w+ ){{0,2}}?(?:{'|'.join(CLASSES)})|Its|His|Her|Their)\b")
@@ -65,7 +65,7 @@ def build_passage(passage_id: str, title: str, text: str) -> Seen:
 @lru_cache(maxsize=65536)
 def key(name: str) -> str:
     """Return a key that is equal for two names of one thing."""
-    return normalise(untagged(name))
+    return normalise(strip_tag(name))
 
 
 @lru_cache(maxsize=16384)
@@ -117,7 +117,7 @@ def _find_subject_end(title: str, quote: str, number: int) -> int:
     """Return the end of a sentence's subject if that is the passage's subject, else 0."""
     if subject := _SUBJECT.match(quote):
         return subject.end()
-    name = untagged(title).split(",")[0]
+    name = strip_tag(title).split(",")[0]
     for spelling in (name, name.split()[-1]) if name else ():
         start = quote.find(spelling, 0, 60 + len(spelling) if number == 0 else len(spelling) + 5)
         if start >= 0:

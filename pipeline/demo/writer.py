@@ -13,7 +13,7 @@ from pipeline import prompts
 from pipeline.demo.writer_values import remaining_count, wrong
 from pipeline.llm.base import Request
 from pipeline.text import sentences
-from pipeline.text import untagged as plain
+from pipeline.text import strip_tag as plain
 from pipeline.types import Message, sha256
 
 _PRONOUN = re.compile(r"^(?:It|He|She|They)\b(?!')")

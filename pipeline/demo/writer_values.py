@@ -5,7 +5,7 @@ import random
 import re
 from collections.abc import Sequence
 
-from pipeline.text import dates, numbers, untagged
+from pipeline.text import dates, numbers, strip_tag
 
 _YEARS = (-11, -9, -7, -6, -5, -4, -3, -2, 2, 3, 4, 5, 6, 7, 9, 11)
 _SHARES = (0.62, 0.71, 0.78, 0.84, 0.89, 1.13, 1.19, 1.27, 1.36)
@@ -40,7 +40,7 @@ def wrong(answer: str, names: Sequence[str], text: str, seed: str) -> list[str]:
 def rival(answer: str, title: str, text: str) -> str:
     """Return a value of the answer's kind from a passage: its first year or number, or the name of its subject."""
     if not (dates(answer) or numbers(answer)):
-        name = untagged(title)
+        name = strip_tag(title)
         return name if name in text else ""
     match = (_YEAR if dates(answer) else _FIGURE).search(text)
     return match.group() if match else ""

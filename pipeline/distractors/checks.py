@@ -23,7 +23,7 @@ from pipeline.distractors.hard_passages import build_overlay, plan_overlay
 from pipeline.distractors.writing_task import is_name, may_concern_living, opening, query, right_answers, subject
 from pipeline.errors import FormatError
 from pipeline.retrieval.question_passages import Overlay
-from pipeline.text import dates, numbers, untagged, words
+from pipeline.text import dates, numbers, strip_tag, words
 from pipeline.text.names import contains
 from pipeline.types import Data, Distractor, DistractorCheck, Draft, Usage, sha256
 
@@ -156,7 +156,7 @@ async def check_no_living_person(d: Distractor, case: DistractorChecks) -> str:
 async def _find_living_by_rules(d: Distractor, case: DistractorChecks) -> str:
     retriever, hop = case.context.retriever, case.draft.hops[d.target]
     if may_live(d.text) or await may_concern_living((d.source_id, hop.passage_id), retriever):
-        return f"'{untagged(d.title)}' may be a living person"
+        return f"'{strip_tag(d.title)}' may be a living person"
     if not is_name(d.claim):
         return ""
     if claim_passage := await opening(d.claim, retriever):
@@ -208,7 +208,7 @@ async def check_untrue(d: Distractor, case: DistractorChecks) -> str:
     """
     unaltered_id = d.id if d.unaltered and case.understands else ""
     hop_query = query(case.draft, d.target)
-    titles = (untagged(case.draft.hops[hop].title) for hop in (d.target, d.hop))
+    titles = (strip_tag(case.draft.hops[hop].title) for hop in (d.target, d.hop))
     about = (subject(case.draft, d.target), *titles)
     for hit in await case.context.retriever.search(f"{hop_query} {d.claim}", TRUTH_DEPTH):
         text = f"{hit.passage.title}\n{hit.passage.text}"

@@ -6,7 +6,7 @@ from pipeline.context import RunContext
 from pipeline.distractors.entities import asked_nouns, first_sentence, head_nouns, is_dated, is_person, may_live
 from pipeline.distractors.kinds import base
 from pipeline.retrieval.base import Retriever
-from pipeline.text import dates, numbers, untagged
+from pipeline.text import dates, numbers, strip_tag
 from pipeline.text.names import contains, normalise
 from pipeline.types import Draft, Passage
 
@@ -23,7 +23,7 @@ def query(draft: Draft, index: int) -> str:
 
 
 def subject(draft: Draft, index: int) -> str:
-    return untagged(draft.graph.subject(draft.graph.found[index]))
+    return strip_tag(draft.graph.subject(draft.graph.found[index]))
 
 
 def _leap_back(draft: Draft, target: int, count: int) -> int | None:
@@ -99,11 +99,11 @@ async def rivals(draft: Draft, target: int, retriever: Retriever) -> tuple[Passa
     answer_passage = await opening(answer, retriever)
     nouns = (head_nouns(answer_passage.text) if answer_passage else frozenset()) or asked_nouns(sub_question)
     wants_person = is_person(answer_passage.text) if answer_passage else sub_question.startswith(("By whom ", "Who "))
-    chain_names = {normalise(untagged(name)) for hop in draft.hops for name in (hop.title, hop.answer)}
+    chain_names = {normalise(strip_tag(name)) for hop in draft.hops for name in (hop.title, hop.answer)}
     description = first_sentence(answer_passage.text) if answer_passage else sub_question
     same_kind, people = dict[str, Passage](), dict[str, Passage]()
     for passage in await _openings((description, " ".join((*sorted(nouns), answer))), retriever):
-        name = normalise(untagged(passage.title))
+        name = normalise(strip_tag(passage.title))
         if name in chain_names or may_live(passage.text) or (wants_person and not is_dated(passage.text)):
             continue
         if head_nouns(passage.text) & nouns:
@@ -121,7 +121,7 @@ async def _openings(queries: Sequence[str], retriever: Retriever) -> list[Passag
 
 async def opening(name: str, retriever: Retriever) -> Passage | None:
     for hit in await retriever.search(name, 10):
-        if normalise(name) in (normalise(hit.passage.title), normalise(untagged(hit.passage.title))):
+        if normalise(name) in (normalise(hit.passage.title), normalise(strip_tag(hit.passage.title))):
             passages = await retriever.document(hit.passage.document_id)
             return passages[0] if passages else None
     return None

@@ -111,7 +111,7 @@ async def _check_context(model: ModelConfig, client: LLM, config: RunConfig) -> 
     role = max(contexts, key=lambda role: contexts[role])
     setting = f"models.{role}.context"
     try:
-        model_at_server = await asyncio.to_thread(client.served) if isinstance(client, LlamaModel) else model
+        model_at_server = await asyncio.to_thread(client.serve) if isinstance(client, LlamaModel) else model
         tokens = await served_context(model_at_server)
     except ProviderError:
         tokens = None

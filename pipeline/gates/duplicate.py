@@ -17,7 +17,7 @@ from rensa import RMinHash
 from pipeline.config.gates import GateConfig
 from pipeline.gates.base import GateResult
 from pipeline.text import normalise, terms, words
-from pipeline.text.scripts import cased
+from pipeline.text.scripts import has_case
 from pipeline.types import Draft, Record, sha256
 
 BANDS, ROWS = 16, 8
@@ -52,7 +52,7 @@ def names(question: str) -> list[str]:
 
     Return none for a script without capitals: its numbers alone do not identify a subject.
     """
-    if not cased(question):
+    if not has_case(question):
         return []
     first, *later = question.split() or [""]
     name_words = [first] if any(c.isdigit() for c in first) else []

@@ -14,7 +14,7 @@ from pipeline.errors import UsageError, unknown
 from pipeline.gates.base import GateResult
 from pipeline.operations import operations
 from pipeline.text import normalise, words
-from pipeline.text.scripts import runs, spaceless
+from pipeline.text.scripts import is_spaceless, runs
 from pipeline.types import AnswerType, Draft, Record
 from pipeline.types.curriculum import DIFFICULTY_BANDS, difficulty_band
 
@@ -73,7 +73,7 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
 
 def opening(question: str) -> str:
     """Return the first four words of a question, or as many characters as four words have: eight of Chinese."""
-    if spaceless(question):
+    if is_spaceless(question):
         characters = words(question)
         return "".join(next(runs(characters, 4), characters))
     return " ".join(question.lower().split(maxsplit=4)[:4])

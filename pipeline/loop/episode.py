@@ -62,7 +62,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         status, reason = Status.FAILED, "deadline"
     except (FormatError, RequestRefused) as error:
         status, reason = Status.FAILED, "no_verdict" if isinstance(error, FormatError) else "refused"
-        ledger.note_unread(str(error))
+        ledger.note_end_cause(str(error))
     record = Record(
         key=seed.key,
         seed=seed,

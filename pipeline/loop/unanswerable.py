@@ -22,7 +22,7 @@ from pipeline.errors import FormatError, RequestRefused
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
 from pipeline.loop.checks.alternatives import seen
-from pipeline.text import SINGLE, untagged, words
+from pipeline.text import SINGLE, strip_tag, words
 from pipeline.text.names import contains, normalise
 from pipeline.types import ChangedPremise, Data, Draft, Passage, Probe, Twin, refuses, sha256, twin_draft
 
@@ -126,7 +126,7 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
     outcome, detail = unfit(draft, tried)
     tried = tried.model_copy(update={"outcome": outcome, "detail": detail})
     if not outcome:
-        about = untagged(draft.graph.subject(draft.graph.found[tried.hop]))
+        about = strip_tag(draft.graph.subject(draft.graph.found[tried.hop]))
         queries = [
             tried.question,
             tried.sub_question,

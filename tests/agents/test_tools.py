@@ -23,7 +23,7 @@ from pipeline.agents.tools import (
 from pipeline.config import RunConfig
 from pipeline.demo.passage_facts import parse_observation
 from pipeline.llm.base import Tool
-from pipeline.llm.chat_body import strictly
+from pipeline.llm.chat_body import make_strict
 from pipeline.retrieval.passage_texts import contents, quote_title, search_r1
 from pipeline.types import AnswerType
 from tests.graphs import chained
@@ -151,5 +151,5 @@ def test_parameters_are_described_and_carry_no_titles_of_pydantic(tool: Tool) ->
         assert "title" not in field, name
     assert not {"title", "description"} & tool.parameters.keys()
     # And so they reach the endpoint, and the rows.
-    assert all(field.get("description") or "$ref" in field for _, field in fields(strictly(tool.parameters)))
+    assert all(field.get("description") or "$ref" in field for _, field in fields(make_strict(tool.parameters)))
     assert '"title"' not in environment(RunConfig()).offered

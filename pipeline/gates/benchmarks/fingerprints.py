@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from pipeline.gates.base import YES_NO
 from pipeline.gates.duplicate import FRAME
-from pipeline.text import contains, normalise, terms, untagged, words
+from pipeline.text import contains, normalise, strip_tag, terms, words
 from pipeline.text.scripts import runs
 from pipeline.types import Hop
 
@@ -113,7 +113,7 @@ class Index:
 
     def _find_chain(self, question_words: frozenset[int], hops: Sequence[Hop], answers: Sequence[str]) -> int | None:
         # The winner of a comparison is the answer and the subject of its branch: it must not count twice.
-        chain = _hash_words(text for hop in hops for text in (untagged(hop.title), hop.sub_question))
+        chain = _hash_words(text for hop in hops for text in (strip_tag(hop.title), hop.sub_question))
         chain -= _hash_words(answers)
         intermediate = frozenset().union(
             *(_hash_words([hop.answer]) - _hash_words([hop.sub_question]) for hop in hops[:-1])
