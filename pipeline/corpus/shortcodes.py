@@ -170,7 +170,8 @@ class _Blocks:
             self._module = 0
             marks = _ATTRIBUTES.search(line.rstrip(), max(0, line.rfind("{")))
             return line[: marks.start()].rstrip() if marks else line
-        if self._module or (not before.strip() and (_MODULE if self._mdx else _IMPORT).match(line)):
+        opens_module = _MODULE.match(line) if self._mdx else _IMPORT.match(line)
+        if self._module or (opens_module and not before.strip()):
             bare = _STRING.sub("", line)
             brackets = sum(map(bare.count, "({[")) - sum(map(bare.count, ")}]"))
             self._module = max(1, self._module or 1) + brackets if line.strip() or self._module > 1 else 0
