@@ -132,7 +132,7 @@ class PairOptions(ModelOptions, ProvenanceOptions):
     policy: For = None
     operations: Annotated[
         str | None,
-        Option(metavar="NAME[,NAME]", help="Allowed operations to compute answers: extreme, ratio, list, yes_no ..."),
+        Option(metavar="NAME[,NAME]", help="How to compute answers: extreme, ratio, list, yes_no and so on."),
     ] = None
     seed: Annotated[int | None, Option(min=0, help="Random seed.  [0]")] = None
     retriever: Engine = None

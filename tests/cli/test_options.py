@@ -105,8 +105,8 @@ def test_example_questions_are_part_of_the_run(tmp_path: Path, name: str, text: 
 @pytest.mark.parametrize(
     ("text", "strategy", "told"),
     [
-        ("", "compose", "holds 0 questions; --like takes 1 to 5"),
-        ("Who is it?\n" * 6, "compose", "holds 6 questions; --like takes 1 to 5"),
+        ("", "compose", "has 0 questions; --like takes 1 to 5"),
+        ("Who is it?\n" * 6, "compose", "has 6 questions; --like takes 1 to 5"),
         ("Who is it?\n", "ragshaper", "add --strategy compose"),
     ],
 )

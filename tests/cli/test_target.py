@@ -24,7 +24,7 @@ def test_pairs_are_made_that_the_model_solves_now_and_then(digsite: Digsite, tmp
     assert "of 4 tries of small correct" in (run / "report.html").read_text()
     assert "of 4 tries of small correct" in (run / "dataset" / "README.md").read_text()
     page = digsite("inspect", "latest", "--out", tmp_path, "--item", pairs["id"][0]).out
-    assert "tries of the model that the pairs are for" in page
+    assert "rollouts of the model in training" in page
 
 
 def test_two_tries_say_little_of_a_wide_band(digsite: Digsite, tmp_path: Path) -> None:

@@ -192,8 +192,8 @@ def test_settings_of_the_command_line_are_read_as_text() -> None:
         ({"headers": {"x-a": "Bearer canary-canary ${GATEWAY_SECRET}"}}, "may be a secret"),
         ({"headers": {"CF-Access-Client-Id": "8f3a61canary8f3a61.access"}}, "may be a secret"),
         ({"headers": {"x-a": "$ canary"}}, "write ${NAME}"),
-        ({"headers": {"Content-Length": "1"}}, "cannot hold a header 'Content-Length'"),
-        ({"headers": {"x a": "1"}}, "cannot hold a header"),
+        ({"headers": {"Content-Length": "1"}}, "cannot have a header 'Content-Length'"),
+        ({"headers": {"x a": "1"}}, "cannot have a header"),
         ({"headers": {"x-a": "1\r\nx-b: canary"}}, "headers.x-a must be one line"),
         ({"headers": {"x-a": "ü canary"}}, "headers.x-a must be one line"),
         ({"headers": {"sk-canary": "1"}}, "headers.NAME may be a secret"),
@@ -375,10 +375,10 @@ async def test_an_authority_of_the_environment_is_trusted(
 
 def test_certificates_that_are_not_there_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "none.pem"))
-    with pytest.raises(UsageError, match="REQUESTS_CA_BUNDLE names .*none.pem, which holds no certificates"):
+    with pytest.raises(UsageError, match="REQUESTS_CA_BUNDLE names .*none.pem, which contains no certificates"):
         prepare.check_models(config(base_url="http://localhost:1/v1"))
     (tmp_path / "none.pem").write_text("nothing")
-    with pytest.raises(UsageError, match="holds no certificates"):
+    with pytest.raises(UsageError, match="contains no certificates"):
         prepare.check_models(config(base_url="http://localhost:1/v1"))
 
 

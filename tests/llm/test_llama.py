@@ -59,7 +59,7 @@ def test_what_cannot_be_run_is_one_line(tmp_path: Path, monkeypatch: pytest.Monk
     moved.write_bytes(FILE.read_bytes())
     found = configured(moved)
     moved.write_bytes(FILE.read_bytes()[:-1] + b"x")
-    with pytest.raises(UsageError, match="holds other weights"):
+    with pytest.raises(UsageError, match="contains other weights"):
         prepare.check(found)
     monkeypatch.setattr(weights, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="needs the extra 'local'"):
