@@ -16,7 +16,7 @@ from bench.common import dug, interval, share
 from pipeline.cli.options import model as named
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
-from pipeline.distractors.hard_passages import overlaid
+from pipeline.distractors.hard_passages import build_overlay
 from pipeline.llm.base import Request
 from pipeline.reward.equality import equal
 from pipeline.run import prepare
@@ -41,7 +41,7 @@ async def read(record: Record, context: RunContext) -> Read | None:
     made = record.distractor_eval
     if draft is None or len(draft.hops) > 1 or made is None or not made.used:
         return None
-    over = overlaid(context.retriever, draft, made.used, settings)
+    over = build_overlay(context.retriever, draft, made.used, settings)
     alone, among = [[hit.passage for hit in await r.search(draft.question, context.config.retrieval.k)]
                     for r in (context.retriever, over)]  # fmt: skip
     cited = {hop.passage_id for hop in draft.hops}

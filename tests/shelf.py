@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from pipeline.corpus import Manifest
-from pipeline.corpus.language import detected
+from pipeline.corpus.language import detect_language
 from pipeline.retrieval.base import Retriever
 from pipeline.text import words
 from pipeline.types import Hit, Hop, Passage
@@ -70,7 +70,7 @@ class InMemory:
 
     @cached_property
     def language(self) -> str:
-        return detected([passage.text for passage in self.passages])
+        return detect_language([passage.text for passage in self.passages])
 
     @cached_property
     def _by_id(self) -> dict[str, Passage]:

@@ -22,7 +22,7 @@ from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, 
 from pipeline.exports.mix import mix_version
 from pipeline.exports.mix.quota_sample import Quota, QuotaResult, parse_quotas, sample_pairs
 from pipeline.exports.views import base
-from pipeline.gates import Drop, Gates, dropped
+from pipeline.gates import Drop, Gates, mark_dropped
 from pipeline.gates.quota import TRAITS
 from pipeline.llm.ledger import Ledger
 from pipeline.run import publish
@@ -126,7 +126,7 @@ class MixedRecords:
                 if drop := gates.admit(gates.check(record)):
                     self._drops[record.key] = drop
                 elif draft := record.draft:
-                    measured = measured or bool(record.assessed(policy))
+                    measured = measured or bool(record.find_assessment(policy))
                     values[record.key] = {trait: str(TRAITS[trait](draft, record, policy)) for trait in traits}
         quotas_met = self._limit(values, quotas, pairs)
         if unfinished := [run.folder for run_index, run in enumerate(runs) if run_index not in lineages]:
@@ -149,7 +149,7 @@ class MixedRecords:
     def __iter__(self) -> Iterator[Record]:
         for key, run_index in self._order.items():
             record = self._runs[run_index].read(key)
-            yield dropped(record, self._drops[key]) if key in self._drops else record
+            yield mark_dropped(record, self._drops[key]) if key in self._drops else record
 
     def row(self, record: Record) -> seeds.Row:
         run = self._runs[self._order[record.key]]
@@ -200,7 +200,7 @@ def _combine_outside(outsides: Sequence[Outside]) -> Outside:
     """Add up what all runs spent and skipped. People's marks belong to one run, so a mix has none."""
     ledger, passed_over, unread = Ledger(), Counter[str](), Counter[str]()
     for outside in outsides:
-        ledger.take(outside.spent)
+        ledger.add_spending(outside.spent)
         passed_over.update(outside.dropped)
         unread.update(outside.unread)
     return Outside(spent=ledger.spending, dropped=dict(passed_over), unread=dict(unread))

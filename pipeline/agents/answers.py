@@ -32,7 +32,7 @@ def list_items(draft: Draft) -> tuple[AnswerItem, ...]:
 def other_candidates(draft: Draft) -> tuple[tuple[str, ...], ...]:
     """Return the spellings of the things that the question names and that do not belong to its answer, a list."""
     outcome = compute_answer(draft)
-    return outcome.others if outcome else ()
+    return outcome.excluded if outcome else ()
 
 
 def guess_chance(draft: Draft) -> float:

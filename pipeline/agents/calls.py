@@ -28,8 +28,8 @@ from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
 from pipeline.llm.schemas import read_json
-from pipeline.llm.text_tools import right
-from pipeline.llm.written_calls import Offered
+from pipeline.llm.text_tools import example_arguments
+from pipeline.llm.written_calls import OfferedTools
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.vocabulary import find_absent_words
 from pipeline.text import words
@@ -157,9 +157,9 @@ def _needed(box: Toolbox, call: ToolCall) -> str:
     """What a right call looks like, where the arguments do not fit the tool's schema; else it is what they say that is
     wrong, and the error names it."""
     tool = next((tool for tool in box.tools if tool.name == call.name), None)
-    if tool is None or Offered([tool]).fits(tool.name, read_json(call.arguments)):
+    if tool is None or OfferedTools([tool]).fits(tool.name, read_json(call.arguments)):
         return ""
-    return f"; {tool.name} needs {right(tool)}"
+    return f"; {tool.name} needs {example_arguments(tool)}"
 
 
 async def _checked(box: Toolbox, state: AgentState, arguments: str) -> str:

@@ -17,7 +17,7 @@ from pipeline.config.limits import AgentLimits
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
-from pipeline.text import normalise, untagged, words
+from pipeline.text import normalise, strip_tag, words
 from pipeline.types import Call, Node, Passage, Seed, Tree, Usage, sha256
 
 TRIES = 6
@@ -136,14 +136,14 @@ def new_titles(call: Call, found: Iterable[Passage], held: Iterable[Passage]) ->
     """
     known = list(held)
     ids, documents = {passage.id for passage in known}, {passage.document_id for passage in known}
-    titles = {untagged(passage.title) for passage in known}
+    titles = {strip_tag(passage.title) for passage in known}
     read = _padded(" | ".join(passage.text for passage in known))
     ties = [_padded(title) for title in titles]
     if call.tool == "search" and _padded(call.argument) in read:
         ties.append(_padded(call.argument))
     fresh = dict[str, None]()
     for passage in found:
-        title, text = untagged(passage.title), _padded(passage.text)
+        title, text = strip_tag(passage.title), _padded(passage.text)
         tied = title not in titles and (_padded(title) in read or any(tie in text for tie in ties))
         if passage.id not in ids and (tied or passage.document_id in documents):
             fresh[passage.title] = None

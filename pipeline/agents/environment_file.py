@@ -17,7 +17,7 @@ from pipeline.config.limits import AgentLimits
 from pipeline.config.models import ToolMode
 from pipeline.config.sft_settings import SftConfig
 from pipeline.llm.base import Tool
-from pipeline.llm.text_tools import as_text
+from pipeline.llm.text_tools import tools_as_text
 from pipeline.types import Data, Message, Record, sha256
 
 OBSERVATION = (
@@ -81,7 +81,7 @@ class Environment(Data):
         the very messages."""
         if self.calls == "native":
             return tuple(messages)
-        return tuple(as_text(messages, self.tools, "auto", objects=self.calls == "schema"))
+        return tuple(tools_as_text(messages, self.tools, "auto", objects=self.calls == "schema"))
 
     @cached_property
     def prompt(self) -> str:

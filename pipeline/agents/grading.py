@@ -11,9 +11,9 @@ from functools import lru_cache
 from pipeline.agents.judge import Grade
 from pipeline.agents.tools import undated
 from pipeline.agents.unshown_words import unshown_words
-from pipeline.text import MONTHS, folded, normalise, untagged
+from pipeline.text import MONTHS, fold, normalise, strip_tag
 from pipeline.text.names import contains
-from pipeline.text.scripts import cased
+from pipeline.text.scripts import has_case
 from pipeline.types import NOT_FOUND, AnswerType, Call, Draft, Rollout, Verdict
 
 _MONTH = "|".join(MONTHS)
@@ -131,7 +131,7 @@ def recalled(draft: Draft, rollout: Rollout) -> bool:
 def _is_hidden(draft: Draft, number: int) -> bool:
     """Return whether the question does not name what a hop is about."""
     step = draft.graph.found[number]
-    return bool(step.needs) or not holds(draft.question, untagged(draft.graph.subject(step)))
+    return bool(step.needs) or not holds(draft.question, strip_tag(draft.graph.subject(step)))
 
 
 def _searches(rollout: Rollout) -> Iterator[tuple[Call, str, int]]:
@@ -183,7 +183,7 @@ def _about(draft: Draft, number: int) -> tuple[str, ...]:
     """Return what a hop is about, in all its spellings."""
     step = draft.graph.found[number]
     needed = draft.graph.needed_by(step)
-    return needed[0].spellings if needed else (untagged(draft.graph.subject(step)),)
+    return needed[0].spellings if needed else (strip_tag(draft.graph.subject(step)),)
 
 
 def _names(text: str, spellings: Sequence[str]) -> bool:
@@ -198,7 +198,7 @@ def _proves(text: str, spellings: Sequence[str]) -> bool:
 def _stands(text: str, alias: str) -> bool:
     """An alias of one word names the thing in its own letters alone, and after no other name: US is not us, nor is Roe
     in Tom Roe."""
-    if len(alias.split()) > 1 or not alias.isalpha() or not cased(alias):
+    if len(alias.split()) > 1 or not alias.isalpha() or not has_case(alias):
         return True
     places = re.finditer(rf"(?<!\w){re.escape(alias)}(?!\w)", text)
     lines = (text[max(0, place.start() - _BEFORE) : place.start()].rpartition("\n")[2] for place in places)
@@ -223,7 +223,7 @@ def _words(phrase: str) -> list[str]:
 @lru_cache(maxsize=256)
 def _plain(text: str) -> str:
     """Without what is no ASCII: every ASCII word that `normalise` makes of the text stands in it somewhere."""
-    return folded(_APOSTROPHE.sub("", text)).encode("ascii", "ignore").decode()
+    return fold(_APOSTROPHE.sub("", text)).encode("ascii", "ignore").decode()
 
 
 def f1(answer: str, gold: str) -> float:

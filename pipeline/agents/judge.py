@@ -17,8 +17,8 @@ from pipeline.llm.base import LLM
 from pipeline.prompts import load
 from pipeline.reward.answers import SIDES, lies_within, match_items, side
 from pipeline.reward.equality import equal, quantity
-from pipeline.text import folded, words
-from pipeline.text.scripts import spaceless
+from pipeline.text import fold, words
+from pipeline.text.scripts import is_spaceless
 from pipeline.types import NOT_FOUND, AnswerItem, AnswerType, Data, Draft, Message, Usage, refuses
 from pipeline.values.interval import read_date
 
@@ -148,14 +148,14 @@ def alike(case: NearMiss) -> bool:
         case.answer_type is AnswerType.NUMBER
         or not known.isdisjoint(words(response))
         or any(_abbreviates(response, name) or _abbreviates(name, response) for name in golds)
-        or any(map(spaceless, (response, *golds)))
+        or any(map(is_spaceless, (response, *golds)))
     )
 
 
 def _abbreviates(short: str, name: str) -> bool:
     """Is it made of the first letters of the words that have a capital?"""
     initials = "".join(word[0] for word in name.split() if word[0].isupper())
-    return "".join(words(short)) == folded(initials) != ""
+    return "".join(words(short)) == fold(initials) != ""
 
 
 def decide(case: NearMiss) -> bool | None:

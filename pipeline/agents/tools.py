@@ -19,7 +19,7 @@ from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.llm.base import Tool
 from pipeline.text import sentences
 from pipeline.text.control_tokens import break_tokens
-from pipeline.text.scripts import laid_out
+from pipeline.text.scripts import lay_out
 from pipeline.types import Data, Passage, Trajectory
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def solver_tools(settings: EnvironmentConfig) -> tuple[Tool, ...]:
 def shown(passage: Passage, *, numbered: bool = False) -> dict[str, str]:
     """Return a passage as a JSON block of a prompt shows it; `numbered` puts a number before each sentence."""
     about = {"id": passage.shown_id, "title": passage.title, "date": passage.date, "source": passage.source}
-    text = number_sentences(passage.text) if numbered else laid_out(passage.text)
+    text = number_sentences(passage.text) if numbered else lay_out(passage.text)
     return {name: value for name, value in about.items() if value or name == "title"} | {"text": text}
 
 
@@ -170,7 +170,7 @@ def render(
     has the id of its document beside it. `numbered` puts a number before each sentence.
     """
     blocks, gone = [], []
-    layout = number_sentences if numbered else laid_out
+    layout = number_sentences if numbered else lay_out
     for rank, passage in enumerate(passages, 1):
         document = f" of {_DOCUMENT_ID_BREAK.sub(' ', passage.document_id)}" if passage.title in shared_titles else ""
         head = f"[{passage.shown_id}{document}] {passage.heading}"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Set
 
-from pipeline.text import folded, is_plain_english
+from pipeline.text import fold, is_plain_english
 
 _WORD = re.compile(r"\d[\d.,]*(?!\w)|[^\W_]+")
 _LINKS = frozenset({"of", "and", "the"})
@@ -24,7 +24,7 @@ def unshown_words(query: str, shown: Iterable[str], later: Iterable[str]) -> lis
     texts = list(shown)
     known = [word for text in texts for word in _WORD.findall(text)]
     plain = {*known, *(word for text in later for word in _WORD.findall(text))}
-    small = {folded(word) for word in plain if word[0].islower()}
+    small = {fold(word) for word in plain if word[0].islower()}
     stems = {stem for word in known for stem in _beginnings(_folded(word))}
     unshown = [word for word in _WORD.findall(query) if _is_telling(word, small) and _stem(_folded(word)) not in stems]
     return [word for word in unshown if not any(_abbreviates(word, text) for text in texts)]
@@ -41,11 +41,11 @@ def _is_telling(word: str, small: Set[str]) -> bool:
     """Return whether a word is a number or a name."""
     if any(map(str.isdigit, word)):
         return True
-    return len(word) > 1 and word[0].isupper() and folded(word) not in small and not is_plain_english(word)
+    return len(word) > 1 and word[0].isupper() and fold(word) not in small and not is_plain_english(word)
 
 
 def _folded(word: str) -> str:
-    return re.sub(r"\D", "", word) if word[0].isdigit() and not word[-1].isalpha() else folded(word)
+    return re.sub(r"\D", "", word) if word[0].isdigit() and not word[-1].isalpha() else fold(word)
 
 
 def _stem(word: str) -> str:

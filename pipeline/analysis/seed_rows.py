@@ -14,7 +14,7 @@ from pipeline.agents.reasoning import reasoning
 from pipeline.analysis.rollout_metrics import SearchFailure, hit_rate, search_failure
 from pipeline.distractors.encounters import arms, encounters
 from pipeline.gates import Drop
-from pipeline.gates.personal import masked
+from pipeline.gates.personal import mask_text
 from pipeline.store.arrow import columns
 from pipeline.store.journal import Entry
 from pipeline.types import (
@@ -127,14 +127,14 @@ def _question(draft: Draft | None) -> Row:
     if draft is None:
         return {}
     return {
-        "question": masked(draft.question),
-        "answer": masked(draft.answer),
+        "question": mask_text(draft.question),
+        "answer": mask_text(draft.answer),
         "answer_type": draft.answer_type,
         "operation": draft.graph.operation,
         "origin": draft.origin,
         "reasoning": reasoning(draft),
         "hops": len(draft.hops),
-        "hop_titles": [masked(hop.title) for hop in draft.hops],
+        "hop_titles": [mask_text(hop.title) for hop in draft.hops],
         "hop_passages": [hop.passage_id for hop in draft.hops],
     }
 

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.corpus import progress_log
-from pipeline.text.redact import clean, escaped
+from pipeline.text.redact import clean, escape_json
 from pipeline.types import DEMO_NOTE, by_demo
 
 _NUMBER = re.compile(r"[\d.,]+[%M]?|–|unknown")
@@ -165,7 +165,7 @@ def json(value: Any) -> None:
 def _write(raw: bytes) -> None:
     try:
         # JSON is UTF-8 in any locale.
-        sys.stdout.buffer.write(escaped(raw.decode()).encode())
+        sys.stdout.buffer.write(escape_json(raw.decode()).encode())
         sys.stdout.flush()
     except BrokenPipeError:
         end_unread()

@@ -46,7 +46,7 @@ class Links(options.CorpusOptions):
             # In the order of their hashes, which is none: a sample.
             return list(range(min(self.limit, len(links))))
         number = links.find(self.what)
-        passage = links.corpus.passage(self.what) or links.corpus.shown(self.what)
+        passage = links.corpus.passage(self.what) or links.corpus.find_shown(self.what)
         ids = [passage.id] if passage else [passage.id for passage in links.corpus.passages_of(self.what)]
         if number is not None and not ids:
             return [number]

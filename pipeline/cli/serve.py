@@ -69,8 +69,8 @@ class Serve(options.CorpusOptions):
             if any(getattr(self, name) for name in _OF_A_CORPUS):
                 line = "a run has its own environment, retriever, settings and fields: leave out these options"
                 raise UsageError(line) from None
-            return open_served.of_run(folder)
-        return open_served.of_corpus(self.settings(), self.environment)
+            return open_served.open_run(folder)
+        return open_served.open_corpus(self.settings(), self.environment)
 
 
 def serve_model(

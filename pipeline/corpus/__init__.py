@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pipeline.corpus.read_and_left_out import Counts
 
 __all__ = ["Corpus", "Counts", "Manifest", "load", "names", "resolve"]
-_HOMES = {"Corpus": "prepared", "Counts": "tally", "load": "loading"}
+_HOMES = {"Corpus": "prepared", "Counts": "read_and_left_out", "load": "loading"}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate, pairwise
 
 from pipeline.text import HAN, THAI, Span, sentences
-from pipeline.text.scripts import foreign, marked_ends, ordinals, spaceless
+from pipeline.text.scripts import has_german_date, is_foreign, is_spaceless, may_end_at_mark
 from pipeline.types import Document, Passage
 
 PLAIN, OTHERS, LINES, MARKED = 1, 2, 3, 4
@@ -40,9 +40,9 @@ that place; and the longest heading."""
 
 def rules(text: str) -> int:
     """Return the number of the rules that cut a text."""
-    if marked_ends(text):
+    if may_end_at_mark(text):
         return MARKED
-    return LINES if _has_lines(text) else OTHERS if foreign(text) or ordinals(text) else PLAIN
+    return LINES if _has_lines(text) else OTHERS if is_foreign(text) or has_german_date(text) else PLAIN
 
 
 def _has_lines(text: str) -> bool:
@@ -124,7 +124,7 @@ def _split_long(text: str, sentence: Span) -> list[tuple[Span, int]]:
     """Return a sentence with its number of words, or pieces of 100 words if it has more than 200."""
     start, end = sentence
     length = len(text[start:end].split())
-    if end - start > _WORD_LENGTH * length or spaceless(text[start:end]):
+    if end - start > _WORD_LENGTH * length or is_spaceless(text[start:end]):
         length = len(_WORD.findall(text, start, end))
     if length <= _LONGEST:
         return [(sentence, length)]

@@ -1,7 +1,7 @@
-"""Documents into passages, in a process of its own: it takes as long as all else that a corpus is prepared by.
+"""Cut documents into passages in a second process, since this takes as long as all other steps of preparing a corpus.
 
-Documents go there, and what is found of them comes back, as batches of Arrow through its pipes. What is found does not
-rest on where it was.
+Documents are sent, and their passages returned, as Arrow batches through pipes. The result does not depend on the
+process that cuts.
 """
 
 import subprocess
@@ -24,34 +24,34 @@ CUTS = pa.schema(
     [parts.DOCUMENTS.field("spans"), ("passages", pa.uint32()), ("characters", pa.uint32()), ("sha256", pa.string()),
      ("digest", pa.string()), ("id_hash", pa.uint64()), ("rules", pa.uint8())]
 )  # fmt: skip
-"""`digest`: of the text alone. `rules`: by which the document is cut."""
+"""`digest` is the hash of the text alone, `rules` the number of the rules that cut the document."""
 _ALONE = 8 << 20
-"""Characters that this process cuts itself: a process for less is not worth its start."""
+"""This process cuts the first so many characters itself: for fewer, a second process is not worth its start."""
 _CHILD = "from pipeline.corpus.cutting_process import serve; serve()"
 
 
 def cut(texts: pa.RecordBatch, stopped: Event | None = None) -> pa.RecordBatch:
-    """Of documents without their spans. Raises CancelledError once it is `stopped`."""
+    """Cut documents, and return what `CUTS` lists. Raises CancelledError once `stopped` is set."""
     documents = [parts.document(row) for row in zip(*(column.to_pylist() for column in texts.columns), strict=True)]
-    found = []
+    cuts = []
     for document in documents:
         if stopped and stopped.is_set():
             raise CancelledError
-        found.append(spans(document))
+        cuts.append(spans(document))
     columns: dict[str, tuple[Any, Any]] = {
-        "passages": (map(len, found), np.uint32),
+        "passages": (map(len, cuts), np.uint32),
         "characters": ((len(document.text) for document in documents), np.uint32),
         "id_hash": ((hash_text(document.id) for document in documents), np.uint64),
         "rules": ((rules(document.text) for document in documents), np.uint8),
     }
-    arrays = {name: parts.numbers(np.fromiter(values, kind, len(found))) for name, (values, kind) in columns.items()}
+    arrays = {name: parts.numbers(np.fromiter(values, kind, len(cuts))) for name, (values, kind) in columns.items()}
     texts_of = {"sha256": map(stored_sha256, documents), "digest": (sha256(document.text) for document in documents)}
-    arrays |= {name: parts.strings(list(values)) for name, values in texts_of.items()} | {"spans": parts.spans(found)}
+    arrays |= {name: parts.strings(list(values)) for name, values in texts_of.items()} | {"spans": parts.spans(cuts)}
     return pa.RecordBatch.from_arrays([arrays[name] for name in CUTS.names], schema=CUTS)
 
 
 class Cutter:
-    """Cuts batches in their order. One thread of this process waits for the other process."""
+    """Cuts batches in order. One thread of this process waits for the second process."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cutter")
@@ -76,7 +76,7 @@ class Cutter:
         return cut(texts, self._stopped)
 
     def stop(self) -> None:
-        """Give up what is not cut yet. Waiting for it raises CancelledError."""
+        """Abandon the batches that are not cut yet. Waiting for them raises CancelledError."""
         self._stopped.set()
         if self._child:
             self._child.kill()
@@ -93,7 +93,7 @@ class Cutter:
 
 
 class _Child:
-    """The other process. It ends with this one, whose end of its pipe closes."""
+    """The second process. It ends with this one, since its pipe closes then."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - our own module
@@ -121,7 +121,6 @@ class _Child:
 
 
 def serve() -> None:
-    """The other process's work."""
     with pa.ipc.new_stream(sys.stdout.buffer, CUTS) as writer:
         for texts in pa.ipc.open_stream(sys.stdin.buffer):
             writer.write_batch(cut(texts))

@@ -1,6 +1,6 @@
-"""Front matter of pages and cards of data sets: YAML or TOML of somebody else, read as text and within bounds.
+"""Front matter of pages and cards of data sets: YAML or TOML from untrusted authors, read as text and within bounds.
 
-Of YAML neither tags nor aliases are followed: they can cost hours, or end the read by an error of their own.
+Tags and aliases of YAML are not resolved: they can take hours or raise unexpected errors.
 """
 
 import re
@@ -14,12 +14,12 @@ _DEEPEST = 64
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
-def taken(source: str) -> tuple[str, str]:
-    """The title that the front matter of a page names, or nothing, and the page without its front matter."""
-    for pattern, parsed in ((_YAML, yaml), (_TOML, toml.parse)):
+def split_front_matter(source: str) -> tuple[str, str]:
+    """Return the title in the front matter of a page, if there is one, and the page without its front matter."""
+    for pattern, parse in ((_YAML, yaml), (_TOML, toml.parse)):
         if front := pattern.match(source):
             try:
-                values: Any = parsed(front[1])
+                values: Any = parse(front[1])
             except (ValueError, RecursionError):
                 values = None
             title = values.get("title") if isinstance(values, dict) else None
@@ -28,8 +28,15 @@ def taken(source: str) -> tuple[str, str]:
 
 
 def yaml(source: str, *, strict: bool = False) -> Any:
-    """Mappings, lists and texts, as they are written; an alias is an empty text. `strict` refuses aliases, merges and
-    tags. Raises ValueError where it is no YAML, or nested too deep."""
+    """Parse YAML to mappings, lists and texts. An alias becomes an empty text.
+
+    Args:
+        source: the YAML.
+        strict: whether to refuse aliases, merges and tags.
+
+    Raises:
+        ValueError: if it is not YAML, or nested too deep.
+    """
     import yaml as library  # noqa: TID251 - no settings
 
     stack: list[list[Any]] = [[]]

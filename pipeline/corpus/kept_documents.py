@@ -89,5 +89,4 @@ class KeptDocuments:
 
 
 def _sum_of_earlier(counts: Any) -> Any:
-    """Return the sum of all earlier counts for each."""
     return np.cumsum(counts, dtype=np.uint64) - counts

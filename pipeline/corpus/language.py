@@ -1,7 +1,7 @@
-"""The language of a text or a corpus, and the commonest words of languages.
+"""Detects the language of a text or a corpus, and lists the commonest words of languages.
 
-English is all that the demo model and some rules read. Any other language chooses how a corpus is indexed, where nobody
-says which one it is.
+The demo model and some rules read English only. If nobody states the language of a corpus, the detected one decides how
+it is indexed.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from pipeline.types import Passage
 UNKNOWN = "unknown"
 _SAMPLE = 200
 _CONFIDENCE = 0.3
-"""Below it a text is in no language that can be named: code, a table, a few words."""
+"""Below this confidence the language of a text is unknown: it may be code, a table or a few words."""
 _COMMON = {
     "de": "der die das und ist den von mit sich des auf für nicht ein eine als auch werden aus dass sie nach wird bei "
     "einer um sind wie einem über einen zum war haben nur oder zur bis durch wurde im dem zu es an",
@@ -49,12 +49,12 @@ _COMMON = {
 _WORDS = {code: frozenset(words(common)) for code, common in _COMMON.items()}
 _NONE = "zxx"
 _OTHERS = ("en", "zh", "ja", "ko", "th", "el", "he", "hy", "ka", "hi", "bn", "ta", "te", _NONE)
-"""Languages that are recognised besides those of `_COMMON`. Of all that the model knows, it takes some English
-sentences for Nigerian Pidgin."""
+"""Languages that are recognised besides those of `_COMMON`. The model knows more, but takes some English sentences for
+Nigerian Pidgin."""
 
 
 def common_words(code: str) -> frozenset[str]:
-    """Return the commonest words of a language, folded; none where they are not known."""
+    """Return the commonest words of a language, folded; none if they are not known."""
     return _WORDS.get(code, frozenset())
 
 
@@ -73,34 +73,35 @@ _PARTICLES = {
 
 
 def before_things(code: str) -> frozenset[str]:
-    """Words that stand before the name of a thing or a place and before no person's: English ones, and those of the
-    language too."""
+    """Return the words before names of things and places, but not of people, in English and in the language."""
     return frozenset(f"the a an in at near {_BEFORE_THINGS.get(code, '')}".split())
 
 
 def fillers(code: str) -> Callable[[str], bool]:
-    """Is this word, or this pair of characters as `text.terms` gives it, one that says nothing by itself in the
-    language? Of English none is."""
+    """Return a predicate for the terms of `text.terms` that have no meaning of their own in the language. English has
+    none."""
     common, particles = common_words(code), frozenset(_PARTICLES.get(code, ""))
-    whole = all if code == "ja" else any  # a stem and its ending are one word in Japanese
-    return lambda term: term in common or (bool(particles) and whole(one in particles for one in term))
+    match = all if code == "ja" else any  # a stem and its ending are one word in Japanese
+    return lambda term: term in common or (bool(particles) and match(character in particles for character in term))
 
 
-def english(passages: Sequence[Passage]) -> bool:
-    """Return whether most passages of a sample are in English, whatever a manifest says."""
+def is_english(passages: Sequence[Passage]) -> bool:
+    """Return whether most passages of a sample are in English. The manifest is ignored."""
     sample = passages[:: len(passages) // _SAMPLE + 1]
     return 2 * sum(language_of(passage.text) == "en" for passage in sample) > len(sample)
 
 
-def detected(texts: Sequence[str]) -> str:
-    """Return the code of the language of most texts, or `unknown`. Texts in no language that can be named do not count,
-    unless nearly all of them are."""
+def detect_language(texts: Sequence[str]) -> str:
+    """Return the code of the language of most texts, or `unknown`.
+
+    Texts of unknown language do not count, unless nearly all are.
+    """
     counts = Counter(map(language_of, texts))
     del counts[UNKNOWN]
     if not counts:
         return UNKNOWN
     code, count = counts.most_common(1)[0]
-    # A corpus of tables or code in which a few passages look like a language is in none.
+    # A few passages of a corpus of tables or code may look like a language.
     return code if 2 * count > counts.total() and 5 * count > len(texts) else UNKNOWN
 
 

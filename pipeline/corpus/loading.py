@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pipeline.corpus.ingest import build
 from pipeline.corpus.manifest import Manifest
-from pipeline.corpus.prepared import Corpus, finished
-from pipeline.corpus.source_identity import place, signature
+from pipeline.corpus.prepared import Corpus, find_finished
+from pipeline.corpus.source_identity import signature, source_path
 from pipeline.corpus.walking import OURS
 from pipeline.errors import CorpusError, StoreError, reason
 from pipeline.store.files import (
@@ -59,7 +59,7 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
 
 def _mark_outputs(out: Path, manifest: Manifest) -> None:
     """Mark an output folder that lies within the source, so that it is not read as a part of it."""
-    source = place(manifest).resolve()
+    source = source_path(manifest).resolve()
     if manifest.remote or not out.resolve().is_relative_to(source):
         return
     if out.resolve() == source:
@@ -69,7 +69,7 @@ def _mark_outputs(out: Path, manifest: Manifest) -> None:
 
 def _find_prepared(manifest: Manifest, home: Path, source_signature: str) -> Corpus | None:
     for folder in sorted(home.glob(f"{manifest.name}-*/")):
-        if folder.suffix == "" and (prepared := finished(folder, source_signature)):
+        if folder.suffix == "" and (prepared := find_finished(folder, source_signature)):
             with suppress(StoreError):  # damaged: prepare it again
                 return Corpus(manifest, folder, prepared)
     return None

@@ -1,5 +1,5 @@
-"""What a corpus is and where it comes from: a TOML file in `corpora/`, or a bare path, the `corpus.toml` that lies
-beside it and what the user says of it.
+"""The description of a corpus and its source: a TOML file in `corpora/`, or a path, the `corpus.toml` beside it and the
+user's options.
 """
 
 import re
@@ -25,26 +25,26 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _T = TypeVar("_T", bound=Data)
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
-"""Fields of which the first counts that a row has: one name or several."""
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+"""One or several names of fields. The first field that a row has counts."""
 
 
 class Fields(Data):
-    """How the corpus calls the parts of a document."""
+    """The names of the fields that hold the parts of a document."""
 
     id: str = "id"
     title: tuple[str, ...] = Field(("title",), min_length=1)
-    """The first names the entity; later ones follow in brackets, as in "Algeria (Geography)"."""
+    """The first field names the entity; later ones follow in brackets, as in "Algeria (Geography)"."""
     text: str = "text"
     url: str = "url"
     date: Names = ("published", "published_at", "publishedAt", "publication_date", "publish_date", "pub_date")
-    """When a document was published; shown with each of its passages. A field `date` may be the time of a crawl."""
+    """The date of publication, shown with each passage. A field `date` is not used: it may be the time of a crawl."""
     source: Names = ("publisher",)
-    """Who published it; shown with each of its passages. A field `source` may be the name of a collection."""
+    """The publisher, shown with each passage. A field `source` is not used: it may be the name of a collection."""
 
 
 class Description(Data):
-    """What can be said of a corpus wherever it lies; `corpus.toml` holds these keys."""
+    """Facts about a corpus that do not depend on its location: the keys of `corpus.toml`."""
 
     licence: str = "unknown"
     """An SPDX expression."""
@@ -54,9 +54,9 @@ class Description(Data):
     ] = "unknown"
     """A code such as `en` or `pt-BR`."""
     as_of: AsOf = ""
-    """Whose state of the world the texts describe; empty where nobody said it."""
+    """The date whose state of the world the texts describe; empty if unknown."""
     redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
-    """How much of the text may be passed on."""
+    """How much of the text may be redistributed."""
     fields: Fields = Fields()
     limits: ReadLimits = ReadLimits()
 
@@ -75,30 +75,29 @@ class Manifest(Description):
 
     @property
     def remote(self) -> bool:
-        """Is the source a name that only its reader can look up?"""
+        """Return whether the source is a name that only its reader can resolve."""
         return self.reader == "hf" and not self.source.is_absolute()
 
     @property
     def address(self) -> str:
-        """What `resolve` takes for a corpus without a manifest."""
+        """Return the argument with which `resolve` returns this corpus without a manifest."""
         return f"{self.reader}:{self.path}" if ADDRESSED.match(f"{self.reader}:") else str(self.path)
 
 
 def names() -> list[str]:
-    """Every corpus with a manifest."""
     return sorted(path.stem for path in ROOT.glob("*.toml") if _NAME.fullmatch(path.stem))
 
 
 def read(name: str) -> Manifest:
-    """The manifest of a known corpus. Raises CorpusError, naming the key, where it is not as it should be."""
+    """Read the manifest of a known corpus. Raises CorpusError, naming the key, if it is invalid."""
     path = ROOT / f"{name}.toml"
-    manifest = _parsed(Manifest, path)
+    manifest = _parse(Manifest, path)
     if manifest.name != name:
         raise CorpusError(f"{path}: its name must be '{name}', not '{manifest.name}'")
     return manifest
 
 
-def _parsed(kind: type[_T], path: Path) -> _T:
+def _parse(kind: type[_T], path: Path) -> _T:
     try:
         return kind.model_validate(toml.read(path))
     except UsageError as error:
@@ -107,58 +106,61 @@ def _parsed(kind: type[_T], path: Path) -> _T:
         raise CorpusError(f"{path}: {config_error(kind, error.errors()[0])}") from error
 
 
-def resolve(name_or_path: str, **said_of_it: str | None) -> Manifest:
-    """The manifest of a known name, or one made for any other source by its `corpus.toml` and by what is said of it,
-    which wins; the rest is unknown.
+def resolve(name_or_path: str, **options: str | None) -> Manifest:
+    """Return the manifest of a known corpus, or build one from a path, its `corpus.toml` and the options, which win.
 
-    What can be said are the fields of `CorpusConfig`.
-    Raises UsageError where something is said of a known corpus, whose manifest says it all.
+    Args:
+        name_or_path: the name of a known corpus, a path or an address.
+        **options: fields of `CorpusConfig`.
+
+    Raises:
+        UsageError: if there are options for a known corpus, whose manifest states everything.
     """
-    given = CorpusConfig(name=name_or_path, **said_of_it)
-    named = {"id": given.id_field, "title": (given.title_field,), "text": given.text_field}
-    fields = {name: value for name, value in named.items() if value != getattr(Fields(), name)}
-    said = given.model_dump(include={"language", "licence", "attribution", "as_of"}, exclude_none=True)
+    settings = CorpusConfig(name=name_or_path, **options)
+    field_options = {"id": settings.id_field, "title": (settings.title_field,), "text": settings.text_field}
+    fields = {name: value for name, value in field_options.items() if value != getattr(Fields(), name)}
+    facts = settings.model_dump(include={"language", "licence", "attribution", "as_of"}, exclude_none=True)
     if _NAME.fullmatch(name_or_path) and name_or_path in names():
         if fields:
             raise UsageError(f"the manifest of '{name_or_path}' names its fields: leave out --text-field and the like")
-        if said:
-            raise UsageError(f"the manifest of '{name_or_path}' says its {', '.join(said)}: leave out these options")
+        if facts:
+            raise UsageError(f"the manifest of '{name_or_path}' says its {', '.join(facts)}: leave out these options")
         return read(name_or_path)
-    reader, source = _source(name_or_path)
-    description = _described(reader, source)
-    known = Fields() if reader in readers.TEXTS else description.fields.model_copy(update=fields)
-    values = description.model_dump() | said | {"fields": known}
+    reader, source = _find_source(name_or_path)
+    description = _read_description(reader, source)
+    all_fields = Fields() if reader in readers.TEXTS else description.fields.model_copy(update=fields)
+    values = description.model_dump() | facts | {"fields": all_fields}
     try:
         return Manifest(name=slug(str(source)), reader=reader, source=source, **values)
     except ValidationError as error:
-        # Nothing else of it can be wrong.
-        raise UsageError(f"--language takes a code such as en, de or pt-BR, not '{given.language}'") from error
+        # All other values are valid already.
+        raise UsageError(f"--language takes a code such as en, de or pt-BR, not '{settings.language}'") from error
 
 
-def _described(reader: str, source: Path) -> Description:
-    """What the `corpus.toml` in a folder, or beside a file, says. Raises CorpusError, naming the key that is wrong."""
+def _read_description(reader: str, source: Path) -> Description:
+    """Read the `corpus.toml` in a folder or beside a file, if any. Raises CorpusError, naming an invalid key."""
     if reader == "hf":
-        source = Path(hf.parsed(str(source)).name)
+        source = Path(hf.parse_address(str(source)).name)
     path = (source if source.is_dir() else source.parent) / BESIDE
-    # The name of a data set on the Hub is no path of this machine.
-    return _parsed(Description, path) if source.is_absolute() and path.is_file() else Description()
+    # The name of a data set on the Hub is not a path.
+    return _parse(Description, path) if source.is_absolute() and path.is_file() else Description()
 
 
-def _source(name_or_path: str) -> tuple[str, Path]:
-    """The reader and, where it is on this machine, the absolute path."""
-    if addressed := ADDRESSED.fullmatch(name_or_path):
-        if addressed[1] == "lucene":
-            folder = _existing(addressed[2])
+def _find_source(name_or_path: str) -> tuple[str, Path]:
+    """Return the reader and the source: an absolute path, or the name of a data set on the Hub."""
+    if address := ADDRESSED.fullmatch(name_or_path):
+        if address[1] == "lucene":
+            folder = _find_path(address[2])
             if folder is None or not lucene.is_index(folder):
                 raise UsageError(
                     f"{name_or_path[:80]!r}: no index of Lucene there; give the folder that holds segments_N"
                 )
             return "lucene", folder
         try:
-            return "hf", hf.located(addressed[2])
-        except (OSError, ValueError, RuntimeError) as error:  # as in `_existing`
+            return "hf", hf.locate(address[2])
+        except (OSError, ValueError, RuntimeError) as error:  # as in `_find_path`
             raise UsageError(f"{name_or_path[:80]!r}: {error}") from error
-    path = _existing(name_or_path)
+    path = _find_path(name_or_path)
     if path is None and re.search(r"[/.~]", name_or_path):
         raise CorpusError(f"{name_or_path!r}: no such file or folder; known corpora: {', '.join(names())}")
     if path is None:
@@ -166,8 +168,11 @@ def _source(name_or_path: str) -> tuple[str, Path]:
     return readers.for_path(path), path
 
 
-def _existing(text: str) -> Path | None:
-    """Absolute. A file's link is not followed: what it leads to may have another ending, as in the Hub's own cache."""
+def _find_path(text: str) -> Path | None:
+    """Return the absolute path of a file or folder that exists.
+
+    Links to files are not resolved: the target may have another suffix, as in the Hub's own cache.
+    """
     try:
         path = Path(text).expanduser()
         if not text or not path.exists():

@@ -10,7 +10,7 @@ _DEEPEST = 3
 
 
 def field(values: Mapping[str, Any], name: str, default: Any = None) -> Any:
-    """Return the value of a field, or the default where there is none.
+    """Return the value of a field, or the default if there is none.
 
     A path through a list of objects gives a list with a list for each object, which are the paragraphs of a text.
     """
@@ -35,7 +35,6 @@ def _values_at(values: Any, name: str) -> Iterator[Any]:
 
 
 def field_names(values: Mapping[str, Any], depth: int = _DEEPEST) -> Iterator[str]:
-    """Yield the names of all fields, those of inner objects as paths."""
     for name, value in values.items():
         inner = next((item for item in value if isinstance(item, dict)), None) if isinstance(value, list) else value
         if depth and isinstance(inner, dict) and inner:

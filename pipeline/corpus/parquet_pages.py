@@ -1,6 +1,6 @@
-"""How large the pages of a Parquet file are unpacked, by their own headers.
+"""Reads the unpacked sizes of the pages of a Parquet file from their headers.
 
-A footer can say anything of the sizes, and Arrow unpacks what a page's header says. A header is a struct in Thrift's
+The sizes in the footer cannot be trusted, since Arrow unpacks by the page headers. A header is a struct in Thrift's
 compact protocol: https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
 """
 
@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 import pyarrow.parquet as pq
 
 _HEADER = 1 << 16
-"""Bytes of a header: statistics in it hold two values of the column."""
+"""The most bytes of a header, which may contain two values of the column as statistics."""
 _UNPACKED, _PACKED = 2, 3
 _DEPTH = 8
 
@@ -23,22 +23,22 @@ def unpacked_sizes(path: Path, metadata: pq.FileMetaData) -> list[list[int]]:
     """Return the unpacked bytes of each column of each group. Raises BadPageError."""
     groups = (metadata.row_group(index) for index in range(metadata.num_row_groups))
     with path.open("rb") as file:
-        return [[_unpacked(file, group.column(index)) for index in range(group.num_columns)] for group in groups]
+        return [[_unpacked_size(file, group.column(index)) for index in range(group.num_columns)] for group in groups]
 
 
-def _unpacked(file: IO[bytes], chunk: pq.ColumnChunkMetaData) -> int:
-    place, total = chunk.data_page_offset, 0
+def _unpacked_size(file: IO[bytes], chunk: pq.ColumnChunkMetaData) -> int:
+    offset, total = chunk.data_page_offset, 0
     if chunk.dictionary_page_offset:
-        place = min(place, chunk.dictionary_page_offset)
-    end = place + chunk.total_compressed_size
-    while place < end:
-        file.seek(place)
+        offset = min(offset, chunk.dictionary_page_offset)
+    end = offset + chunk.total_compressed_size
+    while offset < end:
+        file.seek(offset)
         header = _Header(file.read(_HEADER))
         fields = header.struct()
         if min(fields.unpacked, fields.packed) < 0:
             raise BadPageError("a page has no size")
         total += fields.unpacked
-        place += header.place + fields.packed
+        offset += header.offset + fields.packed
     return total
 
 
@@ -48,10 +48,10 @@ class _Sizes(NamedTuple):
 
 
 class _Header:
-    """A reader of Thrift's compact protocol that keeps the sizes and skips all else."""
+    """A reader of Thrift's compact protocol that returns the sizes and skips all other fields."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self.place = data, 0
+        self._data, self.offset = data, 0
 
     def struct(self, depth: int = 0) -> _Sizes:
         sizes, field = {_UNPACKED: -1, _PACKED: -1}, 0
@@ -66,14 +66,14 @@ class _Header:
         if depth > _DEPTH:
             raise BadPageError("a page's header is too deep")
         if kind == 3:
-            self.place += 1
+            self.offset += 1
         elif kind in (4, 5, 6):
             return self._integer()
         elif kind == 7:
-            self.place += 8
+            self.offset += 8
         elif kind == 8:
             size = self._varint()
-            self.place += size
+            self.offset += size
         elif kind in (9, 10):
             size = self._byte()
             count = size >> 4 if size >> 4 < 15 else self._varint()
@@ -82,14 +82,14 @@ class _Header:
         elif kind == 12:
             self.struct(depth + 1)
         elif kind not in (1, 2):
-            raise BadPageError("a page's header is none")
+            raise BadPageError("a page's header is not valid")
         return 0
 
     def _byte(self) -> int:
-        if self.place >= len(self._data):
+        if self.offset >= len(self._data):
             raise BadPageError("a page's header is cut off")
-        self.place += 1
-        return self._data[self.place - 1]
+        self.offset += 1
+        return self._data[self.offset - 1]
 
     def _varint(self) -> int:
         value = shift = 0

@@ -1,7 +1,7 @@
-"""A prepared corpus: opened in no time whatever its size, and read a document at a time.
+"""A prepared corpus, which opens at once whatever its size and is read one document at a time.
 
-Nothing here holds an object per passage. What is asked for by its place or id is read from files that are mapped; what
-goes through all of it reads them in the order of the source.
+No object per passage is kept in memory. Lookups by index or id read from mapped files; iteration reads the files in the
+order of the source.
 """
 
 import re
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from pipeline.corpus import parts
 from pipeline.corpus.cutting import passage
 from pipeline.corpus.hashes import Hashes, Rows, hash_text, places
-from pipeline.corpus.language import UNKNOWN, detected
+from pipeline.corpus.language import UNKNOWN, detect_language
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.read_and_left_out import Counts
 from pipeline.errors import StoreError
@@ -41,25 +41,25 @@ class Prepared(Data):
     """The manifest of a prepared corpus, written last."""
 
     signature: str
-    """Of the source: see `source`."""
+    """The signature of the source: see `source_identity`."""
     fingerprint: str
     counts: Counts
     offenders: tuple[str, ...]
     """The first bad rows, one line each."""
     parts: int
     files: dict[str, PreparedFile]
-    """By their names."""
+    """The files by name."""
     sha256: str = ""
-    """Of all the others."""
+    """The checksum of all other fields."""
 
-    def sealed(self) -> Self:
-        """With the checksum that it must have."""
-        rest = self.model_dump(mode="json", exclude={"sha256"})
-        return self.model_copy(update={"sha256": sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS).decode())})
+    def seal(self) -> Self:
+        """Return a copy with its checksum."""
+        fields = self.model_dump(mode="json", exclude={"sha256"})
+        return self.model_copy(update={"sha256": sha256(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode())})
 
 
 class Lazy(Sequence[T]):
-    """A sequence whose items are made when they are asked for."""
+    """A sequence that builds its items on access."""
 
     def __init__(self, length: int, get: Callable[[int], T], each: Callable[[], Iterator[T]]) -> None:
         self._length, self._get, self._each = length, get, each
@@ -69,7 +69,7 @@ class Lazy(Sequence[T]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return [self._get(place) for place in range(*index.indices(self._length))]
+            return [self._get(position) for position in range(*index.indices(self._length))]
         return self._get(range(self._length)[index])
 
     def __iter__(self) -> Iterator[T]:
@@ -77,26 +77,25 @@ class Lazy(Sequence[T]):
 
 
 class Corpus:
-    """A corpus on disk. Documents and passages are in the order of the source; all methods may be called from any
-    thread."""
+    """A corpus on disk. Documents and passages are in the order of the source. All methods are thread-safe."""
 
     def __init__(self, manifest: Manifest, folder: Path, prepared: Prepared, *, verified: bool = False) -> None:
         self.manifest, self.fingerprint = manifest, prepared.fingerprint
         self.counts, self.offenders = prepared.counts, prepared.offenders
         self.verified = verified
-        """Was its source read for this command? Then what rests on it is to be looked at as well."""
+        """Whether this command has read the source. Files derived from the corpus are verified then too."""
         self.folder = folder
-        """Where its files lie; what is derived from it may lie there too."""
+        """The folder of its files, and of files derived from it."""
         self._prepared = prepared
-        self._parts = self._opened()
+        self._parts = self._open_parts()
         self._numbers = parts.RowNumbers(folder / parts.ROWS)
         self._aliases = parts.map_table(folder / parts.ALIAS)
         self._aliased: Rows = parts.column(self._aliases, "document")
         self._remembered = lru_cache(_REMEMBERED)(self._passage)
         self.documents: Sequence[Document] = Lazy(len(self._parts), self._document, self._documents)
-        self.passages: Sequence[Passage] = Lazy(prepared.counts.passages, self._at, self._passages)
+        self.passages: Sequence[Passage] = Lazy(prepared.counts.passages, self._passage_at, self._passages)
 
-    def _opened(self) -> parts.Parts:
+    def _open_parts(self) -> parts.Parts:
         try:
             opened = parts.Parts(self.folder, self._prepared.parts, self._check)
         except (pa.ArrowException, KeyError, OSError) as error:
@@ -106,7 +105,7 @@ class Corpus:
         return opened
 
     def _check(self, name: str) -> None:
-        """Raises StoreError where a file is not as it was prepared; the next command then prepares all anew."""
+        """Raise StoreError if a file has changed, and make the next command prepare the corpus again."""
         path = self.folder / name
         if checksum(path) != self._prepared.files[name].sha256:
             remove(self.folder / MANIFEST)
@@ -114,15 +113,15 @@ class Corpus:
 
     @cached_property
     def language(self) -> str:
-        """The code that its manifest says, else the one that a sample of the texts shows, or `unknown`."""
-        if (said := self.manifest.language) != UNKNOWN:
-            return said
-        places = range(0, len(self.passages), len(self.passages) // _SAMPLE + 1)
-        return detected([self.in_order_of_ids(place).text for place in places])
+        """Return the code in the manifest, or else the code detected in a sample of the texts, or `unknown`."""
+        if self.manifest.language != UNKNOWN:
+            return self.manifest.language
+        indices = range(0, len(self.passages), len(self.passages) // _SAMPLE + 1)
+        return detect_language([self.in_order_of_ids(index).text for index in indices])
 
     @property
     def language_detected(self) -> bool:
-        """Did nobody say the language, and do the texts show another than English? Of English nothing rests on it."""
+        """Return whether the language was detected and is not English, for which nothing changes."""
         return self.language not in {self.manifest.language, "en"}
 
     def document(self, document_id: str) -> Document | None:
@@ -130,46 +129,49 @@ class Corpus:
         return None if row is None else self._document(row)
 
     def passage(self, passage_id: str) -> Passage | None:
-        """The passage of that id."""
         document_id, _, number = passage_id.rpartition("#")
-        row = self._row(document_id)
-        # `a#01` is no id.
-        known = row is not None and number.isascii() and number.isdigit() and str(int(number)) == number
-        return self._remembered(row, int(number)) if known and int(number) < self._count(row) else None  # type: ignore[arg-type]
+        if (row := self._row(document_id)) is None:
+            return None
+        # `a#01` is not an id.
+        is_number = number.isascii() and number.isdigit() and str(int(number)) == number
+        return self._remembered(row, int(number)) if is_number and int(number) < self._count(row) else None
 
     def place(self, passage_id: str) -> int | None:
-        """Where a passage stands in `passages`."""
+        """Return the index of a passage in `passages`."""
         document_id, _, number = passage_id.rpartition("#")
         row = self._row(document_id)
         return None if row is None or self.passage(passage_id) is None else int(self._numbers.first[row]) + int(number)
 
     def row(self, place: int) -> int:
-        """The document of the passage at that place, by its place in `documents`."""
+        """Return the index in `documents` of the document of a passage, given the passage's index in `passages`."""
         return int(self._numbers.first.searchsorted(np.uint64(place), side="right")) - 1
 
     def passages_of(self, document_id: str) -> list[Passage]:
-        """All passages of one document, in order; empty for an unknown id."""
+        """Return all passages of one document, in order; none for an unknown id."""
         row = self._row(document_id)
         return [] if row is None else [self._remembered(row, number) for number in range(self._count(row))]
 
     def in_order_of_ids(self, place: int) -> Passage:
-        """A passage by its place in an order that rests on the ids of the documents alone, and not on the source's."""
+        """Return a passage by its index in an order that depends on the ids of the documents alone."""
         numbers = self._numbers
         index = int(numbers.ahead.searchsorted(np.uint64(place), side="right")) - 1
         return self._remembered(int(numbers.rows[index]), place - int(numbers.ahead[index]))
 
-    def shown(self, shown_id: str) -> Passage | None:
-        """The passage that agents see under that id. The first call takes seconds a million passages, once a corpus."""
+    def find_shown(self, shown_id: str) -> Passage | None:
+        """Return the passage that agents see under that id.
+
+        The first call for a corpus takes seconds for each million passages.
+        """
         if not _SHOWN_ID.fullmatch(shown_id):
             return None
         keys, numbers = self._shown
-        found = (self._at(int(numbers[place])) for place in places(keys, int(shown_id[1:], 16)))
-        return next((passage for passage in found if passage.shown_id == shown_id), None)
+        candidates = (self._passage_at(int(numbers[index])) for index in places(keys, int(shown_id[1:], 16)))
+        return next((passage for passage in candidates if passage.shown_id == shown_id), None)
 
     @cached_property
     def _shown(self) -> tuple[Hashes, Hashes]:
         path = self.folder / _SHOWN
-        if not _as_prepared(path, self._prepared.files.get(_SHOWN)):
+        if not _is_unchanged(path, self._prepared.files.get(_SHOWN)):
             ids = self._parts.iterate_columns("id", "spans")
             keys = np.fromiter(
                 (int(sha256(f"{key}#{n}")[:12], 16) for key, spans in ids for n in range(len(spans) // 2)),
@@ -179,20 +181,20 @@ class Corpus:
             order = np.argsort(keys, kind="stable")
             columns = {"key": parts.numbers(keys[order]), "place": parts.numbers(order.astype(np.uint64))}
             parts.write(path, pa.RecordBatch.from_pydict(columns))
-            files = self._prepared.files | {_SHOWN: described(path)}
-            self._prepared = keep(self.folder, self._prepared.model_copy(update={"files": files}))
+            files = self._prepared.files | {_SHOWN: describe_file(path)}
+            self._prepared = write_manifest(self.folder, self._prepared.model_copy(update={"files": files}))
         table = parts.map_table(path)
         return parts.column(table, "key"), parts.column(table, "place")
 
     def titles(self) -> Iterator[tuple[str, str]]:
-        """The id of each document with its title, then of those that have other titles besides with each of these."""
+        """Yield the id and title of each document, then the id of a document with each of its aliases."""
         yield from self._parts.iterate_columns("id", "title")
         for row, title in zip(self._aliased, self._aliases.column("title"), strict=True):
             yield self._parts.value(int(row), "id"), title.as_py()
 
     def _row(self, document_id: str) -> int | None:
-        for place in places(self._numbers.hashes, hash_text(document_id)):
-            row = int(self._numbers.rows[place])
+        for index in places(self._numbers.hashes, hash_text(document_id)):
+            row = int(self._numbers.rows[index])
             if self._parts.value(row, "id") == document_id:
                 return row
         return None
@@ -206,15 +208,15 @@ class Corpus:
         return self._with_aliases(row, self._parts.document(row))
 
     def _with_aliases(self, row: int, document: Document) -> Document:
-        also = titles(self._aliases, self._aliased, row, document.title)
-        return document.model_copy(update={"aliases": also}) if also else document
+        aliases = titles(self._aliases, self._aliased, row, document.title)
+        return document.model_copy(update={"aliases": aliases}) if aliases else document
 
     def _passage(self, row: int, number: int) -> Passage:
         return passage(self._parts.document(row), number, self._parts.span(row, number))
 
-    def _at(self, place: int) -> Passage:
-        row = self.row(place)
-        return self._remembered(row, place - int(self._numbers.first[row]))
+    def _passage_at(self, index: int) -> Passage:
+        row = self.row(index)
+        return self._remembered(row, index - int(self._numbers.first[row]))
 
     def _documents(self) -> Iterator[Document]:
         return (self._with_aliases(row, document) for row, (document, _) in enumerate(self._parts.all()))
@@ -225,46 +227,54 @@ class Corpus:
                 yield passage(document, number, span)
 
 
-def finished(folder: Path, signature: str) -> Prepared | None:
-    """What was prepared in that folder, if it is whole and its source has that signature. The texts are compared with
-    their checksums when they are first read, the other files here."""
+def find_finished(folder: Path, signature: str) -> Prepared | None:
+    """Return the manifest of the corpus in that folder if it is complete and its source has that signature.
+
+    The checksums of the texts are compared when they are first read, those of the other files here.
+    """
     try:
         prepared = Prepared.model_validate_json((folder / MANIFEST).read_bytes())
-        if prepared.signature != signature or prepared != prepared.sealed():
+        if prepared.signature != signature or prepared != prepared.seal():
             return None
         texts = set(map(parts.part, range(prepared.parts)))
         sizes = {name: (folder / name).stat().st_size for name in texts}
     except (OSError, ValidationError):
         return None
-    whole = all(size == prepared.files[name].size for name, size in sizes.items())
-    others = (name for name in prepared.files if name not in {*texts, _SHOWN})
-    return prepared if whole and all(_as_prepared(folder / name, prepared.files[name]) for name in others) else None
+    if any(size != prepared.files[name].size for name, size in sizes.items()):
+        return None
+    other_files = (name for name in prepared.files if name not in {*texts, _SHOWN})
+    return prepared if all(_is_unchanged(folder / name, prepared.files[name]) for name in other_files) else None
 
 
-def described(path: Path) -> PreparedFile:
+def describe_file(path: Path) -> PreparedFile:
     return PreparedFile(size=path.stat().st_size, sha256=checksum(path))
 
 
-def keep(folder: Path, prepared: Prepared) -> Prepared:
-    """Write the manifest, as it then stands."""
-    sealed = prepared.sealed()
+def write_manifest(folder: Path, prepared: Prepared) -> Prepared:
+    sealed = prepared.seal()
     write_json(folder / MANIFEST, sealed.model_dump(mode="json"))
     return sealed
 
 
-def _as_prepared(path: Path, file: PreparedFile | None) -> bool:
-    return file is not None and path.exists() and described(path) == file
+def _is_unchanged(path: Path, file: PreparedFile | None) -> bool:
+    return file is not None and path.exists() and describe_file(path) == file
 
 
 def stored_sha256(document: Document) -> str:
-    """What the fingerprint holds of a document besides its id."""
+    """Return the part of the corpus's fingerprint for a document, besides its id."""
     published = ("", document.date, document.source) if document.date or document.source else ()
-    known = (*published, *filter(None, (document.links,)))
-    return sha256("\0".join((document.stored, *document.aliases, *known)))
+    return sha256("\0".join((document.stored, *document.aliases, *published, *filter(None, (document.links,)))))
 
 
-def titles(table: pa.Table, rows: Rows, row: int, own: str) -> tuple[str, ...]:
-    """The titles that a document has besides its own, each once; `rows` is the table's column of documents, sorted."""
+def titles(table: pa.Table, rows: Rows, row: int, title: str) -> tuple[str, ...]:
+    """Return the aliases of a document, each once.
+
+    Args:
+        table: the table of aliases.
+        rows: its sorted column of documents.
+        row: the document.
+        title: its title, which is not an alias.
+    """
     start, end = (int(rows.searchsorted(np.uint32(row), side=side)) for side in ("left", "right"))
-    found = table.column("title").slice(start, end - start).to_pylist() if start < end else ()
-    return tuple(dict.fromkeys(title for title in found if title != own))
+    aliases = table.column("title").slice(start, end - start).to_pylist() if start < end else ()
+    return tuple(dict.fromkeys(alias for alias in aliases if alias != title))

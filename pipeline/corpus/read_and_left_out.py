@@ -1,4 +1,4 @@
-"""What was read of a corpus, and what was left out and why."""
+"""Counts the rows of a corpus that were read, and those that were left out and why."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ class RowRead(NamedTuple):
 
     place: str
     fault: str = ""
-    """The count that it goes to; empty of a document."""
+    """The name of the count that it adds to; empty for a document."""
     why: str = ""
     notes: tuple[str, ...] = ()
 
@@ -30,7 +30,7 @@ class Counts(Data):
 
     read: int
     bad: int = 0
-    """Rows that are no document; an id used before makes one."""
+    """Rows that are not documents, or whose id was used before."""
     empty: int = 0
     oversized: int = 0
     duplicate: int = 0
@@ -39,19 +39,18 @@ class Counts(Data):
     passages: int
     characters: int
     skipped: dict[str, int] = Field(default_factory=dict)
-    """Files of a folder that no reader takes, by their ending."""
+    """Files of a folder that no reader reads, by suffix."""
 
     notes: dict[str, int] = Field(default_factory=dict)
-    """What to know of rows that were read, and of how many: `rows have no id ...`."""
+    """Remarks on rows that were read, such as `rows have no id ...`, with the number of rows."""
 
     @property
     def noted(self) -> list[str]:
-        """The notes, in words."""
         return [f"{count:,} {note}" for note, count in self.notes.items()]
 
     @property
     def left_out(self) -> str:
-        """Documents, in words, by reason; empty where none was."""
+        """Return the number of left-out rows by reason, as text; empty if there are none."""
         reasons = {"bad": self.bad, "empty": self.empty, "oversized": self.oversized, "duplicate": self.duplicate}
         return ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
 
@@ -64,16 +63,16 @@ class Tally:
         self.counts, self._notes = (Counter[str](state.get(name)) for name in ("counts", "notes"))
         self.offenders = list[str](state.get("offenders", ()))
         self._names = dict[str, None].fromkeys(state.get("names", ()))
-        """Fields that any row had: the first few, and those that somebody named."""
+        """The fields of any row: the first few, and those that the manifest names."""
         self._named = {manifest.fields.id, *manifest.fields.title} - {""}
         self._kept = {*self._named, *manifest.fields.date, *manifest.fields.source}
 
     def state(self) -> dict[str, Any]:
-        """What a later process needs to go on counting."""
+        """Return the state from which a later process continues to count."""
         return {"counts": self.counts, "notes": self._notes, "offenders": self.offenders, "names": [*self._names]}
 
     def note(self, names: Iterable[str]) -> None:
-        """Some rows have these fields."""
+        """Note that some rows have these fields."""
         for name in names:
             if name not in self._names and (len(self._names) < _FEW or name in self._kept):
                 self._names[name] = None
@@ -97,7 +96,7 @@ class Tally:
                 self.check()
 
     def check(self) -> None:
-        """Raise CorpusError where too many rows are bad, or none has a field that somebody named."""
+        """Raise CorpusError if too many rows are bad, or if no row has a field that the manifest names."""
         path = self._manifest.path
         bad, read = self.counts["bad"], self.counts["read"]
         if bad > min(_BAD_SHARE * read, _BAD_MOST):
@@ -110,7 +109,6 @@ class Tally:
             raise CorpusError(f"{path}: no row has the field '{unknown[0]}'; there are: {few(self._names)}")
 
     def refuse_empty(self) -> None:
-        """Raise CorpusError where nothing was kept."""
         if not self.counts["passages"]:
             manifest = self._manifest
             read, empty, large = (self.counts[name] for name in ("read", "empty", "oversized"))
@@ -119,5 +117,5 @@ class Tally:
                 f"{manifest.path}: no document in it ({rows if read else 'it is empty'}); give one with text"
             )
 
-    def counted(self, skipped: dict[str, int]) -> Counts:
+    def build_counts(self, skipped: dict[str, int]) -> Counts:
         return Counts(**self.counts, skipped=skipped, notes=dict(self._notes))

@@ -1,4 +1,4 @@
-"""The rows of a source as blocks, each of which becomes a part of the corpus."""
+"""Reads the rows of a source in blocks, each of which becomes a part of the corpus."""
 
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -20,11 +20,11 @@ from pipeline.types import Document
 PART_CHARACTERS, PART_ROWS = 32 << 20, 1 << 16
 NUMBERED = "rows have no id and are named by their place: name a field of ids with --id-field"
 _TOGETHER = 2 << 20
-"""Characters of documents that are cut together."""
+"""The characters of documents that are cut together."""
 
 
 class Block:
-    """Some rows of a source. Their documents are held as batches of Arrow while they are cut."""
+    """Some rows of a source, with their documents as Arrow batches while they are cut."""
 
     def __init__(self, manifest: Manifest, cutter: Cutter) -> None:
         self._manifest, self._cutter = manifest, cutter
@@ -32,7 +32,7 @@ class Block:
         self._paths = [name for name in (fields.id, *fields.title, *fields.date, *fields.source) if "." in name]
         self.rows: list[RowRead] = []
         self.names: dict[str, None] = {}
-        """The fields that any row has."""
+        """The fields of any row."""
         self.characters = 0
         self._texts: list[pa.RecordBatch] = []
         self._cuts: list[Future[pa.RecordBatch]] = []
@@ -58,27 +58,29 @@ class Block:
                 self.submit()
 
     def _notes(self, row: Row, document: Document) -> tuple[str, ...]:
-        # Most rows have an id that is not their key, and need no second look.
+        # Most rows have an id that is not their key.
         numbered = document.id == row.key and own_id(row.values, self._manifest.fields) == ""
         shown = notes(row.values, self._manifest.fields)
         return tuple(filter(None, (row.note, NUMBERED if numbered else "", *shown)))
 
     def submit(self) -> None:
-        """Have the documents cut that are not yet."""
         if self._pending:
             self._texts.append(parts.texts(self._pending))
             self._cuts.append(self._cutter.submit(self._texts[-1], self._pending_characters))
         self._pending, self._pending_characters = [], 0
 
     def documents(self) -> pa.Table:
-        """In the order of their rows, with what was found of them, once all are cut."""
+        """Wait until all documents are cut, and return them with the columns of `CUTS`, in the order of their rows."""
         cuts = pa.Table.from_batches([cut.result() for cut in self._cuts], CUTS)
         texts = pa.Table.from_batches(self._texts, parts.TEXTS)
         return pa.Table.from_arrays([*texts.columns, *cuts.columns], names=[*parts.TEXTS.names, *CUTS.names])
 
 
 def blocks(manifest: Manifest, done: int, cutter: Cutter) -> Iterator[Block]:
-    """All rows but the first, which were read before. Those before an error of the reader count too."""
+    """Yield all rows in blocks, except the first `done` rows, which an earlier process read.
+
+    If the reader raises an error, the rows before it are yielded first.
+    """
     block = Block(manifest, cutter)
     try:
         for row in islice(readers.rows(manifest.reader, manifest.path, manifest.limits), done, None):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from pipeline import text
 from pipeline.corpus.language import UNKNOWN, language_of
-from pipeline.text.scripts import cased, foreign, length
+from pipeline.text.scripts import has_case, is_foreign, length
 from pipeline.types import Passage
 
 _MIN_WORDS = 25
@@ -88,8 +88,8 @@ def _has_fact(body: str, language: str) -> bool:
     if text.dates(body) or text.numbers(body):
         return True
     if language in ("en", UNKNOWN):
-        return bool(foreign(body) or _NAME.search(body))
-    if not cased(body):
+        return bool(is_foreign(body) or _NAME.search(body))
+    if not has_case(body):
         return True
     spoken = language_of(body)  # A corpus of one language has passages of others.
     name = _NAME if spoken == "en" else _NAMES.get(language if spoken == UNKNOWN else spoken, _ANY_NAME)

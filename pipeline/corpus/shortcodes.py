@@ -1,8 +1,9 @@
-"""Marks in Markdown that a program reads and no reader of the page sees: shortcodes of Hugo and Jekyll, directives,
-roles and labels of Sphinx, imports, expressions and components of MDX, admonitions of MkDocs and Docusaurus, attributes
-of Pandoc, macros of Confluence, and links, embeds, callouts, highlights, comments and block ids of Obsidian.
+"""Removes markup in Markdown that programs interpret and readers of the page do not see: shortcodes of Hugo and Jekyll,
+directives, roles and labels of Sphinx, imports, expressions and components of MDX, admonitions of MkDocs and
+Docusaurus, attributes of Pandoc, macros of Confluence, and links, embeds, callouts, highlights, comments and block ids
+of Obsidian.
 
-What stands between them stays, and so do their titles. Code keeps all that is in it.
+The text between the marks and their titles are kept. Code is not changed.
 """
 
 import re
@@ -45,7 +46,7 @@ _MARKUP = re.compile(r"\A(\d*)([.)#>+*-])")
 _CALLOUT = re.compile(r"(?P<indent>[ \t>]*)\[!\w+\][-+]?[ \t]+(?P<title>\S.*)$")
 _BLOCK_ID = re.compile(r"\^(?=[\d-]*+[A-Za-z])[\w-]++\s*$")
 _QUERIES = frozenset(("dataview", "dataviewjs"))
-"""Languages of code whose place a table takes that only Obsidian knows."""
+"""Languages of code blocks that Obsidian replaces by a table."""
 _IN_MARKDOWN = re.compile(_INLINE, re.DOTALL)
 _IN_MDX = re.compile(f"{_INLINE}|{_COMPONENT}", re.DOTALL)
 _PROSE = frozenset(
@@ -59,8 +60,7 @@ _DROPPED = frozenset(
 _UNTITLED = frozenset("figure tab-set grid grid-item list-table div container".split())
 
 
-def removed(source: str, *, mdx: bool = False) -> str:
-    """The page without its marks; one that has none as it is."""
+def remove(source: str, *, mdx: bool = False) -> str:
     if not (mdx or _SEEN_BY.search(source)):
         return source
     inline, pieces, text = _IN_MDX if mdx else _IN_MARKDOWN, list[str](), list[str]()
@@ -75,52 +75,52 @@ def removed(source: str, *, mdx: bool = False) -> str:
     return "\n".join([*pieces, inline.sub(_words, "\n".join(text))] if text else pieces)
 
 
-def _words(found: re.Match[str]) -> str:
-    if role := found["role"]:
+def _words(match: re.Match[str]) -> str:
+    if role := match["role"]:
         return _label(role).lstrip("~!")
-    if found["link"]:
-        return _link_words(found)
-    if marked := found["marked"]:
-        return _IN_MARKDOWN.sub(_words, marked)
-    if parameters := found["parameters"]:
+    if match["link"]:
+        return _link_words(match)
+    if highlighted := match["marked"]:
+        return _IN_MARKDOWN.sub(_words, highlighted)
+    if parameters := match["parameters"]:
         titles = (part.partition("=") for part in parameters.split("|"))
         return next((value for name, _, value in titles if name.strip() == "title"), "")
-    if found[0][:2] in {"{'", '{"'}:  # a text that MDX needs quotes for, such as a blank
-        return found[0][2:-2]
-    return found["code"] or found["math"] or ""
+    if match[0][:2] in {"{'", '{"'}:  # a text that needs quotes in MDX, such as a blank
+        return match[0][2:-2]
+    return match["code"] or match["math"] or ""
 
 
-def _link_words(found: re.Match[str]) -> str:
-    """Return the words of a link or an embed. Those of a picture are its caption, if that is no width."""
-    if not (link := WIKI_LINK.fullmatch(found["link"])):
-        return found[0]
-    if found["embed"] and _FILE.search(link["target"]):
+def _link_words(match: re.Match[str]) -> str:
+    """Return the words of a link or an embed. The words of a picture are its caption, unless that is a width."""
+    if not (link := WIKI_LINK.fullmatch(match["link"])):
+        return match[0]
+    if match["embed"] and _FILE.search(link["target"]):
         return "" if _WIDTH.fullmatch(link["alias"] or "") else link["alias"]
-    # At the beginning of a line a title such as "1. FC Union" is no item of a list.
+    # At the beginning of a line a title such as "1. FC Union" is not an item of a list.
     return _MARKUP.sub(r"\1\\\2", link_words(link))
 
 
 def _label(role: str) -> str:
-    """Return the words of `words <target>`, or the role itself where it has no target."""
+    """Return the words of `words <target>`, or the role itself if it has no target."""
     words, _, target = role.rpartition("<")
     is_labelled = words.strip() and role.endswith(">") and target.count(">") == 1
     return words.rstrip() if is_labelled else role
 
 
 class _Blocks:
-    """Reads a page line by line, and gives those that stay, each with whether it is code."""
+    """Reads a page line by line, and yields the lines that are kept, each with whether it is code."""
 
     def __init__(self, *, mdx: bool) -> None:
         self._mdx = mdx
         self._code = self._dropped = ""
-        """The mark that closes it, while one is open."""
+        """The mark that closes the open block, if any."""
         self._open: list[str] = []
         """The marks that close the directives around this line."""
         self._options = self._autodoc = False
         self._module = 0
-        """One more than the brackets that a module's statement has open; 0 outside of one."""
+        """The number of open brackets in a module's statement plus one; 0 outside of a statement."""
         self._admonition: str | None = None
-        """Its indent."""
+        """The indent of the open admonition."""
 
     def lines(self, lines: list[str]) -> Iterator[tuple[str, bool]]:
         for number, line in enumerate(lines):
@@ -134,13 +134,13 @@ class _Blocks:
                 continue
             elif fence := _FENCE.match(line):
                 yield from self._fence(line, fence)
-            elif (kept := self._text(line, before=lines[number - 1] if number else "")) is not None:
-                yield kept, False
+            elif (text := self._text(line, before=lines[number - 1] if number else "")) is not None:
+                yield text, False
 
     def _is_option(self, line: str) -> bool:
-        found = _OPTION.match(line)
-        self._options = bool(found and line.strip())
-        return bool(found)
+        match = _OPTION.match(line)
+        self._options = bool(match and line.strip())
+        return bool(match)
 
     def _fence(self, line: str, fence: re.Match[str]) -> Iterator[tuple[str, bool]]:
         indent, mark, info = fence["indent"], fence["mark"], fence["info"].strip()
@@ -165,12 +165,12 @@ class _Blocks:
             yield line, True
 
     def _text(self, line: str, before: str) -> str | None:
-        """The line as it stays, or None."""
+        """Return the line without its markup, or None to remove the line."""
         if _HEADING.match(line):
             self._module = 0
             marks = _ATTRIBUTES.search(line.rstrip(), max(0, line.rfind("{")))
             return line[: marks.start()].rstrip() if marks else line
-        if self._module or (not before.strip() and self._opens_module(line)):
+        if self._module or (not before.strip() and (_MODULE if self._mdx else _IMPORT).match(line)):
             bare = _STRING.sub("", line)
             brackets = sum(map(bare.count, "({[")) - sum(map(bare.count, ")}]"))
             self._module = max(1, self._module or 1) + brackets if line.strip() or self._module > 1 else 0
@@ -194,9 +194,6 @@ class _Blocks:
                 return f"{self._admonition}{line.removeprefix(inner)}"
             self._admonition = None
         return line
-
-    def _opens_module(self, line: str) -> bool:
-        return bool(_MODULE.match(line) if self._mdx else _IMPORT.match(line))
 
 
 def _closes(line: str, mark: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a source is known by without reading it: the names, sizes and times of its files, and how they are read."""
+"""Identifies a source without reading it: by the names, sizes and times of its files, and how they are read."""
 
 import hashlib
 from functools import cache
@@ -11,39 +11,43 @@ from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.readers import hf
 from pipeline.corpus.readers.folder import ENDINGS
 from pipeline.corpus.unreadable_files import BESIDE
-from pipeline.corpus.walking import walked
+from pipeline.corpus.walking import walk
 from pipeline.errors import CorpusError
 from pipeline.text import scripts
 from pipeline.types import sha256
 
 
 def signature(manifest: Manifest) -> str:
-    """Changes with the source, its manifest's fields and limits, and the code that reads and cuts it. Raises
-    CorpusError."""
+    """Return a hash of the source's files, the manifest's fields and limits, and the code that reads and cuts it.
+
+    Raises:
+        CorpusError: if the source does not exist.
+    """
     files: list[tuple[object, ...]]
     if manifest.remote:
         files = [(name,) for name in hf.files(manifest.path)]
     else:
-        path = place(manifest)
+        path = source_path(manifest)
         if not path.exists():
             raise CorpusError(f"{path}: no such file; the manifest of '{manifest.name}' names it")
-        files = [_stated(file, path) for file in (walked(path) if path.is_dir() else [path]) if file.name != BESIDE]
+        files = [
+            _file_identity(file, path) for file in (walk(path) if path.is_dir() else [path]) if file.name != BESIDE
+        ]
     how = manifest.model_dump(mode="json", include={"name", "reader", "source", "sha256", "fields", "limits"})
     return sha256(orjson.dumps([how, files, ENDINGS, _code()]).decode())
 
 
-def place(manifest: Manifest) -> Path:
-    """The file or folder of a source that lies on this machine."""
-    return Path(hf.parsed(str(manifest.path)).name) if manifest.reader == "hf" else manifest.path
+def source_path(manifest: Manifest) -> Path:
+    return Path(hf.parse_address(str(manifest.path)).name) if manifest.reader == "hf" else manifest.path
 
 
-def _stated(file: Path, root: Path) -> tuple[object, ...]:
+def _file_identity(file: Path, root: Path) -> tuple[object, ...]:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:  # a broken link, which its reader counts
-        found = file.lstat()
-    # The name may be no UTF-8.
-    return bytes(file.relative_to(root)).hex(), found.st_size, found.st_mtime_ns
+        status = file.lstat()
+    # The name may not be UTF-8.
+    return bytes(file.relative_to(root)).hex(), status.st_size, status.st_mtime_ns
 
 
 @cache

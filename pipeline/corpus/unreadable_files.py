@@ -1,15 +1,15 @@
-"""Files of a folder that no reader takes: counted by their ending, with what would make them readable."""
+"""Counts the files of a folder that no reader reads, by suffix, and explains how to make them readable."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pipeline.corpus.walking import left_out, shown, walked
+from pipeline.corpus.walking import left_out, printable, walk
 
 BESIDE = "corpus.toml"
-"""What a folder says of itself; it is read, though not as a text."""
+"""The description of a folder, which is read, but not as a text."""
 NOTES = ("readme",)
-"""Files that lie beside data and say what it is."""
+"""Files that describe the data beside them."""
 _TO_MARKDOWN = "convert them to Markdown with pandoc"
 _ROWS, _TEXTS = (".jsonl", ".ndjson", ".parquet"), (".txt", ".md", ".markdown", ".mdx")
 _PACKED = (".gz", ".bz2", ".zst", ".xz")
@@ -31,35 +31,35 @@ _REMEDIES = {
 }
 
 
-def unread(folder: Path, is_read: Callable[[Path], bool]) -> dict[str, int]:
-    """Count the files that are not read by their ending, and what is left out of a folder by its name.
+def count_unread(folder: Path, is_read: Callable[[Path], bool]) -> dict[str, int]:
+    """Count the files that are not read, by suffix, and the files and folders of `left_out`, by name.
 
-    Rows and texts, which could have been meant, are shown with the name of the first of them.
+    Rows and texts, which the user may have meant, are shown with the name of the first file.
     """
     firsts, counts = dict[str, str](), Counter[str]()
     for path, reason in left_out(folder):
-        counts[f"{shown(path.name)}{'/' if path.is_dir() else ''} ({reason})"] += 1
-    for path in walked(folder):
+        counts[f"{printable(path.name)}{'/' if path.is_dir() else ''} ({reason})"] += 1
+    for path in walk(folder):
         if not is_read(path) and path.name != BESIDE:
             end = _ending(path)
             counts[end] += 1
             if end.startswith(_ROWS) or (end in _TEXTS and path.stem.lower() not in NOTES):
-                firsts.setdefault(end, shown(path.relative_to(folder).as_posix()))
+                firsts.setdefault(end, printable(path.relative_to(folder).as_posix()))
     return {f"{end} ({firsts[end]})" if end in firsts else end: count for end, count in counts.items()}
 
 
 def _ending(path: Path) -> str:
-    end = shown(path.suffix).lower()
-    whole = f"{Path(path.stem).suffix.lower()}{end}"
-    return whole if end in _PACKED and whole.startswith(_ROWS) else end or "without an ending"
+    suffix = printable(path.suffix).lower()
+    suffixes = f"{Path(path.stem).suffix.lower()}{suffix}"
+    return suffixes if suffix in _PACKED and suffixes.startswith(_ROWS) else suffix or "without an ending"
 
 
 def in_words(counts: Mapping[str, int]) -> str:
-    """`6 .pdf skipped: convert them with docling or pdftotext; 3 .png, 1 .mp3 skipped`; empty where nothing was."""
+    """Return for example `6 .pdf skipped: convert them with docling or pdftotext; 3 .png, 1 .mp3 skipped`."""
     ranked = sorted(((count, end, _remedy(end)) for end, count in counts.items()), key=lambda each: (-each[0], each[1]))
-    known = [f"{count:,} {end} skipped: {remedy}" for count, end, remedy in ranked if remedy]
-    others = ", ".join(f"{count:,} {end}" for count, end, remedy in ranked if not remedy)
-    return "; ".join([*known, *([f"{others} skipped"] if others else [])])
+    with_remedy = [f"{count:,} {end} skipped: {remedy}" for count, end, remedy in ranked if remedy]
+    without_remedy = ", ".join(f"{count:,} {end}" for count, end, remedy in ranked if not remedy)
+    return "; ".join([*with_remedy, *([f"{without_remedy} skipped"] if without_remedy else [])])
 
 
 def _remedy(end: str) -> str:

@@ -1,4 +1,4 @@
-"""The files of a folder, and what in it is no part of a corpus."""
+"""Lists the files of a folder, and recognises those that are not part of a corpus."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.errors import CorpusError
 
 OURS = ".digsite"
-"""A file that marks a folder of outputs: it is no part of a corpus that it lies in."""
+"""A file that marks a folder of outputs, which is not part of a corpus that contains it."""
 _ROWS = tuple(
     f".{kind}{packed}"
     for kind in ("jsonl", "ndjson", "json", "csv", "tsv", "parquet")
@@ -18,25 +18,25 @@ _CORPUS, _QUESTIONS = (
     {"corpus", "collection", "documents", "docs", "passages"},
     {"queries", "questions", "topics", "qrels"},
 )
-"""Words in the names of what holds a benchmark's documents, and of what holds its questions and judgements."""
+"""Words in the names of files and folders with a benchmark's documents, and with its questions and judgements."""
 _INSTALLED = re.compile(
     r"node_modules|bower_components|(?:site|dist)-packages|__pycache__|__macosx|.*\.(?:egg|dist)-info", re.IGNORECASE
 )
 _MARKERS = ("pyvenv.cfg", "conda-meta", "CACHEDIR.TAG")
-"""What lies in a virtual environment or a cache, whatever its name is."""
+"""Files in every virtual environment or cache, whatever its name is."""
 _LICENCE = re.compile(
     r"(?:(?:un)?licen[cs]es?|copying|notices?|third[-_]party[-_](?:notices?|licen[cs]es?))(?:[-_.][\w.+-]+)?",
     re.IGNORECASE,
 )
 
 
-def walked(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder, at any depth, by path. Hidden ones and those of `left_out` are no part of it."""
+def walk(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder, at any depth, sorted by path, without hidden ones and those of `left_out`."""
     return (path for path, reason in _scan(folder) if not reason)
 
 
 def left_out(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the files and folders that `walked` leaves out, each with the reason."""
+    """Yield the files and folders that `walk` leaves out, each with the reason."""
     return ((path, reason) for path, reason in _scan(folder) if reason)
 
 
@@ -54,7 +54,7 @@ def _scan(folder: Path) -> Iterator[tuple[Path, str]]:
             if not os.path.exists(Path(entry, OURS)):  # noqa: PTH110 - Path's raises where it may not be seen
                 yield from _scan(Path(entry))
         elif not os.path.isdir(entry):  # noqa: PTH112 - Path's raises where a link may not be followed
-            # A link to a folder may lead anywhere, in a circle too.
+            # Links to folders are not followed: they may lead anywhere, even in circles.
             yield Path(entry), ""
 
 
@@ -100,11 +100,10 @@ def _reason(entry: os.DirEntry[str], corpora: list[str]) -> str:
     return "installed packages or a cache" if is_installed else ""
 
 
-def shown(name: str) -> str:
-    """Return the name of a file, in which bytes that are no UTF-8 stand as `\\xff`."""
+def printable(name: str) -> str:
+    """Return the name of a file, with bytes that are not UTF-8 escaped as `\\xff`."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
-    """Yield those with one of the endings, in the order of their paths."""
-    return (path for path in walked(folder) if path.name.lower().endswith(endings))
+    return (path for path in walk(folder) if path.name.lower().endswith(endings))

@@ -1,4 +1,4 @@
-"""Chains of hops over the passages that an author has seen, and the drafts that ask for them."""
+"""Builds chains of hops over the passages that an author has seen, and drafts with their questions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
@@ -6,28 +6,28 @@ from typing import Any, NamedTuple, cast
 from pipeline.demo.passage_facts import Fact, Seen, description, facts, key
 from pipeline.demo.question_wording import Described, Named, Phrase, RelationOf, read_question
 from pipeline.demo.relations import kind_of
-from pipeline.text import contains, untagged
+from pipeline.text import contains, strip_tag
 from pipeline.types import sha256
 
 _TITLED = frozenset(("film", "record", "book", "game", "ship"))
 """Classes whose names are titles, which a question puts in quotation marks after their class word."""
 _MOST = 4000
-"""Chains of one length that are looked at."""
+"""The most chains of one length."""
 _BACK = frozenset(
     (("venue", "tenant"), ("tenant", "venue"), ("county", "seat"), ("seat", "seat_of"), ("seat_of", "seat"))
 )
-"""Relations that lead back to where they come from."""
+"""Pairs of relations that lead back to the start."""
 
 
 class ChainHop(NamedTuple):
     passage: Seen
     entry: Fact | None
-    """By what the passage's subject is described; where that is the answer of the hop before, or the name that the
-    chain starts from, nothing."""
+    """The fact that describes the passage's subject; None if the subject is the answer of the hop before, or the name
+    that the chain starts from."""
     exit: Fact
 
     def about(self, inner: Phrase) -> Phrase:
-        """What the hop asks about, where `inner` stands for the answer of the hop before."""
+        """Return the subject of the hop's question, given a phrase for the answer of the hop before."""
         return Described(description(self.passage), self.entry.relation, inner) if self.entry else inner
 
 
@@ -47,11 +47,12 @@ class Paths:
                 if fact.relation.back:
                     self._entries.setdefault(key(fact.value), []).append((passage, fact))
         starts = [(passage, None) for passage in passages]
-        named = [one for several in self._entries.values() for one in several if "person" in one[1].relation.to]
-        self.by_length = [[chain for one in [*starts, *named] for chain in _through((), *one)]]
+        entries = [entry for same_value in self._entries.values() for entry in same_value]
+        people = [(passage, fact) for passage, fact in entries if "person" in fact.relation.to]
+        self.by_length = [[chain for start_hop in [*starts, *people] for chain in _through((), *start_hop)]]
 
     def of(self, length: int) -> list[Chain]:
-        """Chains of so many hops, whether or not they can be asked for."""
+        """Return the chains of so many hops, even if no question can ask for them."""
         while len(self.by_length) < length:
             self.by_length.append([longer for chain in self.by_length[-1] for longer in self._longer(chain)][:_MOST])
         return self.by_length[length - 1]
@@ -67,42 +68,43 @@ class Paths:
             if set(entry.relation.to) & set(last.relation.to):
                 yield from _through(chain, passage, entry)
 
-    def asked(self, length: int, given: frozenset[str]) -> list[Chain]:
-        """Return the chains that a question can be asked for: those with most of the `given` passages first, then by
-        chance; last those whose passages name what led to them.
+    def find_askable(self, length: int, preferred: frozenset[str]) -> list[Chain]:
+        """Return the chains that a question can ask for.
+
+        Those with most of the `preferred` passages are first, in random order; those whose passages name an earlier
+        thing are last.
         """
-        seed = "".join(sorted(given))
+        seed = "".join(sorted(preferred))
 
         def order(chain: Chain) -> tuple[bool, int, str]:
-            used = sum(hop.passage.id in given for hop in chain)
-            # The relation that is asked for is drawn first, so that none is asked for most of the time.
+            preferred_count = sum(hop.passage.id in preferred for hop in chain)
+            # Draw the last relation first, so that no relation dominates.
             last = chain[-1].exit.relation
             chance = sha256(f"{seed} {last.name}") + sha256("|".join([seed, *(hop.exit.quote for hop in chain)]))
-            return is_led_back(chain), -used, chance
+            return is_led_back(chain), -preferred_count, chance
 
         return sorted((chain for chain in self.of(length) if is_told_apart(chain, self.passages)), key=order)
 
 
 def _through(chain: Chain, passage: Seen, entry: Fact | None) -> Iterator[Chain]:
-    """The chain with one more hop, through a passage to each thing that it tells."""
     longer = ((*chain, ChainHop(passage, entry, fact)) for fact in facts(passage) if fact.sole)
-    return (chain for chain in longer if _hidden(chain))
+    return (chain for chain in longer if _hides_answers(chain))
 
 
 def start(chain: Chain) -> Named:
     first = chain[0]
     if first.entry:
         return Named(first.entry.named)
-    kind, name = kind_of(first.passage.text), untagged(first.passage.title)
+    kind, name = kind_of(first.passage.text), strip_tag(first.passage.title)
     if kind.name in _TITLED:
-        # Another work of that title is told apart by its year.
+        # Add the year if there is another work of that title.
         return Named(name, kind.word if name == first.passage.title else description(first.passage))
     the = first.passage.text.startswith(f"The {name}") and not name.startswith("The ")
     return Named(f"the {name}" if the else name)
 
 
-def _hidden(chain: Chain) -> bool:
-    """Does no passage tell an answer before the one that states it, and is nothing met twice?"""
+def _hides_answers(chain: Chain) -> bool:
+    """Return whether no passage reveals the answer of a later hop, and nothing occurs twice."""
     last = chain[-1]
     if last.entry and last.exit.relation.name in (last.entry.relation.name, *_dated_by(last)):
         return False
@@ -110,50 +112,48 @@ def _hidden(chain: Chain) -> bool:
         return False
     if any(hop.passage.title == last.passage.title or hop.exit.quote == last.exit.quote for hop in chain[:-1]):
         return False
-    names, told = _names(chain), _told(chain)
+    names, texts = _names(chain), _texts(chain)
     if len({key(name) for name in names}) < len(names):
         return False
-    return not any(contains(text, name) for place, text in enumerate(told) for name in names[place + 2 :])
+    return not any(contains(text, name) for index, text in enumerate(texts) for name in names[index + 2 :])
 
 
 def is_led_back(chain: Chain) -> bool:
-    """Return whether a passage names what the hops before its own are about: then a search for that may find it."""
-    names, title = _names(chain), untagged(chain[0].passage.title)
-    texts = _told(chain)
-    return any(contains(text, name) for place, text in enumerate(texts) for name in names[:place]) or any(
+    """Return whether a passage names the subject of an earlier hop, so that a search for that may find it."""
+    names, title = _names(chain), strip_tag(chain[0].passage.title)
+    texts = _texts(chain)
+    return any(contains(text, name) for index, text in enumerate(texts) for name in names[:index]) or any(
         contains(text, title) for text in texts[1:]
     )
 
 
 def _names(chain: Chain) -> list[str]:
-    """What each hop is about, and the answer."""
     return [start(chain).name, *(hop.exit.value for hop in chain)]
 
 
-def _told(chain: Chain) -> list[str]:
+def _texts(chain: Chain) -> list[str]:
     return [f"{hop.passage.title}\n{hop.passage.text}" for hop in chain]
 
 
 def _dated_by(hop: ChainHop) -> tuple[str, ...]:
-    """The relation that its description rests on."""
     dated = (how for how in ("born", "opened", "founded") if f" {how} in " in description(hop.passage))
     return ("released", *dated)
 
 
 def is_told_apart(chain: Chain, passages: Sequence[Seen]) -> bool:
-    """Return whether the question is read again as it is meant, and each description fits one thing that was seen."""
-    asked, first = meaning(chain), chain[0]
+    """Return whether the question has only one reading, and each description fits only one of the passages."""
+    question, first = meaning(chain), chain[0]
     if not first.entry and first.passage.title != start(chain).name.removeprefix("the ") and not start(chain).word:
         return False
-    if read_question(asked.question()) != asked:
+    if read_question(question.question()) != question:
         return False
     return not any(
-        other.title != hop.passage.title
-        and description(other) == description(hop.passage)
-        and any(key(fact.value) == key(hop.entry.value) for fact in facts(other))
+        passage.title != hop.passage.title
+        and description(passage) == description(hop.passage)
+        and any(key(fact.value) == key(hop.entry.value) for fact in facts(passage))
         for hop in chain
         if hop.entry
-        for other in passages
+        for passage in passages
     )
 
 
@@ -165,7 +165,7 @@ def meaning(chain: Chain) -> RelationOf:
 
 
 def build_steps(chain: Chain, name: str = "s") -> list[dict[str, Any]]:
-    """Return the found steps of a chain, as `propose` takes them; their ids begin with `name`."""
+    """Build the found steps of a chain in the format of `propose`; their ids begin with `name`."""
     steps: list[dict[str, Any]] = []
     inner = start(chain)
     for number, hop in enumerate(chain, 1):
@@ -186,7 +186,7 @@ def build_steps(chain: Chain, name: str = "s") -> list[dict[str, Any]]:
 
 
 def draft(chain: Chain) -> dict[str, Any]:
-    """Return what the `propose` of a strategy that words its own questions takes."""
+    """Build the arguments of `propose` for a strategy that words its own questions."""
     return {"question": capital(meaning(chain).question()), "steps": build_steps(chain)}
 
 

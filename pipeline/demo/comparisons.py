@@ -1,4 +1,4 @@
-"""Questions that compute an answer from several things: their wording, how it is read again, and the answer."""
+"""Words, reads and answers questions that compute their answer from several things."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ _CONSIDER = "Consider "
 
 
 class ComputedQuestion(NamedTuple):
-    """A question whose answer an operation computes from what other questions ask for."""
+    """A question whose answer an operation computes from the answers of other questions."""
 
     operation: str
     parts: tuple[RelationOf, ...]
@@ -53,7 +53,7 @@ class ComputedQuestion(NamedTuple):
         """Return the answer, or nothing if the values do not settle it.
 
         Args:
-            values: for each part, what it gives and the name of the thing that it is about.
+            values: for each part, its value and the name of its subject.
         """
         operands = [
             Operand(str(number), value, subject, read_interval(value)) for number, (value, subject) in enumerate(values)
@@ -73,28 +73,28 @@ Asked = RelationOf | ComputedQuestion
 
 @cache
 def read(question: str) -> Asked | None:
-    """Return what a question asks for, or None if it is not worded by the table."""
-    told = question.strip()
-    if told.startswith(_CONSIDER) and (end := told.rfind(". ", 0, told.rfind(" that ") + 1)) > 0:
-        return read(_join_sentences(told[len(_CONSIDER) : end], told[end + 2 :]))
-    about_each, colon, things = told.removesuffix("?").partition(": ")
+    """Return the meaning of a question, or None if it is not worded by the table."""
+    text = question.strip()
+    if text.startswith(_CONSIDER) and (end := text.rfind(". ", 0, text.rfind(" that ") + 1)) > 0:
+        return read(_join_sentences(text[len(_CONSIDER) : end], text[end + 2 :]))
+    about_each, colon, things = text.removesuffix("?").partition(": ")
     if colon and _EACH in about_each:
-        asked = read_question(f"{about_each}?")
-        return _compare("list", asked.relation.name, things, asked.when) if asked else None
-    if told.endswith(_APART):
-        return _read_apart(told.removesuffix(_APART))
-    if which := _COMPARED.fullmatch(told):
+        inner = read_question(f"{about_each}?")
+        return _compare("list", inner.relation.name, things, inner.when) if inner else None
+    if text.endswith(_APART):
+        return _read_apart(text.removesuffix(_APART))
+    if which := _COMPARED.fullmatch(text):
         return _read_compared(which[1])
-    return read_question(told)
+    return read_question(text)
 
 
-def tell_in_order(asked: Asked) -> Iterator[str]:
-    """Give wordings of two sentences: the first names a thing, and the second asks about it."""
-    for part in asked.parts if isinstance(asked, ComputedQuestion) else [asked]:
+def tell_in_order(meaning: Asked) -> Iterator[str]:
+    """Yield wordings of two sentences: the first names a thing, and the second asks about it."""
+    for part in meaning.parts if isinstance(meaning, ComputedQuestion) else [meaning]:
         inner: Phrase | None = part.of
         while isinstance(inner, RelationOf):
-            told = inner.words()
-            yield f"Consider {told}. {asked.question().replace(told, f'that {inner.relation.kind}', 1)}"
+            thing = inner.words()
+            yield f"Consider {thing}. {meaning.question().replace(thing, f'that {inner.relation.kind}', 1)}"
             inner = inner.of
 
 
@@ -103,20 +103,20 @@ def _join_sentences(thing: str, question: str) -> str:
     return question.replace(f"that {phrase.relation.kind}", thing, 1) if isinstance(phrase, RelationOf) else ""
 
 
-def _read_apart(told: str) -> ComputedQuestion | None:
+def _read_apart(text: str) -> ComputedQuestion | None:
     for name, compared in COMPARED.items():
-        if compared.passing and told.endswith(f" {compared.passing}"):
-            things = told.removesuffix(f" {compared.passing}")
+        if compared.passing and text.endswith(f" {compared.passing}"):
+            things = text.removesuffix(f" {compared.passing}")
             return _compare("difference", name, re.sub("^The ", "the ", things), unit="years")
     return None
 
 
-def _read_compared(told: str) -> ComputedQuestion | None:
+def _read_compared(text: str) -> ComputedQuestion | None:
     for name, compared in COMPARED.items():
-        if compared.passing and (limit := re.fullmatch(rf"(.+) {compared.passing}{_LIMIT}", told)):
+        if compared.passing and (limit := re.fullmatch(rf"(.+) {compared.passing}{_LIMIT}", text)):
             return _compare("filter", name, limit[1], condition=limit[2], bound=limit[3])
         for which, verb in compared.ends.items():
-            if end := re.fullmatch("(.+) " + verb.replace("@", r"(\d{4})"), told):
+            if end := re.fullmatch("(.+) " + verb.replace("@", r"(\d{4})"), text):
                 return _compare("extreme", name, end[1], *end.groups()[1:], which=which)
     return None
 
@@ -128,7 +128,7 @@ def _compare(operation: str, name: str, things: str, when: str = "", **settings:
 
 
 def _split_things(text: str) -> list[str]:
-    """Return the things of an enumeration. A title in quotation marks may hold a comma."""
+    """Split an enumeration. A title in quotation marks may contain a comma."""
     parts: list[list[str]] = [[]]
     for piece in _PIECE.findall(text):
         if piece in _SEPARATORS:

@@ -1,4 +1,4 @@
-"""Evidence graphs over the passages that the generator has seen: chains, and what is computed of several."""
+"""Builds evidence graphs over the passages that the generator has seen: chains, and computations over chains."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain as chain_up
@@ -11,7 +11,7 @@ from pipeline.demo.comparisons import ComputedQuestion, read
 from pipeline.demo.leads import PlannedSearch, plan_leads, plan_peers
 from pipeline.demo.passage_facts import Seen, key
 from pipeline.demo.relations import COMPARED, kind_of
-from pipeline.text import contains, untagged
+from pipeline.text import contains, strip_tag
 from pipeline.types import sha256
 
 CHAIN = "chain"
@@ -19,53 +19,52 @@ _BRANCHES = {"extreme": 3, "filter": 3, "list": 2, "difference": 2}
 """Shapes that compute their answer, and the least number of things that they compare."""
 _LONGEST_BRANCH = 2
 _MOST_LEADERS = 40
-"""Branches to which others are sought."""
+"""The most branches for which matching branches are searched."""
 _DECADE = 10
 _LITTLE = ("0 ", "1 ")
-"""How a difference begins that nobody would ask for."""
+"""The beginnings of differences that are too small to ask for."""
 
 
 class GraphPlan:
-    """The graphs that can be made for one seed, which draws the shape that is tried first."""
+    """The possible graphs for one seed. The seed determines the shape that is tried first."""
 
-    def __init__(self, own: Seen, target: int, paths: Paths) -> None:
-        self._own, self._target, self._paths = own, target, paths
+    def __init__(self, seed_passage: Seen, target: int, paths: Paths) -> None:
+        self._seed_passage, self._target, self._paths = seed_passage, target, paths
         shapes = [shape for shape in (CHAIN, *_BRANCHES) if shape != "difference" or target <= 2 * _LONGEST_BRANCH]
-        first, *others = sorted(shapes, key=self._draw) if target > 1 else [CHAIN]
-        self.shapes = list(dict.fromkeys((first, CHAIN, *others)))
+        first, *later = sorted(shapes, key=self._draw) if target > 1 else [CHAIN]
+        self.shapes = list(dict.fromkeys((first, CHAIN, *later)))
 
     def graphs(self, shapes: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Give what `propose` takes, for each graph of these shapes whose question can be read again."""
+        """Yield the arguments of `propose` for each graph of these shapes whose question has only one reading."""
         for shape in shapes:
             if shape == CHAIN:
-                asked = self._paths.asked(self._target, frozenset([self._own.id]))
-                yield from ({"steps": build_steps(chain)} for chain in asked if not is_led_back(chain))
+                chains = self._paths.find_askable(self._target, frozenset([self._seed_passage.id]))
+                yield from ({"steps": build_steps(chain)} for chain in chains if not is_led_back(chain))
             else:
                 yield from filter(None, (self._build(shape, branches) for branches in self._join(shape)))
 
     def searches(self) -> Iterator[PlannedSearch]:
-        """Plan searches for the drawn shape: what the seed's passage leads to, and things like those compared."""
+        """Plan searches for the drawn shape: things that the seed's passage leads to, and things to compare with."""
         shape = self.shapes[0]
         if shape == CHAIN:
-            return plan_leads(self._paths, self._target, self._own.id)
+            return plan_leads(self._paths, self._target, self._seed_passage.id)
         chains = sorted((chain for branches in self._group(shape).values() for chain in branches), key=self._order)
-        leads = plan_leads(self._paths, _LONGEST_BRANCH, self._own.id)
+        leads = plan_leads(self._paths, _LONGEST_BRANCH, self._seed_passage.id)
         return filter(None, chain_up.from_iterable(zip_longest(leads, plan_peers(chains))))
 
     def _draw(self, text: str) -> str:
-        return sha256(f"{self._own.id} {text}")
+        return sha256(f"{self._seed_passage.id} {text}")
 
     def _order(self, chain: Chain) -> tuple[bool, str, str]:
-        """Put chains over the seed's own passage first; draw the relation before the chain."""
-        is_own = any(hop.passage.id == self._own.id for hop in chain)
+        """Return a key that puts chains over the seed's passage first, and draws the relation before the chain."""
+        has_seed = any(hop.passage.id == self._seed_passage.id for hop in chain)
         quotes = "|".join(hop.exit.quote for hop in chain)
-        return not is_own, self._draw(chain[-1].exit.relation.name), self._draw(quotes)
+        return not has_seed, self._draw(chain[-1].exit.relation.name), self._draw(quotes)
 
     def _chains(self, length: int) -> list[Chain]:
         return [chain for chain in self._paths.of(length) if not is_led_back(chain)]
 
     def _group(self, shape: str) -> dict[str, list[Chain]]:
-        """Group the branches that can be compared with one another."""
         groups: dict[str, list[Chain]] = {}
         for length in range(1, _LONGEST_BRANCH + 1):
             for chain in self._chains(length):
@@ -74,7 +73,7 @@ class GraphPlan:
         return groups
 
     def _join(self, shape: str) -> Iterator[list[Chain]]:
-        """Give branches that can be compared, which together have as many steps as the target or a few more."""
+        """Yield branches that can be compared, with as many steps in all as the target or a few more."""
         count = max(_BRANCHES[shape], ceil(self._target / _LONGEST_BRANCH))
         hidden = max(1, self._target - count)
         for branches in self._group(shape).values():
@@ -85,17 +84,17 @@ class GraphPlan:
                 if joined := self._add_branches(leader, alike, {2: hidden, 1: count - hidden}):
                     yield sorted(joined, key=lambda chain: (len(chain), self._draw(_subject(chain))))
 
-    def _add_branches(self, leader: Chain, others: Sequence[Chain], wanted: dict[int, int]) -> list[Chain]:
+    def _add_branches(self, leader: Chain, candidates: Sequence[Chain], needed: dict[int, int]) -> list[Chain]:
         joined = list[Chain]()
-        for length in (len(leader), *wanted):
-            for chain in [leader] if not joined else others:
+        for length in (len(leader), *needed):
+            for chain in [leader] if not joined else candidates:
                 fits = (
-                    len(chain) == length and wanted[length] > 0 and all(_are_apart(chain, branch) for branch in joined)
+                    len(chain) == length and needed[length] > 0 and all(_are_apart(chain, branch) for branch in joined)
                 )
                 if fits and is_told_apart(chain, self._paths.passages):
                     joined.append(chain)
-                    wanted[length] -= 1
-        return joined if not any(wanted.values()) else []
+                    needed[length] -= 1
+        return joined if not any(needed.values()) else []
 
     def _build(self, shape: str, branches: Sequence[Chain]) -> dict[str, Any] | None:
         """Return the graph of these branches, or None if its question would be misread or gives an answer away."""
@@ -115,7 +114,7 @@ class GraphPlan:
         return {"steps": [*(step for steps in chains for step in steps), last | comparison.settings]}
 
     def _settle(self, shape: str, branches: Sequence[Chain]) -> dict[str, str] | None:
-        """Return which end is asked for, or the year that parts the values; None if they lie too close together."""
+        """Return the end of the scale or the dividing year of the question; None if the values are too close."""
         if shape == "difference":
             return {"unit": "years"}
         if shape == "list":
@@ -133,7 +132,7 @@ class GraphPlan:
 
 
 def _name_group(shape: str, chain: Chain) -> str:
-    """Return what a branch has in common with those that it can be compared with; empty if it fits no such shape."""
+    """Return the name of the group of branches that a branch can be compared with; empty if it does not fit."""
     hop, relation, subject = chain[-1], chain[-1].exit.relation, _subject(chain)
     compared = COMPARED.get(relation.name)
     fits = {
@@ -142,13 +141,13 @@ def _name_group(shape: str, chain: Chain) -> str:
         "filter": bool(compared and compared.passing),
         "extreme": bool(compared),
     }
-    # The thing that is compared is what the last step starts from, by its plain name.
-    is_named = subject == untagged(subject) if len(chain) == 1 else hop.entry is None
+    # The compared thing is the subject of the last step, by its plain name.
+    is_named = subject == strip_tag(subject) if len(chain) == 1 else hop.entry is None
     return f"{relation.name} {hop.exit.when} {kind_of(hop.passage.text).name}" if fits[shape] and is_named else ""
 
 
 def _name_trade(chain: Chain) -> str:
-    """Return the last word of what a person is, such as "singer": dates of people are compared within their trade."""
+    """Return a person's profession, such as "singer": dates of people are compared within one profession."""
     kind = kind_of(chain[-1].passage.text)
     is_dated = kind.name == "person" and chain[-1].exit.relation.type == "date"
     return kind.group.lower().split()[-1] if is_dated and kind.group else ""
@@ -159,6 +158,5 @@ def _subject(chain: Chain) -> str:
 
 
 def _are_apart(chain: Chain, branch: Chain) -> bool:
-    """Return whether two branches share no document, no thing and no value."""
     names = [{hop.passage.title for hop in each} | {key(hop.exit.value) for hop in each} for each in (chain, branch)]
     return names[0].isdisjoint(names[1]) and key(_subject(chain)) != key(_subject(branch))

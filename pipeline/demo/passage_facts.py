@@ -1,4 +1,4 @@
-"""What a passage says of what it is about, in the relations of the table."""
+"""Reads the facts that a passage states about its subject, in the relations of the table."""
 
 import re
 from collections.abc import Iterable
@@ -6,13 +6,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.demo.relations import CLASSES, TABLE, Relation, kind_of
-from pipeline.text import MONTHS, normalise, sentences, untagged
+from pipeline.text import MONTHS, normalise, sentences, strip_tag
 
 _PASSAGE = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})(?: of [^\]\n]*)?\] ([^\n]*)\n(.*)", re.DOTALL)
 _SUBJECT = re.compile(rf"(?:It|He|She|They|The (?:\w+ ){{0,2}}?(?:{'|'.join(CLASSES)})|Its|His|Her|Their)\b")
 _OWNED = ("Its", "His", "Her", "Their")
 _DEFINED_AS = re.compile(r",? (?:is|was|are|were) [^,]*?\b(?:who|which|that)\b")
-"""What goes on in the definition of the subject itself: "Ada Holm was a film director who was born in Vessby"."""
+"""A clause in the definition of the subject: "Ada Holm was a film director who was born in Vessby"."""
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _ANOTHER = re.compile(r"\b(?:who|which|whose|where|when|that|while|but|whom|after|before|including|such as)\b")
 _GOES_ON = re.compile(r"['’]s\b|['’] |/| of \w|, (?:but|then)\b")
@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"^\[\d+\] ", re.MULTILINE)
 
 
 class Seen(NamedTuple):
-    """A passage as an agent was shown it."""
+    """A passage as an agent sees it."""
 
     id: str
     title: str
@@ -39,24 +39,23 @@ class Fact(NamedTuple):
     value: str
     quote: str
     named: str
-    """The value as a question may name it, with the article that the text gives it."""
+    """The value as a question may name it, with the article of the text."""
     sole: bool
-    """Is it the one thing that the passage gives in this relation?"""
+    """Whether it is the only value that the passage states in this relation."""
     when: str = ""
-    """The year of what changes with time."""
+    """The year of a value that changes with time."""
     sentence: int = 0
-    """The number of the sentence that says it, from 1."""
+    """The number of the sentence that states it, from 1."""
 
 
 @lru_cache(maxsize=4096)
-def seen(observation: str) -> list[Seen]:
-    """Return the passages of one observation, in order: the inverse of `agents.tools.render`."""
+def parse_observation(observation: str) -> list[Seen]:
+    """Return the passages of an observation, in order: the inverse of `agents.tools.render`."""
     blocks = [_PASSAGE.fullmatch(block) for block in observation.split("\n\n")]
     return [build_passage(*match.groups()) for match in blocks if match]
 
 
 def build_passage(passage_id: str, title: str, text: str) -> Seen:
-    """Return a passage as an agent was shown it, whether or not its sentences are numbered."""
     if text.startswith("[1] "):
         numbered = tuple(line.strip() for line in _NUMBERED.split(text)[1:])
         return Seen(passage_id, title, " ".join(numbered), numbered)
@@ -65,36 +64,35 @@ def build_passage(passage_id: str, title: str, text: str) -> Seen:
 
 @lru_cache(maxsize=65536)
 def key(name: str) -> str:
-    """In which two names of one thing are equal."""
-    return normalise(untagged(name))
+    """Return a key that is equal for two names of one thing."""
+    return normalise(strip_tag(name))
 
 
 @lru_cache(maxsize=16384)
 def facts(passage: Seen) -> tuple[Fact, ...]:
-    """All that the passage says of its subject, in the order of its sentences."""
-    found: dict[tuple[str, str], Fact] = {}
+    facts_by_value: dict[tuple[str, str], Fact] = {}
     kind = kind_of(passage.text).name
     for number, quote in enumerate(passage.sentences):
-        begun = _begun(passage.title, quote, number)
-        for relation in TABLE if begun else ():
+        start = _find_subject_end(passage.title, quote, number)
+        for relation in TABLE if start else ():
             if not relation.of or kind in relation.of:
-                for fact in _told(relation, quote, begun):
-                    found.setdefault((relation.name, key(fact.value)), fact._replace(sentence=number + 1))
-    names = [name for name, _ in found]
+                for fact in _read_facts(relation, quote, start):
+                    facts_by_value.setdefault((relation.name, key(fact.value)), fact._replace(sentence=number + 1))
+    names = [name for name, _ in facts_by_value]
     return tuple(
         fact._replace(sole=fact.sole and names.count(fact.relation.name) == 1)
-        for fact in found.values()
+        for fact in facts_by_value.values()
         if key(fact.value) != key(passage.title)
     )
 
 
-def _told(relation: Relation, quote: str, begun: int) -> Iterable[Fact]:
+def _read_facts(relation: Relation, quote: str, subject_end: int) -> Iterable[Fact]:
     values = relation.values(quote)
-    if not values or (quote.startswith(_OWNED) and not relation.said.match(quote)):
+    if not values or (quote.startswith(_OWNED) and not relation.pattern.match(quote)):
         return
-    defined = _DEFINED_AS.match(quote, begun)
-    begun = defined.end() if defined else begun
-    if _ANOTHER.search(quote[begun : values[0][1] - len(values[0][0])]):
+    definition = _DEFINED_AS.match(quote, subject_end)
+    start = definition.end() if definition else subject_end
+    if _ANOTHER.search(quote[start : values[0][1] - len(values[0][0])]):
         return
     for value, end in values:
         if relation.type == "entity" and _GOES_ON.match(quote, end):
@@ -115,23 +113,23 @@ def _is_no_name(value: str) -> bool:
     return len(parts[-1]) < 2 or parts[0] in MONTHS or value.partition(", ")[2] in MONTHS
 
 
-def _begun(title: str, quote: str, number: int) -> int:
-    """Where a sentence has named its subject, if that is what the passage is about; else 0."""
+def _find_subject_end(title: str, quote: str, number: int) -> int:
+    """Return the end of a sentence's subject if that is the passage's subject, else 0."""
     if subject := _SUBJECT.match(quote):
         return subject.end()
-    name = untagged(title).split(",")[0]
-    for said in (name, name.split()[-1]) if name else ():
-        place = quote.find(said, 0, 60 + len(said) if number == 0 else len(said) + 5)
-        if place >= 0:
-            return place + len(said)
+    name = strip_tag(title).split(",")[0]
+    for spelling in (name, name.split()[-1]) if name else ():
+        start = quote.find(spelling, 0, 60 + len(spelling) if number == 0 else len(spelling) + 5)
+        if start >= 0:
+            return start + len(spelling)
     return 0
 
 
 @lru_cache(maxsize=16384)
 def description(passage: Seen) -> str:
-    """What tells a thing apart without its name: "2008 film", "Finnish athlete born in 1949"; or nothing.
+    """Return a description without the name, as "2008 film" or "Finnish athlete born in 1949"; empty if there is none.
 
-    It says no more than that: what says much is found by a search for it alone.
+    It is short, since a search for a long description alone would find the thing.
     """
     kind = kind_of(passage.text)
     if kind.name in _BY_YEAR:
@@ -139,5 +137,5 @@ def description(passage: Seen) -> str:
         return f"{which[0]} {kind.word}" if which else ""
     how = _DATED.get(kind.name, "founded")
     year = next((fact.value for fact in facts(passage) if fact.relation.name == how and fact.sole), "")
-    said = kind.word or " ".join(kind.group.split()[-2:])
-    return f"{said} {how} in {year}" if kind.name and year and _PLAIN.fullmatch(said) else ""
+    noun = kind.word or " ".join(kind.group.split()[-2:])
+    return f"{noun} {how} in {year}" if kind.name and year and _PLAIN.fullmatch(noun) else ""

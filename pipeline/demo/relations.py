@@ -1,6 +1,6 @@
-"""The table of relations: how a text says each, how a question asks for it, and what finds it.
+"""The table of relations: how a text states each, how a question asks for it, and which query finds it.
 
-What is read in passages, how a question is worded, and how it is understood again all rest on `relations.toml`.
+Reading passages, wording questions and reading questions all use `relations.toml`.
 """
 
 import re
@@ -31,48 +31,48 @@ _PIECE = re.compile("|".join(_PIECES))
 class Relation(NamedTuple):
     name: str
     of: tuple[str, ...]
-    """Classes of what it is told of; none where it may be anything."""
+    """The classes of its subject; none if that may be anything."""
     to: tuple[str, ...]
-    """Classes of what it leads to; none where it is only asked for last."""
-    said: re.Pattern[str]
-    """What says it; the groups `x0`, `x1`, ... are the places of what it gives."""
+    """The classes of its value; none if it can only be the last relation of a question."""
+    pattern: re.Pattern[str]
+    """The pattern of a sentence that states it; one of the groups `x0`, `x1`, ... is the value."""
     noun: str
-    """How a question names what it gives, with `{}` for what it is told of."""
+    """A phrase for the value, with `{}` for the subject."""
     back: str
-    """How a question names what it is told of, after its class word; empty where that names too many."""
+    """A phrase for the subject after its class word, with `{}` for the value; empty if it fits too many subjects."""
     ask: str
-    """`@` stands for the year that the sentence gives."""
+    """A question for the value, with `@` for the year that the sentence states."""
     kind: str
-    """The class word of what it gives."""
+    """The class word of the value."""
     query: str
-    """What to search for, beside the name that it is told of."""
+    """The words to search for, beside the name of the subject."""
     type: str
 
     def values(self, sentence: str) -> list[tuple[str, int]]:
-        """What a sentence gives, if it says this, and where each name ends: one, or as many as are listed."""
-        found = self.said.search(sentence)
-        group = next((name for name, text in found.groupdict().items() if text), "") if found else ""
-        if not found or not group:
+        """Return the values that a sentence states, one or a list, each with its end in the sentence."""
+        match = self.pattern.search(sentence)
+        group = next((name for name, text in match.groupdict().items() if text), "") if match else ""
+        if not match or not group:
             return []
-        several = [(found[group], found.end(group))]
-        while self.type == "entity" and (more := _LISTED.match(sentence, several[-1][1])):
-            several.append((more[1], more.end(1)))
-        return several
+        values = [(match[group], match.end(group))]
+        while self.type == "entity" and (next_value := _LISTED.match(sentence, values[-1][1])):
+            values.append((next_value[1], next_value.end(1)))
+        return values
 
 
 class ComparedRelation(NamedTuple):
     """How questions compare things by a relation. `@` stands for the year of the values."""
 
     ends: dict[str, str]
-    """What is said of the thing at each end of the scale, by the name that an operation gives that end."""
+    """The predicate of the thing at each end of the scale, by the operation's name of that end."""
     passing: str = ""
-    """What is said of several things, before a year that all of them have or one that parts them; empty for amounts."""
+    """The predicate of several things before a year; empty for amounts."""
 
 
-def _pattern(said: str) -> re.Pattern[str]:
-    """Python lets a name stand for one group alone, so each place has its own."""
-    spelt = _PIECE.sub(lambda found: _PIECES[found[0]], said)
-    pieces = spelt.split("?P<x>")
+def _build_pattern(template: str) -> re.Pattern[str]:
+    # The name of a group may occur only once in a pattern, so each occurrence gets its own.
+    expanded = _PIECE.sub(lambda match: _PIECES[match[0]], template)
+    pieces = expanded.split("?P<x>")
     numbered = "".join(f"{piece}?P<x{n}>" for n, piece in enumerate(pieces[:-1])) + pieces[-1]
     return re.compile(rf"(?<![\w-])(?:{numbered})")
 
@@ -80,18 +80,16 @@ def _pattern(said: str) -> re.Pattern[str]:
 def _read() -> tuple[tuple[Relation, ...], dict[str, ComparedRelation], dict[str, str]]:
     tables = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     rows = tuple(
-        Relation(name, tuple(of.split()), tuple(to.split()), _pattern(said), *rest)
-        for name, (of, to, said, *rest) in tables["relations"].items()
+        Relation(name, tuple(of.split()), tuple(to.split()), _build_pattern(pattern), *texts)
+        for name, (of, to, pattern, *texts) in tables["relations"].items()
     )
-    compared = {name: ComparedRelation(ends, *rest) for name, (ends, *rest) in tables["compared"].items()}
-    classes = {
-        word.replace("_", " "): name for name, its_words in tables["classes"].items() for word in its_words.split()
-    }
+    compared = {name: ComparedRelation(ends, *texts) for name, (ends, *texts) in tables["compared"].items()}
+    classes = {word.replace("_", " "): name for name, text in tables["classes"].items() for word in text.split()}
     return rows, compared, classes
 
 
 TABLE, COMPARED, CLASSES = _read()
-"""The relations, those by which things are compared, and the class that each class word stands for."""
+"""All relations, the relations by which things are compared, and the class of each class word."""
 _CLASS_WORD = re.compile(rf"\b({'|'.join(CLASSES)})\b", re.IGNORECASE)
 _DEFINED = re.compile(r"\b(?:is|was|are|were) (?:an?|the|one of the) (.*)")
 _GROUP_ENDS = re.compile(
@@ -104,21 +102,21 @@ _PERSON = re.compile(
 
 
 class SubjectKind(NamedTuple):
-    """What the subject of a passage is."""
+    """The kind of a passage's subject."""
 
     name: str
-    """Its class; empty where the definition has no class word."""
+    """Its class; empty if the definition has no class word."""
     word: str
-    """Its class word; of a person empty."""
+    """Its class word; empty for a person."""
     group: str
-    """How its definition goes on: "2008 Australian drama film"."""
+    """The noun phrase of its definition: "2008 Australian drama film"."""
 
 
 @cache
 def kind_of(text: str) -> SubjectKind:
-    defined = _DEFINED.search(text[:400])
-    group = _GROUP_ENDS.split(defined[1], maxsplit=1)[0].strip() if defined else ""
-    named = [word.lower() for word in _CLASS_WORD.findall(group)]
-    if named and group.lower().endswith(named[-1]):
-        return SubjectKind(CLASSES[named[-1]], named[-1], group)
+    definition = _DEFINED.search(text[:400])
+    group = _GROUP_ENDS.split(definition[1], maxsplit=1)[0].strip() if definition else ""
+    class_words = [word.lower() for word in _CLASS_WORD.findall(group)]
+    if class_words and group.lower().endswith(class_words[-1]):
+        return SubjectKind(CLASSES[class_words[-1]], class_words[-1], group)
     return SubjectKind("person" if _PERSON.search(text) else "", "", group)

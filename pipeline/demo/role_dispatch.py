@@ -1,4 +1,4 @@
-"""The demo model behind the contract of any model: a request's last tool, or its schema, says which role answers."""
+"""The demo model with the contract of all models: the last tool or the schema of a request determines its role."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -30,10 +30,10 @@ ROLES: dict[str, Callable[[Request], Message]] = {
 
 
 class DemoModel:
-    """Rules and lexical statistics; a pure function of the request. Usage counts words, as a tokenizer would tokens."""
+    """Rules and lexical statistics: a pure function of the request. Its usage counts words instead of tokens."""
 
     async def complete(self, request: Request) -> Completion:
-        """Raises ValueError for a role that it has no rules for."""
+        """Answer a request. Raises ValueError for a role without rules."""
         role = request.output.name if request.output else request.tools[-1].name if request.tools else ""
         if role not in ROLES:
             raise ValueError(f"the demo model has no rules for '{role}'")
@@ -42,7 +42,7 @@ class DemoModel:
         return Completion(
             message=message,
             finish=Finish.TOOL_CALLS if message.tool_calls else Finish.STOP,
-            # As of a server that reports no cached tokens, so that a served demo model counts the same.
+            # Estimate as for a server that reports no cached tokens, so that a served demo model counts the same.
             usage=estimate_cached(usage, request.shared_prefix),
         )
 

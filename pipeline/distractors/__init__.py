@@ -1,6 +1,6 @@
-"""RAGShaper's adversarial distractors (arXiv 2601.08699, Table 1) and ones that the corpus gives, one file each, with
-the checks that it lacks.
+"""RAGShaper's adversarial distractors (arXiv 2601.08699, Table 1), distractors from the corpus, and checks, which
+RAGShaper lacks.
 
-A module is a kind, and the directory is the registry. What a model writes is used only where `checks` finds that it
-can be met, can be distinguished from its source, and is wrong.
+Each kind is a module of `kinds`, and the directory is the registry. A distractor is used only if it passes `checks`:
+it can be retrieved, can be distinguished from its source, and is wrong.
 """

@@ -1,11 +1,11 @@
-"""What kind of thing the first passage of a document is about, and whether it may be a living person.
+"""Recognises by rules what kind of thing a document is about, and whether that may be a living person.
 
-A false statement about a work or a town misleads a reader; one about a living person defames someone. So whoever is not
-known to be dead is taken to be alive.
+A false statement about a work or a town misleads a reader; one about a living person defames someone. So a person who
+is not known to be dead counts as alive.
 
-All of it rests on English words: the marks of English biographies ("(born 1941)", "who died") and the nouns of
-callings. A thing whose noun ends as a calling does is taken for a person, so that `no_living_person` asks a reader
-wherever there is a real one.
+The rules are English: they look for the forms of biographies ("(born 1941)", "who died") and the nouns of professions.
+A thing whose noun ends like a profession counts as a person; if the reader is a model, `check_no_living_person` asks it
+instead.
 """
 
 import re
@@ -20,7 +20,7 @@ _IS_A = re.compile(
 _LIFE = re.compile(r"\((?:(?>[^()]*?\d{3})(?>[^()]*?\s[-–—])|(?>[^()]*?\d{3}[-–—]))(?>[^()]*?\d{2})[^()]*+\)")
 _BORN = re.compile(r"\b(?:né|née|born)\b|\(b\. ", re.IGNORECASE)
 _LIFE_BEGINS = re.compile(r"\((?:[^()]*[,;] )?(?:né|née|born|b\.) ", re.IGNORECASE)
-"""As of nothing but a person: "(born 1941)"."""
+"""A form that only people have: "(born 1941)"."""
 _DIED = re.compile(
     r"\b(?:[Hh]e|[Ss]he|who|(?P<name>[A-Z]\w+)) "
     r"(?:died|drowned|was (?:killed|assassinated|executed|murdered|beheaded))\b"
@@ -29,7 +29,7 @@ _DIED = re.compile(
 _IS = re.compile(r"\b(?:is|was|are|were)\b")
 _YEAR = re.compile(r"\b(\d{3,4})\b")
 _OLDEST = 1905
-"""Nobody born before it is alive."""
+"""Nobody born in this year or earlier is alive."""
 _OF_SOMEONE = re.compile(r"^(?:He|She)\b|\b(?:his|her) (?:career|life|work|family|wife|husband|father|mother)\b")
 _CALLING = re.compile(
     r"(?:er|or|ist|ian|ess|man|woman|ete|eer|king|queen|poet|judge|nun|pope|spy|wife|boy|girl|prince|chef|coach|host|model"
@@ -61,36 +61,35 @@ _DOERS = {
     "produced": frozenset(("producer",)),
     "composed": frozenset(("composer",)),
 }
-"""Whom a question with "by whom" asks for."""
+"""The professions that a question with "by whom" asks for, by its verb."""
 
 
 def noun_phrase(text: str) -> str:
-    """The noun phrase of "... is a <phrase>" in the first sentence, or nothing."""
-    found = _IS_A.search(_ASIDE.sub("", first_sentence(text)))
-    return found.group(1).lower() if found else ""
+    """Return the noun phrase of "... is a <phrase>" in the first sentence, or an empty string."""
+    match = _IS_A.search(_ASIDE.sub("", first_sentence(text)))
+    return match.group(1).lower() if match else ""
 
 
 def head_nouns(text: str) -> frozenset[str]:
-    """The head noun by which an opening calls its subject, if it does: "the largest of ..." is none."""
+    """Return the head noun of the subject's description in an opening, if there is one: "the largest of" has none."""
     return frozenset(noun for noun in noun_phrase(text).split()[-1:] if not _NO_NOUN.search(noun))
 
 
-def asked_nouns(asked: str) -> frozenset[str]:
-    """The head nouns of what a question asks for: "In which capital city ..." → city; "Where ..." → all of places."""
-    found = _ASKED.search(asked)
-    if found:
-        return frozenset(found.group(1).split()[-1:])
-    done = next((callings for verb, callings in _DOERS.items() if f" {verb}" in asked), frozenset[str]())
-    return _PLACES if asked.startswith("Where ") else done
+def asked_nouns(question: str) -> frozenset[str]:
+    """Return the head nouns of what a question asks for: "In which capital city" → city; "Where" → all of `_PLACES`."""
+    if match := _ASKED.search(question):
+        return frozenset(match.group(1).split()[-1:])
+    if question.startswith("Where "):
+        return _PLACES
+    return next((professions for verb, professions in _DOERS.items() if f" {verb}" in question), frozenset())
 
 
 def may_live(text: str) -> bool:
-    """`text` is the opening of what is known about someone or something."""
     return is_person(text) and not is_dead(text)
 
 
 def is_person(text: str) -> bool:
-    """Does the opening read as a person's? Better once too often than once too seldom."""
+    """Return whether the opening may be about a person, and rather too often than too seldom."""
     parts = [text[span.start : span.end] for span in sentences(text)]
     if parts and _LIFE_BEGINS.search(parts[0][:160]):
         return True
@@ -103,13 +102,12 @@ def is_person(text: str) -> bool:
 
 
 def is_dated(text: str) -> bool:
-    """Does the opening tell when its subject was born, or lived? Then it surely is a person."""
+    """Return whether the opening says when its subject was born or lived, so that it is certainly a person."""
     first = first_sentence(text)[:240]
     return is_person(text) and bool(_BORN.search(first) or _LIFE.search(_IS.split(first, maxsplit=1)[0]))
 
 
 def is_dead(text: str) -> bool:
-    """Does the text give a year of death, tell of a death, or a birth too long ago?"""
     first = first_sentence(text)[:240]
     head = _IS.split(first, maxsplit=1)[0]
     if _LIFE.search(head) or any(not death["name"] or death["name"] in head for death in _DIED.finditer(text)):
@@ -120,6 +118,5 @@ def is_dead(text: str) -> bool:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence."""
     parts = sentences(text)
     return text[parts[0].start : parts[0].end] if parts else ""

@@ -1,5 +1,5 @@
-"""Distractors that the corpus itself gives: hard passages from deep in the hits of a hop's query, and the overlay that
-puts them among the hits.
+"""Distractors from the corpus itself: hard passages from deep in the hits of a hop's query, and the overlay that puts
+them among the hits.
 """
 
 from collections.abc import Sequence
@@ -14,31 +14,31 @@ from pipeline.text.names import contains
 from pipeline.types import Distractor, Draft, Passage
 
 MOST = 8
-"""Passages among which a model chooses."""
+"""The most passages that a model chooses from."""
 
 
 async def candidates(task: WritingTask, context: RunContext, refused: Sequence[Distractor]) -> list[Passage]:
-    """What the hop's query finds beyond the k that a search shows, best first, one of each document that no hop cites
-    and no earlier try used; none that holds an answer of the hop, or holds nothing of the answer's kind where that is a
-    date or a number.
+    """Return the passages that the hop's query finds beyond the k that a search shows, best first.
+
+    There is one passage of each document that no hop cites and no earlier attempt used. A passage may not contain an
+    answer of the hop; if the answer is a date or a number, the passage must contain one too.
     """
-    seen = {*task.excluded, *(one.source_id.rpartition("#")[0] for one in refused)}
-    kind = next((kind for kind in (dates, numbers) if kind(task.answer)), None)
-    found = list[Passage]()
+    seen = {*task.excluded, *(rejected.source_id.rpartition("#")[0] for rejected in refused)}
+    find_values = next((find_values for find_values in (dates, numbers) if find_values(task.answer)), None)
+    passages = list[Passage]()
     for hit in (await context.retriever.search(task.query, LIFTED_FROM))[context.config.retrieval.k :]:
         passage = hit.passage
-        fits = kind is None or kind(passage.text)
-        stated = any(contains(f"{passage.title}\n{passage.text}", answer) for answer in task.answers)
-        if fits and not stated and passage.document_id not in seen:
+        fits = find_values is None or find_values(passage.text)
+        has_answer = any(contains(f"{passage.title}\n{passage.text}", answer) for answer in task.answers)
+        if fits and not has_answer and passage.document_id not in seen:
             seen.add(passage.document_id)
-            found.append(passage)
-    return found[:MOST]
+            passages.append(passage)
+    return passages[:MOST]
 
 
 def distractor(
     kind: str, task: WritingTask, passage: Passage, text: str = "", *, claim: str, mark: str = ""
 ) -> Distractor:
-    """The passage as a distractor of the task's hop; as it stands, or with an altered text."""
     return Distractor(
         kind=kind,
         title=passage.title,
@@ -53,26 +53,24 @@ def distractor(
     )
 
 
-def laid_over(
+def plan_overlay(
     draft: Draft, distractors: Sequence[Distractor], settings: DistractorConfig
 ) -> tuple[list[Passage], IndexChanges]:
-    """The passages that lie over the index for the question of these distractors, and what the index itself changes."""
+    """Return the passages that these distractors add to the index for their question, and its changes to the index."""
     evidence = {hop.passage_id for hop in draft.hops}
-    # What comes from deep in the hits, and not from the evidence.
-    deep = [one for one in distractors if one.source_id not in evidence]
-    hidden = set() if settings.keep_original else {one.source_id for one in deep if not one.unaltered}
+    from_hits = [distractor for distractor in distractors if distractor.source_id not in evidence]
+    hidden = {distractor.source_id for distractor in from_hits if not distractor.unaltered}
     changes = IndexChanges(
-        # What was written stands where its words bring it; but words that would bring it first are too many to be read.
-        lifted=frozenset(one.id for one in (distractors if settings.rank == "above" else deep)),
-        hidden=frozenset(hidden),
+        # A written distractor ranks by its words, since a text whose words rank it first would be too long to read.
+        lifted=frozenset(distractor.id for distractor in (distractors if settings.rank == "above" else from_hits)),
+        hidden=frozenset() if settings.keep_original else frozenset(hidden),
         kept=frozenset(evidence),
         above=settings.rank == "above",
     )
-    return [one.passage for one in distractors if not one.unaltered], changes
+    return [distractor.passage for distractor in distractors if not distractor.unaltered], changes
 
 
-def overlaid(
+def build_overlay(
     retriever: Retriever, draft: Draft, distractors: Sequence[Distractor], settings: DistractorConfig
 ) -> Overlay:
-    """The index as the question of these distractors sees it."""
-    return Overlay(retriever, *laid_over(draft, distractors, settings))
+    return Overlay(retriever, *plan_overlay(draft, distractors, settings))

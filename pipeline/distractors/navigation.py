@@ -1,14 +1,15 @@
 """RAGShaper's constrained navigation (arXiv 2601.08699, §3.3, Eq. 8): distractors forced into a teacher's searches.
 
-With k passages wanted and n = 2 distractors forced:
+With k passages in a search and n = 2 forced distractors:
 
 - the first search returns k - n passages of the index and the n best distractors;
-- a search after one that returned a distractor returns k of the index, so that no distractor follows another;
-- any other returns distractors again with p = 0.5, else k of the index.
+- a search after one that returned a distractor returns k passages of the index, so that distractors never follow each
+  other;
+- any other search returns distractors again with p = 0.5, otherwise k passages of the index.
 
-A distractor that shares no word with the query is not returned, and the index fills its place.
-Distractors and order are drawn from the searches made so far, not from the rollout, so that two rollouts that search
-alike see the same and can be compared turn by turn.
+A distractor that shares no word with the query is not returned, and the index fills the gap.
+Distractors and order are drawn from the searches so far, not from the rollout, so that two rollouts with the same
+searches see the same passages and can be compared turn by turn.
 """
 
 import random
@@ -34,21 +35,23 @@ class Navigation(Overlay):
     ) -> None:
         super().__init__(retriever, distractors, changes)
         self._settings, self._key = settings, key
-        self._asked: list[str] = []
-        self._met = False
-        """Did the last search bring a distractor?"""
+        self._queries: list[str] = []
+        self._showed_distractor = False
+        """Whether the last search returned a distractor."""
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        self._asked.append(" ".join(words(query)))
-        chance = random.Random(sha256(f"{self._key}:{self._asked}"))
-        forced = len(self._asked) == 1 or (not self._met and chance.random() < self._settings.injected_again)
-        # One of the index at least: a question nobody could answer would teach nothing.
-        wanted = min(self._settings.injected, k - 1) if forced else 0
-        distractors = sort_hits(await self.search_overlay(query))[:wanted] if wanted > 0 else []
-        self._met = bool(distractors)
+        self._queries.append(" ".join(words(query)))
+        rng = random.Random(sha256(f"{self._key}:{self._queries}"))
+        is_forced = len(self._queries) == 1 or (
+            not self._showed_distractor and rng.random() < self._settings.injected_again
+        )
+        # Keep at least one passage of the index: a question that nobody can answer teaches nothing.
+        distractor_count = min(self._settings.injected, k - 1) if is_forced else 0
+        distractors = sort_hits(await self.search_overlay(query))[:distractor_count] if distractor_count > 0 else []
+        self._showed_distractor = bool(distractors)
         hits = await self.index(query, k - len(distractors)) + distractors
         if distractors:
-            chance.shuffle(hits)
+            rng.shuffle(hits)
         return hits
 
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:

@@ -28,7 +28,7 @@ from pipeline.agents.tools import PROPOSE, SOLVER_TOOLS
 from pipeline.config.models import ModelConfig, ReasoningMode, ToolMode
 from pipeline.errors import FormatError, ProviderError, RequestRefused
 from pipeline.llm.base import LLM, Completion, Finish, Request
-from pipeline.llm.endpoint import longer_context, prompt_cut
+from pipeline.llm.endpoint import is_prompt_cut, longer_context
 from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import AnswerType, Data, Message, ToolCall
 
@@ -231,7 +231,7 @@ async def long_prompt(model: ModelConfig, ask: Ask) -> Outcome:
     remedy = f"give the server a context of {model.context:,} ({longer_context(model.context)}), or lower context"
     if completion.finish is Finish.CONTEXT:
         return f"a prompt of about {sent_tokens:,} tokens does not fit", remedy
-    if prompt_cut(sent_tokens, read_tokens):
+    if is_prompt_cut(sent_tokens, read_tokens):
         return f"the server cuts prompts: it has read {read_tokens:,} of about {sent_tokens:,} tokens", remedy
     if _KEEPER.lower() in completion.message.content.lower():
         return f"about {sent_tokens:,} tokens are read", ""

@@ -13,7 +13,7 @@ from pipeline.agents.tool_mode import ModeFinding
 from pipeline.config import RunConfig
 from pipeline.config.models import LEAST_CONTEXT, ModelConfig
 from pipeline.corpus import jvm, manifest, readers
-from pipeline.corpus.language import english
+from pipeline.corpus.language import is_english
 from pipeline.corpus.unreadable_files import in_words
 from pipeline.doctor.ability_probe import ProbeFinding, probe
 from pipeline.doctor.judge_accuracy import score
@@ -111,7 +111,7 @@ async def _check_context(model: ModelConfig, client: LLM, config: RunConfig) -> 
     role = max(contexts, key=lambda role: contexts[role])
     setting = f"models.{role}.context"
     try:
-        model_at_server = await asyncio.to_thread(client.served) if isinstance(client, LlamaModel) else model
+        model_at_server = await asyncio.to_thread(client.serve) if isinstance(client, LlamaModel) else model
         tokens = await served_context(model_at_server)
     except ProviderError:
         tokens = None
@@ -207,11 +207,11 @@ def _check_corpus(name: str) -> str:
         raise _Missing(
             f"{corpus.path} differs from the sha256 in its manifest", "git checkout corpora, or mend the manifest"
         )
-    unread = in_words(readers.skipped(corpus.reader, corpus.path))
+    unread = in_words(readers.count_skipped(corpus.reader, corpus.path))
     return "; ".join([f"{corpus.path.name}, {corpus.licence}", *([unread] if unread else [])])
 
 
 def _check_language(config: RunConfig) -> str:
-    if not english(prepare.corpus(config).passages):
+    if not is_english(prepare.corpus(config).passages):
         raise _Missing("most are not in English, which is all that the demo model reads", "choose a --model")
     return "most are in English"

@@ -27,7 +27,7 @@ def question_columns(record: Record, environment: Environment) -> dict[str, Any]
     draft = record.draft
     assert draft  # noqa: S101 - views skip records without one
     low, high = answer_interval(draft) or (None, None)
-    policy = record.assessed(environment.policy) if environment.policy else None
+    policy = record.find_assessment(environment.policy) if environment.policy else None
     return {
         "operation": draft.graph.operation,
         "chance": guess_chance(draft),

@@ -6,7 +6,7 @@ depend on its own wording and rollouts: it would otherwise count as a duplicate,
 
 from pipeline import registry
 from pipeline.config import RunConfig
-from pipeline.gates.personal import public
+from pipeline.gates.personal import mask_record
 from pipeline.types import Record
 from pipeline.types.twin_record import as_record
 
@@ -21,7 +21,7 @@ def with_twin(record: Record, config: RunConfig) -> tuple[list[Record], str]:
     twin = as_record(record)
     gate = gate_of_twin(twin, config) if twin else ""
     records = [record, twin] if twin and not gate else [record]
-    return [public(pair) for pair in records] if "personal" not in config.gates.off else records, gate
+    return [mask_record(pair) for pair in records] if "personal" not in config.gates.off else records, gate
 
 
 def gate_of_twin(twin: Record, config: RunConfig) -> str:

@@ -1,8 +1,8 @@
 """The deployments of `prefect.yaml`: `python -m pipeline.flow.deployments serve [FILE]`, or `deploy [FILE]`.
 
-`serve` is all that they need on this machine, until it is stopped: a server, unless PREFECT_API_URL names one, a work
-pool and a worker, which is started again if it is killed. What Prefect keeps may be lost: the next start registers
-everything anew, and what was made is in the folders of the runs. `deploy` registers them with the server at
+`serve` runs everything that they need on this machine until it is stopped: a server (unless PREFECT_API_URL names one),
+a work pool, and a worker, which is restarted if it is killed. Prefect's database may be lost: the next start registers
+everything again, and the results are in the folders of the runs. `deploy` registers the deployments with the server at
 PREFECT_API_URL, for workers elsewhere. FILE is another file of deployments.
 """
 
@@ -27,12 +27,12 @@ _RESTART_SECONDS = 5.0
 
 
 def serve(file: str) -> int:
-    """Until a signal; its exit code. Raises RunLocked where another one uses the same folder."""
-    # A script's background jobs ignore SIGINT, and so would the worker, which ends by one.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
-    named = os.environ.get("PREFECT_HOME")
-    home = real_root(Path(named)) if named else real_root(Runtime().out) / ".prefect"
+    """Run until a signal, and return the exit code. Raises RunLocked if another process uses the same folder."""
+    # A script's background jobs ignore SIGINT, and the worker, which SIGINT must end, would inherit that.
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signal_number, signal.default_int_handler)
+    prefect_home = os.environ.get("PREFECT_HOME")
+    home = real_root(Path(prefect_home)) if prefect_home else real_root(Runtime().out) / ".prefect"
     port = os.environ.get("PREFECT_SERVER_API_PORT", "4200")
     if not port.strip().isdecimal():
         raise UsageError(f"PREFECT_SERVER_API_PORT must be a number, such as 4200, not '{port}'")
@@ -42,10 +42,10 @@ def serve(file: str) -> int:
             server.start(PRIVATE)
             server.wait()
             register(file)
-            login = f"; their password is in {server.password_file}" if server.own else ""
+            login = f"; their password is in {server.password_file}" if server.is_own else ""
             _print(f"Prefect's pages: {server.url.removesuffix('/api')}{login}; end with Ctrl-C")
             while True:
-                code = _worker(server)
+                code = _run_worker(server)
                 if server.has_ended():
                     raise DigsiteError("Prefect's server has ended; start make serve again")
                 _print(f"the worker ended with {code}; another one starts in {_RESTART_SECONDS:.0f} s")
@@ -55,7 +55,6 @@ def serve(file: str) -> int:
 
 
 def deploy(file: str) -> int:
-    """Register; its exit code."""
     if not os.environ.get("PREFECT_API_URL"):
         raise UsageError("where to? set PREFECT_API_URL, such as http://127.0.0.1:4200/api, or use make serve")
     Server(Path()).start(PRIVATE)
@@ -65,21 +64,22 @@ def deploy(file: str) -> int:
 
 
 def register(file: str) -> None:
-    """The work pool, if it is not there, and all deployments of the file; their entrypoints are seen from here."""
-    asyncio.run(_pool())
+    """Register the work pool, if it is missing, and all deployments of the file. Entrypoints are relative to here."""
+    asyncio.run(_create_pool())
     command = [*_PREFECT, "deploy", "--all", "--prefect-file", file]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - Prefect's own command
-    if done.returncode:
-        raise DigsiteError(f"Prefect did not take the deployments of {file}: {done.stdout}{done.stderr}")
+    process = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - Prefect's own command
+    if process.returncode:
+        raise DigsiteError(f"Prefect did not take the deployments of {file}: {process.stdout}{process.stderr}")
 
 
-async def _pool() -> None:
+async def _create_pool() -> None:
+    # importing Prefect takes a second
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.actions import WorkPoolCreate
     from prefect.exceptions import ObjectAlreadyExists
     from prefect.workers.process import ProcessWorker
 
-    # With its template: without, the server would look for one on the web.
+    # Send a template, since the server would otherwise look for one on the web.
     pool = WorkPoolCreate(
         name=POOL, type=ProcessWorker.type, base_job_template=ProcessWorker.get_default_base_job_template()
     )
@@ -88,13 +88,13 @@ async def _pool() -> None:
             await client.create_work_pool(pool)
 
 
-def _worker(server: Server) -> int:
+def _run_worker(server: Server) -> int:
     """Run one worker until it ends, and return its exit code.
 
-    It has a session of its own, because a second signal, that of Ctrl-C, would make it leave its flow runs behind. The
-    pipe to it tells it when this process ends.
+    It has its own session, since a second signal, from Ctrl-C, would make it leave its flow runs behind. The pipe shows
+    it when this process ends.
     """
-    address = str(server.address_file.absolute()) if server.own else ""
+    address = str(server.address_file.absolute()) if server.is_own else ""
     arguments = ["--no-prompt", "worker", "start", "--pool", POOL, "--type", "process"]
     command = [sys.executable, "-m", "pipeline.flow.worker", address, *arguments]
     with subprocess.Popen(command, start_new_session=True, stdin=subprocess.PIPE) as worker:  # noqa: S603 - our own

@@ -1,8 +1,8 @@
-"""`digsite generate` as a Prefect flow: a task for each stage of the run, its progress, and what came of it.
+"""`digsite generate` as a Prefect flow: a task for each stage of the run, its progress and its results.
 
-The journal is the source of truth; Prefect only displays. The run goes on by itself and tells `Shown` of its stages,
-which a flow in another thread shows once Prefect's server is there. So the run neither waits for the server nor ends
-with it, and it gives the same bytes without.
+The journal is the source of truth; Prefect only displays. The run is independent and reports its stages to a `RunFeed`,
+which a flow in another thread displays once Prefect's server answers. So the run neither waits for the server nor ends
+with it, and gives the same bytes without it.
 """
 
 import logging
@@ -28,7 +28,7 @@ from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, DigsiteError, Interrupted, RunLocked
 from pipeline.exports.card.card import code, fence
 from pipeline.exports.card.glossary import gloss
-from pipeline.flow.shown import Shown
+from pipeline.flow.shown import RunFeed
 from pipeline.run import publish
 from pipeline.types import DEMO_NOTE, by_demo
 
@@ -36,18 +36,18 @@ logger = logging.getLogger(__name__)
 EVERY = 3.0
 """Seconds between two updates of the progress artifact."""
 WIDTH = 88
-"""Characters of a line in the report artifact: Prefect does not break them."""
+"""Most characters of a line in the report artifact, where Prefect does not break lines."""
 
-_given: ContextVar[Shown] = ContextVar("given")
+_feed: ContextVar[RunFeed] = ContextVar("feed")
 
 
-def show(name: str, shown: Shown, *, own: bool) -> None:
-    """Show a run as the flow run `name`, until it ends. A server of our `own` knows the runs of one folder."""
-    # Of the root, where no setting of Prefect's reaches it: at the end it tells how much it still has to send.
+def show(name: str, feed: RunFeed, *, is_own_server: bool) -> None:
+    """Display a run as the flow run `name` until it ends. Our own server knows only the runs of one folder."""
+    # Prefect's settings do not cover this logger, which reports at the end how much is still to be sent.
     logging.getLogger("EventsWorker").setLevel(logging.ERROR)
-    _given.set(shown)
-    if own:
-        noted(end_killed, which={"name": {"any_": [name]}})
+    _feed.set(feed)
+    if is_own_server:
+        call_prefect(end_killed, which={"name": {"any_": [name]}})
     generate(name, return_state=True)
 
 
@@ -55,72 +55,78 @@ def show(name: str, shown: Shown, *, own: bool) -> None:
 def generate(run: str) -> State[object]:
     """Make the pairs that the settings of a run (`wiki/1cf55c09cfcb`) ask for."""
     try:
-        shown = _from_command()
-        follow(shown)
+        feed = _get_feed()
+        follow(feed)
     except DigsiteError as error:
-        return ended(error)
-    if shown.run:
-        funnel(shown.run.folder, shown.run.config)
-        report(shown.run.folder, shown.run.config)
-    return ended(shown.failed) if isinstance(shown.failed, BudgetExceeded) else Completed()
+        return build_end_state(error)
+    if feed.run:
+        show_funnel(feed.run.folder, feed.run.config)
+        show_report(feed.run.folder, feed.run.config)
+    return build_end_state(feed.failure) if isinstance(feed.failure, BudgetExceeded) else Completed()
 
 
-def _from_command() -> Shown:
-    """Prefect sends the flow's own code to workers, and a context variable cannot travel."""
-    return _given.get()
+def _get_feed() -> RunFeed:
+    # Not in the flow itself: Prefect sends its code to workers, where a context variable cannot go.
+    return _feed.get()
 
 
-def follow(shown: Shown) -> None:
-    """Show a run in the flow run that this is called in: its stages as tasks, and its progress. Raises what ended it
-    early, but for a budget."""
-    shown.joined.set_result(copy_context())
+def follow(feed: RunFeed) -> None:
+    """Display a run in the current flow run: its stages as tasks, and its progress.
+
+    Raises the error that ended the run early, unless it is a budget.
+    """
+    feed.joined.set_result(copy_context())
     artifact: object = None
 
-    def until_ended(ended: Future[None]) -> None:
+    def wait_for_end(stage_end: Future[None]) -> None:
         nonlocal artifact
-        over = False
-        while not over:
-            over = bool(wait([ended], EVERY).done)
-            if (run := shown.run) is None:
+        has_ended = False
+        while not has_ended:
+            has_ended = bool(wait([stage_end], EVERY).done)
+            if (run := feed.run) is None:
                 continue
-            done = 100.0 * run.progress()
+            percent = 100.0 * run.progress()
             if artifact is None:
-                key, folder = _key(run.folder, "progress"), str(run.folder)
-                artifact = noted(artifacts.create_progress_artifact, progress=done, key=key, description=folder)
+                key, folder = _artifact_key(run.folder, "progress"), str(run.folder)
+                create = artifacts.create_progress_artifact
+                artifact = call_prefect(create, progress=percent, key=key, description=folder)
             elif isinstance(artifact, UUID):
-                noted(artifacts.update_progress_artifact, artifact_id=artifact, progress=done)
-            get_run_logger().info("%.0f %% of the plan is done", done)
-        ended.result()
+                call_prefect(artifacts.update_progress_artifact, artifact_id=artifact, progress=percent)
+            get_run_logger().info("%.0f %% of the plan is done", percent)
+        stage_end.result()
 
-    for name, ended in shown:
-        stage(name, partial(until_ended, ended))
+    for name, stage_end in feed:
+        stage(name, partial(wait_for_end, stage_end))
 
 
-# No retries: a seed that the outside broke is tried again within its stage, and a broken disk stays broken.
+# No retries: a seed that failed for outside reasons is retried within its stage, and a broken disk stays broken.
 @task(task_run_name="{name}", cache_policy=NO_CACHE, persist_result=False)
 def stage(name: str, work: Callable[[], object]) -> None:
-    """A part of the work."""
+    """Run a part of the work."""
     work()
 
 
 def end_killed(which: dict[str, object]) -> None:
-    """End what Prefect shows as running although its process was killed: who holds the lock is alone at work."""
-    running = {"state": {"type": {"any_": ["RUNNING"]}}}
+    """End flow runs that Prefect shows as running although their process was killed.
+
+    The caller holds the lock, so that no other process can be running.
+    """
+    is_running = {"state": {"type": {"any_": ["RUNNING"]}}}
     with get_client(sync_client=True) as client:
-        left = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running | which))
-        killed = [one.id for one in left if one.id != runtime.flow_run.id]
-        if killed:
-            below = {"parent_flow_run_id": {"any_": killed}}
-            left = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running | below))
+        flow_runs = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(is_running | which))
+        killed_ids = [flow_run.id for flow_run in flow_runs if flow_run.id != runtime.flow_run.id]
+        if killed_ids:
+            is_child = {"parent_flow_run_id": {"any_": killed_ids}}
+            children = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(is_running | is_child))
             state: State[object] = Crashed(message="its process was killed; a later run continued")
-            for one in (*killed, *(child.id for child in left)):
-                client.set_flow_run_state(one, state, force=True)
+            for flow_run_id in (*killed_ids, *(child.id for child in children)):
+                client.set_flow_run_state(flow_run_id, state, force=True)
 
 
-def ended(error: DigsiteError) -> State[object]:
-    """The state of a flow run that the error ended, in one line: raised, it would be a page of Prefect's own code.
+def build_end_state(error: DigsiteError) -> State[object]:
+    """Build the state of a flow run that the error ended, since Prefect would print a raised error with a traceback.
 
-    A budget that is used up is an end as good as any; who is at work elsewhere, or was told to stop, has not failed.
+    A used-up budget is a normal end. A run that is locked by another process or was interrupted has not failed.
     """
     if isinstance(error, BudgetExceeded):
         return Completed(message=str(error).partition(";")[0], data=error)
@@ -128,32 +134,30 @@ def ended(error: DigsiteError) -> State[object]:
     return state(message=str(error), data=error)
 
 
-def _key(folder: Path, name: str) -> str:
-    """The key of an artifact: under it Prefect shows what it was after each run of the corpus."""
+def _artifact_key(folder: Path, name: str) -> str:
     corpus = re.sub(r"[^a-z0-9]+", "-", folder.parent.name.lower()).strip("-")
     return f"digsite-{corpus}-{name}"
 
 
-def _made_with(config: RunConfig) -> str:
+def _describe_models(config: RunConfig) -> str:
     names = config.models.names()
     demo = f"{DEMO_NOTE[0].upper()}{DEMO_NOTE[1:]}."
     return demo if by_demo(names) else f"Made with {code(names)}."
 
 
-def funnel(folder: Path, config: RunConfig) -> None:
-    """Show how many seeds ended how."""
+def show_funnel(folder: Path, config: RunConfig) -> None:
     if (result := publish.last_result(folder)) is None:
         return
     counts = {"accepted": result.accepted, **result.reasons}
     rows = [(name, count, gloss(name).partition(". ")[0]) for name, count in counts.items()]
     rows = [("planned", result.planned, "All seeds of the plan that have ended."), *rows]
     table = [dict(zip(("seeds", "count", "meaning"), row, strict=True)) for row in rows]
-    made_with = _made_with(config)
-    noted(artifacts.create_table_artifact, table=table, key=_key(folder, "funnel"), description=made_with)
+    key = _artifact_key(folder, "funnel")
+    call_prefect(artifacts.create_table_artifact, table=table, key=key, description=_describe_models(config))
 
 
-def report(folder: Path, config: RunConfig, published: str = "") -> None:
-    """Show what can be read of a run in Prefect's own pages, which follow no link to a file."""
+def show_report(folder: Path, config: RunConfig, published: str = "") -> None:
+    """Display a summary of a run. Prefect's pages cannot link to the report file."""
     seeds = publish.RunRecords(folder, config).seeds()
     ((planned, accepted),) = seeds.select(pl.len(), ACCEPTED.sum()).collect().rows()
     pairs = seeds.filter(ACCEPTED).head(3).select("question", "answer").collect().rows()
@@ -163,16 +167,16 @@ def report(folder: Path, config: RunConfig, published: str = "") -> None:
         fence(str((folder / "report.html").resolve())),
         *([f"Published: {published}"] if published else []),
         *(fence(f"{fill(f'Question: {question}', WIDTH)}\nAnswer: {answer}") for question, answer in pairs),
-        _made_with(config),
+        _describe_models(config),
     ]
-    markdown, key = "\n\n".join(lines), _key(folder, "report")
-    noted(artifacts.create_markdown_artifact, markdown=markdown, key=key, description=lines[0])
+    markdown, key = "\n\n".join(lines), _artifact_key(folder, "report")
+    call_prefect(artifacts.create_markdown_artifact, markdown=markdown, key=key, description=lines[0])
 
 
-def noted(artifact: Callable[..., object], **shown: object) -> object:
-    """An artifact is a view: a server that does not take it must not end the run. False where it does not."""
+def call_prefect(function: Callable[..., object], **arguments: object) -> object:
+    """Call Prefect, and return False after an error, which must not end the run."""
     try:
-        return artifact(**shown)
+        return function(**arguments)
     except Exception as error:  # noqa: BLE001 - a run does not end with its display
         logger.warning("Prefect took no artifact: %s", error)
         return False

@@ -1,4 +1,4 @@
-"""What a run tells, for a flow in another thread to show."""
+"""The events of a run, which a flow in another thread displays."""
 
 import logging
 import signal
@@ -15,58 +15,58 @@ from pipeline.run import RunCallbacks, RunView
 from pipeline.run.batches import Submit
 
 logger = logging.getLogger(__name__)
-_FAREWELL = 1.0
-"""Seconds in which Prefect may hear of a signal."""
+_SIGNAL_SECONDS = 1.0
+"""Longest wait for Prefect to learn of a signal."""
 
 
-class Shown(RunCallbacks):
-    """Passes all on to other callbacks, and keeps the stages, over which the flow iterates as they begin."""
+class RunFeed(RunCallbacks):
+    """Forwards all events to other callbacks, and queues the stages, over which the flow iterates as they begin."""
 
     def __init__(self, callbacks: RunCallbacks) -> None:
         self.run: RunView | None = None
-        """Once it has started."""
+        """The run, once it has started."""
         self.joined: Future[Context] = Future()
-        """The context of the flow run, once there is one; or why there will be none."""
-        self.failed: BaseException | None = None
-        """What ended the run early."""
+        """The context of the flow run once it exists, or the error that prevents it."""
+        self.failure: BaseException | None = None
+        """The error that ended the run early."""
         self._callbacks, self._stages = callbacks, SimpleQueue[tuple[str, Future[None]] | None]()
         for name in ("record", "attempt", "gated", "trouble"):
             setattr(self, name, getattr(callbacks, name))
-        self._now = Future[None]()
+        self._stage = Future[None]()
 
     def __iter__(self) -> Iterator[tuple[str, Future[None]]]:
         return iter(self._stages.get, None)
 
     def stage(self, name: str) -> None:
-        self._end(None)
+        self._end_stage(None)
         self._callbacks.stage(name)
-        self._now = Future()
-        self._stages.put((name, self._now))
+        self._stage = Future()
+        self._stages.put((name, self._stage))
 
     def started(self, run: RunView) -> None:
         self._callbacks.started(run)
         self.run = run
 
     def engine(self, how: Runtime) -> AbstractContextManager[Submit]:
-        """The workers of an engine: Prefect's, so they wait for the flow run. Raises what keeps it from coming."""
+        """Start the workers of an engine, which need the flow run. Raises the error that prevents the flow run."""
         flow_run = self.joined.result()
-        from pipeline.flow import engines
+        from pipeline.flow import engines  # importing Prefect takes a second
 
-        return engines.started(how, flow_run)
+        return engines.start_workers(how, flow_run)
 
     @contextmanager
-    def shown_by(self, show: Callable[["Shown"], object]) -> Iterator[None]:
-        """Have `show` called in a thread while the body runs the run, in a copy of this context, and wait for its end.
+    def displayed_by(self, show: Callable[["RunFeed"], object]) -> Iterator[None]:
+        """Call `show` in a thread, in a copy of this context, while the body runs, and wait for its end.
 
-        It is not waited for where the body fails before there is a flow run. What fails in `show` is a warning.
+        Do not wait if the body fails before there is a flow run. An error of `show` becomes a warning.
         """
-        problem: list[Exception] = []
+        problems: list[Exception] = []
 
         def target() -> None:
             try:
                 show(self)
             except Exception as error:  # noqa: BLE001 - a run does not end with its display
-                problem.append(error)
+                problems.append(error)
                 if not self.joined.done():
                     self.joined.set_exception(error)
 
@@ -75,22 +75,21 @@ class Shown(RunCallbacks):
         try:
             yield
         except BaseException as error:
-            self.failed = error
+            self.failure = error
             raise
         finally:
-            self._end(failed := self.failed)
+            self._end_stage(failure := self.failure)
             self._stages.put(None)
-            if failed is None or isinstance(failed, BudgetExceeded) or self.joined.done():
-                thread.join(_FAREWELL if isinstance(failed, Interrupted | KeyboardInterrupt) else None)
-            if problem and problem[0] is not failed:
-                logger.warning("Prefect's server does not know how this run ended: %s", first_line(problem[0]))
+            if failure is None or isinstance(failure, BudgetExceeded) or self.joined.done():
+                thread.join(_SIGNAL_SECONDS if isinstance(failure, Interrupted | KeyboardInterrupt) else None)
+            if problems and problems[0] is not failure:
+                logger.warning("Prefect's server does not know how this run ended: %s", first_line(problems[0]))
 
-    def _end(self, error: BaseException | None) -> None:
-        """End the stage that goes on."""
-        if self._now.done():
+    def _end_stage(self, error: BaseException | None) -> None:
+        if self._stage.done():
             return
         if error is None or isinstance(error, BudgetExceeded):
-            self._now.set_result(None)
+            self._stage.set_result(None)
         else:
-            known = error if isinstance(error, Exception) else Interrupted("interrupted", signal.SIGINT)
-            self._now.set_exception(known)
+            is_ordinary = isinstance(error, Exception)
+            self._stage.set_exception(error if is_ordinary else Interrupted("interrupted", signal.SIGINT))

@@ -1,7 +1,7 @@
-"""Prefect's worker in a process of ours, which ends with the command that has started it, however that ends.
+"""Prefect's worker in our own process, which ends with the command that started it, even if that is killed.
 
-`python -m pipeline.flow.worker ADDRESS_FILE ...`: the rest are the arguments of `prefect`. A worker that outlived its
-command would go on with its keys and settings, and take work from whatever server another user starts on the same port.
+`python -m pipeline.flow.worker ADDRESS_FILE ...`; the other arguments are those of `prefect`. A worker that outlived
+its command would go on with its keys and settings, and take work from any server that another user starts on the port.
 """
 
 import fcntl
@@ -16,13 +16,11 @@ from pipeline.store.lock_files import open_private
 
 
 def _wait_for_command() -> None:
-    """Return when the other end of the pipe at stdin is closed."""
-    os.read(0, 1)
+    os.read(0, 1)  # returns when the other end of the pipe is closed
 
 
 def _wait_for_server(address_file: Path) -> None:
-    """Return when our own server, which keeps the file locked, has ended."""
-    fcntl.flock(open_private(address_file), fcntl.LOCK_SH)
+    fcntl.flock(open_private(address_file), fcntl.LOCK_SH)  # our own server holds the lock until it ends
 
 
 def _end_after(wait: Callable[[], None]) -> None:

@@ -1,8 +1,8 @@
-"""Gates between journal and views: which of the accepted pairs count. Every drop has a gate's name and a reason.
+"""Gates between journal and views decide which accepted pairs count. Every drop has the name of a gate and a reason.
 
-A pair passes all gates or is dropped by the first, by name, that refuses it. Records are checked in the order of the
+A pair passes all gates, or the first gate, by name, that refuses it drops it. Records are checked in the order of the
 plan, and only those that pass are remembered, so what passes is a pure function of journal and settings. A gate may
-import loop, agents and what lies below.
+import loop, agents and the packages below them.
 """
 
 from copy import copy, deepcopy
@@ -18,7 +18,7 @@ from pipeline.store.mark_counts import MarkCounts
 from pipeline.types import Record, Status
 
 Checked = tuple[tuple[str, str | GateResult], ...]
-"""What the gates found in one record, by name: small, so that many can wait for their turn."""
+"""The findings of the gates in one record, with their names: small, so that many can wait for their turn."""
 
 
 class Drop(NamedTuple):
@@ -29,77 +29,74 @@ class Drop(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The code that the funnel counts."""
+        """Return the code that the funnel counts."""
         return f"gate:{self.gate}"
 
 
 class Gates:
-    """All gates that are not off, and for each mark how many of the pairs that passed have it."""
+    """All gates that are not off, and for each mark the number of passed pairs that have it."""
 
     def __init__(self, settings: GateConfig) -> None:
-        """Raises UsageError for an unknown gate, or where one cannot work with the settings."""
-        gates = known()
+        """Raise UsageError for an unknown gate, or if a gate cannot work with the settings."""
+        gates = load_gates()
         if strange := set(settings.off) - set(gates):
             raise unknown("gate", min(strange), gates)
         self.settings = settings
         self._checks = {name: check for name, (_, check) in gates.items() if name not in settings.off}
         if "contaminated" in self._checks:
-            registry.load("gates", "contaminated").lists(settings.against)
+            registry.load("gates", "contaminated").load_lists(settings.against)
         if "quota" in self._checks:
             quota.check_traits(settings)
         self._passed = 0
         self._counts = MarkCounts()
 
     def check(self, record: Record) -> Checked:
-        """Everything that the gates find in a record."""
+        """Return everything that the gates find in a record."""
         draft = record.draft
         if draft is None:
             return ()
         checks = ((name, check(draft, record, self.settings)) for name, check in self._checks.items())
-        found = ((name, [said] if isinstance(said, str) else said) for name, said in checks)
-        return tuple((name, result) for name, results in found for result in results if result)
+        findings = ((name, [finding] if isinstance(finding, str) else finding) for name, finding in checks)
+        return tuple((name, result) for name, results in findings for result in results if result)
 
     def admit(self, checked: Checked) -> Drop | None:
-        """Let the next record of the plan pass, which is then remembered, or say why not."""
+        """Let the next record of the plan pass and remember it, or return why it may not pass."""
         keys = set[int]()
         for name, result in checked:
             if isinstance(result, str):
                 return Drop(name, result)
             most = max(result.most, int(result.share * (self._passed + 1) + 1e-9))
-            mine = [_key(name, mark) for mark in result.marks]
-            if any(self._counts[key] >= most for key in mine):
+            mark_keys = [_key(name, mark) for mark in result.marks]
+            if any(self._counts[key] >= most for key in mark_keys):
                 return Drop(name, result.full)
-            keys.update(mine)
+            keys.update(mark_keys)
         self._passed += 1
         for key in keys:
             self._counts.add(key)
         return None
 
     def copy(self) -> "Gates":
-        """The same, to try further records on."""
-        other = copy(self)
-        other._counts = deepcopy(self._counts)
-        return other
+        gates = copy(self)
+        gates._counts = deepcopy(self._counts)
+        return gates
 
 
-def known() -> dict[str, tuple[str, Check]]:
-    """What each gate drops and its check, by name: a file of this folder, or a function of `quota`."""
+def load_gates() -> dict[str, tuple[str, Check]]:
     modules = {name: registry.load("gates", name) for name in registry.names("gates")}
-    found: dict[str, tuple[str, Check]] = {name: (module.__doc__, module.check) for name, module in modules.items()}
-    found |= {check.__name__: (check.__doc__ or "", check) for check in quota.OWN_GATES}
-    return dict(sorted(found.items()))
+    gates: dict[str, tuple[str, Check]] = {name: (module.__doc__, module.check) for name, module in modules.items()}
+    gates |= {check.__name__: (check.__doc__ or "", check) for check in quota.OWN_GATES}
+    return dict(sorted(gates.items()))
 
 
-def described(settings: GateConfig = GateConfig()) -> dict[str, str]:  # noqa: B008 - frozen
-    """What each gate that is not off drops, by name."""
-    return {name: what.split("\n")[0] for name, (what, _) in known().items() if name not in settings.off}
+def describe_gates(settings: GateConfig = GateConfig()) -> dict[str, str]:  # noqa: B008 - frozen
+    return {name: text.split("\n")[0] for name, (text, _) in load_gates().items() if name not in settings.off}
 
 
-def dropped(record: Record, drop: Drop) -> Record:
-    """The accepted record as the data set sees it: rejected, with the gate in its reason."""
+def mark_dropped(record: Record, drop: Drop) -> Record:
+    """Return the accepted record as the data set sees it: rejected, with the gate in its reason."""
     return record.model_copy(update={"status": Status.REJECTED, "reason": drop.reason})
 
 
 def _key(gate: str, mark: str) -> int:
-    """Eight bytes for each mark: a run of a million pairs has 25 million of them."""
+    # Eight bytes for each mark: a run of a million pairs has 25 million of them.
     return int.from_bytes(blake2b(f"{gate}\n{mark}".encode(), digest_size=8).digest())

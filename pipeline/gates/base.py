@@ -1,7 +1,8 @@
-"""What every gate is: a pure function of one record. What was let through before is remembered for it, not by it.
+"""The contract of a gate: a pure function of one record. `Gates` remembers which records have passed.
 
-A gate either drops a record outright or gives it *marks*, and says how many pairs may have one. Shares are of the pairs
-let through so far, this one included, so that every prefix of a data set keeps them and a larger run only adds.
+A gate either drops a record or gives it *marks*, with the number of pairs that may have the same mark. Shares are of
+the pairs that have passed so far, this one included, so that every prefix of a data set keeps them and a larger run
+only adds pairs.
 """
 
 from collections.abc import Callable
@@ -17,18 +18,18 @@ YES_NO = frozenset(map(normalise, (*YES, *NO)))
 
 
 class GateResult(NamedTuple):
-    """One thing of a record that only so many pairs may share."""
+    """A property of a record that only a limited number of pairs may share."""
 
     marks: tuple[str, ...]
     full: str
-    """Why it may not pass where as many pairs as may have one of the marks."""
+    """The reason for dropping the record once one of its marks has reached its limit."""
     most: int = 1
-    """So many pairs may have one of the marks even if that exceeds their share ..."""
+    """This many pairs may share a mark, even if that exceeds `share` ..."""
     share: float = 0.0
-    """... and so large a share of all."""
+    """... and so may this share of all pairs."""
 
 
 Check = Callable[[Draft, Record, GateConfig], str | list[GateResult]]
-"""The function `check` of a module of this package, whose docstring's first line says what the gate drops, for card and
-report. It is pure; `draft` is the record's last. A text says in a few words why the record may not pass; where it is
-empty or nothing is found, it may."""
+"""The function `check` of a module of this package. The first line of the module's docstring says on card and report
+what the gate drops. The function is pure; `draft` is the record's last draft. It returns in a few words why the record
+may not pass, or the properties that only some pairs may share; an empty text or list lets the record pass."""

@@ -1,6 +1,6 @@
 """Questions that the named policy knows from memory in more of at least three tries than `gates.known_to`.
 
-Where a guess is as often right as wrong, what guessing gives is taken off (`beyond_chance`).
+Correct guesses are subtracted if an answer can be guessed, such as yes or no (`beyond_chance`).
 """
 
 from pipeline.agents.answers import guess_chance
@@ -9,10 +9,10 @@ from pipeline.types import KNOWN_TRIES, Draft, Record, beyond_chance
 
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> str:
-    found = record.assessed(settings.policy) if settings.policy else None
-    if found is None or found.known is None or found.known_tries < KNOWN_TRIES:
+    assessment = record.find_assessment(settings.policy) if settings.policy else None
+    if assessment is None or assessment.known is None or assessment.known_tries < KNOWN_TRIES:
         return ""
-    right = round(found.known * found.known_tries)
-    if beyond_chance(right, found.known_tries, guess_chance(draft)) <= settings.known_to:
+    right = round(assessment.known * assessment.known_tries)
+    if beyond_chance(right, assessment.known_tries, guess_chance(draft)) <= settings.known_to:
         return ""
-    return f"{settings.policy} knew it in {right} of {found.known_tries} tries"
+    return f"{settings.policy} knew it in {right} of {assessment.known_tries} tries"

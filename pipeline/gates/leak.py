@@ -1,7 +1,7 @@
 """Questions that contain their answer, in its own words or as the same date or number written in another way.
 
 A question that offers its answer among others ("A or B", "between A and B") passes, and so does the answer "yes".
-Such an offer is known by English words alone: in another language a question that names its answer is dropped.
+Such an offer is recognised by English words only: in other languages a question that names its answer is dropped.
 """
 
 import re
@@ -24,15 +24,15 @@ _AND = " and "
 def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     if may_be_named(draft):
         return ""
-    # A date or a number may stand beside "and" or "or" without being one of several to choose from.
-    named = draft.answer_type not in (AnswerType.DATE, AnswerType.NUMBER)
+    # A date or a number beside "and" or "or" is not necessarily a choice.
+    may_be_choice = draft.answer_type not in (AnswerType.DATE, AnswerType.NUMBER)
     leaked = [answer for answer in find_named_answers(draft) if normalise(answer) not in YES_NO]
-    leaked = [answer for answer in leaked if not (named and _offered(draft.question, answer))]
+    leaked = [answer for answer in leaked if not (may_be_choice and _is_choice(draft.question, answer))]
     return "the question contains its answer" if leaked else ""
 
 
-def _offered(question: str, answer: str) -> bool:
-    """Is it one of several to choose from, in English words?"""
+def _is_choice(question: str, answer: str) -> bool:
+    """Return whether the question offers the answer as one of several, in English words."""
     name = re.escape(normalise(answer))
     words = normalise(question)
     beside = rf"\b{name}\b(?: \w+){{0,8}} or \b|\bor (?:\w+ ){{0,4}}{name}\b"

@@ -1,8 +1,8 @@
 """Pairs from texts whose licence forbids adaptations, or whose licences cannot be combined.
 
-A licence is an SPDX expression. Questions are adaptations of the texts that they rest on, so `ND` forbids them; two
-share-alike families cannot both be kept, nor share-alike beside a licence that restricts more. What cannot be read is
-taken to forbid. An unknown licence passes: one's own texts have none, and the card says so.
+A licence is an SPDX expression. Questions are adaptations of their evidence, so `ND` forbids them; two share-alike
+families cannot both be complied with, nor share-alike beside a licence that restricts more. An expression that cannot
+be read counts as forbidding. An unknown licence passes, because a user's own texts have none; the card says so.
 """
 
 import re
@@ -20,7 +20,7 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> str:
 
 
 def conflict(expression: str) -> str:
-    """Why nothing made of texts under this licence may be passed on; empty where it may."""
+    """Return why questions about texts under this licence may not be published, or an empty string if they may."""
     if "(" in expression:
         return f"the licence '{expression}' cannot be read"
     if expression.strip().lower() in ("", "unknown"):
@@ -30,7 +30,7 @@ def conflict(expression: str) -> str:
 
 
 def share_alike(expression: str) -> bool:
-    """Must what is made of it be passed on under the same licence, whichever of its choices one takes?"""
+    """Return whether every choice in the expression demands that adaptations have the same licence."""
     return all(any(map(_COPYLEFT.match, _AND.split(choice))) for choice in _OR.split(expression.strip()))
 
 

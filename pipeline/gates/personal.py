@@ -1,12 +1,12 @@
 """Pairs with personal data or secrets: e-mail addresses, phone, card and account numbers, API keys.
 
-The question, its answer and its quotes are looked at for all of these. What agents read on the way to them (by the
-generator alone some two hundred passages, and a corpus of manuals names somebody on every tenth page) costs no pair:
-unless the gate is off, the data set gives the kind of an address or key in its place, in whatever view. Addresses of
-mailing lists and of roles (`postmaster@`) are nobody's.
+The gate checks the question, its answer and its quotes for all of these. Passages that agents read on the way do not
+drop a pair: the generator alone reads about two hundred, and a corpus of manuals names somebody on every tenth page.
+Unless the gate is off, all views replace each address or key in them by its kind. Addresses of mailing lists and of
+roles (`postmaster@`) are not personal.
 
-Phone numbers are found with the code of their country, or as North America writes them; identity numbers as in the
-United States. Blanks around what is found are not needed in scripts that write none.
+Phone numbers are recognised with a country code or in North American form; identity numbers in the form of the United
+States. Scripts without blanks need none around an address or number.
 """
 
 import re
@@ -18,14 +18,15 @@ from pipeline.config.gates import GateConfig
 from pipeline.text import SINGLE
 from pipeline.types import Draft, Record
 
-# Where a word begins and ends, also between the characters of a script without blanks.
+# Word boundaries, which also match between the characters of a script without blanks.
 _B, _E = rf"(?<![^\W{SINGLE}])", rf"(?![^\W{SINGLE}])"
 _MARKS = {
     "an e-mail address": ("@",),
     "a key": "sk- AKIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ hf_ xox AIza eyJ".split(),
     "a private key": ("-----BEGIN",),
 }
-"""What such a text must hold: observations are long, and to look for a word costs a hundredth of a pattern."""
+"""A text without these marks cannot match. Observations are long, and a substring search costs a hundredth of a
+regular expression."""
 _ANYWHERE = {
     "an e-mail address": re.compile(
         _B + rf"[^\W{SINGLE}](?:[.+-]|[^\W{SINGLE}])"
@@ -59,48 +60,47 @@ _CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){13,19}(?![\d-])")
 def check(draft: Draft, record: Record, settings: GateConfig) -> str:
     quotes = [text for hop in draft.hops for text in (hop.sub_question, hop.answer, hop.quote)]
     short = "\n".join((draft.question, draft.answer, *draft.answer_aliases, *quotes))
-    found = [*_found(short, _ANYWHERE), *_found(short, _IN_SHORT_TEXTS), *_cards(short)]
-    return f"it holds {found[0]}" if found else ""
+    kinds = [*_find_kinds(short, _ANYWHERE), *_find_kinds(short, _IN_SHORT_TEXTS), *_find_cards(short)]
+    return f"it holds {kinds[0]}" if kinds else ""
 
 
-def public(record: Record) -> Record:
-    """The record as it may be passed on: with the kind of each address and key in its place."""
-    # Few records hold any, and to go through all parts of one takes as long as to write it.
-    # An escape as JSON writes it (\n) ends in a letter, which would stand before the key that begins a line.
-    if not any(_found(_ESCAPE.sub(" ", record.model_dump_json()), _ANYWHERE)):
+def mask_record(record: Record) -> Record:
+    # Few records have one, and walking through all parts of a record takes as long as writing it.
+    # A JSON escape (\n) ends in a letter, which would hide a key at the beginning of a line.
+    if not any(_find_kinds(_ESCAPE.sub(" ", record.model_dump_json()), _ANYWHERE)):
         return record
-    return Record.model_validate(_masked(record.model_dump(mode="json")))
+    return Record.model_validate(_mask_value(record.model_dump(mode="json")))
 
 
-def masked(text: str) -> str:
-    """The text with the kind of each address and key in its place."""
-    for kind in _found(text, _ANYWHERE):
-        text = _ANYWHERE[kind].sub(partial(_instead, kind), text)
+def mask_text(text: str) -> str:
+    """Return the text with every address and key replaced by its kind."""
+    for kind in _find_kinds(text, _ANYWHERE):
+        text = _ANYWHERE[kind].sub(partial(_mask_match, kind), text)
     return text
 
 
-def _instead(kind: str, found: re.Match[str]) -> str:
-    return found[0] if _NOBODY.search(found[0]) else f"[{kind}]"
+def _mask_match(kind: str, match: re.Match[str]) -> str:
+    return match[0] if _NOBODY.search(match[0]) else f"[{kind}]"
 
 
-def _masked(value: Any) -> Any:
+def _mask_value(value: Any) -> Any:
     if isinstance(value, str):
-        return masked(value)
+        return mask_text(value)
     if isinstance(value, dict):
-        return {name: _masked(part) for name, part in value.items()}
-    return [_masked(part) for part in value] if isinstance(value, list) else value
+        return {name: _mask_value(part) for name, part in value.items()}
+    return [_mask_value(part) for part in value] if isinstance(value, list) else value
 
 
-def _found(text: str, patterns: dict[str, re.Pattern[str]]) -> Iterator[str]:
+def _find_kinds(text: str, patterns: dict[str, re.Pattern[str]]) -> Iterator[str]:
     return (
         kind
         for kind, pattern in patterns.items()
         if any(mark in text for mark in _MARKS.get(kind, [""]))
-        and any(not _NOBODY.search(found[0]) for found in pattern.finditer(text))
+        and any(not _NOBODY.search(match[0]) for match in pattern.finditer(text))
     )
 
 
-def _cards(text: str) -> Iterator[str]:
+def _find_cards(text: str) -> Iterator[str]:
     for match in _CARD.finditer(text):
         digits = [int(c) for c in match[0] if c.isdigit()]
         doubled = [sum(divmod(2 * d, 10)) if n % 2 else d for n, d in enumerate(reversed(digits))]

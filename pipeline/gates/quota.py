@@ -1,9 +1,9 @@
 """Kinds whose quota is full: by target, difficulty, steps, operation, band, answer type, reasoning, hops and others.
 
-`[gates.quotas.target] 2 = 0.5` lets half of the pairs have the target 2; `"*" = 0.25` balances all values of a trait
-that are not named. Until a corpus names the domain of a document, the corpus itself is the domain.
+`[gates.quotas.target] 2 = 0.5` lets half of the pairs have the target 2; `"*" = 0.25` limits each value of a trait
+that is not named. Until a corpus names the domain of a document, the corpus itself is the domain.
 
-The functions of `OWN_GATES` are gates too, by name: quotas that hold by default.
+The functions of `OWN_GATES` are gates too, by their names: quotas that hold by default.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -14,7 +14,7 @@ from pipeline.errors import UsageError, unknown
 from pipeline.gates.base import GateResult
 from pipeline.operations import operations
 from pipeline.text import normalise, words
-from pipeline.text.scripts import runs, spaceless
+from pipeline.text.scripts import is_spaceless, runs
 from pipeline.types import AnswerType, Draft, Record
 from pipeline.types.curriculum import DIFFICULTY_BANDS, difficulty_band
 
@@ -31,7 +31,7 @@ TRAITS: dict[str, Callable[[Draft, Record, str], object]] = {
     "language": lambda draft, record, policy: record.lineage.language,
     "domain": lambda draft, record, policy: record.lineage.corpus,
 }
-"""Of a pair, with the policy that a data set is for."""
+"""Each function takes a pair and the policy of the data set."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "answer_type": tuple(AnswerType),
@@ -39,44 +39,43 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "band": tuple(DIFFICULTY_BANDS),
     "operation": ("lookup", *operations()),
 }
-"""All values of a trait, where they are known."""
-
+"""All values of those traits that have a fixed set."""
 
 _PAIRS_PER_DOCUMENT = 2
-"""So many pairs may rest on a document whatever their share is, so that small runs keep their pairs."""
+"""This many pairs may use a document whatever their share is, so that small runs keep their pairs."""
 
 
 def check_traits(settings: GateConfig) -> None:
-    """Raises UsageError for a trait that is none, or a value that no pair can have."""
+    """Raise UsageError for an unknown trait, or a value that no pair can have."""
     for trait, shares in settings.quotas.items():
         if trait not in TRAITS:
             raise unknown("trait for gates.quotas", trait, TRAITS)
-        known(trait, set(shares) - {"*"}, "gates.quotas")
+        check_values(trait, set(shares) - {"*"}, "gates.quotas")
 
 
-def known(trait: str, values: Set[str], place: str) -> None:
-    """Raises UsageError where no pair can have a value: it would limit nothing, without a word."""
+def check_values(trait: str, values: Set[str], setting: str) -> None:
+    """Raise UsageError if no pair can have one of the values, since its quota would silently limit nothing."""
     if (names := NAMES.get(trait)) and (wrong := values - set(names)):
-        raise UsageError(f"{place}.{trait}: no '{min(wrong)}'; known: {', '.join(names)}")
+        raise UsageError(f"{setting}.{trait}: no '{min(wrong)}'; known: {', '.join(names)}")
 
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
-    found = []
+    results: list[GateResult] = []
     for trait, shares in settings.quotas.items():
         value = str(TRAITS[trait](draft, record, settings.policy))
         share = shares.get(value, shares.get("*"))
         if share is not None:
             mark = f"{trait} {value}"
             most = settings.least if share else 0
-            found.append(GateResult(marks=(mark,), most=most, share=share, full=f"enough pairs have {mark}"))
-    return found
+            results += _limit([mark], f"enough pairs have {mark}", most, share)
+    return results
 
 
 def opening(question: str) -> str:
-    """Its first four words, or as many characters as four words have: eight of Chinese."""
-    if spaceless(question):
-        said = words(question)
-        return "".join(next(runs(said, 4), said))
+    """Return the first four words of a question, or as many characters as four words have: eight of Chinese."""
+    if is_spaceless(question):
+        characters = words(question)
+        return "".join(next(runs(characters, 4), characters))
     return " ".join(question.lower().split(maxsplit=4)[:4])
 
 
@@ -85,33 +84,33 @@ def overused_answer(draft: Draft, record: Record, settings: GateConfig) -> list[
     if draft.answer_type is AnswerType.BOOLEAN:
         return []
     answer = normalise(draft.answer)
-    return _limited([answer], f"enough pairs have the answer '{answer}'", share=settings.answers)
+    return _limit([answer], f"enough pairs have the answer '{answer}'", share=settings.answers)
 
 
 def overused_document(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
     """Questions that use a document, other than that of their seed, which too many other questions use.
 
-    The plan draws the documents of seeds evenly, so that only the others can crowd.
+    The plan draws the documents of seeds evenly, so that only other documents can be overused.
     """
-    own = record.seed.passage.document_id
-    documents = [document for hop in draft.hops if (document := hop.passage_id.rpartition("#")[0]) != own]
+    seed_document = record.seed.passage.document_id
+    documents = [document for hop in draft.hops if (document := hop.passage_id.rpartition("#")[0]) != seed_document]
     full = "enough pairs rest on one of its documents"
-    return _limited(documents, full, _PAIRS_PER_DOCUMENT, settings.documents)
+    return _limit(documents, full, _PAIRS_PER_DOCUMENT, settings.documents)
 
 
 def overused_opening(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
     """Questions that begin with the same four words as too many others."""
-    begun = opening(draft.question)
-    return _limited([begun], f"enough pairs begin with '{begun}'", settings.least, settings.openings)
+    first_words = opening(draft.question)
+    return _limit([first_words], f"enough pairs begin with '{first_words}'", settings.least, settings.openings)
 
 
 def overused_passage(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
     """Questions that use a passage which enough other questions use."""
     passages = [hop.passage_id for hop in draft.hops]
-    return _limited(passages, "enough pairs rest on one of its passages", settings.pairs_per_passage)
+    return _limit(passages, "enough pairs rest on one of its passages", settings.pairs_per_passage)
 
 
-def _limited(marks: list[str], full: str, most: int = 1, share: float = 0.0) -> list[GateResult]:
+def _limit(marks: list[str], full: str, most: int = 1, share: float = 0.0) -> list[GateResult]:
     return [GateResult(marks=tuple(dict.fromkeys(marks)), most=most, share=share, full=full)] if marks else []
 
 

@@ -1,6 +1,6 @@
 """Questions with a second valid answer: another passage answers the last hop differently.
 
-The passages are those that the agents were shown, since whoever looks for the answer is shown its rivals too.
+It checks the passages that the agents saw: a search for the answer retrieves its rivals too.
 """
 
 from pipeline.agents.tools import all_shown

@@ -1,7 +1,7 @@
 """Questions whose answer changes with time and that name no date.
 
-The reader who grades a wording has let none pass. If none was asked, words decide: one for the present, in English, and
-no date.
+The reader that grades the wording has refused such questions already. If no reader graded this one, words decide: an
+English word for the present, and no date.
 """
 
 import re

@@ -21,7 +21,7 @@ from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import FEWEST
 from pipeline.links.titles import NONE, hash_names
 from pipeline.links.tokens import U64, mix_bits
-from pipeline.text import Span, sentences, untagged, words
+from pipeline.text import Span, sentences, strip_tag, words
 
 _LEADS = 2
 """Most documents that the same words may link to. Words with more targets, such as "next page", describe none."""
@@ -91,7 +91,7 @@ class SourceLinks:
             )
             if row is not None
             and anchor not in buttons
-            and (span := _find_span(texts[at], sentences_of(at), anchor or untagged(name)))
+            and (span := _find_span(texts[at], sentences_of(at), anchor or strip_tag(name)))
         ]
         kinds = {"hash": np.uint64, "text": np.int64, "start": np.int64, "end": np.int64}
         columns = zip(*mentions, strict=True) if mentions else ((), (), (), ())

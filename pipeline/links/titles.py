@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline.links.sorted_tables import Columns, find
 from pipeline.links.tokens import LONGEST, U64, Words, mix_bits, phrases, sums, words
-from pipeline.text import untagged
+from pipeline.text import strip_tag
 
 NONE = np.uint64(0)
 """Hash of a title that cannot be mentioned and does not make two documents versions of each other."""
@@ -22,7 +22,7 @@ def hash_names(names: Sequence[str], *, sections: bool) -> Columns:
     (the first two words), the numbers of `words` and `capitals`, and whether the name is `tagged`. If `sections` is
     set, a tag names a part of the same thing, and not another thing of that name.
     """
-    plain = [untagged(name) for name in names]
+    plain = [strip_tag(name) for name in names]
     tokens = words(plain)
     first_words = np.searchsorted(tokens.text, np.arange(len(names)))
     count = np.diff(np.append(first_words, len(tokens)))

@@ -1,7 +1,7 @@
 """The contract of every model: `complete(request) -> completion`.
 
-OpenAI-compatible servers, the demo model and the scripted model of the tests implement it; cache and ledger wrap
-any of them. A request holds all that the answer may depend on and nothing else, so its digest is the cache key.
+OpenAI-compatible servers, the demo model and the scripted model of the tests implement it. Cache and ledger wrap any of
+them. A request holds everything that the answer may depend on and nothing else, so that its digest is the cache key.
 """
 
 from enum import StrEnum
@@ -20,15 +20,15 @@ class Finish(StrEnum):
     LENGTH = "length"
     CONTENT_FILTER = "content_filter"
     EMPTY = "empty"
-    """Reasoning, and then neither text nor a call: some servers put the answer into the reasoning."""
+    """Reasoning without text or a call: some servers put the answer into the reasoning."""
     REPEATS = "repeats"
-    """It said one thing again and again, or only white space, until its tokens ended; the message holds it once."""
+    """The model repeated one passage, or white space, up to its token limit; the message holds it once."""
     CONTEXT = "context"
     """The request did not fit the model's context; the message is empty."""
 
 
 UNFINISHED = frozenset({Finish.LENGTH, Finish.REPEATS, Finish.CONTENT_FILTER, Finish.EMPTY, Finish.CONTEXT})
-"""Another try may do better; such an answer is not cached."""
+"""These answers are not cached, since another attempt may do better."""
 
 
 class Tool(Data):
@@ -52,18 +52,18 @@ class Request(Data):
     tool_choice: str = "auto"
     """`auto`, `required`, `none`, or the name of the tool that must be called."""
     calls: ToolMode = "native"
-    """How the model is told of the tools, and in which form it is asked for a call."""
+    """How the prompt presents the tools, and the form in which the model must write a call."""
     parallel_calls: bool = True
-    """Whether a turn may hold several calls."""
+    """Whether a turn may contain several calls."""
     output: Schema | None = None
     sampling: Sampling = Sampling()
     thoughts: bool = False
-    """Send the reasoning of earlier turns back."""
+    """Whether the reasoning of earlier turns is sent back."""
     sample: int = 0
-    """The index of the rollout or try: constant over the turns and retries of one agent."""
+    """The index of the rollout or sample, which is constant over the turns and retries of one agent."""
     shared_prefix: float = Field(0.0, ge=0, le=1, exclude=True)
-    """The share of the prompt that the previous request of the conversation begins with too. It estimates the cached
-    tokens of servers that report none. No answer depends on it, so it is no part of the digest."""
+    """The share of the prompt that is a prefix of the previous request too, to estimate the cached tokens of servers
+    that report none. No answer depends on it, so it is not part of the digest."""
 
 
 class Completion(Data):
@@ -76,7 +76,7 @@ class LLM(Protocol):
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
 
-        Raises `ProviderError` if the endpoint gave no answer, and `RequestRefused` if it refuses this request alone;
-        an unusable answer is not an error.
+        Raises `ProviderError` if the endpoint gave no answer, and `RequestRefused` if it refuses only this request. An
+        unusable answer is not an error.
         """
         ...

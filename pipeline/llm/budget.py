@@ -1,8 +1,8 @@
 """The budget of a run: tokens, money, seconds.
 
-A call is not made once the budget is used up; cached answers stay free. So the overshoot is what was in flight, and a
-run with a higher budget continues where this one stopped. A call that had to wait, for its turn or before another try,
-checks again, through a context variable.
+No call is made once the budget is used up; cached answers stay free. So the overshoot is at most the calls in flight,
+and a run with a higher budget continues where this one stopped. A call that had to wait, for its turn or before a
+retry, checks again, through a context variable.
 """
 
 import time
@@ -16,39 +16,38 @@ from pipeline.types import Usage
 
 
 class Budget:
-    """The budget that all models of a run share. `before` is what earlier commands paid for the same run."""
+    """The budget that all models of a run share. `before` is what earlier commands spent on the same run."""
 
     def __init__(
         self, *, tokens: int | None = None, money: float | None = None, seconds: float | None = None, before: Spent
     ) -> None:
         self._tokens, self._money, self._seconds = tokens, money, seconds
-        self._began = time.monotonic()
+        self._start = time.monotonic()
         self.usage = before.paid
         self.paid = before.money or 0.0
 
     def check(self) -> None:
-        """Raises BudgetExceeded."""
-        seconds = time.monotonic() - self._began
+        """Raise BudgetExceeded if a limit is reached."""
+        seconds = time.monotonic() - self._start
         if self._tokens is not None and self.used >= self._tokens:
             parts = f"{_prompt_tokens(self.usage)}, {self.usage.completion_tokens:,} completion tokens"
-            raise _exceeded("tokens", f"{self.used:,} of {self._tokens:,} tokens are used ({parts})")
+            raise _budget_error("tokens", f"{self.used:,} of {self._tokens:,} tokens are used ({parts})")
         if self._money is not None and self.paid >= self._money:
-            raise _exceeded("money", f"{self.paid:.4f} of {self._money:.4f} is spent")
+            raise _budget_error("money", f"{self.paid:.4f} of {self._money:.4f} is spent")
         if self._seconds is not None and seconds >= self._seconds:
-            raise _exceeded("seconds", f"{seconds:,.1f} of {self._seconds:,g} seconds have passed")
+            raise _budget_error("seconds", f"{seconds:,.1f} of {self._seconds:,g} seconds have passed")
 
-    def left(self) -> dict[str, float]:
-        """What may still be used of each limit, by the name that the limit has in `how`."""
+    def remaining(self) -> dict[str, float]:
+        """Return what remains of each limit, by the name that the limit has in the settings (`how`)."""
         limits = {
             "budget_tokens": (self._tokens, self.used),
             "budget_money": (self._money, self.paid),
-            "budget_seconds": (self._seconds, time.monotonic() - self._began),
+            "budget_seconds": (self._seconds, time.monotonic() - self._start),
         }
         return {name: limit - used for name, (limit, used) in limits.items() if limit is not None}
 
     @property
     def used(self) -> int:
-        """All tokens, those of prompts that a server had cached too."""
         return self.usage.total_tokens
 
     def add(self, usage: Usage, cost: float | None) -> None:
@@ -60,7 +59,7 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def check() -> None:
-    """Check the budget of the running call. Raises BudgetExceeded."""
+    """Check the budget of the running call, if it has one. Raises BudgetExceeded."""
     if (budget := _budget.get()) is not None:
         budget.check()
 
@@ -87,7 +86,7 @@ def _prompt_tokens(usage: Usage) -> str:
     return f"{about}{usage.computed_tokens:,} computed and {about}{usage.cached_tokens:,} cached prompt tokens"
 
 
-def _exceeded(name: str, line: str) -> BudgetExceeded:
+def _budget_error(name: str, line: str) -> BudgetExceeded:
     return BudgetExceeded(
         f"the budget is used up: {line}; to continue, repeat the command with a higher --budget-{name}"
     )

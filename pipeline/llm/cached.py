@@ -1,7 +1,7 @@
 """Any model behind the cache: a finished call is never paid for again.
 
 The key is the canonical request, without URL and time. Answers that were cut short or filtered are not stored, since
-another call may do better. Two equal requests at the same time are one call.
+another call may do better. Two equal requests at the same time share one call.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import orjson
 from pydantic import ValidationError
 
 from pipeline.llm.base import LLM, UNFINISHED, Completion, Request
-from pipeline.llm.ledger import first, note_cached
+from pipeline.llm.ledger import note_cached, note_request
 from pipeline.store.cache import Cache
 
 
@@ -25,12 +25,12 @@ class Cached:
 
     async def complete(self, request: Request) -> Completion:
         digest = request_digest(request)
-        repeated = not first(digest)
-        if (kept := self._cache.get(digest)) is not None and (completion := _parsed(kept)) is not None:
+        repeated = note_request(digest)
+        if (stored := self._cache.get(digest)) is not None and (completion := _parse(stored)) is not None:
             note_cached(request, completion.usage, repeated=repeated)
             return completion
         flight = self._in_flight.get(digest)
-        if joined := flight is not None:
+        if has_joined := flight is not None:
             flight.waiting += 1
         else:
             flight = self._in_flight[digest] = _Flight(asyncio.create_task(self._fetch(digest, request)))
@@ -41,7 +41,7 @@ class Cached:
             if not flight.waiting:
                 del self._in_flight[digest]
                 flight.task.cancel()
-        if joined:
+        if has_joined:
             note_cached(request, completion.usage, repeated=repeated)
         return completion
 
@@ -50,11 +50,11 @@ class Cached:
         if completion.finish in UNFINISHED:
             return completion
         stored = self._cache.put(digest, completion.model_dump_json().encode())
-        return _parsed(stored) or completion
+        return _parse(stored) or completion
 
 
 class _Flight:
-    """One call in flight and the number of its waiters; the last to give up cancels it."""
+    """One call in flight and the number of its waiters. The last waiter to give up cancels it."""
 
     def __init__(self, task: asyncio.Task[Completion]) -> None:
         self.task = task
@@ -62,13 +62,12 @@ class _Flight:
 
 
 def request_digest(request: Request) -> bytes:
-    """SHA-256 of the request as JSON with sorted keys."""
+    """Return the SHA-256 of the request as JSON with sorted keys."""
     return hashlib.sha256(orjson.dumps(request.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)).digest()
 
 
-def _parsed(value: bytes) -> Completion | None:
-    """None where another version stored another shape: that is a miss."""
+def _parse(stored: bytes) -> Completion | None:
     try:
-        return Completion.model_validate_json(value)
-    except ValidationError:
+        return Completion.model_validate_json(stored)
+    except ValidationError:  # another version stored another shape, which is a cache miss
         return None

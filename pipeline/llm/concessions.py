@@ -1,7 +1,7 @@
-"""What a server refuses that can be left out or sent in another form, and how its error says so.
+"""Parts of a request that a server may refuse and that can be left out or sent differently, and how errors name them.
 
-The path of the field that the error names counts before its words: "set reasoning_effort to use function tools" is no
-refusal of tools. Tools themselves are never left out: whether a model is given them is settled before a run
+The path of the field in an error has precedence over its words: "set reasoning_effort to use function tools" does not
+refuse tools. Tools themselves are never left out: whether a model gets them is decided before a run
 (`agents/tool_mode`), and recorded.
 """
 
@@ -20,11 +20,11 @@ _CONTENT_PARAM = r"^messages\W*\d+\W+(?:assistant\W+)?content$"
 class Concession(NamedTuple):
     name: str
     param: str
-    """A pattern of the paths that name it."""
+    """A pattern of the field paths that name it."""
     words: str
     """A pattern of the messages and codes that name it."""
     line: str = ""
-    """What is done, after the server's address; empty if its name is a field that is left out."""
+    """What is done, as the predicate of the server's address; empty if `name` is a field that is left out."""
 
     @property
     def description(self) -> str:
@@ -101,18 +101,18 @@ _NO_TOOLS = re.compile(
 )
 _TOOLS = re.compile(r"\btools?\b|\bfunctions?\b|function_declarations", re.IGNORECASE)
 _OF_TOOLS = ("strict", "additionalProperties")
-"""What is left out if an error names tools and no more."""
+"""What to leave out if an error names only tools."""
 _ALTERNATIVES = {"reasoning": "reasoning_content", "reasoning_content": "reasoning"}
-"""Two names of one thing, of which one must be sent."""
+"""Two names of one field, of which one must be sent."""
 
 
 def find_concession(param: str, text: str, without: Dialect, may_help: Callable[[str], bool]) -> str:
-    """Return the first concession that an error names, was not made yet and may help; empty if there is none."""
+    """Return the first concession that an error names, that was not made yet and that may help, or an empty text."""
     if _NO_TOOLS.search(text):
         return ""
-    named = [name for name, pattern in _PARAMS.items() if param and pattern.search(param)]
-    if not named:
-        named = [name for name, pattern in _WORDS.items() if pattern.search(text)]
-        named += _OF_TOOLS if _TOOLS.search(f"{param} {text}") else ()
-    untried = (name for name in named if not without.intersection((name, _ALTERNATIVES.get(name, ""))))
+    names = [name for name, pattern in _PARAMS.items() if param and pattern.search(param)]
+    if not names:
+        names = [name for name, pattern in _WORDS.items() if pattern.search(text)]
+        names += _OF_TOOLS if _TOOLS.search(f"{param} {text}") else ()
+    untried = (name for name in names if not without.intersection((name, _ALTERNATIVES.get(name, ""))))
     return next(filter(may_help, untried), "")

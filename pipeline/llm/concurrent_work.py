@@ -1,4 +1,4 @@
-"""Many pieces of paid work at once, until the first error or the end of a budget."""
+"""Concurrent paid work, until the first error or the end of a budget."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -15,14 +15,14 @@ async def run_concurrently(
 ) -> list[Result]:
     """Return the results of `work` on all items, in their order.
 
-    All work that has begun ends before the first error is raised, so that what was paid for is kept. Once a budget is
-    used up, nothing more begins.
+    Work that has begun is finished before the first error is raised, so that nothing paid for is lost. Once a budget is
+    used up, no more work begins.
 
     Args:
-        items: what to work on.
-        work: the work on one item.
-        at_once: how many items are worked on at the same time.
-        progress: called with the number of items that have ended.
+        items: The inputs.
+        work: The work on one item.
+        at_once: How many items are worked on at the same time.
+        progress: Called with the number of items that have ended.
     """
     gate, ended = asyncio.Semaphore(at_once), 0
     used_up: BudgetExceeded | None = None

@@ -1,5 +1,6 @@
-"""The order of roles that a chat template takes. No message that stands before another is changed by a later turn,
-except that a user's message grows if the model answered nothing to it.
+"""The order of roles that a chat template accepts.
+
+A later turn never changes an earlier message, except that a user's message grows if the model's answer to it was empty.
 """
 
 from collections.abc import Iterable, Sequence
@@ -7,16 +8,16 @@ from collections.abc import Iterable, Sequence
 from pipeline.types import Message
 
 NO_ANSWER = "(no answer)"
-"""What stands for an empty turn of the model between a result of a tool and the user's words on it."""
+"""Replaces an empty turn of the model between a tool result and the user's message on it."""
 
 
 def is_empty_turn(message: Message) -> bool:
-    """Is it a model's turn without text and calls? Moonshot and Mistral refuse those."""
+    """Return whether a message is a model's turn without text and calls, which Moonshot and Mistral refuse."""
     return message.role == "assistant" and not message.tool_calls and not message.content.strip()
 
 
 def join_users(messages: Iterable[Message]) -> list[Message]:
-    """Make one message of neighbouring ones of the user, since some templates want roles in turns (Gemma 3)."""
+    """Join adjacent messages of the user, since some templates require alternating roles (Gemma 3)."""
     joined: list[Message] = []
     for message in messages:
         if joined and message.role == joined[-1].role == "user":
@@ -28,7 +29,7 @@ def join_users(messages: Iterable[Message]) -> list[Message]:
 
 
 def answer_results(messages: Iterable[Message]) -> list[Message]:
-    """Put a turn of the model between a result of a tool and a message of the user (Mistral)."""
+    """Put a turn of the model between a tool result and a message of the user (Mistral)."""
     answered: list[Message] = []
     for message in messages:
         if answered and message.role == "user" and answered[-1].role == "tool":
@@ -38,7 +39,7 @@ def answer_results(messages: Iterable[Message]) -> list[Message]:
 
 
 def fold_system(messages: Sequence[Message]) -> list[Message]:
-    """Put the system prompt at the beginning of the first message of the user, where the role is refused (Gemma 2)."""
+    """Put the system prompt at the beginning of the first user message, for servers that refuse the role (Gemma 2)."""
     if not messages or messages[0].role != "system":
         return list(messages)
     return join_users([messages[0].model_copy(update={"role": "user"}), *messages[1:]])

@@ -1,7 +1,7 @@
 """The deadline of one agent, whose clock is paused while an endpoint is busy or down.
 
-Waiting says nothing about a question: only the time of calls that were answered counts. The clock is in a context
-variable, so that a client does not depend on agents.
+Waiting says nothing about a question, so only the time of answered calls counts. The clock is in a context variable, so
+that clients need not know about agents.
 """
 
 import asyncio
@@ -21,25 +21,25 @@ class _Clock:
 
     def __init__(self, timeout: asyncio.Timeout) -> None:
         self._timeout = timeout
-        self._left: float | None = None
-        self._paused_by = 0
+        self._remaining: float | None = None
+        self._pauses = 0
 
     def pause(self) -> None:
         now = asyncio.get_running_loop().time()
-        if not self._paused_by and (when := self._timeout.when()) is not None:
-            self._left = when - now
-            self._move(None)
-        self._paused_by += 1
+        if not self._pauses and (when := self._timeout.when()) is not None:
+            self._remaining = when - now
+            self._reschedule(None)
+        self._pauses += 1
 
     def resume(self, used: float) -> None:
-        self._paused_by -= 1
-        if self._left is not None:
-            self._left -= used
-            if not self._paused_by:
-                self._move(asyncio.get_running_loop().time() + self._left)
+        self._pauses -= 1
+        if self._remaining is not None:
+            self._remaining -= used
+            if not self._pauses:
+                self._reschedule(asyncio.get_running_loop().time() + self._remaining)
 
-    def _move(self, when: float | None) -> None:
-        # The body has ended, or is being cancelled, while a call that others wait for continues.
+    def _reschedule(self, when: float | None) -> None:
+        # The body may have ended, or be cancelled, while a call that others wait for continues.
         with suppress(RuntimeError):
             self._timeout.reschedule(when)
 
@@ -49,10 +49,10 @@ _clock: ContextVar[_Clock | None] = ContextVar("clock", default=None)
 
 @asynccontextmanager
 async def deadline(seconds: float | None) -> AsyncIterator[None]:
-    """`asyncio.timeout`, without the time that the calls of the body spent waiting; without `seconds` no limit.
+    """Limit the body like `asyncio.timeout`, but do not count the time that its calls spend waiting.
 
-    A deadline within another pauses it: an agent that runs other agents is timed by theirs. Raises DeadlineExceeded at
-    its end; a TimeoutError of the body passes through unchanged.
+    There is no limit if `seconds` is None. A deadline inside another pauses the outer one: while an agent runs other
+    agents, only their deadlines count. Raises DeadlineExceeded; a TimeoutError of the body passes through unchanged.
     """
     with pause_clock():
         try:
@@ -69,8 +69,10 @@ async def deadline(seconds: float | None) -> AsyncIterator[None]:
 
 
 async def with_timeouts(start: Callable[[], Awaitable[T]], seconds: float | None) -> T:
-    """The result within so many seconds, where there is a limit, with one more try: a slow server says nothing about a
-    question. Raises DeadlineExceeded."""
+    """Await the result within `seconds`, with one retry, since a slow server says nothing about a question.
+
+    There is no limit if `seconds` is None. Raises DeadlineExceeded.
+    """
     with suppress(DeadlineExceeded):
         async with deadline(seconds):
             return await start()
@@ -80,14 +82,12 @@ async def with_timeouts(start: Callable[[], Awaitable[T]], seconds: float | None
 
 @dataclass
 class Pause:
-    """`used`: the seconds that the clock is charged for all the same."""
-
     used: float = 0.0
+    """The seconds of the pause that count against the deadline."""
 
 
 @contextmanager
 def pause_clock() -> Iterator[Pause]:
-    """Pause the deadline of the running agent, if it has one, for the body."""
     clock, pause = _clock.get(), Pause()
     if clock:
         clock.pause()

@@ -1,8 +1,8 @@
 """The body of an error answer, as servers, gateways and routers write it.
 
-`error` may be an object, a text or absent, or stand in a list of one (Gemini). Codes are texts (OpenAI) or numbers
-(vLLM, llama.cpp). FastAPI's `detail` says by `loc` which field is wrong. OpenRouter keeps the provider's body in
-`metadata.raw`. Some servers send an error with the status 200.
+`error` may be an object, a text or absent, or the body is a list with one error (Gemini). Codes are texts (OpenAI) or
+numbers (vLLM, llama.cpp). In FastAPI's `detail`, `loc` is the path of the wrong field. OpenRouter puts the provider's
+body into `metadata.raw`. Some servers send an error with the status 200.
 """
 
 import json
@@ -29,20 +29,20 @@ _STATUSES = {
     "api_error": 500,
     "internal": 500,
 }
-"""Words in a code or type, and the status that a server means by them; the first that occurs counts."""
+"""Words in a code or type, and the status that they mean. The first word that occurs counts."""
 _DEEPEST = 4
 
 
 class ErrorBody(NamedTuple):
     message: str
     code: str = ""
-    """All codes and types, in one text."""
+    """All codes and types, as one text."""
     param: str = ""
-    """The path of the field that the server names as wrong, such as `messages.2.content`."""
+    """The path of the wrong field, for example `messages.2.content`."""
     status: int | None = None
-    """The status that the body states or means."""
+    """The status that the body states or implies."""
     generation: str | None = None
-    """What the model wrote, where the server could not read it as a call or as JSON (Groq)."""
+    """The text of the model that the server could not read as a call or as JSON (Groq)."""
 
 
 def parse_error(raw: bytes) -> ErrorBody:
@@ -55,18 +55,17 @@ def parse_error(raw: bytes) -> ErrorBody:
 
 def describe_error(tree: Any) -> ErrorBody:
     errors = list(_errors(tree))
-    messages = dict.fromkeys(filter(None, map(_text, errors)))
+    messages = dict.fromkeys(filter(None, map(_read_text, errors)))
     objects = [error for error in errors if isinstance(error, dict)]
-    codes = [_shown(error[key]) for error in objects for key in ("code", "type", "status") if error.get(key)]
+    codes = [_as_text(error[key]) for error in objects for key in ("code", "type", "status") if error.get(key)]
     code = " ".join(dict.fromkeys(codes))
-    params = [param for error in objects if (param := _param(error))]
-    written = (error.get("failed_generation") for error in objects)
-    generations = [generation for generation in written if isinstance(generation, str)]
+    params = [param for error in objects if (param := _read_param(error))]
+    generations = [text for error in objects if isinstance(text := error.get("failed_generation"), str)]
     return ErrorBody(
         message=" ".join(messages),
         code=code,
         param=params[-1] if params else "",
-        status=_status(code),
+        status=_infer_status(code),
         generation=generations[-1] if generations else None,
     )
 
@@ -76,18 +75,18 @@ def load_json(raw: bytes) -> Any:
     try:
         return json.loads(raw.decode(errors="replace"), strict=False)
     except RecursionError as error:
-        raise ValueError("nested too deep") from error
+        raise ValueError("nested too deeply") from error
 
 
 def _errors(tree: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield the errors of a body, the outermost first: a gateway wraps that of the provider."""
+    """Yield the errors of a body, the outermost first. A gateway wraps the provider's error."""
     if isinstance(tree, list) and len(tree) == 1:
         tree = tree[0]
     if not isinstance(tree, dict) or not (inner := tree.get("error")):
         yield tree
         return
     if isinstance(inner, dict):
-        # Some put codes beside the error: {"error": {"message": ...}, "code": 429}.
+        # Some servers put codes beside the error: {"error": {"message": ...}, "code": 429}.
         inner = {key: tree[key] for key in ("code", "status") if isinstance(tree.get(key), int | str)} | inner
     yield inner
     metadata = inner.get("metadata") if isinstance(inner, dict) else None
@@ -99,24 +98,24 @@ def _errors(tree: Any, depth: int = 0) -> Iterator[Any]:
             yield raw
 
 
-def _text(error: Any) -> str:
+def _read_text(error: Any) -> str:
     if isinstance(error, str):
         return _TAGS.sub(" ", error)
     text = (error.get("message") or error.get("detail")) if isinstance(error, dict) else None
-    return _shown(text) if text else ""
+    return _as_text(text) if text else ""
 
 
-def _param(error: dict[str, Any]) -> str:
+def _read_param(error: dict[str, Any]) -> str:
     if isinstance(param := error.get("param"), str):
         return param
     message = error.get("message")
     detail = error.get("detail") or (message.get("detail") if isinstance(message, dict) else None)
     first = detail[0] if isinstance(detail, list) and detail else None
-    place = first.get("loc") if isinstance(first, dict) else None
-    return ".".join(map(str, place)).removeprefix("body.") if isinstance(place, list) else ""
+    path = first.get("loc") if isinstance(first, dict) else None
+    return ".".join(map(str, path)).removeprefix("body.") if isinstance(path, list) else ""
 
 
-def _status(code: str) -> int | None:
+def _infer_status(code: str) -> int | None:
     for word in code.split():
         if re.fullmatch(r"[45]\d\d", word):
             return int(word)
@@ -124,8 +123,8 @@ def _status(code: str) -> int | None:
     return next((status for word, status in _STATUSES.items() if word in lower), None)
 
 
-def _shown(value: Any) -> str:
-    """Return a text as it is, and anything else as JSON; empty if it is nested too deep."""
+def _as_text(value: Any) -> str:
+    """Return a text as it is and anything else as JSON, or an empty text if it is nested too deeply."""
     if isinstance(value, str):
         return value
     try:

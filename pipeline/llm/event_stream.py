@@ -1,7 +1,7 @@
-"""A stream of server-sent events as the one answer that it is the pieces of.
+"""Assembly of a stream of server-sent events into one answer.
 
-Some servers only stream, and some stream though nobody asked. Servers repeat the id and name of a call in each piece or
-give them once, and leave out the index of a call or not.
+Some servers only stream, and some stream without being asked to. Servers send the id and name of a call in every piece
+or once, and may leave out the index of a call.
 """
 
 from collections.abc import Iterator
@@ -10,18 +10,18 @@ from typing import Any
 import orjson
 
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:")
-_LOOKED_AT = 1 << 16
+_HEAD_BYTES = 1 << 16
 _END = "[DONE]"
 
 
 def is_stream(raw: bytes) -> bool:
-    """Is the first line an event's, apart from blank lines and comments?"""
-    lines = (line.strip() for line in raw[:_LOOKED_AT].splitlines())
+    """Return whether the first line, apart from blank lines and comments, belongs to an event."""
+    lines = (line.strip() for line in raw[:_HEAD_BYTES].splitlines())
     return next((line.startswith(_FIELDS) for line in lines if line and not line.startswith(b":")), False)
 
 
 def join_stream(raw: bytes) -> dict[str, Any] | None:
-    """Return the answer as a server writes it that does not stream; None if the stream was cut off."""
+    """Join a stream into the answer that a server without streaming would send, or return None if it was cut off."""
     message: dict[str, Any] = {"role": "assistant"}
     choice: dict[str, Any] = {"message": message, "finish_reason": None}
     answer: dict[str, Any] = {"choices": []}
@@ -49,7 +49,7 @@ def join_stream(raw: bytes) -> dict[str, Any] | None:
             choice["error"] = part["error"]
         choice["finish_reason"] = part.get("finish_reason") or choice["finish_reason"]
         if isinstance(delta := part.get("delta"), dict):
-            _add(message, {key: value for key, value in delta.items() if key not in ("role", "tool_calls")})
+            _merge(message, {key: value for key, value in delta.items() if key not in ("role", "tool_calls")})
             _add_calls(calls, delta.get("tool_calls"))
     if calls:
         message["tool_calls"] = [{key: value for key, value in call.items() if key != "index"} for call in calls]
@@ -57,7 +57,6 @@ def join_stream(raw: bytes) -> dict[str, Any] | None:
 
 
 def _events(raw: bytes) -> Iterator[Any]:
-    """Yield the data of each event. Other kinds of lines hold no part of the answer."""
     for line in raw.splitlines():
         if not line.startswith(b"data:"):
             continue
@@ -71,40 +70,38 @@ def _events(raw: bytes) -> Iterator[Any]:
             continue
 
 
-def _add(whole: dict[str, Any], part: dict[str, Any]) -> None:
-    """Add a piece: texts and lists grow, objects are merged, and anything else is replaced."""
-    for key, value in part.items():
-        before = whole.get(key)
+def _merge(tree: dict[str, Any], piece: dict[str, Any]) -> None:
+    for key, value in piece.items():
+        old = tree.get(key)
         if value is None:
             continue
-        if isinstance(before, str) and isinstance(value, str):
-            whole[key] = before + value
-        elif isinstance(before, list) and isinstance(value, list):
-            whole[key] = before + value
-        elif isinstance(before, dict) and isinstance(value, dict):
-            _add(before, value)
+        if isinstance(old, str) and isinstance(value, str):
+            tree[key] = old + value
+        elif isinstance(old, list) and isinstance(value, list):
+            tree[key] = old + value
+        elif isinstance(old, dict) and isinstance(value, dict):
+            _merge(old, value)
         else:
-            whole[key] = value
+            tree[key] = value
 
 
 def _add_calls(calls: list[dict[str, Any]], pieces: Any) -> None:
     for piece in pieces if isinstance(pieces, list) else []:
         if not isinstance(piece, dict):
             continue
-        call = _begun(calls, piece)
+        call = _find_or_start_call(calls, piece)
         function = piece.get("function")
-        if isinstance(function, dict) and (before := call.get("function")):
-            # A name comes whole, once or in every piece.
-            function = {key: value for key, value in function.items() if key != "name" or not before.get("name")}
-        known = ("id", "type", "index", "function")
-        _add(call, {key: value for key, value in piece.items() if key not in known})
+        if isinstance(function, dict) and (old := call.get("function")):
+            # A name is never split: it comes once or in every piece.
+            function = {key: value for key, value in function.items() if key != "name" or not old.get("name")}
+        _merge(call, {key: value for key, value in piece.items() if key not in ("id", "type", "index", "function")})
         call |= {key: piece[key] for key in ("id", "type", "index") if piece.get(key) is not None and key not in call}
         if isinstance(function, dict):
-            _add(call.setdefault("function", {}), function)
+            _merge(call.setdefault("function", {}), function)
 
 
-def _begun(calls: list[dict[str, Any]], piece: dict[str, Any]) -> dict[str, Any]:
-    """Return the call that a piece continues: the one of its index, or else the last one, unless it has another id."""
+def _find_or_start_call(calls: list[dict[str, Any]], piece: dict[str, Any]) -> dict[str, Any]:
+    """Return the call that a piece continues: the call with its index, or else the last, unless its id differs."""
     call: dict[str, Any]
     for call in reversed(calls):
         has_same_id = not call.get("id") or piece.get("id") in (None, "", call.get("id"))
@@ -112,6 +109,5 @@ def _begun(calls: list[dict[str, Any]], piece: dict[str, Any]) -> dict[str, Any]
             return call
         if piece.get("index") is None:
             break
-    begun: dict[str, Any] = {}
-    calls.append(begun)
-    return begun
+    calls.append({})
+    return calls[-1]

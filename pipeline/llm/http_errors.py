@@ -1,7 +1,7 @@
-"""What to do about an error answer: try again, change the request, give this request up, or stop the run.
+"""What to do about an error answer: retry, change the request, give the request up, or stop the run.
 
 The status is not enough: servers report "too long" with 400 and 500, an exhausted quota with 429, and an unknown
-parameter in words only.
+parameter only in words.
 """
 
 import re
@@ -23,12 +23,12 @@ _OVERFLOW = re.compile(
 )
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance|payment", re.IGNORECASE)
 _EMPTY = re.compile(r"insufficient_quota|credit balance", re.IGNORECASE)
-"""Of a 429 only these say that waiting is of no use: the text of a limit per minute mentions billing and quotas too."""
+"""Texts of a 429 for which waiting cannot help. The text of a limit per minute mentions billing and quotas too."""
 _NO_ENDPOINT = re.compile(r"no endpoints found that support", re.IGNORECASE)
-"""OpenRouter's 404 for a model that exists, but that nobody serves with a parameter of the request."""
+"""OpenRouter's 404 for a model that exists, but that no provider serves with a parameter of the request."""
 _FILTER = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
 _TEMPLATE = re.compile(r"jinja|chat.?template|TemplateError|roles must alternate|raise_exception", re.IGNORECASE)
-"""Of a 500 these say that the chat template refuses the conversation (llama.cpp, TGI)."""
+"""Texts of a 500 if the chat template refuses the conversation (llama.cpp, TGI)."""
 _BUSY = (408, 409, 425, 429)
 _KINDS: dict[int, FailureKind] = {429: "throttled", 500: "inside"}
 
@@ -41,22 +41,21 @@ class Refusal(NamedTuple):
     code: str
     after: float | None
     config: ModelConfig
-    """Of the endpoint."""
+    """The configuration of the endpoint."""
     param: str = ""
-    """The path of the field that is named as wrong."""
+    """The path of the field that the error names."""
 
 
 class RefusalAction(NamedTuple):
-    """A failed try, a concession that may help, or else an answer of that `finish` and a warning."""
+    """A failure, a concession that may help, or else an empty answer with that `finish` and a warning."""
 
     failure: CallFailure | RequestRefused | None = None
-    lacks: str = ""
+    concession: str = ""
     finish: Finish = Finish.CONTEXT
     line: str = ""
 
     @property
-    def refused(self) -> bool:
-        """Return whether the server refused the request, whatever the reason."""
+    def is_refusal(self) -> bool:
         return isinstance(self.failure, RequestRefused) or (self.failure is not None and self.failure.kind == "refused")
 
 
@@ -70,17 +69,16 @@ def refusal_action(
 
     Args:
         refusal: What the endpoint answered.
-        without: The concessions that are made already.
-        accepted: The parameters of requests that the endpoint did answer: it does not refuse them as such, so that the
-            fault is the request's own.
+        without: The concessions that were made already.
+        accepted: The parameters of requests that the endpoint has answered. It does not refuse these as such.
         changes: Whether a concession would change the request at all.
     """
     status, config, text = refusal.status, refusal.config, f"{refusal.code} {refusal.message}"
     at = config.base_url
     refused = RequestRefused(f"{at} refused a request ({status}{refusal.message and f': {refusal.message}'})")
     if status == 403 and not _QUOTA.search(text):
-        return RefusalAction(CallFailure(_key_refused(refusal), "refused", own=str(refused)))
-    if line := _fatal(refusal, text):
+        return RefusalAction(CallFailure(_describe_refused_key(refusal), "refused", request_line=str(refused)))
+    if line := _describe_fatal(refusal, text):
         return RefusalAction(CallFailure(line, "fatal"))
     if status not in _BUSY and _OVERFLOW.search(text):
         line = f"a conversation exceeds the context of {config.model} ({refusal.message})"
@@ -96,19 +94,21 @@ def refusal_action(
         return (name not in accepted or name == "tool_choice") and changes(name)
 
     if name := find_concession(refusal.param, text, without, may_help):
-        return RefusalAction(lacks=name)
+        return RefusalAction(concession=name)
     if accepted:
         return RefusalAction(refused)
     line = f"{at} refuses every request ({status}: {refusal.message})"
-    return RefusalAction(CallFailure(line, "refused", own=str(refused)))
+    return RefusalAction(CallFailure(line, "refused", request_line=str(refused)))
 
 
-def _fatal(refusal: Refusal, text: str) -> str:
-    """What waiting cannot fix, in a line; else empty. The text of a 401 is left out: it may hold the key, or half of
-    it."""
+def _describe_fatal(refusal: Refusal, text: str) -> str:
+    """Describe an error that waiting cannot fix, or return an empty text.
+
+    The text of a 401 is left out, since it may contain the key or a part of it.
+    """
     status, config = refusal.status, refusal.config
     if status == 401:
-        return _key_refused(refusal)
+        return _describe_refused_key(refusal)
     if status == 404 and not _NO_ENDPOINT.search(text):
         line = f"{config.base_url} has no model '{config.model}', or the address is wrong (404: {refusal.message})"
         if refusal.message == "Resource not found" and "api-version" not in config.query:
@@ -122,7 +122,7 @@ def _fatal(refusal: Refusal, text: str) -> str:
     return ""
 
 
-def _key_refused(refusal: Refusal) -> str:
+def _describe_refused_key(refusal: Refusal) -> str:
     status, config = refusal.status, refusal.config
     names = dict.fromkeys(name for name in (config.key_name, *(name for name, _ in config.secrets())) if name)
     if names:

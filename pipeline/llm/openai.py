@@ -1,4 +1,4 @@
-"""The client of every server that speaks OpenAI's Chat Completions, or of several that serve one model."""
+"""The client of servers that speak OpenAI's Chat Completions API. Several servers may serve one model."""
 
 from pipeline.config.models import ModelConfig
 from pipeline.errors import RequestRefused
@@ -9,17 +9,17 @@ from pipeline.llm.retry import CallFailure
 
 
 class OpenAIModel:
-    """One model at its addresses, shared by all roles that name it."""
+    """One model at one or more addresses, shared by all roles that use it."""
 
     def __init__(self, config: ModelConfig, run_seed: int) -> None:
         self.config = config
-        self.pool = Pool([Endpoint(one, run_seed) for one in config.each()], config.limits)
+        self.pool = Pool([Endpoint(endpoint_config, run_seed) for endpoint_config in config.each()], config.limits)
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
 
-        Raises ProviderError if no endpoint answered in all tries or one refused the key or the model, and
-        RequestRefused if an endpoint refuses this request alone, or always fails on it.
+        Raises ProviderError if no endpoint answered in all attempts, or if one refused the key or the model. Raises
+        RequestRefused if an endpoint refuses only this request, or always fails on it.
         """
         try:
             return await self.pool.complete(request)

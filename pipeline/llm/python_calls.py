@@ -1,4 +1,4 @@
-"""Calls and dictionaries in Python's syntax, of which literals are read and nothing is run."""
+"""Calls and dictionaries in Python's syntax. Only literals are read, and nothing is executed."""
 
 import ast
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 _LONGEST = 20_000
-"""Characters that are given to Python's parser."""
+"""Most characters that Python's parser gets."""
 _MOST_CALLS, _DEEPEST = 50, 30
 _PART = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?|[\[\](){}]")
 _LOOK_BACK = 100
@@ -19,36 +19,42 @@ _BROKEN = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 class PythonCall(NamedTuple):
     name: str
     arguments: dict[str, Any]
-    named: bool
-    """Are all arguments given by name?"""
+    has_keywords_only: bool
+    """Whether all arguments are passed by name."""
 
 
-def calls(text: str, properties: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, int, list[PythonCall]]]:
-    """Where calls of these functions stand, and nothing else, from the beginning of a line or tag to a mark or an empty
-    line, or in a whole fenced block. `properties` are the names of each function's arguments, in order."""
+def find_calls(text: str, properties: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, int, list[PythonCall]]]:
+    """Yield the start, the end and the calls of each part of a text that consists only of calls of these functions.
+
+    Such a part reaches from the beginning of a line or tag to a mark or an empty line, or is a whole fenced block.
+
+    Args:
+        text: A model's text.
+        properties: The names of each function's arguments, in order.
+    """
     if not properties:
         return
     head = re.compile(rf"\b(?:{'|'.join(map(re.escape, properties))})(?:\.call)?\(")
-    at = 0
+    position = 0
     for _ in range(_MOST_CALLS):
-        if not (found := head.search(text, at)):
+        if not (match := head.search(text, position)):
             return
-        at = found.end()
-        if not (line := _LINE.search(text[max(0, found.start() - _LOOK_BACK) : found.start()])):
+        position = match.end()
+        if not (line := _LINE.search(text[max(0, match.start() - _LOOK_BACK) : match.start()])):
             continue
-        start = found.start() - len(line[1])
+        start = match.start() - len(line[1])
         fenced = text.count("```", 0, start) % 2 == 1
         if fenced and text[text.rfind("```", 0, start) : start].partition("\n")[2].strip():
             continue
         closing = (_END_IN_FENCE if fenced else _END).search(text, start, start + _LONGEST)
         end = closing.start() if closing else len(text)
-        if made := _read(text[start:end], properties):
-            yield start, end, made
-            at = end
+        if calls := _parse(text[start:end], properties):
+            yield start, end, calls
+            position = end
 
 
-def literal(text: str, start: int) -> tuple[dict[Any, Any] | None, int]:
-    """The dictionary that begins there, or None; and where it ends, or how far it was read."""
+def parse_dict(text: str, start: int) -> tuple[dict[Any, Any] | None, int]:
+    """Return the dictionary that begins at `start`, or None, and the position up to which the text was read."""
     depth = 0
     for part in _PART.finditer(text, start, start + _LONGEST):
         depth += (part[0] in "[({") - (part[0] in "])}")
@@ -63,11 +69,10 @@ def literal(text: str, start: int) -> tuple[dict[Any, Any] | None, int]:
     return (tree if isinstance(tree, dict) else None), part.end()
 
 
-def _read(source: str, properties: Mapping[str, Sequence[str]]) -> list[PythonCall]:
-    """All the calls that a piece of code is; nothing where it is anything else."""
+def _parse(source: str, properties: Mapping[str, Sequence[str]]) -> list[PythonCall]:
     try:
         body = ast.parse(source.strip()).body if len(source) <= _LONGEST else []
-        return [_call(node, properties) for statement in body for node in _expressions(statement)]
+        return [_read_call(node, properties) for statement in body for node in _expressions(statement)]
     except _BROKEN:
         return []
 
@@ -80,20 +85,21 @@ def _expressions(statement: ast.AST) -> list[ast.expr]:
         return node.elts
     if isinstance(node, ast.expr):
         return [node]
-    raise ValueError("no expression")
+    raise ValueError("not an expression")
 
 
-def _call(node: ast.expr, properties: Mapping[str, Sequence[str]]) -> PythonCall:
+def _read_call(node: ast.expr, properties: Mapping[str, Sequence[str]]) -> PythonCall:
     if not isinstance(node, ast.Call):
-        raise TypeError("no call")
-    said = ast.unparse(node.func)
-    parts = [part for part in said.split(".") if part != "call"]
+        raise TypeError("not a call")
+    function = ast.unparse(node.func)
+    parts = [part for part in function.split(".") if part != "call"]
     if not parts or parts[-1] not in properties or len(parts) > 2:
         raise ValueError("another function")
-    given = [ast.literal_eval(argument) for argument in node.args]
-    named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords if keyword.arg}
-    if len(named) < len(node.keywords):
+    positional = [ast.literal_eval(argument) for argument in node.args]
+    keywords = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords if keyword.arg}
+    if len(keywords) < len(node.keywords):
         raise ValueError("arguments from a dictionary")
-    if len(given) == 1 and isinstance(given[0], dict) and not named:
-        return PythonCall(said, given[0], named=True)
-    return PythonCall(said, dict(zip(properties[parts[-1]], given, strict=False)) | named, named=not given)
+    if len(positional) == 1 and isinstance(positional[0], dict) and not keywords:
+        return PythonCall(function, positional[0], has_keywords_only=True)
+    arguments = dict(zip(properties[parts[-1]], positional, strict=False)) | keywords
+    return PythonCall(function, arguments, has_keywords_only=not positional)

@@ -1,21 +1,21 @@
-"""Answers in which a model says one thing again and again, or nothing but white space, until its tokens end.
+"""Answers in which a model repeats one passage, or writes only white space, up to its token limit.
 
-An answer that ended in any other way may repeat what it likes: a table may have equal rows.
+An answer that ended in any other way may contain repetition: a table may have equal rows.
 """
 
 from pipeline.llm.base import Completion, Finish
 from pipeline.llm.token_estimate import tokens
 
 STEP = 1024
-"""Tokens of an answer after which it is looked at, where its model may be one that repeats itself."""
+"""Tokens of an answer after which it is checked, if its model may repeat itself."""
 LONGEST = 500
-"""Characters of what is said again and again, at most."""
+"""Most characters of a repeated passage."""
 TIMES, LEAST = 6, 400
-"""How often a text must say it in the end, and how many characters of it at least."""
+"""How often a text must repeat a passage at its end, and the least characters of that repetition."""
 
 
 def loop_start(text: str) -> int | None:
-    """Where a text has begun to say one thing again and again to its very end; None where it does not."""
+    """Return where the repetition at the end of a text starts, or None if there is none."""
     for period in range(1, min(LONGEST, len(text) // (TIMES + 1)) + 1):
         span = max(LEAST, TIMES * period)
         if len(text) < span + period:
@@ -29,26 +29,28 @@ def loop_start(text: str) -> int | None:
     return end if len(text) - end >= LEAST else None
 
 
-def cut_off(completion: Completion, most: int) -> bool:
-    """Did an answer of at most so many tokens reach them? Some servers call that a stop."""
-    said = completion.message
-    length = completion.usage.completion_tokens or tokens(said.content + said.reasoning)
-    return completion.finish is Finish.LENGTH or length >= most
-
-
-def ended(completion: Completion, most: int) -> Completion:
-    """The answer up to where it only repeats itself, with `Finish.REPEATS`, if that is how it reached its `most`
-    tokens. Its calls are left out: none of them is whole."""
+def reaches_limit(completion: Completion, max_tokens: int) -> bool:
+    """Return whether an answer used up its tokens. Some servers report that as a stop."""
     message = completion.message
-    if not cut_off(completion, most):
+    length = completion.usage.completion_tokens or tokens(message.content + message.reasoning)
+    return completion.finish is Finish.LENGTH or length >= max_tokens
+
+
+def cut_repetition(completion: Completion, max_tokens: int) -> Completion:
+    """Cut an answer where it begins to repeat itself, if it does so up to its token limit.
+
+    The result has `Finish.REPEATS` and no calls, since none of them is complete. Any other answer is returned as it is.
+    """
+    message = completion.message
+    if not reaches_limit(completion, max_tokens):
         return completion
     starts = {name: loop_start(getattr(message, name)) for name in ("content", "reasoning")}
-    called = any(loop_start(call.arguments) is not None for call in message.tool_calls)
-    # The very last one may be cut off.
-    whole = [(call.name, call.arguments) for call in message.tool_calls[:-1]]
-    called |= len(whole) >= TIMES and len(set(whole[-TIMES:])) == 1
-    if not called and all(start is None for start in starts.values()):
+    calls_repeat = any(loop_start(call.arguments) is not None for call in message.tool_calls)
+    # The last call may be cut off.
+    complete_calls = [(call.name, call.arguments) for call in message.tool_calls[:-1]]
+    calls_repeat |= len(complete_calls) >= TIMES and len(set(complete_calls[-TIMES:])) == 1
+    if not calls_repeat and all(start is None for start in starts.values()):
         return completion
-    short = {name: getattr(message, name)[:start] for name, start in starts.items()}
-    message = message.model_copy(update={**short, "tool_calls": ()})
+    texts = {name: getattr(message, name)[:start] for name, start in starts.items()}
+    message = message.model_copy(update={**texts, "tool_calls": ()})
     return completion.model_copy(update={"message": message, "finish": Finish.REPEATS})

@@ -1,4 +1,4 @@
-"""Sends each request to the model that it names: roles may have different models at different addresses."""
+"""Dispatch of requests to models: roles may have different models at different addresses."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from pipeline.llm.base import LLM, Completion, Request
 
 
 class Routed:
-    """`models` by their names."""
+    """Sends each request to the model that it names."""
 
     def __init__(self, models: Mapping[str, LLM]) -> None:
         self._models = dict(models)

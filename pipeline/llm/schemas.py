@@ -1,4 +1,4 @@
-"""JSON schemas of tools and answers: as they are sent, and what they make of a value that a model wrote."""
+"""JSON schemas of tools and answers: their form in a request, and how a model's value is matched and decoded."""
 
 import json
 import re
@@ -12,35 +12,37 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "boolean": (bool,), "integer": (int,),
     "number": (int, float), "null": (type(None),),
 }  # fmt: skip
-_LEAST = {"string": "...", "integer": 1, "number": 1, "boolean": True}
+_EXAMPLES = {"string": "...", "integer": 1, "number": 1, "boolean": True}
 _STRUCTURES = frozenset({"object", "array"})
 
 
-def inlined(schema: Any) -> Any:
-    """The schema with every `$ref` replaced by what it names, since some servers drop `$defs` and leave the model to
-    guess; a schema that holds itself is open at that place."""
-    return _inlined(schema, schema.get("$defs", {}) if isinstance(schema, dict) else {}, frozenset())
+def inline_refs(schema: Any) -> Any:
+    """Return the schema with every `$ref` replaced by its definition.
+
+    Some servers drop `$defs`, so that the model has to guess. A recursive schema accepts anything where it recurs.
+    """
+    return _inline(schema, schema.get("$defs", {}) if isinstance(schema, dict) else {}, frozenset())
 
 
-def _inlined(schema: Any, defined: dict[str, Any], within: frozenset[str]) -> Any:
+def _inline(schema: Any, definitions: dict[str, Any], outer_names: frozenset[str]) -> Any:
     if isinstance(schema, list):
-        return [_inlined(item, defined, within) for item in schema]
+        return [_inline(part, definitions, outer_names) for part in schema]
     if not isinstance(schema, dict):
         return schema
     tree: dict[str, Any] = {}
     if isinstance(ref := schema.get("$ref"), str):
         name = ref.rpartition("/")[2]
-        tree = {} if name in within else _inlined(defined.get(name, {}), defined, within | {name})
+        tree = {} if name in outer_names else _inline(definitions.get(name, {}), definitions, outer_names | {name})
     for key, value in schema.items():
         if key == "properties" and isinstance(value, dict):
-            tree[key] = {name: _inlined(item, defined, within) for name, item in value.items()}
+            tree[key] = {name: _inline(part, definitions, outer_names) for name, part in value.items()}
         elif key not in ("$ref", "$defs"):
-            tree[key] = _inlined(value, defined, within)
+            tree[key] = _inline(value, definitions, outer_names)
     return tree
 
 
 def fits(value: Any, schema: dict[str, Any]) -> bool:
-    """Does the value have the shape of an inlined schema: types, names and choices? Lengths are not asked for."""
+    """Return whether the value has the types, names and choices of an inlined schema. Lengths do not matter."""
     if "enum" in schema and value not in schema["enum"]:
         return False
     if "const" in schema and value != schema["const"]:
@@ -66,7 +68,7 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
 
 
 def skeleton(schema: dict[str, Any]) -> Any:
-    """The least value of the shape of an inlined schema, with dots for every text: what a model is shown as right."""
+    """Return a minimal example of an inlined schema for a prompt, with dots as texts."""
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
@@ -78,58 +80,61 @@ def skeleton(schema: dict[str, Any]) -> Any:
         return [skeleton(schema["items"])] if "items" in schema else []
     if "object" in _kinds(schema):
         return {name: skeleton(properties[name]) for name in schema.get("required", ()) if name in properties}
-    return next((least for kind, least in _LEAST.items() if kind in _kinds(schema)), "...")
+    return next((example for kind, example in _EXAMPLES.items() if kind in _kinds(schema)), "...")
 
 
-def decoded(value: Any, schema: dict[str, Any], *, scalars: bool = False) -> Any:
-    """The value with every text that is the JSON of a structure as that structure, where an inlined schema wants one
-    and takes no text; with `scalars` numbers, truth values and null too. The very value where there is nothing to do.
+def decode_texts(value: Any, schema: dict[str, Any], *, scalars: bool = False) -> Any:
+    """Decode each text in the value that is the JSON of an object or list, if an inlined schema requires that there.
+
+    With `scalars`, decode numbers, booleans and null too. Returns the same object if there is nothing to decode.
     """
     kinds = _kinds(schema) or {kind for key in _CHOICES for choice in schema.get(key, ()) for kind in _kinds(choice)}
-    wanted = kinds if scalars else kinds & _STRUCTURES
-    if isinstance(value, str) and wanted and "string" not in kinds:
-        read = read_json(value)
-        if not any(isinstance(read, _KINDS[kind]) for kind in wanted):
+    required_kinds = kinds if scalars else kinds & _STRUCTURES
+    if isinstance(value, str) and required_kinds and "string" not in kinds:
+        parsed = read_json(value)
+        if not any(isinstance(parsed, _KINDS[kind]) for kind in required_kinds):
             return value
-        value = read
+        value = parsed
     for choice in (choice for key in _CHOICES for choice in schema.get(key, ())):
         if any(isinstance(value, _KINDS[kind]) for kind in _kinds(choice) & _STRUCTURES):
-            return decoded(value, choice, scalars=scalars)
+            return decode_texts(value, choice, scalars=scalars)
     if isinstance(value, dict):
         properties = schema.get("properties", {})
         parts = {
-            name: decoded(value[name], part, scalars=scalars) for name, part in properties.items() if name in value
+            name: decode_texts(value[name], part, scalars=scalars) for name, part in properties.items() if name in value
         }
         return {**value, **parts} if any(part is not value[name] for name, part in parts.items()) else value
     if isinstance(value, list) and "items" in schema:
-        items = [decoded(item, schema["items"], scalars=scalars) for item in value]
+        items = [decode_texts(item, schema["items"], scalars=scalars) for item in value]
         return items if any(item is not old for item, old in zip(items, value, strict=True)) else value
     return value
 
 
 def read_json(text: str, *, strict: bool = False) -> Any:
-    """The value of a JSON text, in which raw control characters are allowed unless it is `strict`; the text itself
-    where it is none."""
+    """Return the value of a JSON text, or the text itself if it is not JSON.
+
+    Raw control characters are allowed unless `strict` is true.
+    """
     try:
         return json.loads(text, strict=strict)
     except (ValueError, RecursionError):
         return text
 
 
-def written(value: Any) -> str:
-    """The value as JSON text, without lone surrogates; nothing where it is none or is nested too deep."""
+def dump_json(value: Any) -> str:
+    """Return the value as JSON without lone surrogates, or an empty text if it cannot be dumped."""
     try:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError:
         pass
     try:
-        return scrubbed(json.dumps(value, ensure_ascii=False))
+        return replace_surrogates(json.dumps(value, ensure_ascii=False))
     except (TypeError, ValueError, RecursionError):
         return ""
 
 
-def scrubbed(text: str) -> str:
-    """The text without lone surrogates, which are no Unicode."""
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which are not valid Unicode."""
     return _SURROGATES.sub("\ufffd", text)
 
 

@@ -1,10 +1,10 @@
-"""A conversation with tools as text, for models and servers without tool calls.
+"""Conversations with tools as text, for models and servers without tool calls.
 
-`text`: a call has the form of Qwen and Hermes, which most open models know, `<tool_call>{"name": ..., "arguments":
-{...}}</tool_call>`, and `written_calls` reads it. `schema`: a turn is that object alone, and the server is asked to let
-nothing else through. Results are messages of the user in both. Messages stay append-only, so that servers can cache
-prefixes. The one exception is at the end of a request that forces a call: its last message says so, and later ones do
-not repeat that.
+In the mode `text`, a call has the form of Qwen and Hermes, which most open models know: `<tool_call>{"name": ...,
+"arguments": {...}}</tool_call>`. `written_calls` reads it. In the mode `schema`, a turn is only that object, to which
+the server constrains the output. Tool results are messages of the user in both modes. Messages stay append-only, so
+that servers can cache prefixes, with one exception: the last message of a request that forces a call says so, and later
+requests do not repeat that.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,14 +14,14 @@ import orjson
 
 from pipeline.llm.base import Request, Schema, Tool
 from pipeline.llm.conversation_shape import join_users
-from pipeline.llm.schemas import inlined, read_json, skeleton, written
-from pipeline.llm.written_calls import Offered
+from pipeline.llm.schemas import dump_json, inline_refs, read_json, skeleton
+from pipeline.llm.written_calls import OfferedTools
 from pipeline.types import Message, ToolCall
 
 CALL = "call"
 """The name of the schema of a call."""
 LONGEST = 300
-"""Letters of a query, an id or an answer that is asked for by schema."""
+"""Most characters of a text in a call that is constrained by a schema."""
 _TEXT = """You have these tools:
 {tools}
 
@@ -35,23 +35,28 @@ Write each time one JSON object and nothing else, which calls one of them:
 
 
 def without_tools(request: Request, *, constrained: bool) -> Request:
-    """The request with its tools in the conversation. In the mode `schema` its output is a call of one of them, or of
-    the one that is chosen, where the server can be `constrained` to that."""
+    """Return the request with its tools described in the conversation.
+
+    In the mode `schema`, a server that can be `constrained` gets the schema of a call of the chosen tool, or of any.
+    """
     tools, choice = request.tools, request.tool_choice
-    messages = tuple(as_text(request.messages, tools, choice, objects=request.calls == "schema"))
-    told: dict[str, Any] = {"messages": messages, "tools": ()}
+    messages = tuple(tools_as_text(request.messages, tools, choice, objects=request.calls == "schema"))
+    changes: dict[str, Any] = {"messages": messages, "tools": ()}
     if request.calls == "schema" and constrained and choice != "none":
-        told["output"] = call_schema([tool for tool in tools if tool.name == choice] or tools)
-    return request.model_copy(update=told)
+        changes["output"] = call_schema([tool for tool in tools if tool.name == choice] or tools)
+    return request.model_copy(update=changes)
 
 
 def call_schema(tools: Iterable[Tool]) -> Schema:
-    """The schema of a call of one of these tools: a union, which the name tells apart. A small model that is let write
-    nothing but a text writes on and on: those that stand by themselves end somewhere."""
+    """Return the schema of a call of one of these tools: a union, which the name discriminates.
+
+    Texts have a maximum length where the tool allows it, since a small model that is constrained to a text may never
+    end it.
+    """
     kinds: list[dict[str, Any]] = [
         {
             "type": "object",
-            "properties": {"name": {"type": "string", "const": tool.name}, "arguments": _bounded(tool)},
+            "properties": {"name": {"type": "string", "const": tool.name}, "arguments": _limit_texts(tool)},
             "required": ["name", "arguments"],
             "additionalProperties": False,
         }
@@ -60,65 +65,72 @@ def call_schema(tools: Iterable[Tool]) -> Schema:
     return Schema(name=CALL, body=kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
 
 
-def _bounded(tool: Tool) -> dict[str, Any]:
-    schema = inlined(tool.parameters)
-    parts = schema.get("properties", {})
-    if any(part.get("type") not in ("string", "integer") for part in parts.values()):
+def _limit_texts(tool: Tool) -> dict[str, Any]:
+    schema = inline_refs(tool.parameters)
+    properties = schema.get("properties", {})
+    if any(part.get("type") not in ("string", "integer") for part in properties.values()):
         return dict(schema)
-    free = {name for name, part in parts.items() if part["type"] == "string" and "enum" not in part}
-    bounded = {name: {**part, "maxLength": LONGEST} if name in free else part for name, part in parts.items()}
-    return {**schema, "properties": bounded}
+    limited = {
+        name: {**part, "maxLength": LONGEST} if part["type"] == "string" and "enum" not in part else part
+        for name, part in properties.items()
+    }
+    return {**schema, "properties": limited}
 
 
-def sole_call(text: str, offered: Offered) -> ToolCall | None:
-    """The call that a text is, and nothing else, in the form of that schema."""
+def parse_call(text: str, tools: OfferedTools) -> ToolCall | None:
+    """Return the call if the text is nothing but a call in the form of `call_schema`."""
     tree = read_json(text)
     if not isinstance(tree, dict) or tree.keys() != {"name", "arguments"} or not isinstance(tree["name"], str):
         return None
-    name, given = tree["name"], tree["arguments"]
-    return ToolCall(id="text0", name=name, arguments=written(given)) if offered.fits(name, given) else None
+    name, arguments = tree["name"], tree["arguments"]
+    return ToolCall(id="text0", name=name, arguments=dump_json(arguments)) if tools.fits(name, arguments) else None
 
 
 def example(tool: Tool, *, tagged: bool = False) -> str:
-    """A right call of the tool, with dots for what the model must say; `tagged` as in the mode `text`."""
-    call = f'{{"name": "{tool.name}", "arguments": {right(tool)}}}'
+    """Return an example of a valid call of the tool; `tagged` adds the tags of the mode `text`."""
+    call = f'{{"name": "{tool.name}", "arguments": {example_arguments(tool)}}}'
     return f"<tool_call>{call}</tool_call>" if tagged else call
 
 
-def right(tool: Tool) -> str:
-    """Arguments that the tool takes, with dots for what the model must say."""
-    return orjson.dumps(skeleton(inlined(tool.parameters))).decode()
+def example_arguments(tool: Tool) -> str:
+    return orjson.dumps(skeleton(inline_refs(tool.parameters))).decode()
 
 
-def as_text(messages: Sequence[Message], tools: Iterable[Tool], choice: str, *, objects: bool = False) -> list[Message]:
-    """The conversation without tools: the system prompt describes them, calls and results are text. With `objects` a
-    call is an object alone."""
+def tools_as_text(
+    messages: Sequence[Message], tools: Iterable[Tool], choice: str, *, objects: bool = False
+) -> list[Message]:
+    """Return the conversation without tools: the system prompt describes them, and calls and results are text.
+
+    With `objects`, a call is only a JSON object, without tags.
+    """
     tools = list(tools)
-    schemas = [{"name": t.name, "description": t.description, "parameters": inlined(t.parameters)} for t in tools]
-    listed = "\n".join(orjson.dumps(schema).decode() for schema in schemas)
-    form = _SCHEMA if objects else _TEXT
-    guide = form.format(tools=listed, examples="\n".join(map(example, tools)))
-    # The results of one turn are one message of the user.
-    plain = join_users(_plain(message, objects=objects) for message in messages)
-    if plain and plain[0].role == "system":
-        plain[0] = plain[0].model_copy(update={"content": f"{plain[0].content}\n\n{guide}"})
+    schemas = [{"name": t.name, "description": t.description, "parameters": inline_refs(t.parameters)} for t in tools]
+    descriptions = "\n".join(orjson.dumps(schema).decode() for schema in schemas)
+    template = _SCHEMA if objects else _TEXT
+    guide = template.format(tools=descriptions, examples="\n".join(map(example, tools)))
+    # Join the results of one turn into one message of the user.
+    texts = join_users(_as_text(message, objects=objects) for message in messages)
+    if texts and texts[0].role == "system":
+        texts[0] = texts[0].model_copy(update={"content": f"{texts[0].content}\n\n{guide}"})
     else:
-        plain.insert(0, Message(role="system", content=guide))
+        texts.insert(0, Message(role="system", content=guide))
     if choice not in ("auto", "none"):
-        which = "a tool" if choice == "required" else f"`{choice}`"
-        plain[-1] = plain[-1].model_copy(update={"content": f"{plain[-1].content}\n\nNow call {which}."})
-    return plain
+        tool_to_call = "a tool" if choice == "required" else f"`{choice}`"
+        texts[-1] = texts[-1].model_copy(update={"content": f"{texts[-1].content}\n\nNow call {tool_to_call}."})
+    return texts
 
 
-def _plain(message: Message, *, objects: bool) -> Message:
+def _as_text(message: Message, *, objects: bool) -> Message:
     if message.role == "tool":
         return Message(role="user", content=f"<tool_response>\n{message.content}\n</tool_response>")
     if not message.tool_calls:
         return message
-    calls = [_object(call) if objects else f"<tool_call>{_object(call)}</tool_call>" for call in message.tool_calls]
+    calls = [
+        _as_object(call) if objects else f"<tool_call>{_as_object(call)}</tool_call>" for call in message.tool_calls
+    ]
     content = "\n".join(filter(None, [message.content, *calls]))
     return message.model_copy(update={"content": content, "tool_calls": ()})
 
 
-def _object(call: ToolCall) -> str:
+def _as_object(call: ToolCall) -> str:
     return f'{{"name": "{call.name}", "arguments": {call.arguments or "{}"}}}'

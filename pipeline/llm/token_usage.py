@@ -1,4 +1,4 @@
-"""The token counts of an answer: what its server reports, and an estimate of the cached tokens that it does not."""
+"""The token counts of an answer: those that its server reports, and an estimate of the cached tokens otherwise."""
 
 from typing import Any
 
@@ -14,17 +14,20 @@ _CACHED = (
 )
 """Where servers report how many prompt tokens they had cached."""
 _BESIDE_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
-"""What Anthropic counts beside `input_tokens`. It is part of `prompt_tokens`."""
+"""Tokens that Anthropic counts beside `input_tokens`. They are part of `prompt_tokens`."""
 _MOST = 1e12
 
 
 def read_usage(answer: Any, shared_prefix: float) -> Usage:
-    """Return the token counts of an answer. Missing counts are 0; no part is greater than its whole, and none negative.
+    """Return the token counts of an answer. Missing counts are 0; no count is negative or greater than its total.
 
-    The cached tokens that a server does not report are estimated: `shared_prefix` is the share of the prompt that the
-    previous request of the conversation begins with too.
+    If a server does not report cached tokens, they are estimated: `shared_prefix` is the share of the prompt that is a
+    prefix of the previous request of the conversation too.
     """
-    prompt, completion = _prompt(answer), _count(answer, "usage", "completion_tokens")
+    prompt = _count(answer, "usage", "prompt_tokens")
+    if prompt is None:
+        prompt = sum(_count(answer, "usage", name) or 0 for name in ("input_tokens", *_BESIDE_INPUT))
+    completion = _count(answer, "usage", "completion_tokens")
     if completion is None:
         completion = _count(answer, "usage", "output_tokens") or 0
     reasoning = _count(answer, "usage", "completion_tokens_details", "reasoning_tokens") or 0
@@ -41,20 +44,11 @@ def read_usage(answer: Any, shared_prefix: float) -> Usage:
 
 
 def estimate_cached(usage: Usage, shared_prefix: float) -> Usage:
-    """Return the usage of a call with an estimate of its cached tokens, marked as such."""
     cached = int(usage.prompt_tokens * shared_prefix)
     return usage.model_copy(update={"cached_tokens": cached, "estimated_cached_tokens": cached})
 
 
-def _prompt(answer: Any) -> int:
-    prompt = _count(answer, "usage", "prompt_tokens")
-    if prompt is not None:
-        return prompt
-    return sum(_count(answer, "usage", name) or 0 for name in ("input_tokens", *_BESIDE_INPUT))
-
-
 def _count(tree: Any, *path: str) -> int | None:
-    """Return the count at a path, or None if no number stands there."""
     for key in path:
         tree = tree.get(key) if isinstance(tree, dict) else None
     is_count = isinstance(tree, int | float) and not isinstance(tree, bool) and abs(tree) < _MOST

@@ -1,9 +1,9 @@
-"""Calls of tools that stand in a text: of models whose server has no parser, or has the wrong one.
+"""Tool calls that a text contains, for models whose server has no parser or the wrong one.
 
-Read are the forms that open models are trained on: Hermes' and Qwen's tags, the XML of Qwen-Coder, GLM and MiniMax,
-bare JSON, Mistral's, Llama's, DeepSeek's, Kimi's and gpt-oss' special tokens, JSON in Markdown fences, calls in Python.
-A call that no such mark announces counts where it names an offered tool and its arguments fit the tool's schema, or
-where it is the whole text. The time is linear in the text, whatever it holds.
+The forms are those that open models are trained on: the tags of Hermes and Qwen, the XML of Qwen-Coder, GLM and
+MiniMax, bare JSON, the special tokens of Mistral, Llama, DeepSeek, Kimi and gpt-oss, JSON in Markdown fences, and
+Python calls. A call without such a mark counts if it names an offered tool and its arguments fit the tool's schema, or
+if it is the whole text. The time is linear in the length of any text.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pipeline.llm import python_calls
 from pipeline.llm.base import Tool
-from pipeline.llm.schemas import decoded, fits, inlined, read_json, scrubbed, written
+from pipeline.llm.schemas import decode_texts, dump_json, fits, inline_refs, read_json, replace_surrogates
 from pipeline.types import ToolCall
 
 _NAMES = ("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name")
@@ -22,8 +22,8 @@ _ARGUMENTS = (
     "function_arguments",
 )  # fmt: skip
 _WRAPPERS = ("tool_calls", "tool_call", "function_call", "function", "tool_uses", "calls")
-_OF_CALLS = frozenset({"id", "type", "index", "call_id", "tool_call_id"})
-"""Keys of a call that are no arguments."""
+_CALL_KEYS = frozenset({"id", "type", "index", "call_id", "tool_call_id"})
+"""Keys of a call that are not arguments."""
 
 _TOKEN = r"<[|｜][^|｜<>]{1,40}[|｜]>"  # noqa: S105 - a special token of a model
 _FENCE = r"```[ \t]{0,3}\w{0,20}"
@@ -31,7 +31,7 @@ _VENDOR = r"(?:[｜|]{1,2}\w{1,12}[｜|]{1,2}|\w{1,12}:)?"
 _MARKS = rf"</?{_VENDOR}tool_calls?>|\[TOOL_CALLS\]|\bfunctools\b|{_TOKEN}"
 _WRAPPING = rf"{_MARKS}|{_FENCE}|</?{_VENDOR}(?:function_calls|function|invoke)>"
 _BETWEEN = re.compile(rf"{_WRAPPING}|[\s\[\],;}}]")
-"""What may stand around calls that are the whole text."""
+"""What may surround calls that are the whole text."""
 _OPENING = re.compile(rf"{_WRAPPING}|[\s\[]")
 _MARKED = re.compile(rf"(?:{_MARKS})[\s\[]*(?:{_FENCE}\s*)?$")
 _NAME_BEFORE = re.compile(
@@ -60,241 +60,249 @@ _PREFIX = re.compile(r"^(?:to=)?(?:(?:functions?|tools?|default_api)[.:/])?(.*?)
 _LONGEST_NAME = 300
 
 
-class Offered:
+class OfferedTools:
     """The tools of a request, by name, each with the inlined schema of its arguments."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
-        self.schemas: dict[str, dict[str, Any]] = {tool.name: inlined(tool.parameters) for tool in tools}
+        self.schemas: dict[str, dict[str, Any]] = {tool.name: inline_refs(tool.parameters) for tool in tools}
 
-    def name(self, said: str) -> str:
-        """The tool that is meant, where a special token leaked into its name or a namespace stands before it and no
-        other is named; else what was said."""
-        if said in self.schemas:
-            return said
-        parts = (_PREFIX.sub(r"\1", part) for part in _LEAK.split(said[:_LONGEST_NAME]))
-        meant = {part for part in parts if part in self.schemas}
-        return meant.pop() if len(meant) == 1 else said
+    def resolve_name(self, name: str) -> str:
+        """Return the name without special tokens that leaked into it and without a namespace.
+
+        It stays as it is if that leaves no offered tool, or several.
+        """
+        if name in self.schemas:
+            return name
+        parts = (_PREFIX.sub(r"\1", part) for part in _LEAK.split(name[:_LONGEST_NAME]))
+        tool_names = {part for part in parts if part in self.schemas}
+        return tool_names.pop() if len(tool_names) == 1 else name
 
     def fits(self, name: str, arguments: Any) -> bool:
-        """Is it an offered tool, and do the arguments fit its schema?"""
         return name in self.schemas and isinstance(arguments, dict) and fits(arguments, self.schemas[name])
 
-    def repaired(self, call: ToolCall) -> ToolCall:
-        """The call with an offered name, and with arguments decoded that were encoded twice; the very call where
-        there is nothing to repair."""
-        name = self.name(call.name)
-        given = read_json(call.arguments)
-        read = self.decoded(name, given)
-        if name == call.name and read is given:
+    def repair(self, call: ToolCall) -> ToolCall:
+        """Resolve the name of a call, and decode arguments that were encoded twice.
+
+        Returns the same object if there is nothing to repair.
+        """
+        name = self.resolve_name(call.name)
+        parsed = read_json(call.arguments)
+        decoded = self.decode(name, parsed)
+        if name == call.name and decoded is parsed:
             return call
-        arguments = call.arguments if read is given else written(read)
+        arguments = call.arguments if decoded is parsed else dump_json(decoded)
         return call.model_copy(update={"name": name, "arguments": arguments, "repaired": True})
 
-    def decoded(self, name: str, arguments: Any) -> Any:
-        """The arguments of that tool, with structures in place of their JSON texts."""
-        return decoded(arguments, self.schemas[name]) if name in self.schemas else arguments
+    def decode(self, name: str, arguments: Any) -> Any:
+        return decode_texts(arguments, self.schemas[name]) if name in self.schemas else arguments
 
 
-class _Written(NamedTuple):
+class _WrittenCall(NamedTuple):
     start: int
     end: int
     name: str
     arguments: Any
-    marked: bool
-    """Does one of the forms that are made for calls announce it?"""
-    strict: bool = False
-    """Would Hermes' own parser, which most trainers have, read the same in the content?"""
+    is_marked: bool
+    """Whether a mark that is made for calls precedes it."""
+    is_strict: bool = False
+    """Whether Hermes' own parser, which most trainers use, would read the same call."""
 
 
-def calls(text: str, offered: Offered) -> tuple[str, tuple[ToolCall, ...]]:
-    """The text before the first call, and the calls."""
-    found = _found(text, offered)
-    whole = not _BETWEEN.sub("", _beside(text, found))
-    kept = [one for one in found if _counts(one, offered, whole=whole)]
-    return (_opened(text[: kept[0].start]), _numbered(kept, offered)) if kept else (text, ())
+def extract_calls(text: str, tools: OfferedTools) -> tuple[str, tuple[ToolCall, ...]]:
+    """Return the text before the first call, and all calls."""
+    candidates = _find_candidates(text, tools)
+    is_whole_text = not _BETWEEN.sub("", _text_between(text, candidates))
+    calls = [call for call in candidates if _is_meant(call, tools, is_whole_text=is_whole_text)]
+    return (_strip_opening(text[: calls[0].start]), _to_tool_calls(calls)) if calls else (text, ())
 
 
-def last_calls(thoughts: str, offered: Offered) -> tuple[str, tuple[ToolCall, ...]]:
-    """The same of thoughts that end with a call, or with several in a row, that fit; no other is meant."""
-    kept: list[_Written] = []
+def extract_last_calls(thoughts: str, tools: OfferedTools) -> tuple[str, tuple[ToolCall, ...]]:
+    """Split thoughts before the calls at their very end. Other calls in thoughts are not meant as such."""
+    calls: list[_WrittenCall] = []
     end = len(thoughts)
-    for one in reversed(_found(thoughts, offered)):
-        if _BETWEEN.sub("", thoughts[one.end : end]) or not offered.fits(one.name, one.arguments):
+    for call in reversed(_find_candidates(thoughts, tools)):
+        if _BETWEEN.sub("", thoughts[call.end : end]) or not tools.fits(call.name, call.arguments):
             break
-        kept.insert(0, one._replace(strict=False))
-        end = one.start
-    return (_opened(thoughts[:end]), _numbered(kept, offered)) if kept else (thoughts, ())
+        calls.insert(0, call._replace(is_strict=False))
+        end = call.start
+    return (_strip_opening(thoughts[:end]), _to_tool_calls(calls)) if calls else (thoughts, ())
 
 
-def first_object(text: str, schema: dict[str, Any]) -> str:
-    """The first JSON object in a text that fits the schema, with its structures decoded, or else the first that is
-    whole; the very text where it is one or holds none."""
-    shape = inlined(schema)
-    whole = read_json(text)
-    found = [(text, whole)] if isinstance(whole, dict) else [(text[a:b], tree) for a, b, tree in _objects(text)]
-    if isinstance(whole, str) and not found and isinstance(again := read_json(whole), dict):
-        found = [(whole, again)]
-    read = [(said, tree, decoded(tree, shape, scalars=True)) for said, tree in found]
-    if not read:
+def extract_object(text: str, schema: dict[str, Any]) -> str:
+    """Return the first JSON object in a text that fits the schema, or else the first complete object.
+
+    Texts in it that should be structures are decoded. If there is no object, returns the text.
+    """
+    shape = inline_refs(schema)
+    value = read_json(text)
+    if isinstance(value, dict):
+        objects = [(text, value)]
+    else:
+        objects = [(text[start:end], tree) for start, end, tree in _find_objects(text)]
+    if isinstance(value, str) and not objects and isinstance(inner := read_json(value), dict):
+        objects = [(value, inner)]
+    answers = [(source, tree, decode_texts(tree, shape, scalars=True)) for source, tree in objects]
+    if not answers:
         return text
-    said, tree, answer = next((one for one in read if fits(one[-1], shape)), read[0])
-    # In the model's own words, but for Python's.
-    return said if answer is tree and isinstance(read_json(said), dict) else written(answer)
+    source, tree, answer = next((entry for entry in answers if fits(entry[-1], shape)), answers[0])
+    # Keep the model's own text, unless it is Python.
+    return source if answer is tree and isinstance(read_json(source), dict) else dump_json(answer)
 
 
-def last_object(thoughts: str, schema: dict[str, Any]) -> tuple[str, str]:
-    """Thoughts, and the object of that schema that they end with; no other is meant."""
-    shape = inlined(schema)
-    for start, end, tree in [*_objects(thoughts)][-1:]:
-        answer = decoded(tree, shape, scalars=True)
+def extract_last_object(thoughts: str, schema: dict[str, Any]) -> tuple[str, str]:
+    """Split thoughts before the object at their very end, if it fits the schema."""
+    shape = inline_refs(schema)
+    for start, end, tree in [*_find_objects(thoughts)][-1:]:
+        answer = decode_texts(tree, shape, scalars=True)
         if not _BETWEEN.sub("", thoughts[end:]) and fits(answer, shape):
-            return _opened(thoughts[:start]), written(answer)
+            return _strip_opening(thoughts[:start]), dump_json(answer)
     return thoughts, ""
 
 
-def _counts(one: _Written, offered: Offered, *, whole: bool) -> bool:
-    if one.name in offered.schemas:
-        return one.marked or whole or offered.fits(one.name, one.arguments)
-    return one.marked and whole
+def _is_meant(call: _WrittenCall, tools: OfferedTools, *, is_whole_text: bool) -> bool:
+    if call.name in tools.schemas:
+        return call.is_marked or is_whole_text or tools.fits(call.name, call.arguments)
+    return call.is_marked and is_whole_text
 
 
-def _numbered(found: Sequence[_Written], offered: Offered) -> tuple[ToolCall, ...]:
+def _to_tool_calls(calls: Sequence[_WrittenCall]) -> tuple[ToolCall, ...]:
     return tuple(
         ToolCall(
-            id=f"text{number}",
-            name=scrubbed(one.name),
-            arguments=one.arguments if isinstance(one.arguments, str) else written(one.arguments),
-            repaired=not one.strict,
+            id=f"text{index}",
+            name=replace_surrogates(call.name),
+            arguments=call.arguments if isinstance(call.arguments, str) else dump_json(call.arguments),
+            repaired=not call.is_strict,
         )
-        for number, one in enumerate(found)
+        for index, call in enumerate(calls)
     )
 
 
-def _beside(text: str, found: Sequence[_Written]) -> str:
-    ends = [0, *(one.end for one in found)]
-    starts = [*(one.start for one in found), len(text)]
+def _text_between(text: str, calls: Sequence[_WrittenCall]) -> str:
+    ends = [0, *(call.end for call in calls)]
+    starts = [*(call.start for call in calls), len(text)]
     return "\n".join(text[end:start] for end, start in zip(ends, starts, strict=True))
 
 
-def _opened(before: str) -> str:
-    """The text without what opens a call at its end."""
-    end = len(before)
-    for mark in reversed(list(_OPENING.finditer(before))):
+def _strip_opening(text: str) -> str:
+    end = len(text)
+    for mark in reversed(list(_OPENING.finditer(text))):
         if mark.end() != end:
             break
         end = mark.start()
-    return before[:end]
+    return text[:end]
 
 
-def _found(text: str, offered: Offered) -> list[_Written]:
-    """All that has the form of a call, in order."""
-    found: list[_Written] = []
-    for reader in (_tagged, _in_json, _in_python):
-        taken = [(one.start, one.end) for one in found]
-        for one in reader(text, offered):
-            if all(one.end <= start or one.start >= end for start, end in taken):
-                found.append(one)
-    return sorted(found, key=lambda one: one.start)
+def _find_candidates(text: str, tools: OfferedTools) -> list[_WrittenCall]:
+    calls: list[_WrittenCall] = []
+    for find in (_find_tagged, _find_in_json, _find_in_python):
+        spans = [(call.start, call.end) for call in calls]
+        calls += [
+            call for call in find(text, tools) if all(call.end <= start or call.start >= end for start, end in spans)
+        ]
+    return sorted(calls, key=lambda call: call.start)
 
 
-def _tagged(text: str, offered: Offered) -> Iterator[_Written]:
-    """Calls whose arguments stand one by one between tags. One that was cut off within its last argument is none."""
+def _find_tagged(text: str, tools: OfferedTools) -> Iterator[_WrittenCall]:
+    """Find calls with a tag around each argument. A call that was cut off in its last argument does not count."""
     heads = list(_FUNCTION.finditer(text))
-    for place, head in enumerate(heads):
-        following = heads[place + 1].start() if place + 1 < len(heads) else len(text)
+    for index, head in enumerate(heads):
+        following = heads[index + 1].start() if index + 1 < len(heads) else len(text)
         closing = _FUNCTION_END.search(text, head.end(), following)
         body = text[head.end() : closing.start() if closing else following]
         _, *pieces = _PARAMETER.split(body)
-        name = offered.name(head["name"] or head["before"])
-        if not pieces or name not in offered.schemas:
+        name = tools.resolve_name(head["name"] or head["before"])
+        if not pieces or name not in tools.schemas:
             continue
-        schema = offered.schemas[name].get("properties", {})
+        properties = tools.schemas[name].get("properties", {})
         arguments = {}
-        for named, other, rest in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
-            last = _PARAMETER_END.search(rest)
-            value = (rest[: last.start()] if last else rest).removeprefix("\n").removesuffix("\n")
-            arguments[named or other] = decoded(value, schema.get(named or other, {}), scalars=True)
-        closed = closing.end() if closing else last and head.end() + len(body) - len(rest) + last.end()
-        if closed:
-            yield _Written(head.start(), closed, name, arguments, marked=True)
+        for parameter, arg_key, tail in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
+            value_end = _PARAMETER_END.search(tail)
+            value = (tail[: value_end.start()] if value_end else tail).removeprefix("\n").removesuffix("\n")
+            key = parameter or arg_key
+            arguments[key] = decode_texts(value, properties.get(key, {}), scalars=True)
+        end = closing.end() if closing else value_end and head.end() + len(body) - len(tail) + value_end.end()
+        if end:
+            yield _WrittenCall(head.start(), end, name, arguments, is_marked=True)
 
 
-def _in_json(text: str, offered: Offered) -> Iterator[_Written]:
-    for start, end, tree in _objects(text):
+def _find_in_json(text: str, tools: OfferedTools) -> Iterator[_WrittenCall]:
+    for start, end, tree in _find_objects(text):
         before = text[max(0, start - _LOOK_BACK) : start]
-        inside = list(_of_object(tree, offered))
+        inner_calls = list(_read_calls(tree, tools))
         head = _NAME_BEFORE.search(before)
-        named = offered.name(head["name"]) if head else ""
-        if head and named in offered.schemas and (not inside or offered.fits(named, tree)):
-            opened = start - len(before) + head.start()
-            yield _Written(opened, end, named, offered.decoded(named, tree), marked=True)
+        name_before = tools.resolve_name(head["name"]) if head else ""
+        if head and name_before in tools.schemas and (not inner_calls or tools.fits(name_before, tree)):
+            head_start = start - len(before) + head.start()
+            yield _WrittenCall(head_start, end, name_before, tools.decode(name_before, tree), is_marked=True)
             continue
-        marked = bool(_MARKED.search(before))
-        for said, given in inside:
-            name = offered.name(said)
-            read = read_json(given) if isinstance(given, str) else given
-            arguments = offered.decoded(name, read if isinstance(read, dict) else given)
-            strict = name == said and arguments is given and _is_hermes(text, start, end, tree)
-            yield _Written(start, end, name, arguments, marked, strict)
+        is_marked = bool(_MARKED.search(before))
+        for raw_name, raw_arguments in inner_calls:
+            name = tools.resolve_name(raw_name)
+            parsed = read_json(raw_arguments) if isinstance(raw_arguments, str) else raw_arguments
+            arguments = tools.decode(name, parsed if isinstance(parsed, dict) else raw_arguments)
+            is_strict = name == raw_name and arguments is raw_arguments and _is_hermes(text, start, end, tree)
+            yield _WrittenCall(start, end, name, arguments, is_marked, is_strict)
 
 
 def _is_hermes(text: str, start: int, end: int, tree: dict[str, Any]) -> bool:
-    """Is it strict JSON between Hermes' tags? Its own parser reads nothing else."""
+    """Return whether this is strict JSON between Hermes' tags. Its own parser reads nothing else."""
     before = text[max(0, start - _LOOK_BACK) : start].rstrip()
     if tree.keys() != {"name", "arguments"} or not before.endswith("<tool_call>"):
         return False
     return text[end : end + 100].lstrip().startswith("</tool_call>") and read_json(text[start:end], strict=True) == tree
 
 
-def _of_object(tree: dict[str, Any], offered: Offered, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """The names and arguments of the calls that an object is or wraps."""
+def _read_calls(tree: dict[str, Any], tools: OfferedTools, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield the names and arguments of the calls that an object is or wraps."""
     key = next((key for key in _NAMES if isinstance(tree.get(key), str)), None)
     if key:
-        given = next((tree[name] for name in _ARGUMENTS if name in tree and name != key), None)
-        rest = {name: value for name, value in tree.items() if name != key and name not in _OF_CALLS}
-        yield tree[key], rest if given is None else given
+        arguments = next((tree[name] for name in _ARGUMENTS if name in tree and name != key), None)
+        other_fields = {name: value for name, value in tree.items() if name != key and name not in _CALL_KEYS}
+        yield tree[key], other_fields if arguments is None else arguments
         return
-    if len(tree) == 1 and isinstance(value := next(iter(tree.values())), dict) and next(iter(tree)) in offered.schemas:
+    if len(tree) == 1 and isinstance(value := next(iter(tree.values())), dict) and next(iter(tree)) in tools.schemas:
         yield next(iter(tree)), value
         return
     for wrapper in _WRAPPERS if depth < 2 else ():
         inner = tree.get(wrapper)
-        for item in inner if isinstance(inner, list) else [inner]:
-            if isinstance(item, dict):
-                yield from _of_object(item, offered, depth + 1)
+        for part in inner if isinstance(inner, list) else [inner]:
+            if isinstance(part, dict):
+                yield from _read_calls(part, tools, depth + 1)
 
 
-def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """The outermost JSON objects in a text, and Python's of the same form, with where they begin and end.
+def _find_objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield the start, the end and the value of the outermost JSON objects in a text, and of Python dictionaries.
 
-    What is begun and not ended is read again at most as often as keeps the time linear.
+    Unfinished objects may be read several times, but the characters read are limited, so that the time stays linear.
     """
-    at, read, failures, most = 0, 0, 0, 4 * len(text)
+    position, read, failures, most = 0, 0, 0, 4 * len(text)
     for _ in range(_MOST_OBJECTS + _MOST_FAILURES):
-        head = _OBJECT.search(text, at)
+        head = _OBJECT.search(text, position)
         if not head or failures > _MOST_FAILURES or read > most:
             return
-        start = at = head.start()
+        start = position = head.start()
         try:
-            tree, at = _JSON.raw_decode(text, start)
+            tree, position = _JSON.raw_decode(text, start)
         except json.JSONDecodeError as error:
             read += (len(text) if error.msg.startswith("Unterminated") else error.pos) - start
-            tree, at = python_calls.literal(text, start)
-            # Five times as slow as JSON.
-            read += 0 if tree else 4 * (at - start)
+            tree, position = python_calls.parse_dict(text, start)
+            # Python's parser is five times as slow as that of JSON.
+            read += 0 if tree else 4 * (position - start)
         except RecursionError:
             tree, read = None, read + len(text) - start
         if tree:
-            yield start, at, tree
+            yield start, position, tree
         else:
-            at, failures = start + 1, failures + 1
+            position, failures = start + 1, failures + 1
 
 
-def _in_python(text: str, offered: Offered) -> Iterator[_Written]:
-    properties = {name: list(schema.get("properties", ())) for name, schema in offered.schemas.items()}
-    for start, end, made in python_calls.calls(text, properties):
-        marked = bool(_MARKED.search(text[max(0, start - _LOOK_BACK) : start]))
-        alone = marked or all(call.named for call in made) or not _BETWEEN.sub("", text[:start] + text[end:])
-        for said, arguments, _ in made if alone else ():
-            if (name := offered.name(said)) in offered.schemas:
-                yield _Written(start, end, name, offered.decoded(name, arguments), marked)
+def _find_in_python(text: str, tools: OfferedTools) -> Iterator[_WrittenCall]:
+    properties = {name: list(schema.get("properties", ())) for name, schema in tools.schemas.items()}
+    for start, end, calls in python_calls.find_calls(text, properties):
+        is_marked = bool(_MARKED.search(text[max(0, start - _LOOK_BACK) : start]))
+        is_whole_text = not _BETWEEN.sub("", text[:start] + text[end:])
+        if not (is_marked or is_whole_text or all(call.has_keywords_only for call in calls)):
+            continue
+        for call in calls:
+            if (name := tools.resolve_name(call.name)) in tools.schemas:
+                yield _WrittenCall(start, end, name, tools.decode(name, call.arguments), is_marked)

@@ -12,7 +12,7 @@ from pipeline.agents.environment_file import environment
 from pipeline.agents.grading import by_heart, observations, shows
 from pipeline.context import RunContext
 from pipeline.loop.checks.alternatives import agreed, settled
-from pipeline.text import untagged
+from pipeline.text import strip_tag
 from pipeline.text.names import normalise
 from pipeline.types import Assessment, Cause, Draft, Feedback, Finding, Label, Probe, Rollout, Share, Verdict
 
@@ -190,7 +190,7 @@ def _stands_in(draft: Draft, number: int, blocks: Sequence[tuple[str, str]]) -> 
     leads to."""
     homes, answer = {hop.passage_id for hop in draft.hops}, normalise(draft.hops[number].answer)
     for title, block in ((_title(block), block) for passage_id, block in blocks if passage_id not in homes):
-        leads_on = number < len(draft.hops) - 1 and normalise(untagged(title)) == answer
+        leads_on = number < len(draft.hops) - 1 and normalise(strip_tag(title)) == answer
         if leads_on or shows(draft, number, (), block):
             return title
     return ""

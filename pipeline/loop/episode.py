@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from pipeline.agents import grading
 from pipeline.config.strategy_mix import draw
 from pipeline.context import RunContext, SeedMemory
-from pipeline.distractors.accepted_pair import evaluate_distractors, missing_pairs
+from pipeline.distractors.accepted_pair import evaluate_distractors, has_missing_pairs
 from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError, RequestRefused
 from pipeline.llm import ledger
@@ -62,7 +62,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         status, reason = Status.FAILED, "deadline"
     except (FormatError, RequestRefused) as error:
         status, reason = Status.FAILED, "no_verdict" if isinstance(error, FormatError) else "refused"
-        ledger.note_unread(str(error))
+        ledger.note_end_cause(str(error))
     record = Record(
         key=seed.key,
         seed=seed,
@@ -158,7 +158,7 @@ async def enrich(record: Record, context: RunContext) -> Record:
     record = record.model_copy(update={"again": rollouts, "again_verdicts": verdicts})
     own = as_record(record)
     owed = {
-        "distractors": missing_pairs(distractor_eval, context),
+        "distractors": has_missing_pairs(distractor_eval, context),
         "teacher": missing_samples(distractor_eval, teacher, context),
         "policies": unmeasured(record, context) or (own is not None and unmeasured(own, context)),
         "unanswerable": missing_twin(key, twin, context),

@@ -7,9 +7,9 @@ from pipeline.agents.naming import mentions
 from pipeline.loop.dates_and_numbers import counted, dated
 from pipeline.loop.rival_answer import FILLERS
 from pipeline.reward.equality import quantity
-from pipeline.text import MONTHS, folded, numbers, words
+from pipeline.text import MONTHS, fold, numbers, words
 from pipeline.text.names import normalise
-from pipeline.text.scripts import cased
+from pipeline.text.scripts import has_case
 from pipeline.types import AnswerType, Draft
 
 SMALL = 12
@@ -54,8 +54,8 @@ def _other_word(draft: Draft, name: str) -> bool:
     A noun in small letters gives its name: a question about a chemistry professor names Chemistry.
     """
     question, word = draft.question, name.split()[-1]
-    little = (word.isupper() and len(word) > 1) or word in MONTHS or folded(word) in FILLERS
-    if len(normalise(name).split()) > 1 or not little or question.islower() or not cased(question):
+    little = (word.isupper() and len(word) > 1) or word in MONTHS or fold(word) in FILLERS
+    if len(normalise(name).split()) > 1 or not little or question.islower() or not has_case(question):
         return False
     written = re.escape(word)
     proper = re.search(rf"[^\s.?!]\s+{written}(?!\w)", draft.hops[-1].quote)

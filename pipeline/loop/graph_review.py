@@ -23,7 +23,7 @@ from pipeline.operations import (
     settle,
     unsettled_steps,
 )
-from pipeline.text import untagged
+from pipeline.text import strip_tag
 from pipeline.text.names import contains
 from pipeline.text.open_sets import names_as_example
 from pipeline.types import Cause, Data, Finding, Passage, Probe
@@ -147,7 +147,7 @@ def _document_problems(graph: Graph, passages: Mapping[str, Passage]) -> list[Pr
                 problems.append(Problem(Cause.CO_LOCATED, seen, "take another fact", step.id))
         text = passages[step.citation.passage_id].text
         for needed in graph.needed_by(step):
-            about = untagged(graph.subject(needed)) if isinstance(needed, FoundStep) else ""
+            about = strip_tag(graph.subject(needed)) if isinstance(needed, FoundStep) else ""
             if about and contains(text, about) and not contains(needed.answer, about):
                 seen = f"its passage names '{about}', which step '{needed.id}' starts from, so that this can be skipped"
                 problems.append(Problem(Cause.CO_LOCATED, seen, "take another passage or another fact", step.id))
@@ -158,7 +158,7 @@ def _states(passages: Mapping[str, Passage], other: FoundStep, step: FoundStep) 
     """Return whether the passage of another step is about the same thing and has the sentences of the step."""
     passage = passages[other.citation.passage_id]
     text, quote = " ".join(passage.text.split()), " ".join(step.citation.quote.split())
-    return quote in text and contains(f"{passage.title} {text}", untagged(step.citation.title))
+    return quote in text and contains(f"{passage.title} {text}", strip_tag(step.citation.title))
 
 
 def _set_problems(graph: Graph) -> list[Problem]:

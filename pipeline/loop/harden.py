@@ -25,7 +25,7 @@ from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, build_draft
 from pipeline.operations import OperationError
 from pipeline.reward.equality import equal
-from pipeline.text import sentences, terms, untagged
+from pipeline.text import sentences, strip_tag, terms
 from pipeline.text.names import normalise
 from pipeline.types import AnswerType, Cause, Draft, Given, Label, Passage, Round, Seed, Stop, Trajectory
 from pipeline.types.graph import FoundStep, Graph
@@ -153,7 +153,7 @@ def _step(place: int, passage: Passage, number: int, answer: str) -> FoundStep:
     """Return a step whose question nobody wrote."""
     return FoundStep(
         id=f"step{place}",
-        sub_question=f"What does “{untagged(passage.title)}” lead to?",
+        sub_question=f"What does “{strip_tag(passage.title)}” lead to?",
         answer=answer,
         needs=(f"step{place - 1}",) if place else (),
         citation=cite(passage, (number,)),
@@ -197,7 +197,7 @@ def _holding(passages: Sequence[Passage], named: Named) -> Iterator[_Holding]:
 
 def _titles(documents: Sequence[Sequence[Passage]], text: str) -> list[str]:
     """Of these documents the titles that a text names."""
-    return [title for one in documents if mentions(text, title := untagged(one[0].title))]
+    return [title for one in documents if mentions(text, title := strip_tag(one[0].title))]
 
 
 def _spelled(given: Given, text: str) -> list[str]:

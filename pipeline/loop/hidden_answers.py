@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pipeline.agents.naming import mentions, whole, without
-from pipeline.text import dates, numbers, untagged, words
+from pipeline.text import dates, numbers, strip_tag, words
 from pipeline.types.graph import ComputedStep, FoundStep, Graph, GraphStep
 from pipeline.values.interval import read_date, read_interval
 
@@ -78,7 +78,7 @@ class HiddenAnswers:
     """The names that the question of a graph must not give away."""
 
     def __init__(self, graph: Graph) -> None:
-        roots = [(step, untagged(graph.subject(step))) for step in graph.found if not step.needs]
+        roots = [(step, strip_tag(graph.subject(step))) for step in graph.found if not step.needs]
         described = {name: f"thing of {step.id}" for step, name in roots if _describes(step, name)}
         secret = {*described, *(name for step, name in roots if name in step.spellings)}
         bounds = [step.bound for step in graph.steps if isinstance(step, ComputedStep)]
@@ -186,7 +186,7 @@ def _titles(graph: Graph, step: FoundStep) -> Iterator[tuple[str, str]]:
     Most such pages are about the hidden thing. Some are about another one, which their sentences tie to it by name:
     "Tarn Pier is a pier of Sweden"; or about a group of people that the step asks about.
     """
-    title = untagged(step.citation.title)
+    title = strip_tag(step.citation.title)
     need = graph.by_id[step.needs[0]]
     tag, quote = step.citation.title.removeprefix(title), step.citation.quote
     if mentions(step.sub_question, title) or any(mentions(tag, spelling) for spelling in need.spellings):

@@ -15,8 +15,8 @@ from pipeline.config import RunConfig
 from pipeline.config.environment_settings import EnvironmentConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.distractors.accepted_pair import completed, with_verdict
-from pipeline.distractors.hard_passages import overlaid
+from pipeline.distractors.accepted_pair import attempt_missing, gather_finished
+from pipeline.distractors.hard_passages import build_overlay
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
 from pipeline.loop.checks.closed_book import recalled
@@ -93,8 +93,8 @@ async def measured(
     asked = [] if closed or not is_recallable(record) else [model]
     known = zip(before.rollouts, before.verdicts, strict=True) if before else ()
     answered, pairs = await asyncio.gather(
-        with_verdict(lambda one: recalled(draft, context, one), asked),
-        completed(known, _samples(context), lambda sample: make(draft, sample, context, model)),
+        gather_finished(lambda one: recalled(draft, context, one), asked),
+        attempt_missing(known, _samples(context), lambda sample: make(draft, sample, context, model)),
     )
     return measurement(record.key, policy, pairs, closed or next(iter(answered), None), context) if pairs else None
 
@@ -105,10 +105,10 @@ async def _measured_among(record: Record, policy: str, context: RunContext) -> P
     if draft is None or tried is None or not _resists(record, context):
         return None
     name, model = policy + WITH_DISTRACTORS, context.config.models.policies[policy]
-    over = replace(context, retriever=overlaid(context.retriever, draft, tried.used, context.config.distractors))
+    over = replace(context, retriever=build_overlay(context.retriever, draft, tried.used, context.config.distractors))
     before = _before(record, name)
     known = zip(before.rollouts, before.verdicts, strict=True) if before else ()
-    pairs = await completed(known, _samples(context), lambda sample: graded_rollout(draft, sample, over, model))
+    pairs = await attempt_missing(known, _samples(context), lambda sample: graded_rollout(draft, sample, over, model))
     if not pairs:
         return None
     made = measurement(record.key, policy, pairs, None, context)

@@ -14,7 +14,7 @@ from pipeline.agents.structured import structured
 from pipeline.context import RunContext
 from pipeline.loop.hidden_answers import HiddenAnswers
 from pipeline.operations import Computation, operation
-from pipeline.text import untagged
+from pipeline.text import strip_tag
 from pipeline.types import Cause, Data, Finding, Probe, sha256
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 from pipeline.values.interval import read_date, read_interval
@@ -222,7 +222,7 @@ def _describe(graph: Graph, step: FoundStep | ComputedStep, hidden: HiddenAnswer
     """Describe a step to the writer, with every answer in the place of which stands the id of its step."""
     description: dict[str, object] = {"id": step.id, "asks": _ask(graph, step, hidden)}
     if isinstance(step, FoundStep):
-        about = f"[{step.needs[0]}]" if step.needs else hidden.mask(untagged(graph.subject(step)), step)
+        about = f"[{step.needs[0]}]" if step.needs else hidden.mask(strip_tag(graph.subject(step)), step)
         values = {"population": hidden.mask(step.population, step), "time": hidden.mask(step.time, step)}
         description |= {"about": about, "sentence": hidden.mask(" ".join(step.citation.quote.split()), step)}
     else:

@@ -16,9 +16,9 @@ from pipeline.agents.tools import ShownPassage
 from pipeline.corpus.language import before_things, fillers, language_of
 from pipeline.loop.dates_and_numbers import agree, amounts, dated, of_kind, same_amount, told_by
 from pipeline.retrieval.base import Retriever
-from pipeline.text import folded, sentences, terms, untagged
+from pipeline.text import fold, sentences, strip_tag, terms
 from pipeline.text.names import contains, normalise
-from pipeline.text.scripts import cased, spaceless
+from pipeline.text.scripts import has_case, is_spaceless
 from pipeline.types import AnswerType, Cause, Draft, Finding, Passage
 
 _ADVICE = "Add the one clue that rules the other out, or ask for another fact at the end."
@@ -75,7 +75,7 @@ def other_answer(draft: Draft, cited: Container[str], passages: Iterable[Shown])
     for passage in passages if said else ():
         if passage.id in cited or not holds(f"{passage.title} {passage.text}", subject):
             continue
-        about = untagged(passage.title)
+        about = strip_tag(passage.title)
         if not _tied(about, subject) and mentions(_before(draft), about):
             continue  # It is about what the question or a hop before the last names.
         for span in sentences(passage.text):
@@ -93,7 +93,7 @@ def _tied(name: str, subject: str) -> bool:
 def _claim_words(draft: Draft) -> set[str]:
     """What the last quote says of its subject beside the answer; nothing where it is too little to know a rival by."""
     quote = draft.hops[-1].quote
-    if spaceless(quote):
+    if is_spaceless(quote):
         # The subject would be most of its characters, and pairs would reach into the answer.
         for name in (*_spellings(draft), _subject(draft)):
             quote = quote.replace(name, " ")
@@ -107,7 +107,7 @@ def _claim_words(draft: Draft) -> set[str]:
 
 def _earlier(draft: Draft) -> list[str]:
     """What the hops before the last name, its subject apart."""
-    names = [name for hop in draft.hops[:-1] for name in (*hop.spellings, untagged(hop.title))]
+    names = [name for hop in draft.hops[:-1] for name in (*hop.spellings, strip_tag(hop.title))]
     subject = _subject(draft)
     return [name for name in names if normalise(name) and not _tied(name, subject)]
 
@@ -140,12 +140,12 @@ def _answers_otherwise(sentence: str, title: str, said: set[str], silent: Callab
 def _by_last_name(sentence: str, answer: str) -> bool:
     """Does it call a person by the last name, before which no article and no other name stands?"""
     *first, last = answer.split() or [""]
-    if not first or "of" in first or not LAST_NAME.fullmatch(last) or not cased(sentence):
+    if not first or "of" in first or not LAST_NAME.fullmatch(last) or not has_case(sentence):
         return False
     things = before_things(language_of(sentence))
     alone = rf"(?<![\w-]){re.escape(last)}(?![\w-]|\s+[A-ZÀ-ÖØ-ÞА-Я])"
     before = re.findall(rf"(?:(?<![\w.’'-])([\w.’'-]++)\s++)?{alone}", sentence)
-    return any(word not in things and (word == word.lower() or folded(word) in OPENING) for word in before)
+    return any(word not in things and (word == word.lower() or fold(word) in OPENING) for word in before)
 
 
 def _of_kind(sentence: str, silent: Callable[[str], bool], draft: Draft) -> bool:
@@ -162,14 +162,14 @@ def _of_kind(sentence: str, silent: Callable[[str], bool], draft: Draft) -> bool
         return bool(different) and not any(same_amount(one, amount) for one in counts for amount in wanted)
     quote = draft.hops[-1].quote
     others = {*terms(sentence)} - {*terms(quote)} - {*terms(before)} - FILLERS
-    if cased(sentence) and draft.answer != draft.answer.lower() and draft.answer in quote:
+    if has_case(sentence) and draft.answer != draft.answer.lower() and draft.answer in quote:
         others &= _named(sentence, digits=any(map(str.isdigit, draft.answer)))
     return not all(map(silent, others))
 
 
 def _named(sentence: str, *, digits: bool) -> set[str]:
     """Its words with a capital, unless such a word only opens a sentence, or with digits."""
-    found = (word for word in _WORD.findall(sentence) if folded(word) not in OPENING)
+    found = (word for word in _WORD.findall(sentence) if fold(word) not in OPENING)
     names = (word for word in found if word != word.lower() or (digits and any(map(str.isdigit, word))))
     return {term for name in names for term in terms(name)}
 

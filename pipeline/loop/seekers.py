@@ -15,7 +15,7 @@ from pipeline.config.derived_limits import DETOURS
 from pipeline.config.difficulty_settings import WAYS, way_of
 from pipeline.config.limits import AgentLimits
 from pipeline.context import RunContext
-from pipeline.distractors.accepted_pair import completed
+from pipeline.distractors.accepted_pair import attempt_missing
 from pipeline.llm import ledger
 from pipeline.types import Draft, GradedRollout, Record, Rollout, sha256
 
@@ -37,7 +37,7 @@ async def attack_again(record: Record, context: RunContext) -> list[GradedRollou
         return record.attacked_again
     ledger.enter(ledger.SEEKERS)
     draft, agent = record.draft, _build_seeker(record.seed.target_steps, context)
-    return await completed(record.attacked_again, owed, lambda sample: _try(draft, agent, sample, context))
+    return await attempt_missing(record.attacked_again, owed, lambda sample: _try(draft, agent, sample, context))
 
 
 def missing_tries(record: Record, context: RunContext) -> list[int]:

@@ -17,12 +17,12 @@ from pipeline.agents.structured import structured
 from pipeline.agents.tools import shown
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.distractors.accepted_pair import completed
+from pipeline.distractors.accepted_pair import attempt_missing
 from pipeline.errors import FormatError, RequestRefused
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
 from pipeline.loop.checks.alternatives import seen
-from pipeline.text import SINGLE, untagged, words
+from pipeline.text import SINGLE, strip_tag, words
 from pipeline.text.names import contains, normalise
 from pipeline.types import ChangedPremise, Data, Draft, Passage, Probe, Twin, refuses, sha256, twin_draft
 
@@ -126,7 +126,7 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
     outcome, detail = unfit(draft, tried)
     tried = tried.model_copy(update={"outcome": outcome, "detail": detail})
     if not outcome:
-        about = untagged(draft.graph.subject(draft.graph.found[tried.hop]))
+        about = strip_tag(draft.graph.subject(draft.graph.found[tried.hop]))
         queries = [
             tried.question,
             tried.sub_question,
@@ -218,7 +218,7 @@ async def _check_rollouts(draft: Draft, tried: ChangedPremise, context: RunConte
     """K rollouts of the solver, as many of them as have a verdict; one must find out that there is no answer."""
     twin, whole = twin_draft(draft, tried), context.config.loop.rollouts
     known = zip(tried.rollouts, tried.verdicts, strict=True)
-    pairs = await completed(known, range(whole), lambda sample: graded_rollout(twin, sample, context))
+    pairs = await attempt_missing(known, range(whole), lambda sample: graded_rollout(twin, sample, context))
     rollouts, verdicts = zip(*pairs, strict=True) if pairs else ((), ())
     tried = tried.model_copy(update={"rollouts": rollouts, "verdicts": verdicts})
     if len(pairs) < whole or any(verdict.correct for verdict in verdicts):

@@ -6,7 +6,7 @@ from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.given_answer import find_named_answers
 from pipeline.loop.question_writing import find_leak, find_shortcut, grade_wordings
 from pipeline.text.names import normalise
-from pipeline.text.scripts import asks, length
+from pipeline.text.scripts import is_question, length
 from pipeline.types import Cause, Draft, Finding
 
 _FEWEST_WORDS = 4
@@ -34,7 +34,7 @@ async def review_wording(draft: Draft, context: RunContext) -> CheckResult:
 
 def find_faults(draft: Draft) -> tuple[Finding, ...]:
     """Return what anybody sees who reads question and answer: nothing is asked, or the question tells the answer."""
-    if not asks(draft.question) or length(draft.question) < _FEWEST_WORDS or not normalise(draft.answer):
+    if not is_question(draft.question) or length(draft.question) < _FEWEST_WORDS or not normalise(draft.answer):
         detail = "it asks nothing or answers nothing: word it as one question"
         return (Finding(check="wording", cause=Cause.GENERATOR_ERROR, detail=detail),)
     if not may_be_named(draft) and (names := find_named_answers(draft)):

@@ -1,4 +1,4 @@
-"""What an evidence graph computes. One operation is one file; agents, checks, exports and reward metadata ask it."""
+"""Computed answers of evidence graphs, for agents, checks, exports and rewards. Each operation is one file."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -7,14 +7,14 @@ from typing import cast
 from pipeline import registry
 from pipeline.operations.base import Computation, Operand, Operation, OperationError
 from pipeline.reward.equality import equal
-from pipeline.text import untagged
+from pipeline.text import strip_tag
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 from pipeline.values.interval import DATE, ValueInterval, read_interval
 
 _OPPOSITE = {"yes": "no", "no": "yes"}
 _TEN_YEARS = Fraction(3653)
 _LIKELY = 0.5
-"""Chance of a blind guess from which on an answer is worth nothing."""
+"""The chance of a blind guess at which an answer is worth nothing."""
 
 
 def operation(name: str) -> Operation:
@@ -31,14 +31,14 @@ def evaluate(graph: Graph, changed: Mapping[str, ValueInterval | str] | None = N
     """Compute every computed step from the answers of the found steps.
 
     Args:
-        graph: the evidence.
-        changed: other values for found steps, by id: an interval, or another text.
+        graph: The evidence.
+        changed: Other values for found steps, by id: an interval, or another text.
 
     Returns:
-        What each computed step gives, by id.
+        The answer of each computed step, by id.
 
     Raises:
-        OperationError: the evidence does not settle a step; the message names it.
+        OperationError: The evidence does not settle a step; the message names it.
     """
     outcomes, errors = _compute(graph, changed or {})
     for step_id, error in errors.items():
@@ -47,7 +47,7 @@ def evaluate(graph: Graph, changed: Mapping[str, ValueInterval | str] | None = N
 
 
 def settle(graph: Graph) -> tuple[Graph, Computation | None]:
-    """Return the graph with the answers of its computed steps, and what its last step computes, if it is one.
+    """Return the graph with the answers of its computed steps, and the answer of its last step if that is computed.
 
     Raises OperationError if the evidence does not settle a step.
     """
@@ -57,7 +57,7 @@ def settle(graph: Graph) -> tuple[Graph, Computation | None]:
 
 
 def unsettled_steps(graph: Graph) -> dict[str, str]:
-    """Return why computed steps have no certain answer, by id, without those that rest on another of them."""
+    """Return why computed steps have no certain answer, by id, without steps that depend on another such step."""
     return _compute(graph, {})[1]
 
 
@@ -77,7 +77,7 @@ def _compute(graph: Graph, changed: Mapping[str, ValueInterval | str]) -> tuple[
 
 
 def advice_against_guessing(graph: Graph) -> str:
-    """Return what to ask instead if a blind guess gets the answer half of the time, or nothing."""
+    """Return what to ask instead if a blind guess is right half of the time, or else an empty text."""
     if not isinstance(graph.last, ComputedStep) or guess_chance(graph) < _LIKELY:
         return ""
     return operation(graph.last.operation).guess_advice
@@ -93,7 +93,7 @@ def guess_chance(graph: Graph) -> float:
 
 
 def _read_value(graph: Graph, step: FoundStep | ComputedStep, answer: str) -> ValueInterval | None:
-    """Return the values that an answer allows. A bare number such as 1467 is a year unless its users count things."""
+    """Return the values that an answer allows. A bare number like 1467 is a year unless the steps that use it count."""
     interval = read_interval(answer, is_exact=isinstance(step, FoundStep) and step.is_exact)
     if interval and interval.kind == DATE and answer.isdecimal() and _is_count(graph, step):
         return ValueInterval(Fraction(answer), Fraction(answer), "")
@@ -124,7 +124,7 @@ def _operand(
         subject, subject_aliases = _name(graph, step.needs[0], outcomes, changed)
     else:
         subject = graph.subject(step)
-        subject_aliases = tuple({untagged(subject)} - {subject})
+        subject_aliases = tuple({strip_tag(subject)} - {subject})
     return Operand(step_id, answer, subject, interval, aliases, subject_aliases)
 
 
@@ -141,11 +141,11 @@ def _name(
 
 
 def idle_steps(graph: Graph) -> tuple[str, ...]:
-    """Return the ids of the found steps of which no plausible other value could change the answer.
+    """Return the ids of the found steps for which no plausible other value would change the answer.
 
-    Plausible are half and twice an amount, a date ten years away, a value on the other side of those that it is
-    compared with, another name, and the opposite of yes and no. A branch that lost a comparison is not idle: with
-    another value it would have won.
+    Plausible values are half or twice an amount, a date ten years away, a value on the other side of those that it is
+    compared with, another name, and the opposite of yes or no. A branch that lost a comparison is not idle, since it
+    would win with another value.
     """
     return tuple(step.id for step in graph.found if not _can_change_answer(graph, step))
 
@@ -157,12 +157,12 @@ def _can_change_answer(graph: Graph, step: FoundStep) -> bool:
     for value in _plausible_values(graph, step):
         try:
             after = evaluate(graph, {step.id: value})
-        except OperationError:  # with that value the answer would be open
+        except OperationError:  # that value would leave the answer open
             return True
         changed = {step_id for step_id in before if before[step_id].answer != after[step_id].answer} | {step.id}
         if graph.last.id in changed:
             return True
-        # A found step that starts from another thing has another answer, whatever it is.
+        # A found step that starts from another thing has another answer.
         if any(changed.intersection(later.needs) and _can_change_answer(graph, later) for later in graph.found):
             return True
     return False
@@ -179,8 +179,8 @@ def _plausible_values(graph: Graph, step: FoundStep) -> list[ValueInterval | str
         values = [(low / 2, high / 2), (low * 2, high * 2)]
     for user in graph.users_of(step):
         if isinstance(user, ComputedStep):
-            others = [_operand(graph, need, evaluate(graph), {}) for need in user.needs if need != step.id]
-            thresholds = operation(user.operation).thresholds(user, others)
+            other_operands = [_operand(graph, need, evaluate(graph), {}) for need in user.needs if need != step.id]
+            thresholds = operation(user.operation).thresholds(user, other_operands)
             values += _beyond([limit for limit in thresholds if limit.is_bounded and limit.kind == value.kind])
     return [ValueInterval(least, most, value.kind) for least, most in values]
 
@@ -195,7 +195,7 @@ def _beyond(thresholds: Sequence[ValueInterval]) -> list[tuple[Fraction, Fractio
 
 
 def repeated_answers(graph: Graph) -> tuple[str, ...]:
-    """Return the ids of earlier steps that give the final answer too, so that a solver who stops there is right."""
+    """Return the ids of earlier steps with the final answer, where a solver could stop and be right."""
     if isinstance(graph.last, ComputedStep) and operation(graph.last.operation).names_operands:
         return ()
     return tuple(step.id for step in graph.steps[:-1] if equal(step.answer, [*graph.last.spellings]))

@@ -1,8 +1,8 @@
-"""The contract of an operation, and what operations share: operands, conditions, and numbers with their limits.
+"""The contract of an operation, and code that operations share: operands, conditions, and numbers with their limits.
 
-An operation is one class in one file of this folder, and the file's name is the operation's. It computes an answer from
-the answers of the steps that it needs, says which answer types it can give, when its evidence is complete, how often a
-blind guess is right, and how it is described to the generator.
+An operation is one class in one file of this folder, which has the operation's name. It computes an answer from the
+answers of the steps that it needs. It states the answer types that it can give, when its evidence is complete, how
+often a blind guess is right, and its description for the generator.
 """
 
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ from pipeline.values.interval import SHARE, ValueInterval, read_interval
 MOST_DIGITS = 3
 """Significant digits of a ratio, and of every number that has no last decimal."""
 _WIDEST = Fraction(1, 4)
-"""How wide the limits of a computed number may be, as a part of it."""
+"""The greatest width of the limits of a computed number, as a fraction of the number."""
 
 
 class Operand(NamedTuple):
@@ -30,9 +30,9 @@ class Operand(NamedTuple):
     step_id: str
     answer: str
     subject: str
-    """The thing that the answer is about, such as the country whose area it is."""
+    """The thing that the answer is about, for example the country of an area."""
     interval: ValueInterval | None
-    """None if the answer is no date and no amount."""
+    """None if the answer is neither a date nor an amount."""
     aliases: tuple[str, ...] = ()
     """Other names of the answer."""
     subject_aliases: tuple[str, ...] = ()
@@ -40,22 +40,22 @@ class Operand(NamedTuple):
 
 
 class Computation(NamedTuple):
-    """What an operation computes."""
+    """The answer that an operation computes."""
 
     answer: str
     answer_type: AnswerType
     interval: ValueInterval | None = None
-    """Of a number: all values that the evidence allows and all that round to the answer. The reward accepts each."""
+    """For a number: all values that the evidence allows and all that round to the answer. The reward accepts them."""
     aliases: tuple[str, ...] = ()
     """Other names of the answer, if it is one thing that a step names."""
     items: tuple[str, ...] = ()
-    """Of a list: its items."""
+    """For a list: its items."""
     item_aliases: tuple[tuple[str, ...], ...] = ()
-    """Of a list: other names of each item."""
-    others: tuple[tuple[str, ...], ...] = ()
-    """Of a choice among named things: the names of each thing that does not belong to the answer."""
+    """For a list: other names of each item."""
+    excluded: tuple[tuple[str, ...], ...] = ()
+    """For a choice among named things: the names of each thing that is not part of the answer."""
     rounding: str = ""
-    """Of a number with fewer digits than its values give: such as "the nearest 10", for the question to state."""
+    """For a number with fewer digits than its values: the rounding that the question must state ("the nearest 10")."""
 
 
 class Operation(ABC):
@@ -63,27 +63,27 @@ class Operation(ABC):
 
     answer_types: ClassVar[frozenset[AnswerType]]
     is_offered: ClassVar[bool] = True
-    """Whether generators are offered it by default. The others are offered where a run asks for them."""
+    """Whether generators get it by default. A run can request the others."""
     names_operands: ClassVar[bool] = False
-    """Whether the answer is by its nature something that earlier steps name, such as the winner of a comparison."""
+    """Whether earlier steps always name the answer, as with the winner of a comparison."""
     gives_subjects: ClassVar[bool] = False
-    """Whether the answer is what the operands are about, such as the winner of a comparison, and no operand itself."""
+    """Whether the answer is a subject of the operands, for example the winner of a comparison, and not an operand."""
     needs_whole_set: ClassVar[bool] = False
     """Whether the answer is wrong if a passage names only some of the things that fit."""
     guess_advice: ClassVar[str] = ""
-    """What to do instead if a blind guess is right half of the time; empty if that lies in what the run asks for."""
+    """What to do instead if a blind guess is right half of the time; empty if the run requests such questions."""
     summary: ClassVar[str]
-    """What it computes, in words, with `{operands}`, or `{first}` and `{second}`, and perhaps settings of the step:
-    `{which}`, `{test}` for condition and bound, and `{unit}`."""
+    """A phrase for what it computes, with `{operands}`, or `{first}` and `{second}`, and settings of the step:
+    `{which}`, `{test}` (condition and bound), and `{unit}`."""
     description: ClassVar[str]
-    """What the generator reads: what it computes, what it needs, and one worked example."""
+    """The text for the generator: what the operation computes, what it needs, and one worked example."""
 
     @abstractmethod
     def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         """Return the answer. Raises OperationError if the evidence does not settle it."""
 
     def describe(self, step: ComputedStep, operands: Sequence[str]) -> str:
-        """Return in words what a step computes from operands that are told in words."""
+        """Return a phrase for what a step computes from operands that are described by phrases."""
         condition = step.condition if step.condition in ("is", "is not") else f"is {step.condition}"
         return self.summary.format(
             operands=" and ".join(filter(None, (", ".join(operands[:-1]), operands[-1]))),
@@ -102,14 +102,14 @@ class Operation(ABC):
         """Return the form that the answer must have, for the writer.
 
         Args:
-            step: the computed step.
-            kinds: what kind of thing the subjects are if the operation gives subjects, else the answers.
-            outcome: what was computed.
+            step: The computed step.
+            kinds: The kinds of the subjects if the operation gives subjects, or else of the answers.
+            outcome: The computed answer.
         """
         return f"one name, date or number, as short as it can be: {kinds}"
 
-    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[ValueInterval]:
-        """Return the values beside which an operand would have to lie on the other side to change the answer."""
+    def thresholds(self, step: ComputedStep, other_operands: Sequence[Operand]) -> list[ValueInterval]:
+        """Return the values that an operand would have to cross to change the answer, given the other operands."""
         return []
 
 
@@ -141,7 +141,7 @@ def comparable_intervals(operands: Sequence[Operand]) -> list[ValueInterval]:
 
 
 def select_passing(step: ComputedStep, operands: Sequence[Operand]) -> list[Operand]:
-    """Return the operands that meet the step's condition. Raises OperationError if a value leaves it open."""
+    """Return the operands that meet the step's condition. Raises OperationError if that is uncertain for a value."""
     if not step.condition:
         raise OperationError("`condition` must be is, is not, before, after, under or over")
     return [operand for operand in operands if _passes(step, operand)]
@@ -176,42 +176,42 @@ def compute_number(
     """Compute a number from the values as stated, and its limits from all corners of their intervals.
 
     The answer is rounded to the largest power of ten that is not above the width of its limits. The corners may round
-    to other numbers: the limits say which of them are right too. Only a number that the step rounds up or down must be
-    the same at all corners.
+    to other numbers, which are right too if they are within the limits. Only a number that the step rounds up or down
+    must be the same at all corners.
 
     Args:
-        step: the computed step, whose `unit` and `rounding` say how the answer is written.
-        operands: the values, each with a lower and an upper limit.
-        kind: the kind of the result.
-        compute: a function that is monotone in each of its arguments, so that the corners give its limits.
-        most_digits: how many significant digits the answer may have; None for no limit.
+        step: The computed step, whose `unit` and `rounding` determine the form of the answer.
+        operands: The values, each with a lower and an upper limit.
+        kind: The kind of the result.
+        compute: A function that is monotone in each of its arguments, so that the corners give its limits.
+        most_digits: The most significant digits of the answer; None for no limit.
 
     Raises:
-        OperationError: an interval is open or missing, a unit does not fit, the limits are too wide, or the corners
+        OperationError: An interval is open or missing, a unit does not fit, the limits are too wide, or the corners
             differ when they are rounded up or down.
     """
     intervals = [_bounded_interval(operand) for operand in operands]
     size = unit_size(step.unit, kind)
     try:
         results = [compute(values) / size for values in product(*(interval.corners for interval in intervals))]
-        stated = compute([interval.value for interval in intervals]) / size
+        nominal = compute([interval.value for interval in intervals]) / size
     except ZeroDivisionError:
         raise OperationError("one of the values may be zero, so that nothing can be divided by it") from None
     low, high = min(results), max(results)
     if step.rounding:
         number = _round_to_whole(low, high, step.rounding)
-        low = high = stated = number
+        low = high = nominal = number
         rounding = f"{step.rounding} to a whole number"
     else:
-        number, unit = _round_to_evidence(stated, high - low, most_digits)
+        number, unit = _round_to_evidence(nominal, high - low, most_digits)
         low, high = min(low, number - unit / 2), max(high, number + unit / 2)
-        rounding = "" if number == stated else f"the nearest {write_decimal(unit)}"
+        rounding = "" if number == nominal else f"the nearest {write_decimal(unit)}"
     if high - low > abs(number) * _WIDEST:
         raise OperationError(
             f"the evidence allows all values from {float(low):.4g} to {float(high):.4g}, too many for one answer; take "
             "values that lie farther apart, or are more exact"
         )
-    interval = ValueInterval(low * size, high * size, kind, stated * size)
+    interval = ValueInterval(low * size, high * size, kind, nominal * size)
     return Computation(f"{write_decimal(number)} {step.unit}".strip(), AnswerType.NUMBER, interval, rounding=rounding)
 
 
@@ -224,19 +224,19 @@ def _bounded_interval(operand: Operand) -> ValueInterval:
 
 
 def unit_size(unit: str, kind: str) -> Fraction:
-    """Return the size of a unit in the base unit of a kind. Raises OperationError if it is a unit of another kind."""
+    """Return the size of a unit in the base unit of a kind. Raises OperationError if the unit is of another kind."""
     if unit == kind:
         return Fraction(1)
     is_share = kind == SHARE or kind.startswith(f"{SHARE} of ")
     if is_share and unit in ("percentage points", "percentage point"):
         return Fraction(1, 100)
-    one = read_interval(f"1 {unit or kind}", is_exact=True)
-    if one and one.kind == (unit or kind) and not (unit and kind):  # what is counted, such as "episodes"
+    single_unit = read_interval(f"1 {unit or kind}", is_exact=True)
+    if single_unit and single_unit.kind == (unit or kind) and not (unit and kind):  # counted things like "episodes"
         return Fraction(1)
-    if one is None or one.kind != kind:
-        wanted = f"must be a unit of {kind}" if kind else "must be empty, since the values are counts or bare numbers"
-        raise OperationError(f"`unit` {wanted}, not '{unit}'")
-    return one.corners[0]
+    if single_unit is None or single_unit.kind != kind:
+        remedy = f"must be a unit of {kind}" if kind else "must be empty, since the values are counts or bare numbers"
+        raise OperationError(f"`unit` {remedy}, not '{unit}'")
+    return single_unit.corners[0]
 
 
 def _round_to_whole(low: Fraction, high: Fraction, direction: str) -> Fraction:
@@ -247,7 +247,7 @@ def _round_to_whole(low: Fraction, high: Fraction, direction: str) -> Fraction:
 
 
 def _round_to_evidence(number: Fraction, width: Fraction, most_digits: int | None) -> tuple[Fraction, Fraction]:
-    """Return a number as exactly as the width of its limits allows, and the unit to which it is rounded, or 0."""
+    """Round a number as its limits require, and return it with the unit to which it is rounded, or 0 if it is not."""
     unit = _power_of_ten(width) if width else Fraction()
     if not unit and not _has_last_decimal(number):
         most_digits = most_digits or MOST_DIGITS

@@ -29,7 +29,7 @@ class CountPassing(NumberOperation):
     def chance(self, operands: Sequence[Operand]) -> float:
         return 1 / (len(operands) + 1)
 
-    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[ValueInterval]:
+    def thresholds(self, step: ComputedStep, other_operands: Sequence[Operand]) -> list[ValueInterval]:
         return bounds(step)
 
 

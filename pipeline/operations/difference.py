@@ -55,7 +55,7 @@ def _between_dates(step: ComputedStep, operands: Sequence[Operand]) -> Computati
 
 
 def _years(first: Date, second: Date) -> int:
-    """Count whole years. The years between two bare years are what their numbers differ by."""
+    """Count whole years. Between two bare years, this is the difference of their numbers."""
     return second.year - first.year - ((second.month, second.day) < (first.month, first.day))
 
 

@@ -34,8 +34,8 @@ class Extreme(Operation):
             raise OperationError(f"`which` = {step.which} does not fit values such as '{operands[0].answer}'")
         is_least = step.which in ("least", "earliest")
         for operand, value in zip(operands, values, strict=True):
-            others = [other for other in values if other is not value]
-            if all(value.lies_below(other) if is_least else other.lies_below(value) for other in others):
+            rivals = [rival for rival in values if rival is not value]
+            if all(value.lies_below(rival) if is_least else rival.lies_below(value) for rival in rivals):
                 return Computation(operand.subject, AnswerType.COMPARISON, aliases=operand.subject_aliases)
         raise OperationError(
             "the values tie or their ranges overlap, so that no thing is certain to be the "
@@ -48,8 +48,8 @@ class Extreme(Operation):
     def chance(self, operands: Sequence[Operand]) -> float:
         return 1 / len(operands)
 
-    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[ValueInterval]:
-        return [other.interval for other in others if other.interval is not None]
+    def thresholds(self, step: ComputedStep, other_operands: Sequence[Operand]) -> list[ValueInterval]:
+        return [operand.interval for operand in other_operands if operand.interval is not None]
 
 
 OPERATION = Extreme()

@@ -1,4 +1,4 @@
-"""Those of several named things whose value meets a condition."""
+"""The things, among several that the question names, whose value meets a condition."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -26,17 +26,17 @@ class Filter(Operation):
     def compute(self, step: ComputedStep, operands: Sequence[Operand]) -> Computation:
         if len(operands) < 3:
             raise OperationError("a filter needs at least three things to choose from")
-        kept = select_passing(step, operands)
-        if not kept or len(kept) == len(operands):
+        passing = select_passing(step, operands)
+        if not passing or len(passing) == len(operands):
             raise OperationError(
-                f"{'all' if kept else 'none'} of the things meet the condition, so that it asks nothing"
+                f"{'all' if passing else 'none'} of the things meet the condition, so that it asks nothing"
             )
-        items = tuple(operand.subject for operand in kept)
-        aliases = tuple(operand.subject_aliases for operand in kept)
-        if len(kept) == 1:
+        items = tuple(operand.subject for operand in passing)
+        aliases = tuple(operand.subject_aliases for operand in passing)
+        if len(passing) == 1:
             return Computation(items[0], AnswerType.ENTITY, aliases=aliases[0])
-        others = tuple((operand.subject, *operand.subject_aliases) for operand in operands if operand not in kept)
-        return Computation("; ".join(items), AnswerType.LIST, items=items, item_aliases=aliases, others=others)
+        excluded = tuple((operand.subject, *operand.subject_aliases) for operand in operands if operand not in passing)
+        return Computation("; ".join(items), AnswerType.LIST, items=items, item_aliases=aliases, excluded=excluded)
 
     def describe_answer(self, step: ComputedStep, kinds: str, outcome: Computation) -> str:
         return f"the names of all things that pass, one or several, and not their values: {kinds}"
@@ -44,7 +44,7 @@ class Filter(Operation):
     def chance(self, operands: Sequence[Operand]) -> float:
         return 1 / float(2 ** len(operands) - 2)
 
-    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[ValueInterval]:
+    def thresholds(self, step: ComputedStep, other_operands: Sequence[Operand]) -> list[ValueInterval]:
         return bounds(step)
 
 

@@ -1,4 +1,4 @@
-"""Several answers together, each from a step of its own."""
+"""Several answers together, each from its own step."""
 
 from collections.abc import Sequence
 from typing import ClassVar

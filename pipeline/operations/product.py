@@ -1,4 +1,4 @@
-"""The product of amounts, such as a number of things and what each of them takes."""
+"""The product of amounts, for example a number of things and the cost of each."""
 
 from collections.abc import Sequence
 from fractions import Fraction

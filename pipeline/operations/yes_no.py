@@ -35,7 +35,7 @@ class YesNo(Operation):
     def chance(self, operands: Sequence[Operand]) -> float:
         return 0.5
 
-    def thresholds(self, step: ComputedStep, others: Sequence[Operand]) -> list[ValueInterval]:
+    def thresholds(self, step: ComputedStep, other_operands: Sequence[Operand]) -> list[ValueInterval]:
         return bounds(step)
 
 

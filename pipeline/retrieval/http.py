@@ -28,12 +28,12 @@ from pipeline.config.address import on_loopback
 from pipeline.config.retrieval_settings import TOKEN_ENV, RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import RetrievalError, UsageError
-from pipeline.llm.connection import bounded, trusted_certificates
+from pipeline.llm.connection import limit_body, trusted_certificates
 from pipeline.llm.deadline import pause_clock
-from pipeline.llm.retry import pause
+from pipeline.llm.retry import retry_delay
 from pipeline.retrieval.base import SCORING
 from pipeline.retrieval.passage_texts import Passages, query_text, quote_title, readable
-from pipeline.text.redact import without
+from pipeline.text.redact import remove_secret
 from pipeline.types import Hit, Passage
 
 ATTEMPTS = 6
@@ -131,7 +131,7 @@ class HttpRetriever(Passages):
                 except _Transient:
                     if attempt == ATTEMPTS - 1:
                         raise
-                    await asyncio.sleep(pause(attempt, None))
+                    await asyncio.sleep(retry_delay(attempt, None))
                 else:
                     clock.used = time.monotonic() - start
                     return content
@@ -171,7 +171,7 @@ class HttpRetriever(Passages):
             headers={"Accept-Encoding": "gzip"},
             verify=trusted_certificates(),
             trust_env=not on_loopback(self._url),
-            event_hooks={"response": [bounded(_MOST_BYTES, _MOST_ERROR_BYTES)]},
+            event_hooks={"response": [limit_body(_MOST_BYTES, _MOST_ERROR_BYTES)]},
         )
 
     def _client(self) -> httpx2.AsyncClient:
@@ -228,7 +228,7 @@ def _parse(kind: TypeAdapter[_T], raw: bytes, url: str) -> _T:
 
 def _summarise(text: str) -> str:
     """Shorten a server's text to one line for a user, without escapes and without the token, which it may echo."""
-    return " ".join(without(text, _read_token(), f"[{TOKEN_ENV}]").split())[:300]
+    return " ".join(remove_secret(text, _read_token(), f"[{TOKEN_ENV}]").split())[:300]
 
 
 def _build_body(queries: Sequence[str], k: int) -> dict[str, object]:

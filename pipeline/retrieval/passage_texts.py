@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pipeline.retrieval.base import Retriever
-from pipeline.text.scripts import laid_out
+from pipeline.text.scripts import lay_out
 from pipeline.types import Passage
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ def search_r1(passage: Passage) -> dict[str, str]:
 
     Its clients read the first line of `contents`, in quotes, as the title.
     """
-    return {"id": passage.id, "contents": f'"{passage.heading}"\n{laid_out(passage.text)}'}
+    return {"id": passage.id, "contents": f'"{passage.heading}"\n{lay_out(passage.text)}'}
 
 
 def quote_title(text: str) -> str:
     """Convert the `contents` of a passage to the format of `search_r1`."""
     title, line_end, body = text.partition("\n")
-    return f'"{" ".join(title.split())}"\n{laid_out(body)}' if line_end else text
+    return f'"{" ".join(title.split())}"\n{lay_out(body)}' if line_end else text
 
 
 def unquote_title(text: str) -> str:

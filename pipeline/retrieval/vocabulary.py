@@ -3,7 +3,7 @@
 import re
 
 from pipeline.retrieval.base import Retriever
-from pipeline.text.scripts import spaceless
+from pipeline.text.scripts import is_spaceless
 
 _MOST, _LONGEST = 32, 40
 _ENDS = re.compile(r"^[\W_]+|[\W_]+$")
@@ -15,7 +15,7 @@ async def find_absent_words(retriever: Retriever, query: str) -> list[str]:
     Returns an empty list if the retriever does not know its terms. Skips words of scripts without spaces.
     """
     words = {word.casefold(): word for part in reversed(query.split()) if (word := _ENDS.sub("", part))}
-    candidates = [word for word in reversed(words.values()) if len(word) <= _LONGEST and not spaceless(word)][:_MOST]
+    candidates = [word for word in reversed(words.values()) if len(word) <= _LONGEST and not is_spaceless(word)][:_MOST]
     contained = (
         await retriever.contain_words(candidates)
         if retriever.contain_words and candidates

@@ -55,7 +55,7 @@ def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger, error: str = ""
         spent=ledger.spending,
         error=error,
         # Answers from before a refused request are the model's own, and stay in the cache.
-        asked=tuple(sorted(digest.hex() for digest in ledger.asked)) if error and reason != REFUSED else (),
+        asked=tuple(sorted(digest.hex() for digest in ledger.digests)) if error and reason != REFUSED else (),
     )
 
 
@@ -67,7 +67,7 @@ async def run_attempt(
             record = await run_seed(seed)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the caller raises it
             return attempt(seed, type(error).__name__, "", ledger), error
-        unreadable = format_error(record, ledger.unread)
+        unreadable = format_error(record, ledger.end_cause)
         return attempt(seed, record.status.value, record.reason, ledger, unreadable), record
 
 

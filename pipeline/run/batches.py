@@ -147,12 +147,12 @@ class Shares:
 
     def __init__(self, config: RunConfig) -> None:
         self._budget = prepare.budget(config)
-        self._lent = dict.fromkeys(self._budget.left(), 0.0)
+        self._lent = dict.fromkeys(self._budget.remaining(), 0.0)
 
     def lend(self, parts: int) -> dict[str, float]:
         """Lend an equal part of the remaining budget, and all of the time. Raises BudgetExceeded if nothing is left."""
         self._budget.check()
-        remaining = {name: amount - self._lent[name] for name, amount in self._budget.left().items()}
+        remaining = {name: amount - self._lent[name] for name, amount in self._budget.remaining().items()}
         if any(amount <= 0 for amount in remaining.values()):
             raise BudgetExceeded("all that is left of the budget is lent")
         part = {name: amount if name == "budget_seconds" else amount / parts for name, amount in remaining.items()}

@@ -143,7 +143,7 @@ def _check_operations(file: str, given_seeds: Sequence[Given], config: RunConfig
 
 
 def _check_benchmarks(file: str, given_seeds: Sequence[Given], config: RunConfig) -> None:
-    index, names = contaminated.lists(config.gates.against)
+    index, names = contaminated.load_lists(config.gates.against)
     sampled = given_seeds[:: len(given_seeds) // _SAMPLE_SIZE + 1]
     matches = [
         (seed, names[list_index])

@@ -21,7 +21,7 @@ from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.corpus.seed_passages import explain_refusals, quality
 from pipeline.corpus.split import side
 from pipeline.errors import UsageError
-from pipeline.gates import Drop, Gates, dropped
+from pipeline.gates import Drop, Gates, mark_dropped
 from pipeline.store.journal import Head, Journal, RunIdentity
 from pipeline.types import Passage, Record, Seed, Status, sha256
 
@@ -193,7 +193,7 @@ def judge_records(
             included.append(head.key)
             continue
         record = accepted.pop(head.key, None) or read(head.key)
-        yield dropped(record, drop) if drop else record, drop
+        yield mark_dropped(record, drop) if drop else record, drop
     for record in map(read, included):
         # An unmeasured record is in no view, so it must not keep another one out as its duplicate.
         yield record, gates.admit(gates.check(record)) if record.confirmation_verdicts else None

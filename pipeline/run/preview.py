@@ -5,7 +5,7 @@ import logging
 from functools import partial
 
 from pipeline.config import LOCAL_SEEDS, RunConfig
-from pipeline.gates import Gates, dropped
+from pipeline.gates import Gates, mark_dropped
 from pipeline.loop.episode import run_seed
 from pipeline.run import RunCallbacks, attempts, prepare, stages, targets
 from pipeline.run.plan import Order, bounds
@@ -35,7 +35,7 @@ async def preview(config: RunConfig, watch: RunCallbacks) -> list[Record]:
             if not isinstance(record, Record):
                 raise record
             drop = gates.admit(gates.check(record)) if record.status is Status.ACCEPTED else None
-            records.append(dropped(record, drop) if drop else record)
+            records.append(mark_dropped(record, drop) if drop else record)
             watch.record(records[-1])
             same_error.add(attempt.error, record)
         if same_error.cause:

@@ -14,7 +14,7 @@ from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.corpus.language import english
+from pipeline.corpus.language import is_english
 from pipeline.corpus.unreadable_files import in_words
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.loop.episode import run_seed
@@ -43,7 +43,7 @@ def read(config: RunConfig, watch: RunCallbacks) -> Corpus:
         )
     if corpus.language_detected:
         logger.warning("%s: language %s (detected): say another with --language", name, corpus.language)
-    if config.models.of("generator").capabilities.english_only and not english(corpus.passages):
+    if config.models.of("generator").capabilities.english_only and not is_english(corpus.passages):
         logger.warning("%s: the demo model reads English only, and most of these texts are not: choose a --model", name)
     if config.questions.unanswerable and not config.questions.twins(config.models):
         logger.warning(

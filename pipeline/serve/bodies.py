@@ -1,4 +1,4 @@
-"""The bodies of requests, which together stay within a bound of bytes from their arrival to their answer."""
+"""The bodies of requests, whose total size is limited from their arrival until they are answered."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,21 +10,21 @@ MOST_BYTES = 16 << 20
 """The largest body of one request."""
 MOST_TOGETHER = 4 * MOST_BYTES
 MOST_DISCARDED = 8 * MOST_BYTES
-"""Bytes that are read of a refused body. A client that is still sending sees no answer but a reset connection."""
+"""Most bytes read of a refused body. A client that is still sending sees a reset connection instead of an answer."""
 SECONDS = 30.0
 """The time within which a body must arrive."""
 
 
 class Bodies:
-    """All bodies in progress. Where there is no room, the one that has been arriving longest is refused."""
+    """All bodies in progress. If there is no room, the one that has been arriving for the longest time is refused."""
 
     def __init__(self) -> None:
         self._bytes = 0
         self._arriving: dict[asyncio.Timeout, bytearray] = {}
 
     @asynccontextmanager
-    async def arrived(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """The whole body, whose room is taken until the block is left. Raises HTTPException."""
+    async def receive(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Read a body, and reserve its room until the block ends. Raises HTTPException."""
         raw = bytearray()
         try:
             await self._read(stream, raw)
@@ -44,7 +44,7 @@ class Bodies:
                     raw += chunk
                     self._bytes += len(chunk)
                     self._make_room(clock)
-            if clock not in self._arriving:  # its room was taken with its last chunk
+            if clock not in self._arriving:  # another body took its room at its last chunk
                 raise TimeoutError
         except TimeoutError:
             line = f"the request did not arrive within {SECONDS:.0f} s, or others needed its room"
@@ -57,10 +57,10 @@ class Bodies:
             await discard(stream)
             raise HTTPException(413, f"a request may have {MOST_BYTES >> 20} MiB")
 
-    def _make_room(self, ours: asyncio.Timeout) -> None:
+    def _make_room(self, current: asyncio.Timeout) -> None:
         while self._bytes > MOST_TOGETHER:
-            oldest = next(iter(self._arriving), ours)
-            if oldest is ours:
+            oldest = next(iter(self._arriving), current)
+            if oldest is current:
                 raise HTTPException(503, "too much is being sent at once; try again")
             raw = self._arriving.pop(oldest)
             self._bytes -= len(raw)
@@ -69,7 +69,7 @@ class Bodies:
 
 
 async def discard(stream: AsyncIterator[bytes]) -> None:
-    """Read the body of a refused request, within bounds of bytes and time."""
+    """Read the body of a refused request, within limits of size and time."""
     size = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(SECONDS):

@@ -1,5 +1,6 @@
-"""The application of `digsite view`: pages for a person at this machine. Nothing from elsewhere can ask for them, and
-no text of corpus or models can act in them.
+"""The application of `digsite view`: pages for a person at this machine.
+
+Other sites cannot request them, and no text of a corpus or model can run as code in them.
 """
 
 import secrets
@@ -21,7 +22,7 @@ _HEADERS = {
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
-    # Without any referrer a browser would not say either from which origin a form comes.
+    # Without a referrer, a browser would not send the origin of a form either.
     "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-cache",
@@ -35,32 +36,32 @@ def create(library: Library) -> FastAPI:
     app.mount("/static", StaticFiles(directory=layout.STATIC))
     app.include_router(routes.router)
     app.include_router(reviewing.router)
-    app.add_middleware(BaseHTTPMiddleware, dispatch=_fenced)
+    app.add_middleware(BaseHTTPMiddleware, dispatch=_protect)
     app.add_middleware(Guard, token="")
-    app.add_exception_handler(RoutingError, _missing)
-    app.add_exception_handler(KeyError, _missing)
-    app.add_exception_handler(DigsiteError, _failed)
+    app.add_exception_handler(RoutingError, _render_not_found)
+    app.add_exception_handler(KeyError, _render_not_found)
+    app.add_exception_handler(DigsiteError, _render_error)
     return app
 
 
-async def _fenced(request: Request, answer: RequestResponseEndpoint) -> Response:
-    """What the pages may load and do, and no request that another site's page sends to change something."""
+async def _protect(request: Request, answer: RequestResponseEndpoint) -> Response:
+    """Limit what the pages may load and do, and refuse requests of other sites that would change something."""
     if request.method in ("GET", "HEAD") or is_own_origin(request):
-        found = await answer(request)
+        response = await answer(request)
     else:
-        found = layout.render_page(
+        response = layout.render_page(
             "trouble.html.j2", status=403, title="Refused", line="another site sent this request"
         )
-    found.headers.update(_HEADERS)
-    return found
+    response.headers.update(_HEADERS)
+    return response
 
 
-async def _missing(request: Request, error: Exception) -> Response:
+async def _render_not_found(request: Request, error: Exception) -> Response:
     return layout.render_page(
         "trouble.html.j2", status=404, title="Not found", line=f"There is no page {request.url.path}."
     )
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+async def _render_error(request: Request, error: Exception) -> Response:
     status = 400 if isinstance(error, UsageError) else 503
     return layout.render_page("trouble.html.j2", status=status, title="This cannot be shown", line=str(error))

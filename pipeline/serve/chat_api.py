@@ -1,6 +1,6 @@
-"""Chat Completions as a server reads and writes it: the other side of `llm.wire`.
+"""Chat Completions requests and answers on the side of a server; `llm.chat_body` and `llm.reply` are the client's.
 
-Fields that are not declared here are ignored: clients send much that a model without weights has no use for.
+Fields that are not declared here are ignored, since clients send many that the demo model does not use.
 """
 
 from typing import Any, Literal
@@ -12,54 +12,54 @@ from pipeline.llm.base import Completion, Request, Schema, Tool
 from pipeline.types import Data, Message, ToolCall
 
 
-class _Sent(Data, extra="ignore"):
-    """What a client sends."""
+class _ClientData(Data, extra="ignore"):
+    pass
 
 
-class _Called(_Sent):
+class _CalledFunction(_ClientData):
     name: str
     arguments: str = ""
 
 
-class _Call(_Sent):
-    """A call of the history, or the tool that must be called."""
+class _Call(_ClientData):
+    """A call in the history, or the tool that must be called."""
 
-    function: _Called
+    function: _CalledFunction
     id: str = ""
 
 
-class _Part(_Sent):
+class _Part(_ClientData):
     text: str
 
 
-class _Message(_Sent):
+class _Message(_ClientData):
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: str | list[_Part] | None = None
     tool_calls: list[_Call] | None = None
     tool_call_id: str | None = None
 
 
-class _Function(_Sent):
+class _Function(_ClientData):
     name: str
     description: str | None = None
     parameters: dict[str, Any] = Field(default_factory=dict)
 
 
-class _Tool(_Sent):
+class _Tool(_ClientData):
     function: _Function
 
 
-class _Schema(_Sent):
+class _Schema(_ClientData):
     name: str
     body: dict[str, Any] = Field(alias="schema")
 
 
-class _Format(_Sent):
+class _Format(_ClientData):
     type: Literal["text", "json_schema"]
     json_schema: _Schema | None = None
 
 
-class ChatRequest(_Sent):
+class ChatRequest(_ClientData):
     """The fields of a request that are read."""
 
     model: str
@@ -77,29 +77,28 @@ class ChatRequest(_Sent):
 
 
 def model_request(body: ChatRequest, sample: int) -> Request:
-    """The request in the form in which a model of ours is called."""
+    """Convert a client's request for one of our models."""
     choice, output = body.tool_choice or "auto", body.response_format and body.response_format.json_schema
-    plain = Sampling()
+    defaults = Sampling()
     return Request(
         model=body.model,
-        messages=tuple(map(_message, body.messages)),
-        tools=tuple(_tool(one.function) for one in body.tools or ()),
+        messages=tuple(map(_convert_message, body.messages)),
+        tools=tuple(
+            Tool(name=function.name, description=function.description or "", parameters=function.parameters)
+            for function in (tool.function for tool in body.tools or ())
+        ),
         tool_choice=choice if isinstance(choice, str) else choice.function.name,
         output=Schema(name=output.name, body=output.body) if output else None,
         sampling=Sampling(
-            temperature=plain.temperature if body.temperature is None else body.temperature,
-            top_p=plain.top_p if body.top_p is None else body.top_p,
-            max_tokens=body.max_completion_tokens or body.max_tokens or plain.max_tokens,
+            temperature=defaults.temperature if body.temperature is None else body.temperature,
+            top_p=defaults.top_p if body.top_p is None else body.top_p,
+            max_tokens=body.max_completion_tokens or body.max_tokens or defaults.max_tokens,
         ),
         sample=sample,
     )
 
 
-def _tool(tool: _Function) -> Tool:
-    return Tool(name=tool.name, description=tool.description or "", parameters=tool.parameters)
-
-
-def _message(message: _Message) -> Message:
+def _convert_message(message: _Message) -> Message:
     content = message.content or ""
     return Message(
         role="system" if message.role == "developer" else message.role,
@@ -113,7 +112,7 @@ def _message(message: _Message) -> Message:
 
 
 def chat_completion(completion: Completion, model: str) -> dict[str, Any]:
-    """A completion as OpenAI's servers write it."""
+    """Convert a completion to the JSON of OpenAI's servers."""
     message: dict[str, Any] = {"role": "assistant", "content": completion.message.content or None}
     if completion.message.tool_calls:
         message["tool_calls"] = [

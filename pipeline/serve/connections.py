@@ -1,7 +1,7 @@
-"""How many connections a server holds, and what it logs when it can accept no more.
+"""Limits of a server's connections, and what it logs when it can accept no more.
 
-The time and size of a body have limits (`bodies`), and so have the time of a head, the pause between two requests, and
-the time in which a client reads the next part of an answer.
+There are limits for the number of connections, the time of a request's head, the pause between two requests, and the
+time in which a client reads the next part of an answer. `bodies` limits the time and size of a body.
 """
 
 import asyncio
@@ -17,22 +17,22 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 logger = logging.getLogger(__name__)
 MOST = 1024
-"""Connections at once; requests beyond that are answered 503, which trainers retry."""
+"""Most connections. Further requests are answered with 503, which trainers retry."""
 ACCEPTED = 16
-"""Connections accepted in one go."""
+"""Connections accepted at a time."""
 QUEUE = 2048
 """Connections that the system queues until they are accepted."""
 IDLE_SECONDS = 10
-"""The time that a connection stays open between two requests, and that a client has to send the head of one."""
+"""How long a connection stays open between two requests, and how long a client may take to send a head."""
 
 READ_SECONDS = 30
-"""The time that a client has to read the next part of an answer."""
+"""How long a client may take to read the next part of an answer."""
 SENT_BYTES = 256 << 10
 """The size of such a part."""
 
 
-def most() -> int:
-    """How many connections the limit of descriptors allows: half of it, after raising it where possible."""
+def max_connections() -> int:
+    """Raise the limit of descriptors if possible, and return how many connections it allows: half of it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < 4 * MOST:
         soft = 4 * MOST if hard == resource.RLIM_INFINITY else min(4 * MOST, hard)
@@ -43,8 +43,8 @@ def most() -> int:
 class ClientTimeouts(H11Protocol):
     """Closes a connection whose client is late with the head of its next request, or with reading an answer.
 
-    uvicorn limits only the pause after an answer. So a client that sends a byte now and then, or nothing at all, would
-    keep its connection for ever, and a thousand of them would keep all others out. An answer that nobody reads stays in
+    uvicorn limits only the pause after an answer. So a client that sends a byte now and then, or nothing, would keep
+    its connection forever, and a thousand such clients would lock all others out. An answer that nobody reads stays in
     memory, 20 MB for a large batch.
     """
 
@@ -61,7 +61,7 @@ class ClientTimeouts(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        # To close would wait until all is read.
+        # `close` would wait until everything is read.
         self._read_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
@@ -90,8 +90,8 @@ class ClientTimeouts(H11Protocol):
             self._read_timer = None
 
 
-def in_parts(message: Message) -> Iterator[Message]:
-    """Yield a message of an answer in parts, so that a client that reads slowly but steadily is never late."""
+def split_message(message: Message) -> Iterator[Message]:
+    """Split a message of an answer, so that a client that reads slowly but steadily is never late."""
     body = message.get("body", b"")
     last = max(0, len(body) - 1) // SENT_BYTES * SENT_BYTES
     for start in range(0, last, SENT_BYTES):
@@ -100,7 +100,7 @@ def in_parts(message: Message) -> Iterator[Message]:
 
 
 class Exhaustion:
-    """Logs one line a minute where asyncio would log a traceback for every connection without a descriptor."""
+    """Logs one line a minute, instead of asyncio's traceback for each connection without a descriptor."""
 
     def __init__(self) -> None:
         self._logged = -60.0

@@ -1,7 +1,7 @@
-"""The demo model over OpenAI's Chat Completions, so that a whole run can go through a real wire.
+"""The demo model over OpenAI's Chat Completions API, so that a run can use real HTTP.
 
-Its randomness comes from its inputs and the sample index, which is not on the wire. The seed there is a hash of run
-seed and sample, so with the run seed known the index follows; any other seed counts as a sample of its own.
+The model's randomness depends on its inputs and the sample index, which is not sent. The seed in a request is a hash of
+run seed and sample, so that the run seed reveals the index. Any other seed is used as the sample itself.
 """
 
 from typing import Any
@@ -21,13 +21,13 @@ _SAMPLES = 4096
 
 
 def samples(run_seed: int) -> dict[int, int]:
-    """Wire seed → sample, for more samples than a rollout ever has."""
+    """Map the seeds in requests to samples, for more samples than a run ever has."""
     return {wire_seed(run_seed, sample): sample for sample in range(_SAMPLES)}
 
 
 def router(run_seed: int = 0, model: LLM | None = None) -> APIRouter:
-    """`model` answers under the name `embedded`."""
-    answering, by_seed = model or DemoModel(), samples(run_seed)
+    """Build the routes of a server, where `model` (default: the demo model) has the name `embedded`."""
+    llm, sample_by_seed = model or DemoModel(), samples(run_seed)
     routes = APIRouter(prefix="/v1", route_class=JsonRoute)
 
     @routes.post("/chat/completions")
@@ -38,17 +38,17 @@ def router(run_seed: int = 0, model: LLM | None = None) -> APIRouter:
             raise HTTPException(400, "answers come whole and one at a time: leave out `stream` and `n`")
         seed = body.seed or 0
         try:
-            request = model_request(body, by_seed.get(seed, seed))
+            request = model_request(body, sample_by_seed.get(seed, seed))
             if request.output and not any(unfence(message.content) for message in request.messages):
                 line = f"'{request.output.name[:80]}' is answered to the product's own prompts alone"
                 raise HTTPException(400, line)
-            return chat_completion(await answering.complete(request), NAME)
+            return chat_completion(await llm.complete(request), NAME)
         except ValueError as error:
             raise HTTPException(400, f"{error}: it plays the roles of the product and no others") from error
         except HTTPException:
             raise
         except Exception as error:
-            # It is a pure function of the request, so the request holds what it cannot read.
+            # The model is a pure function of the request, so the request is at fault.
             line = f"the demo model cannot read this history ({type(error).__name__})"
             raise HTTPException(400, line) from error
 

@@ -1,8 +1,8 @@
-"""What the servers share: where one listens, who may ask, how errors are answered, and how it stops.
+"""The shared parts of all servers: address, access control, error answers and shutdown.
 
-A server binds the loopback by default. Any other address needs a bearer token, read from an environment variable; where
-that is set, it is needed on the loopback too. Without a token only requests whose Host is a loopback name are answered,
-so that no web page can read a private corpus through a domain name of its own that resolves to this machine.
+A server binds the loopback address by default. Any other address needs a bearer token from an environment variable. If
+that is set, the loopback address needs the token too. Without a token, the Host of a request must be a loopback name,
+so that no web page can read a private corpus through its own domain name that resolves to this machine.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from pipeline.types import Data
 
 logger = logging.getLogger(__name__)
 _GRACE = 1
-"""Seconds that requests in progress have after a signal."""
+"""Seconds for requests in progress after a signal."""
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+))(?::\d{1,5})?")
 
 
@@ -46,25 +46,25 @@ class ServerConfig(Data):
     token_env: str
 
     def token(self) -> str:
-        """The token; empty where none is needed. Raises UsageError if it is missing or malformed."""
+        """Return the token, or an empty text if none is needed. Raises UsageError if it is missing or malformed."""
         token = os.environ.get(self.token_env, "").strip()
         if not re.fullmatch(r"[!-~]*", token):
             raise UsageError(f"the environment variable {self.token_env} holds no token: use ASCII without spaces")
-        if not token and not _loopback(self.host):
+        if not token and not _is_loopback(self.host):
             line = f"{self.host} can be reached from other machines: put a token into the environment variable"
             raise UsageError(f"{line} {self.token_env}, which clients then send as 'Authorization: Bearer ...'")
         return token
 
     def bind(self) -> socket.socket:
-        """A listening socket. Raises UsageError where the address cannot be had, or the token is missing."""
+        """Return a listening socket. Raises UsageError if the address cannot be bound or the token is missing."""
         self.token()
         try:
-            found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-            kind, _, _, _, address = found[0]
-            listening = socket.socket(kind, socket.SOCK_STREAM)
+            addresses = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            family, _, _, _, address = addresses[0]
+            listening = socket.socket(family, socket.SOCK_STREAM)
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
-            # Before the index is opened, so that early clients wait and are not refused.
+            # Listen before the index is opened, so that early clients wait instead of being refused.
             listening.listen(connections.QUEUE)
         except (OSError, OverflowError) as error:
             line = f"cannot listen at {self.host}:{self.port} ({error}); choose another --port, or 0 for any"
@@ -78,14 +78,14 @@ def url(listening: socket.socket) -> str:
 
 
 def create_app(router: APIRouter, token: str = "") -> FastAPI:
-    """The application of a router of JsonRoutes: JSON in and out, and every error as one line in OpenAI's shape."""
+    """Build the application of a router of JsonRoutes. Errors are one line in OpenAI's format."""
     # Without OpenAPI there is no documentation page, which would load scripts from a CDN.
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, strict_content_type=False)
     app.include_router(router)
     app.add_middleware(Guard, token=token)
-    app.add_exception_handler(RoutingError, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(DigsiteError, _failed)
+    app.add_exception_handler(RoutingError, _answer_http_error)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
+    app.add_exception_handler(DigsiteError, _answer_digsite_error)
     return app
 
 
@@ -99,7 +99,7 @@ def serve(app: FastAPI, listening: socket.socket) -> None:
         http=connections.ClientTimeouts,
         ws="none",
         backlog=connections.ACCEPTED,
-        limit_concurrency=connections.most(),
+        limit_concurrency=connections.max_connections(),
         timeout_keep_alive=connections.IDLE_SECONDS,
         timeout_graceful_shutdown=_GRACE,
     )
@@ -115,14 +115,14 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As uvicorn does, but the signal is not raised again at the end: for a server it is the ordinary end."""
+        """Handle signals like uvicorn, but do not raise them again, since a signal is the ordinary end of a server."""
         with super().capture_signals():
             yield
             self._captured_signals.clear()
 
 
 class JsonRoute(APIRoute):
-    """A route whose body orjson reads: it refuses what Python's own reader lets through, such as lone surrogates."""
+    """A route whose body is parsed by orjson, which refuses what `json` accepts, for example lone surrogates."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -139,7 +139,7 @@ class _JsonRequest(Request):
 
 
 class Guard:
-    """ASGI middleware that checks who asks, reads the body within its limits, and turns a crash into one log line."""
+    """ASGI middleware that checks the client, reads the body within its limits, and logs a crash as one line."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, token.encode()
@@ -148,105 +148,105 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             for message in await self._answer(Request(scope, receive)):
-                for part in connections.in_parts(message):
+                for part in connections.split_message(message):
                     await send(part)
         else:
             await self._app(scope, receive, send)
 
     async def _answer(self, request: Request) -> list[Message]:
-        """The messages of the answer, which are sent when the body has left memory: a client may read them slowly."""
+        """Return the messages of the answer, to send once the body is freed, since a client may read them slowly."""
         try:
             try:
-                self._admit(request)
+                self._check_client(request)
             except HTTPException:
                 await discard(request.stream())
                 raise
-            async with self._bodies.arrived(request.stream()) as raw:
-                return await _messages(self._app, _as_json(request.scope), _replay(raw, request.receive))
+            async with self._bodies.receive(request.stream()) as raw:
+                return await _collect_messages(self._app, _as_json(request.scope), _replay(raw, request.receive))
         except HTTPException as error:
-            answer = await _refused(request, error)
+            answer = await _answer_http_error(request, error)
         except ClientDisconnect:
             return []
         except asyncio.CancelledError:
-            answer = _error(503, "this server is stopping")
+            answer = _build_error(503, "this server is stopping")
         except Exception as error:  # noqa: BLE001 - answered and logged
-            # Uncaught, it would print a traceback for every request of the kind.
+            # Uncaught, it would print a traceback for each such request.
             logger.error("%s: %s: %s", request.url.path, type(error).__name__, first_line(error))  # noqa: TRY400
-            answer = _error(500, "this server broke on the request; see its log")
-        return await _messages(answer, request.scope, request.receive)
+            answer = _build_error(500, "this server broke on the request; see its log")
+        return await _collect_messages(answer, request.scope, request.receive)
 
-    def _admit(self, request: Request) -> None:
+    def _check_client(self, request: Request) -> None:
         if self._token:
-            kind, _, given = request.headers.get("authorization", "").partition(" ")
-            if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token):
+            scheme, _, token = request.headers.get("authorization", "").partition(" ")
+            if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), self._token):
                 raise HTTPException(401, "this server needs its token: Authorization: Bearer ...")
-        elif not all(map(_local, request.headers.getlist("host") or [""])):
+        elif not all(map(_is_local_host, request.headers.getlist("host") or [""])):
             raise HTTPException(403, "this server answers to 127.0.0.1 and localhost only")
         elif "origin" in request.headers and not is_own_origin(request):
             raise HTTPException(403, "another site sent this request")
 
 
 def is_own_origin(request: Request) -> bool:
-    """Return whether a page of this very server sends the request. Browsers alone give an origin."""
+    """Return whether a page of this server sends the request. Only browsers send an origin."""
     return request.headers.get("origin") == f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 
-async def _messages(app: ASGIApp, scope: Scope, receive: Receive) -> list[Message]:
-    """All that an application sends."""
-    sent: list[Message] = []
+async def _collect_messages(app: ASGIApp, scope: Scope, receive: Receive) -> list[Message]:
+    messages: list[Message] = []
 
-    async def keep(message: Message) -> None:
-        sent.append(message)
+    async def collect(message: Message) -> None:
+        messages.append(message)
 
-    await app(scope, receive, keep)
-    return sent
+    await app(scope, receive, collect)
+    return messages
 
 
 def _as_json(scope: Scope) -> Scope:
-    """The body is JSON whatever the client calls it, as `curl -d` does."""
+    """Remove the content type, since the body is JSON even if the client (`curl -d`) says otherwise."""
     headers = [header for header in scope["headers"] if header[0] != b"content-type"]
     return {**scope, "headers": headers}
 
 
 def _replay(raw: bytes, receive: Receive) -> Receive:
-    """`receive` for an application whose body was read already."""
-    left = [{"type": "http.request", "body": raw, "more_body": False}]
+    """Return a `receive` that gives the body, which was read already, to the application."""
+    pending = [{"type": "http.request", "body": raw, "more_body": False}]
 
-    async def again() -> Message:
-        return left.pop() if left else await receive()
+    async def replay() -> Message:
+        return pending.pop() if pending else await receive()
 
-    return again
-
-
-async def _refused(request: Request, error: Any) -> Response:
-    ours = isinstance(error, HTTPException)
-    return _error(error.status_code, error.detail if ours else f"{request.method} {request.url.path[:80]}: not found")
+    return replay
 
 
-async def _invalid(request: Request, error: Any) -> Response:
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
-    return _error(400, f"{place}: {first['msg']}")
+async def _answer_http_error(request: Request, error: Any) -> Response:
+    if isinstance(error, HTTPException):
+        return _build_error(error.status_code, error.detail)
+    return _build_error(error.status_code, f"{request.method} {request.url.path[:80]}: not found")
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    return _error(400 if isinstance(error, UsageError) else 503, str(error))
+async def _answer_invalid(request: Request, error: Any) -> Response:
+    first_error = error.errors()[0]
+    path = ".".join(str(part) for part in first_error["loc"][1:]) or "the body"
+    return _build_error(400, f"{path}: {first_error['msg']}")
 
 
-def _error(status: int, line: str) -> Response:
-    """In the shape of OpenAI's errors; trainers read the status alone."""
+async def _answer_digsite_error(request: Request, error: Exception) -> Response:
+    return _build_error(400 if isinstance(error, UsageError) else 503, str(error))
+
+
+def _build_error(status: int, line: str) -> Response:
+    """Build an answer in the format of OpenAI's errors. Trainers read only the status."""
     message = " ".join(clean(line).split())[:500]
     kind = "server_error" if status >= 500 else "invalid_request_error"
     return JSONResponse({"error": {"message": message, "type": kind, "param": None, "code": None}}, status)
 
 
-def _local(header: str) -> bool:
-    """Is that `Host`, read as it stands, a name of this machine alone?"""
+def _is_local_host(header: str) -> bool:
+    """Return whether a `Host` header can only name this machine, without resolving it."""
     match = _HOST.fullmatch(header.strip())
-    return match is not None and _loopback((match[1] or match[2]).lower())
+    return match is not None and _is_loopback((match[1] or match[2]).lower())
 
 
-def _loopback(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

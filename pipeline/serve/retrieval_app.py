@@ -1,13 +1,14 @@
-"""The index over HTTP, so that a model is trained in the very environment that its data was made in.
+"""The index over HTTP, so that a model is trained in the environment in which its data was made.
 
-`POST /retrieve` is Search-R1's contract, which verl's search tool speaks too. The title is in quotes on the first line
-of `contents`, as in its corpora; without `return_scores` a hit is the bare document. `POST /call` carries out one call
-of a tool of the environment and answers with the tool message, byte for byte as in the data set's own rollouts. A
-mistake of the model is answered by the tool, as in a rollout; a mistake of the client is a 400. With a `question_id`
-that question's overlay lies over the index, and `/retrieve` too gives the ids that agents are shown: the corpus's own
-would give away which passages are distractors. `POST /score` answers what texts would score if they were in the index,
-so that another run can lay distractors over it. `GET /environment` describes what is served, `GET /health` says that it
-is.
+- `POST /retrieve` is Search-R1's contract, which verl's search tool uses too. The title is in quotes on the first line
+  of `contents`, as in its corpora. Without `return_scores`, a hit is only the document.
+- `POST /call` makes one tool call in the environment and answers with the tool message, byte for byte as in the data
+  set's own rollouts. The tool answers a mistake of the model, as in a rollout; a mistake of the client is a 400.
+- `POST /score` answers the scores that texts would have in the index, so that another run can add distractors to it.
+- `GET /environment` describes what is served, and `GET /health` says that the server is up.
+
+With a `question_id`, that question's overlay lies over the index. Then `/retrieve` gives the ids that agents see, since
+the corpus's own ids would reveal which passages are distractors.
 """
 
 import json
@@ -32,25 +33,25 @@ from pipeline.types import Call, Data, Hit, Passage, ToolCall
 
 logger = logging.getLogger(__name__)
 MOST_PASSAGES = 50_000
-"""Of one answer: Search-R1 sends a whole training batch as one request."""
+"""Most passages of one answer: Search-R1 sends a training batch as one request."""
 MOST_HITS = 1000
 MOST_QUERIES = 10_000
 MOST_SCORED = 1 << 22
-"""Of one request for scores: its queries times the characters of its texts."""
+"""Limit of one request for scores: its queries times the characters of its texts."""
 Overlays = Callable[[str], tuple[Sequence[Passage], IndexChanges]]
-"""The id of a question → the passages that lie over the index for it alone, and what changes in the index. Raises
-UsageError."""
+"""A function from the id of a question to its own passages and its changes in the index. It may raise UsageError."""
 _Id = Annotated[str, Field(max_length=200)]
 
 
 class Served(NamedTuple):
-    """What is served. `fixed`: the environment is a data set's, and its k holds whatever a client asks for."""
+    """What a server serves."""
 
     corpus: Corpus
     retriever: Retriever
     environment: Environment
     engine: str
     fixed: bool = False
+    """Whether the environment is a data set's, so that clients cannot choose another k."""
     overlays: Overlays | None = None
 
 
@@ -63,33 +64,33 @@ class RetrieveRequest(Data):
 
 class RetrieveResponse(Data):
     result: list[list[dict[str, Any]]]
-    """For each query its hits: `{document: {id, contents}, score}`, or the bare document."""
+    """For each query its hits: `{document: {id, contents}, score}`, or only the document."""
     k: int
     score: bool
-    """Does `/score` answer too?"""
+    """Whether `/score` answers too."""
 
 
 class ScoreRequest(Data):
     queries: tuple[str, ...]
     texts: tuple[str, ...]
-    """Written as the `contents` of Search-R1: the title in quotes on a line of its own."""
+    """In the format of Search-R1's `contents`: the title is in quotes on its own line."""
 
 
 class ScoreResponse(Data):
     scores: list[list[float]]
-    """For each query what each text would score if it were in the index; at zero or less it is not found."""
+    """For each query the score that each text would have in the index. Zero or less means that it is no hit."""
 
 
 class CallRequest(Data):
-    """One tool call of a trajectory. `shown` and `calls` say what came before it: the server keeps no state."""
+    """One tool call of a trajectory. `shown` and `calls` describe the calls before it: the server keeps no state."""
 
     name: str
     arguments: Any
-    """As the model gave them, parsed or as text: anything but an object is its mistake, and the tool's to answer."""
+    """What the model wrote, parsed or as text. The tool answers the mistake if it is not an object."""
     shown: tuple[_Id, ...] = Field((), max_length=10_000)
-    """The ids, as they were shown, of the passages that the trajectory has seen: only these can be opened."""
+    """The ids of the passages that the trajectory has seen. Only these can be opened."""
     calls: int = Field(0, ge=0, le=10_000)
-    """Searches and opens that were carried out before."""
+    """The number of earlier calls."""
     place: int = Field(0, ge=0)
     """The position of the call within its turn."""
     question_id: _Id = ""
@@ -117,17 +118,17 @@ def router(served: Served) -> APIRouter:
 class _Service:
     def __init__(self, served: Served) -> None:
         self._served = served
-        self._warned = set[str]()
+        self._has_warned = False
         self._scores = served.retriever.scores
 
     async def retrieve(self, request: RetrieveRequest) -> RetrieveResponse:
-        k, count = self._k(request.topk), len(request.queries)
+        k, count = self._choose_k(request.topk), len(request.queries)
         if k * count > MOST_PASSAGES:
             raise HTTPException(400, f"{count} queries of {k} passages: at most {MOST_PASSAGES} passages at once")
-        retriever, _ = self._over(request.question_id)
-        found = await retriever.search_many(request.queries, k)
+        retriever, _ = self._lay_over(request.question_id)
+        results = await retriever.search_many(request.queries, k)
         return RetrieveResponse(
-            result=[[_document(hit, request) for hit in hits] for hits in found], k=k, score=self._scores
+            result=[[_build_document(hit, request) for hit in hits] for hits in results], k=k, score=self._scores
         )
 
     async def score(self, request: ScoreRequest, connection: Request) -> ScoreResponse:
@@ -147,10 +148,10 @@ class _Service:
         return ScoreResponse(scores=scores)
 
     async def call(self, request: CallRequest) -> CallResponse:
-        retriever, own = self._over(request.question_id)
-        known = {key: self._served.corpus.shown(key) or own.get(key) for key in request.shown}
-        state = AgentState(passages={key: passage for key, passage in known.items() if passage is not None})
-        # Only their number matters to what is observed.
+        retriever, question_passages = self._lay_over(request.question_id)
+        passages = {key: self._served.corpus.find_shown(key) or question_passages.get(key) for key in request.shown}
+        state = AgentState(passages={key: passage for key, passage in passages.items() if passage is not None})
+        # Only the number of earlier calls matters for the tool message.
         state.calls = [Call(id="", tool="search", argument="", passage_ids=())] * request.calls
         arguments = request.arguments if isinstance(request.arguments, str) else json.dumps(request.arguments)
         call = ToolCall(id="", name=request.name, arguments=arguments)
@@ -162,10 +163,9 @@ class _Service:
             k=environment.k,
             accept=lambda arguments, state: parse_arguments(AnswerArguments, arguments),
         )
-        content, good = await carry_out(toolbox, state, call, request.place)
-        made = len(state.calls) - request.calls
-        shown = [key for key in state.passages if key not in known]
-        return CallResponse(content=content, ok=good, calls=request.calls + made, shown=[*request.shown, *shown])
+        content, ok = await carry_out(toolbox, state, call, request.place)
+        new_ids = [key for key in state.passages if key not in passages]
+        return CallResponse(content=content, ok=ok, calls=len(state.calls), shown=[*request.shown, *new_ids])
 
     async def environment(self) -> dict[str, Any]:
         served, manifest = self._served, self._served.corpus.manifest
@@ -183,22 +183,19 @@ class _Service:
     async def health(self) -> dict[str, str]:
         return {"status": "ok"}
 
-    def _k(self, topk: int | None) -> int:
+    def _choose_k(self, topk: int | None) -> int:
         k = self._served.environment.k
         if topk is None or topk == k:
             return k
-        if self._served.fixed:
-            self._warn("a client asked for %d passages a search; it gets %d, as the environment says", topk, k)
-        return k if self._served.fixed else topk
+        if not self._served.fixed:
+            return topk
+        if not self._has_warned:
+            self._has_warned = True
+            logger.warning("a client asked for %d passages a search; it gets %d, as the environment says", topk, k)
+        return k
 
-    def _warn(self, line: str, *given: object) -> None:
-        """Of each line the first alone."""
-        if line not in self._warned:
-            self._warned.add(line)
-            logger.warning(line, *given)
-
-    def _over(self, question_id: str) -> tuple[Retriever, dict[str, Passage]]:
-        """The index as a question sees it, and its own passages by shown id."""
+    def _lay_over(self, question_id: str) -> tuple[Retriever, dict[str, Passage]]:
+        """Return the index as a question sees it, and the question's own passages by shown id."""
         if not question_id:
             return self._served.retriever, {}
         if self._served.overlays is None:
@@ -207,7 +204,7 @@ class _Service:
         return Overlay(self._served.retriever, passages, changes), {passage.shown_id: passage for passage in passages}
 
 
-def _document(hit: Hit, request: RetrieveRequest) -> dict[str, Any]:
+def _build_document(hit: Hit, request: RetrieveRequest) -> dict[str, Any]:
     document = search_r1(hit.passage)
     if request.question_id:
         document["id"] = hit.passage.shown_id

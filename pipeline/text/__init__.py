@@ -1,8 +1,7 @@
-"""What generator, solver, judge and audit may all know of text: sentences, words, dates, numbers, equality; of English
-the tags too.
+"""Text functions that all agents share: sentences, words, dates, numbers, equality, and tags of English words.
 
-Words, sentences and equality work in any language; dates are read in English, German, Chinese, Japanese and Korean, and
-compare as text in others. It holds no idea of a question, a relation or a template.
+Words, sentences and equality work in any language. Dates are read in English, German, Chinese, Japanese and Korean, and
+compare as text in other languages. Nothing here knows about questions, relations or templates.
 """
 
 import re
@@ -43,8 +42,8 @@ _WORDS = {
         "seventeen eighteen nineteen twenty".split()
     )
 }
-# Chinese, Japanese, Thai, Lao, Tibetan, Burmese, Khmer: nothing stands between two words. Korean has blanks, but its
-# particles are written on to the word before them.
+# Chinese, Japanese, Thai, Lao, Tibetan, Burmese, Khmer: there is nothing between two words. Korean has blanks, but its
+# particles are attached to the word before them.
 HAN = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -52,7 +51,7 @@ HAN = (
 THAI = "\u0e01-\u0e4e\u0e81-\u0ece\u0f40-\u0fbc\u1000-\u103f\u1050-\u108f\u1780-\u17d3"
 SINGLE = f"{HAN}{THAI}\uac00-\ud7a3"
 _MARKED = "\u0900-\u0963\u0966-\u0dff"
-"""Scripts of India, whose vowel signs are no letters by Python's lights and yet are within words."""
+"""Scripts of India. Python does not count their vowel signs as letters, but words contain them."""
 _NUMBER = re.compile(
     rf"(?<![^\W{SINGLE}])(?<![.,])"
     r"(?P<digits>(?!0,)\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}(?!\.?\d)"
@@ -66,15 +65,15 @@ _TOKEN = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]\.(?:[^\W\d_]\.)+|[^\W_]+(?:['’\-
 _WORD = re.compile(r"[^\W_]+")
 _ANY_WORD = re.compile(rf"[{SINGLE}]|(?:[^\W_{SINGLE}{_MARKED}]|[{_MARKED}])+")
 _BEYOND = re.compile("[\u0900-\u1fff\u3005-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
-"""What may need `_ANY_WORD`; all else is found by `_WORD`, which is much faster."""
+"""Characters that need `_ANY_WORD`; for all others `_WORD` is enough and much faster."""
 _SPLIT = re.compile(f"[{SINGLE}]")
 _RUN = re.compile(f"[{SINGLE}]+|[^{SINGLE}]+")
 _DIGIT = re.compile(r"[^\D0-9]")
 _ARTICLE = re.compile(r"(?<!\w[-.@&+/\\])\b(?:an?|the)\b(?![-@&+/\\]\w|\. ?\w)", re.IGNORECASE)
 _ELIDED = re.compile(r"\b(?:[lLdjnmtsc]|[Qq]u|dell|all|nell|dall|sull)['’](?=[^\W\d_])|['’](?=[^\W\d_A-Z]{2,4}\b)")
-"""An article or a suffix that an apostrophe ties to a name: l'Italie, İstanbul'da."""
+"""An article or a suffix that an apostrophe joins to a name: l'Italie, İstanbul'da."""
 _TAG = re.compile(r"[(（][^()（）]*[)）]$")
-# Marks over and under letters; those of kana and of the scripts of India and South East Asia make other letters.
+# Marks over and under letters, but not those of kana, India and South East Asia, which make another letter.
 _ACCENT = re.compile(
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
@@ -89,7 +88,7 @@ _INITIALS = re.compile(r"[A-Z](\.[A-Z])*")
 _WIDE = 50
 _CLOSED = re.compile(r"[.!?:;][\"'”’)\]]*$")
 _ITEM = re.compile(r"[-*•#|]|\d+[.)] |[A-Z][^.:]{1,80}: ")
-# What a sentence may begin with in Greek, Cyrillic, Armenian, Hebrew, Arabic, in India, Georgia and Korea.
+# First letters of a sentence in Greek, Cyrillic, Armenian, Hebrew and Arabic, and in India, Georgia and Korea.
 _CAPITAL = (
     "\u0386-\u03ab\u0400-\u042f\u0531-\u0556\u05d0-\u05ea\u0620-\u064a\u0671-\u06d3\u0904-\u0dff\u10a0-\u10ff"
     "\uac00-\ud7a3"
@@ -103,19 +102,19 @@ _END = re.compile(
 )
 _ORDINAL = re.compile(rf"\d{{1,2}}\.\s(?=(?:{_ANY_MONTH})\b)")
 _BEFORE_MARKED = re.compile(rf"(?:\d{{1,2}}|[iouv]|Fa|Univ)\.\s+[{LATIN}]")
-"""What ends no sentence before a capital letter with a mark: "o. Ä.", "3. Österreicher". Before others it may, and the
-passages of corpora rest on that."""
+"""Points that end no sentence before a capital letter with a mark: "o. Ä.", "3. Österreicher". Before other capitals
+they may, and corpora have been cut into passages that way."""
 
 
 class Span(NamedTuple):
-    """Code points [start, end) of the text it was found in."""
+    """A range [start, end) of code points in a text."""
 
     start: int
     end: int
 
 
 class Token(NamedTuple):
-    """A word or mark with its Penn Treebank tag and its place."""
+    """A word or mark with its Penn Treebank tag and its span."""
 
     text: str
     tag: str
@@ -124,7 +123,7 @@ class Token(NamedTuple):
 
 
 class Date(NamedTuple):
-    """`month` and `day` are 0 where the text does not give them."""
+    """A date in a text; `month` and `day` are 0 if the text does not give them."""
 
     year: int
     month: int
@@ -142,11 +141,11 @@ class Number(NamedTuple):
 
 
 def sentences(text: str) -> list[Span]:
-    """Sentences, without the blanks between them; abbreviations and initials do not end one."""
+    """Return the sentences without the blanks between them; abbreviations and initials do not end a sentence."""
     spans, start, last = [], 0, len(text.rstrip())
     for match in _END.finditer(text):
         if text[match.start()] == "." and match.end() < last:
-            # Its last word, which cannot matter beyond so many characters.
+            # The last word; only its last 24 characters can matter.
             word = _BLANK.split(text[max(start, match.start() - 24) : match.start()])[-1]
             if word.lower() in _NEVER_ENDS or _INITIALS.fullmatch(word) or (len(word) == 1 and word.isupper()):
                 continue
@@ -166,31 +165,31 @@ def _trim(text: str, start: int, end: int) -> Span:
     return Span(start + len(piece) - len(piece.lstrip()), end - (len(piece) - len(piece.rstrip())))
 
 
-def trimmed(text: str) -> str:
-    """The text as agents are shown it: line by line, so that a table stays one, without spare blanks and empty lines,
-    and with the lines joined that were broken for their width alone."""
-    shown: list[str] = []
+def trim_lines(text: str) -> str:
+    """Return the text in the form that agents see: without spare blanks and empty lines, and with wrapped lines joined.
+
+    Other line ends stay, so that a table remains a table.
+    """
+    lines: list[str] = []
     before = ""
     for line in (" ".join(line.split()) for line in text.split("\n") if line.strip()):
         wide = line[0].islower() or len(before) >= _WIDE
         if before and wide and not _CLOSED.search(before) and not _ITEM.match(line):
-            shown[-1] += f" {line}"
+            lines[-1] += f" {line}"
         else:
-            shown.append(line)
+            lines.append(line)
         before = line
-    return "\n".join(shown)
+    return "\n".join(lines)
 
 
 @lru_cache(maxsize=4096)
-def tagged(sentence: str) -> tuple[Token, ...]:
-    """Tokens of one sentence with tags (TextBlob's lexicon and rules; no downloads)."""
+def tag_sentence(sentence: str) -> tuple[Token, ...]:
     matches = list(_TOKEN.finditer(sentence))
-    found = _tagger()([match.group().replace("/", "-") for match in matches])
-    return tuple(Token(m.group(), tag, *m.span()) for m, (_, tag) in zip(matches, found, strict=True))
+    tags = _tagger()([match.group().replace("/", "-") for match in matches])
+    return tuple(Token(m.group(), tag, *m.span()) for m, (_, tag) in zip(matches, tags, strict=True))
 
 
 def is_plain_english(word: str) -> bool:
-    """Return whether English has a word that is written so in small letters: "Town" is one, "Stockholm" is not."""
     return word.lower() in _parser().lexicon
 
 
@@ -200,15 +199,15 @@ def _tagger() -> Callable[[list[str]], list[list[str]]]:
 
 @cache
 def _parser() -> Any:
-    # TextBlob imports NLTK, which takes a second, so it is imported by the first caller.
+    # Imported on the first call, since TextBlob imports NLTK, which takes a second.
     from textblob.en import parser
 
     return parser
 
 
 def dates(text: str) -> list[Date]:
-    """Dates from left to right, the longest reading of each; a bare year counts from 1000 to 2099."""
-    found = []
+    """Return the dates from left to right, each in its longest reading; a bare year counts from 1000 to 2099."""
+    days = []
     eastern = "年" in text or "년" in text
     for match in (_WITH_EASTERN_DATE if eastern else _DATE).finditer(text):
         m = match.groupdict()
@@ -217,48 +216,47 @@ def dates(text: str) -> list[Date]:
         month = _NUMBERED[name] if name else int(m["mm"] or m["m6"] or m.get("m7") or 0)
         day = int(m["d1"] or m["d2"] or m["dd"] or m["d6"] or m.get("d7") or 0)
         if month <= 12 and day <= 31:
-            found.append(Date(int(year), month, day, Span(*match.span())))
-    return found
+            days.append(Date(int(year), month, day, Span(*match.span())))
+    return days
 
 
 def numbers(text: str) -> list[Number]:
-    """Numbers from left to right, in digits or in words up to twenty; "3.5 million" is one, and so is a year."""
-    found = []
+    """Return the numbers from left to right, in digits or in words up to twenty; "3.5 million" is one number."""
+    values = []
     for m in _NUMBER.finditer(text):
         if m["word"]:
             value = float(_WORDS[m["word"].lower()])
         else:
-            value = _value(m["digits"]) * _SCALE.get((m["scale"] or m["unit"] or "").lower(), 1)
-        found.append(Number(value, Span(*m.span())))
-    return found
+            value = _parse_digits(m["digits"]) * _SCALE.get((m["scale"] or m["unit"] or "").lower(), 1)
+        values.append(Number(value, Span(*m.span())))
+    return values
 
 
-def _value(digits: str) -> float:
-    """A comma groups and a point does not, unless their digits decide otherwise: 1.234.567, 1.234,5, 12,5, 0,125."""
+def _parse_digits(digits: str) -> float:
+    """Parse a number as in English, unless its marks show another language: 1.234.567, 1.234,5, 12,5, 0,125."""
     if digits.count(".") > 1 or _DECIMAL_COMMA.search(digits):
         digits = digits.replace(".", "").replace(",", ".")
     return float(re.sub(r"[^\d.]", "", digits))
 
 
-def folded(text: str) -> str:
-    """Lower case, without accents, each digit in ASCII."""
+def fold(text: str) -> str:
     plain = _ACCENT.sub("", unicodedata.normalize("NFKD", text.casefold()))
-    return _DIGIT.sub(lambda found: str(unicodedata.decimal(found[0])), plain)
+    return _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), plain)
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words without accents or marks: the tokens that equality and overlap are counted in.
+    """Return the words in lower case, without accents and marks: the tokens of equality and overlap.
 
-    Where a script has no blanks between words, and in Korean, each character is one.
+    In scripts without blanks between words, and in Korean, each character is a word.
     """
     if text.isascii():
         return _WORD.findall(text.lower())
-    plain = folded(text)
+    plain = fold(text)
     return _ANY_WORD.findall(unicodedata.normalize("NFC", plain)) if _BEYOND.search(plain) else _WORD.findall(plain)
 
 
 def terms(text: str) -> list[str]:
-    """As `words`, with pairs of neighbours in the place of single characters, which say little by themselves."""
+    """Return words as `words` does, but pairs of neighbours instead of single characters, which mean little alone."""
     if text.isascii() or not _SPLIT.search(text):
         return words(text)
     return [pair for run in _RUN.findall(unicodedata.normalize("NFC", text)) for pair in _pairs(run)]
@@ -270,21 +268,21 @@ def _pairs(run: str) -> list[str]:
 
 
 def normalise(text: str) -> str:
-    """SQuAD's answer normalisation (Rajpurkar et al. 2016, evaluation script), with accents folded too.
+    """Normalise an answer as SQuAD's evaluation script does (Rajpurkar et al. 2016), and fold accents.
 
-    An article is a word of its own: the "a" of "a.cache", "A&E", "a-ha" and "A. A. Milne" is none, and stays.
+    Only a separate word is an article: the "a" of "a.cache", "A&E", "a-ha" and "A. A. Milne" stays.
     """
     return " ".join(words(_ARTICLE.sub(" ", re.sub(r"['’]s?\b", "", text))))
 
 
-def untagged(title: str) -> str:
-    """Without what tells a title from others of its name: "Algeria (Geography)"."""
+def strip_tag(title: str) -> str:
+    """Return a title without its disambiguation: "Algeria (Geography)" becomes "Algeria"."""
     tag = _TAG.search(title)
     return title[: tag.start()].rstrip() if tag else title
 
 
 def contains(text: str, phrase: str) -> bool:
-    """Does `text` hold `phrase` as whole words, after normalisation? What an apostrophe ties to a name may lack."""
+    """Return whether `text` contains `phrase` as whole words after normalisation, with or without an elided article."""
     needle = f" {normalise(phrase)} "
     if not needle.strip():
         return False

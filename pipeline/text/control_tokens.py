@@ -1,6 +1,6 @@
 """Control tokens of chat templates within a text.
 
-Servers and trainers take them for turns wherever they stand: after `<|im_end|>` a passage would speak as the system.
+Servers and trainers interpret them anywhere in a text: after `<|im_end|>` a passage could pose as the system.
 """
 
 import re
@@ -15,10 +15,8 @@ _OPENING = re.compile(
 
 
 def break_tokens(text: str) -> str:
-    """Return the text with a blank in each control token, so that it is none."""
     return _OPENING.sub(r"\g<0> ", text)
 
 
 def escape_tokens(json: str) -> str:
-    """Return JSON that means the same and holds no control token."""
     return _OPENING.sub(lambda match: f"\\u{ord(match[0]):04x}", json)

@@ -1,6 +1,6 @@
-"""When a text holds a name, and when two names are the same, with the marks that make another name of a word.
+"""Comparison of names, with the marks that distinguish C, C# and C++.
 
-`text` drops all marks, so that C, C# and C++ are one to it; the reward that is shipped keeps these (`equality`).
+`text` drops all marks, so that these three are equal to it; the reward of a data set distinguishes them (`equality`).
 """
 
 import re
@@ -12,14 +12,12 @@ _WORDS = str.maketrans({"+": "plus", "#": "sharp"})
 
 
 def normalise(name: str) -> str:
-    """As `text.normalise`, but C++ is not C."""
-    return text.normalise(_written_out(name))
+    return text.normalise(_spell_out_marks(name))
 
 
 def contains(passage: str, name: str) -> bool:
-    """As `text.contains`, but what names C++ or C: names no C#."""
-    return text.contains(_written_out(passage), _written_out(name))
+    return text.contains(_spell_out_marks(passage), _spell_out_marks(name))
 
 
-def _written_out(marked: str) -> str:
-    return _MARKS.sub(lambda found: found[0].translate(_WORDS), marked) if "+" in marked or "#" in marked else marked
+def _spell_out_marks(name: str) -> str:
+    return _MARKS.sub(lambda match: match[0].translate(_WORDS), name) if "+" in name or "#" in name else name

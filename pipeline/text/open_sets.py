@@ -1,4 +1,4 @@
-"""When a sentence names something as one of several, of which it does not name all."""
+"""Detection of names that a sentence gives only as examples."""
 
 import re
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ _CLOSES = re.compile(
 )
 _PARTS = re.compile(r"[;)]")
 _NEAR = 160
-"""Characters between such words and the last name that they govern."""
+"""The longest distance, in characters, between such words and a name that they refer to."""
 
 
 def names_as_example(text: str, names: Iterable[str]) -> str:
-    """Return the words with which a text names one of these names as an example ("such as", "among others"), if any.
+    """Return the words by which a text marks one of the names as an example ("such as", "among others"), if any.
 
-    Names are compared as they are written, in any case.
+    Names must be spelled exactly, but upper and lower case are equal.
     """
     patterns = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE) for name in names if name.strip()]
     for start, end in sentences(text):

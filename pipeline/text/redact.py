@@ -1,6 +1,4 @@
-"""What a string must lose before a person, a terminal or a log sees it: escapes that act, marks that reorder a line,
-and secrets.
-"""
+"""Removal of escape sequences, bidi marks and secrets from text that a person, a terminal or a log will see."""
 
 import re
 
@@ -16,13 +14,13 @@ _ACTING_JSON = re.compile(f"[{_ACTING.pattern[1:-1]}\u2028\u2029]")
 _BREAKS = re.compile(r"\r\n?|[\u2028\u2029\x85]")
 
 
-def escaped(json: str) -> str:
-    """The same JSON, with the code points that `clean` drops, and those that end a line, spelled as `\\uXXXX`."""
+def escape_json(json: str) -> str:
+    """Return equal JSON in which line ends and the code points that `clean` drops are spelled as `\\uXXXX`."""
     return _ACTING_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
 
 
 def clean(text: str) -> str:
-    """The text without escape sequences, control, bidi and surrogate code points; line ends and tabs stay."""
+    """Return the text without escape sequences, control, bidi and surrogate code points; line ends and tabs stay."""
     return _ACTING.sub("", _BREAKS.sub("\n", _ESCAPE.sub("", text)))
 
 
@@ -32,13 +30,13 @@ _UNSEEN = re.compile(
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _LEAST_BEGINNING = 4
 _MOST_ESCAPED = 8
-"""Levels of JSON within JSON that are undone."""
+"""Levels of JSON within JSON in which a secret is looked for."""
 
 
-def without(text: str, secret: str, mark: str) -> str:
-    """The cleaned text with the mark where the secret stood; the beginning of one that a cut has left at the end goes.
+def remove_secret(text: str, secret: str, mark: str) -> str:
+    """Return the cleaned text with `mark` in place of the secret, and without a beginning of the secret at its end.
 
-    Cleaning comes first: it can put a secret together that escapes had parted.
+    A cut may have left such a beginning. Cleaning comes first, because it can reassemble a secret split by escapes.
     """
     text = clean(text)
     if not secret:
@@ -47,21 +45,21 @@ def without(text: str, secret: str, mark: str) -> str:
         text = bare
     text = text.replace(secret, mark)
     lengths = range(len(secret), _LEAST_BEGINNING - 1, -1)
-    begun = next((length for length in lengths if text.endswith(secret[:length])), 0)
-    return mark if disguised(text, secret) else text[: len(text) - begun]
+    beginning = next((length for length in lengths if text.endswith(secret[:length])), 0)
+    return mark if is_disguised(text, secret) else text[: len(text) - beginning]
 
 
-def disguised(text: str, secret: str) -> bool:
-    """Would the secret show once the text is cleaned, stripped of what cannot be seen, or read as JSON within JSON?"""
+def is_disguised(text: str, secret: str) -> bool:
+    """Return whether the secret would show after cleaning, without invisible characters, or as JSON within JSON."""
     for _ in range(_MOST_ESCAPED + 1):
-        bare, cleaned = (_UNSEEN.sub("", shown) for shown in (text, clean(text)))
+        bare, cleaned = (_UNSEEN.sub("", version) for version in (text, clean(text)))
         if secret in bare or secret in cleaned:
             return True
         if "\\" not in cleaned:
             return False
-        text = _ESCAPED.sub(_unescaped, cleaned)
+        text = _ESCAPED.sub(_unescape, cleaned)
     return False
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     return chr(int(match[1], 16)) if match[1] else match[2]

@@ -1,8 +1,8 @@
-"""The values that all packages share, down to the record of a seed. They may import `reward` alone.
+"""The values that all packages share, from passages to the record of a seed. This package may import `reward` alone.
 
-All of them, `Data` and `Slotted`, are frozen and forbid unknown fields, so that the JSON form is the identity: what the
-journal holds is what ran. Nothing here holds seconds, money, URLs or timestamps: those live in `attempts.jsonl`,
-outside the promise that the same configuration, corpus, cache and seed give the same bytes.
+All of them, `Data` and `Slotted`, are frozen and forbid unknown fields, so that the JSON form is the identity: the
+journal states what ran. None contains seconds, money, URLs or timestamps: those are in `attempts.jsonl`, to which the
+promise does not apply that the same configuration, corpus, cache and seed give the same bytes.
 """
 
 from pipeline.reward.abstention import NOT_FOUND, refuses

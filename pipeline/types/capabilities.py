@@ -1,25 +1,24 @@
-"""What the product may expect of a model, whatever kind of model it is."""
+"""The capabilities that the pipeline may expect of a model."""
 
 from pipeline.types.data import Data
 
 
 class Capabilities(Data):
-    """What a model states of itself. The defaults are those of any language model."""
+    """The capabilities of a model. The defaults are those of any language model."""
 
     understands: bool = True
-    """It understands whatever it is asked. One that does not goes by rules: its readings are no second opinion, its
-    verdict is the same each time, and a corpus may hold nothing that it can ask for."""
+    """Whether it understands any request. A model that does not follows rules: its readings are not a second opinion,
+    its verdict is always the same, and it may find no question in a corpus."""
     limited: bool = True
-    """Its context ends somewhere, and so do its answers."""
+    """Whether its context and its answers have a limited length."""
     trainable: bool = True
-    """Models may be trained on what it writes."""
+    """Whether models may be trained on its outputs."""
     english_only: bool = False
-    """It reads no other language."""
+    """Whether it reads English only."""
     version: int | None = None
     """The version of a model that is code of the product; None for weights."""
 
     @property
     def calls_tools(self) -> bool:
-        """Is it known, without a call, that it makes tool calls as a server gives them? What goes by rules was written
-        to; of weights only a try tells."""
+        """Return whether it certainly makes tool calls. Rules are written to do so; other models have to be tried."""
         return not self.understands

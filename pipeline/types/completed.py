@@ -1,4 +1,4 @@
-"""What was made up of the optional stages of a record after its run."""
+"""Optional stages of a record that were completed after its run."""
 
 from pipeline.types.assessment import PolicyMeasurement
 from pipeline.types.data import Data
@@ -8,11 +8,11 @@ from pipeline.types.twin import Twin
 
 
 class CompletedStages(Data):
-    """What `digsite complete` keeps of one accepted record beside the journal: its optional stages as they are then."""
+    """The optional stages of an accepted record after `digsite complete`, stored beside the journal."""
 
     key: str
     attempt: int
-    """From 1; the last attempt counts."""
+    """Counted from 1; the last attempt counts."""
     distractor_eval: DistractorEval | None
     teacher_rollouts: tuple[TeacherRollout, ...]
     measurements: tuple[PolicyMeasurement, ...] = ()
@@ -20,4 +20,4 @@ class CompletedStages(Data):
     again: tuple[Rollout, ...] = ()
     again_verdicts: tuple[Verdict, ...] = ()
     missing: tuple[str, ...]
-    """As of `Record.missing`: what is still missing after this attempt."""
+    """The stages that are still missing after this attempt, as in `Record.missing`."""

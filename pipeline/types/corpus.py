@@ -1,4 +1,4 @@
-"""What a corpus is made of, and what a search returns."""
+"""Documents and passages of a corpus, and the hits of a search."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -9,9 +9,9 @@ from pydantic import BeforeValidator
 from pipeline.types.data import Data, sha256
 
 
-def _as_of(given: Any) -> Any:
-    # TOML has numbers and dates of its own.
-    text = given if given is None else str(given).strip()
+def _parse_as_of(value: Any) -> Any:
+    # TOML may give a number or a date.
+    text = value if value is None else str(value).strip()
     if not text:
         return text
     for form, length in (("%Y", 4), ("%Y-%m", 7), ("%Y-%m-%d", 10)):
@@ -21,26 +21,26 @@ def _as_of(given: Any) -> Any:
     raise ValueError(f"takes a year, a month or a day, such as 2024, 2024-06 or 2024-06-30, not '{text[:40]}'")
 
 
-AsOf = Annotated[str, BeforeValidator(_as_of)]
+AsOf = Annotated[str, BeforeValidator(_parse_as_of)]
 """A year, month or day (`2024`, `2024-06`, `2024-06-30`), or nothing."""
 
 
 class Document(Data):
-    """One text of the corpus. Offsets everywhere count code points of `stored`."""
+    """A text of the corpus. All offsets count code points of `stored`."""
 
     id: str
     title: str
     text: str
     url: str = ""
     date: str = ""
-    """When it was published, as the corpus says it; a timestamp as its day."""
+    """The date of publication in the corpus; for a timestamp its day."""
     source: str = ""
-    """Who published it, as the corpus says it; an address as its host."""
+    """The publisher in the corpus; for an address its host."""
     links: str = ""
-    """What its source says that it points to, one a line: an id, a title or an address, and after a tab the words that
-    stand there in the text."""
+    """The links in its source, one in a line: an id, a title or an address, then a tab and the words of the link in the
+    text."""
     aliases: tuple[str, ...] = ()
-    """Titles of later documents with the same text, which were not kept."""
+    """Titles of later documents with the same text, which are not part of the corpus."""
 
     @property
     def stored(self) -> str:
@@ -59,14 +59,14 @@ class Passage(Data):
     end: int
     date: str = ""
     source: str = ""
-    """Of its document, as `date`."""
+    """`date` and `source` are those of the document."""
 
     @property
     def heading(self) -> str:
-        """Its title, with the date and source of the document where the corpus has them: "Floods in Velia (2020-08-14,
-        The Tarn Herald)". It stands wherever a passage is shown, and is searched with the text."""
-        title, known = " ".join(self.title.split()), ", ".join(filter(None, (self.date, self.source)))
-        return f"{title} ({known})" if known else title
+        """Return the title, with the date and source of the document if the corpus has them, as in "Floods in Velia
+        (2020-08-14, The Tarn Herald)". It is shown with every passage, and searched with the text."""
+        title, published = " ".join(self.title.split()), ", ".join(filter(None, (self.date, self.source)))
+        return f"{title} ({published})" if published else title
 
     @property
     def sha256(self) -> str:
@@ -78,12 +78,12 @@ class Passage(Data):
 
 
 def shown_id(passage_id: str) -> str:
-    """The id of a passage that agents see: opaque and of one shape, so that it tells nothing of corpus or origin."""
+    """Return the id of a passage that agents see, which does not reveal the corpus or the origin of the passage."""
     return "p" + sha256(passage_id)[:12]
 
 
 class Hit(Data):
-    """One search result; `score` is the engine's own and comparable within one query only."""
+    """A search result. The `score` of the engine is comparable within one query only."""
 
     passage: Passage
     score: float

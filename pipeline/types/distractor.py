@@ -1,4 +1,4 @@
-"""Passages that mislead a careless reader of one question, and how rollouts fared among them."""
+"""Passages that mislead a careless reader of one question, and how rollouts react to them."""
 
 from enum import StrEnum
 
@@ -7,25 +7,25 @@ from pipeline.types.data import Data, sha256
 from pipeline.types.rollout import Rollout, Usage, Verdict
 
 SYNTHETIC = "synthetic-"
-"""What ids of passages begin with that are of no corpus. Agents never see it: they see `Passage.shown_id`."""
+"""The prefix of the ids of passages that are not from a corpus. Agents do not see it: they see `Passage.shown_id`."""
 
 
 class Kind(StrEnum):
-    """RAGShaper's four dimensions of distraction (arXiv 2601.08699, Table 1). A distractor may be of another kind: each
-    module of `pipeline.distractors` is one."""
+    """RAGShaper's four dimensions of distraction (arXiv 2601.08699, Table 1). There are other kinds of distractor too:
+    each module of `pipeline.distractors.kinds` is one."""
 
     DOPPELGANGER = "doppelganger"
-    """A neighbouring case of the same topic (another year, release or namesake), which has another value."""
+    """A neighbouring case of the same topic (another year, release or namesake) with another value."""
     FALSE_SHORTCUT = "false_shortcut"
-    """A loose claim from the start of the chain to an end, past what lies between."""
+    """A loose claim from the start of a chain to its end that skips the steps between."""
     FRAGMENTED_PUZZLE = "fragmented_puzzle"
-    """One of several passages that each hold a part, and name it."""
+    """One of several passages that each state a part, and say which part."""
     SUBJECTIVE_FALLACY = "subjective_fallacy"
     """An opinion, in tone and in words, with one objective error inside it."""
 
 
 class DistractorCheck(Data):
-    """One thing that a distractor must be, and whether it is."""
+    """The result of one check of a distractor."""
 
     name: str
     passed: bool
@@ -33,44 +33,42 @@ class DistractorCheck(Data):
 
 
 class Distractor(Data):
-    """One passage of one question's overlay, used or rejected: written, altered, or one of the corpus as it stands."""
+    """A passage that was written, altered or taken from the corpus to distract from one question, used or rejected."""
 
     kind: str
     title: str
     text: str
     hop: int
-    """Index of the hop whose search is to meet it."""
+    """Index of the hop whose search should retrieve it."""
     source_id: str
-    """The passage of the corpus that it is written against, the hop's own; or else the one that it is, or was before it
-    was altered."""
+    """For a written distractor the evidence of the hop; for others the passage of the corpus that it is or was."""
     source_sha256: str
     date: str = ""
     source: str = ""
-    """Those of the passage that it competes with, as `date`: without them it would stand out."""
+    """`date` and `source` are those of its source, so that it does not stand out."""
     claim: str
     """The wrong answer of hop `target` that it suggests; a verbatim part of `text`."""
     mark: str
     """The words that limit the claim: a verbatim part of title or text (another year, a part, a guess, an opinion) that
-    the source does not hold. Empty where the run asks for outright ones, and of a passage of the corpus."""
+    the source does not contain. Empty if the run asks for outright claims, and for a passage of the corpus."""
     blind: tuple[bool, ...] = ()
-    """For each blind reading, whether the reader named it as the passage that was written for a test."""
+    """For each blind reading, whether the reader picked it out as the passage that was written for a test."""
     checks: tuple[DistractorCheck, ...] = ()
-    """In the order in which they were made; the first that failed is the last."""
+    """The checks in order, up to the first that failed."""
 
     @property
     def target(self) -> int:
-        """Index of the hop that `claim` answers wrongly: `hop` itself, or for a shortcut the next one."""
+        """Return the index of the hop that `claim` answers wrongly: `hop` itself, or the next one for a shortcut."""
         return self.hop + (self.kind == Kind.FALSE_SHORTCUT)
 
     @property
     def unaltered(self) -> bool:
-        """Is it the passage of the corpus, of which no word was changed?"""
+        """Return whether it is an unchanged passage of the corpus."""
         return sha256(self.text) == self.source_sha256
 
     @property
     def id(self) -> str:
-        """The id of its passage: that of the corpus, or a hash of what it says, so that the same text is the same
-        passage."""
+        """Return the id of its passage: that of the corpus, or a hash of its content."""
         if self.unaltered:
             return self.source_id
         content = f"{self.kind}\n{self.source_id}\n{self.title}\n{self.text}"
@@ -78,12 +76,12 @@ class Distractor(Data):
 
     @property
     def reason(self) -> str:
-        """The check that it failed; empty where it is used."""
+        """Return the name of the check that it failed; empty if it failed none."""
         return next((check.name for check in self.checks if not check.passed), "")
 
     @property
     def used(self) -> bool:
-        """Did it pass all checks? Only then it stands in the overlay."""
+        """Return whether it passed all checks, so that it is part of the overlay."""
         return bool(self.checks) and not self.reason
 
     @property
@@ -104,13 +102,13 @@ class Distractor(Data):
 class DistractorEval(Data):
     """The distractors of an accepted pair, and fresh paired rollouts: the same samples without and with them.
 
-    The pair's difficulty and solve rate rest on none of it.
+    The pair's difficulty and solve rate do not depend on them.
     """
 
     distractors: tuple[Distractor, ...]
-    """Used and rejected ones, by kind and in the order in which they were tried."""
+    """Used and rejected distractors, in the order in which they were tried."""
     unwritten: tuple[str, ...] = ()
-    """The kind of every try at which the writer gave nothing."""
+    """The kind of each attempt for which the writer returned nothing."""
     without_distractors: tuple[Rollout, ...] = ()
     """Rollouts over the index alone."""
     without_distractors_verdicts: tuple[Verdict, ...] = ()
@@ -120,9 +118,9 @@ class DistractorEval(Data):
     writer: Usage = Usage()
     reader: Usage = Usage()
     judge: Usage = Usage()
-    """Of the checks; that of the verdicts is theirs."""
+    """The judges' usage in the checks, without that of the verdicts."""
     second: Usage = Usage()
-    """Of `judge`, the second one."""
+    """The part of `judge` that the second judge used."""
 
     @property
     def used(self) -> tuple[Distractor, ...]:
@@ -134,7 +132,6 @@ class DistractorEval(Data):
 
     @property
     def usages(self) -> dict[str, list[Usage]]:
-        """By role, of writing, checks and rollouts."""
         return {
             "writer": [self.writer],
             "reader": [self.reader],
@@ -144,45 +141,45 @@ class DistractorEval(Data):
 
 
 class Outcome(StrEnum):
-    """What a distractor that was met did in the end."""
+    """The effect of a distractor on a rollout that saw it."""
 
     MET = "met"
-    """It was not cited, and the rollout failed for another reason."""
+    """The rollout did not cite it, and failed for another reason."""
     RESISTED = "resisted"
-    """It was never cited, and the rollout is correct."""
+    """The rollout did not cite it, and is correct."""
     MISLED = "misled"
-    """It was cited, and the rollout is not correct."""
+    """The rollout cited it, and is not correct."""
     RECOVERED = "recovered"
-    """It was cited, and the rollout is correct all the same."""
+    """The rollout cited it, and is correct all the same."""
 
 
 class Encounter(Data):
-    """One distractor that a rollout was shown."""
+    """A distractor that a rollout saw."""
 
     distractor: str
-    """Its id."""
+    """The id of the distractor."""
     step: int
-    """The step (from 1) that first brought it."""
+    """The first step (from 1) that retrieved it."""
     cited_at: int | None
-    """The message, by its place in the conversation, that first searched for its claim or answered with it."""
+    """The index of the first message that searched for its claim or answered with it."""
     disproved_at: int | None
-    """The first later step that brought the passage which it competes with, or another with its hop's true answer."""
+    """The first later step that retrieved the hop's evidence, or another passage with the hop's true answer."""
     outcome: Outcome
 
 
 class TeacherRollout(Data):
-    """One attempt of the teacher at a question whose distractors are forced into its searches."""
+    """A rollout of the teacher on a question whose distractors are forced into its searches."""
 
     rollout: Rollout
-    """Over the index with the question's distractors; `search` and `answer` alone were offered."""
+    """The rollout over the index with the distractors; it had the tools `search` and `answer` only."""
     verdict: Verdict
     f1: float
-    """Token F1 of its answer, as SQuAD counts it; the best over the aliases."""
+    """The token F1 of its answer, as in SQuAD; the best over the aliases."""
     encounters: tuple[Encounter, ...]
     kept: bool
-    """Is it to be imitated, by the settings of the run?"""
+    """Whether models should imitate it, by the settings of the run."""
 
     @property
     def resisted(self) -> bool:
-        """Did it meet a distractor, and resist every one that it met?"""
+        """Return whether it saw a distractor, and resisted all that it saw."""
         return bool(self.encounters) and all(e.outcome is Outcome.RESISTED for e in self.encounters)

@@ -1,11 +1,11 @@
-"""A rollout taken up again at one of its states."""
+"""New rollouts from an intermediate state of a stored rollout."""
 
 from pipeline.types.data import Data
 from pipeline.types.rollout import Rollout, Verdict
 
 
 class Branch(Data):
-    """One way on from the state; its messages begin with those that lead there."""
+    """A rollout from the state; its messages begin with those before the state."""
 
     rollout: Rollout
     verdict: Verdict
@@ -15,15 +15,15 @@ class Fork(Data):
     """A state of a stored rollout of the final question, and how often the solver gets from there to the answer."""
 
     key: str
-    """Of the record."""
+    """The key of the record."""
     method: str
-    """Which method asked for it: the name of a module of `pipeline/exports/branching`."""
+    """The method that chose the state: the name of a module of `pipeline/exports/branching`."""
     source: int
-    """The sample of the rollout."""
+    """The sample of the stored rollout."""
     prefix: int
-    """The state: so many of its messages; the next one is the assistant's own."""
+    """The number of messages before the state; the next message is the assistant's."""
     branches: tuple[Branch, ...]
-    """Fresh samples from the state on."""
+    """Fresh samples from the state."""
     controls: tuple[Branch, ...] = ()
     """The same samples after the rollout's own next turn."""
 
@@ -37,6 +37,6 @@ class Fork(Data):
 
     @property
     def calls(self) -> int:
-        """Calls that the fork rests on, of all roles, whether or not a cache answered them."""
-        made = (*self.branches, *self.controls)
-        return sum(b.rollout.trajectory.usage.calls + b.verdict.usage.calls for b in made)
+        """Return the number of calls of all roles, whether or not they were cache hits."""
+        branches = (*self.branches, *self.controls)
+        return sum(b.rollout.trajectory.usage.calls + b.verdict.usage.calls for b in branches)

@@ -1,4 +1,4 @@
-"""The evidence graph of a question: steps that passages state, and steps that are computed from others.
+"""The evidence graph of a question: steps that passages state, and steps that are computed from other steps.
 
 The last step gives the final answer. A chain, a set of clues, a comparison of two chains and a filter over a set are
 shapes of this one structure.
@@ -32,12 +32,11 @@ class GraphStep(Data):
         return (self.answer, *self.answer_aliases)
 
     def replace_ids(self, name: Callable[[str], str]) -> str:
-        """Return the sub-question with names in the place of the ids of other steps."""
         return " ".join(_PLACEHOLDER.sub(lambda match: name(match[1]), self.sub_question).split())
 
 
 class Citation(Data):
-    """Sentences of one passage, and the text that they hold."""
+    """Sentences of one passage, and their text."""
 
     passage_id: str
     title: str
@@ -56,13 +55,13 @@ class FoundStep(GraphStep):
 
     citation: Citation
     about: str = ""
-    """Of a first step: the name of the thing that it is about, where the title of its document is no name of it."""
+    """The name of the thing that a first step is about, if the title of its document is not a name of it."""
     population: str = ""
-    """Of a value: the group that it describes, such as "births in the United States"."""
+    """The group that a value describes, such as "births in the United States"."""
     time: str = ""
-    """Of a value: the time that it describes, such as "2019" or "a year"."""
+    """The time that a value describes, such as "2019" or "a year"."""
     is_exact: bool = False
-    """Of a value: the passage defines the number (a limit, a price, a count) and did not measure or round it."""
+    """Whether the passage defines a number (a limit, a price, a count) and did not measure or round it."""
 
 
 class ComputedStep(GraphStep):
@@ -71,23 +70,23 @@ class ComputedStep(GraphStep):
     operation: str
     needs: tuple[str, ...] = Field(min_length=2)
     which: Literal["", "most", "least", "earliest", "latest"] = ""
-    """Of `extreme`: the end of the scale."""
+    """The end of the scale, for `extreme`."""
     condition: Literal["", "is", "is not", "before", "after", "under", "over"] = ""
-    """Of `filter`, `count` and `yes_no`: what a value must meet."""
+    """The condition on a value, for `filter`, `count` and `yes_no`."""
     bound: str = ""
-    """What `condition` compares a value with."""
+    """The value that `condition` compares with."""
     unit: str = ""
-    """Of a number: the unit of the answer; `years` or `days` between two dates, `%` of a ratio."""
+    """The unit of a number; `years` or `days` between two dates, `%` for a ratio."""
     rounding: Literal["", "up", "down"] = ""
-    """Of a number: always round up or down to a whole number. Empty: round to the digits that the evidence supports."""
+    """Whether to round a number up or down to a whole number. Empty: round to the digits that the evidence supports."""
 
 
 @slotted
 class Hop(Slotted):
-    """A found step as the link of a chain. `quote` is a verbatim slice of the passage's text and holds the answer."""
+    """A found step as a link of a chain. `quote` is a verbatim slice of the passage's text that contains the answer."""
 
     sub_question: str
-    """With the answers of other steps in the place of their ids."""
+    """The sub-question with the ids of other steps replaced by their answers."""
     answer: str
     passage_id: str
     title: str
@@ -103,7 +102,7 @@ class Hop(Slotted):
 
 
 class Graph(Data):
-    """Steps in an order in which each follows those that it needs.
+    """Steps in an order in which each follows the steps that it needs.
 
     Raises ValueError if ids repeat, if a step needs a later or unknown one, or if a step does not lead to the last.
     """
@@ -112,14 +111,14 @@ class Graph(Data):
 
     @model_validator(mode="after")
     def _is_connected(self) -> "Graph":
-        seen: set[str] = set()
+        ids: set[str] = set()
         for step in self.steps:
-            if step.id in seen:
+            if step.id in ids:
                 raise ValueError(f"two steps have the id '{step.id}'")
-            if unknown := [need for need in step.needs if need not in seen]:
+            if unknown := [need for need in step.needs if need not in ids]:
                 raise ValueError(f"step '{step.id}' needs '{unknown[0]}', which is no earlier step")
-            seen.add(step.id)
-        if unused := seen - {self.last.id} - {step.id for step in self.ancestors(self.last)}:
+            ids.add(step.id)
+        if unused := ids - {self.last.id} - {step.id for step in self.ancestors(self.last)}:
             raise ValueError(f"nothing leads from step '{min(unused)}' to the last step")
         return self
 
@@ -141,23 +140,22 @@ class Graph(Data):
 
     @property
     def is_computed(self) -> bool:
-        """Whether the answer follows from several steps, instead of being what a passage states."""
+        """Return whether the answer is computed from several steps, instead of stated by a passage."""
         return isinstance(self.last, ComputedStep)
 
     @property
     def decisive(self) -> tuple[FoundStep, ...]:
-        """The found steps from which the answer is read or computed, without those that only lead to them."""
+        """Return the found steps from which the answer is read or computed, without those that only lead to them."""
         ids = {step.id for step in ([self.last] if isinstance(self.last, FoundStep) else self._found_needs(self.last))}
         return tuple(step for step in self.found if step.id in ids)
 
     @property
     def operation(self) -> str:
-        """The name of the operation that gives the answer; `lookup` if a passage states it."""
+        """Return the name of the operation that gives the answer; `lookup` if a passage states it."""
         return self.last.operation if isinstance(self.last, ComputedStep) else "lookup"
 
     @cached_property
     def hops(self) -> tuple[Hop, ...]:
-        """The found steps as hops, in graph order."""
         return tuple(
             Hop(
                 sub_question=self.fill_in(step),
@@ -174,21 +172,20 @@ class Graph(Data):
 
     @property
     def computations(self) -> tuple[tuple[str, str], ...]:
-        """What each computed step does, and its answer, for people: "filter (after 1940) of 1, 2 and 4".
+        """Return a description of each computed step for people, as "filter (after 1940) of 1, 2 and 4", and its
+        answer.
 
         Steps are numbered from 1: the hops first, then the computed steps.
         """
         computed = [step for step in self.steps if isinstance(step, ComputedStep)]
         numbers = {step.id: number for number, step in enumerate((*self.found, *computed), 1)}
-        described = []
+        computations = []
         for step in computed:
             settings = " ".join(filter(None, (step.which, step.condition, step.bound, step.rounding)))
             *operands, last = [str(numbers[need]) for need in step.needs]
-            of = f"{', '.join(operands)} and {last}"
-            described.append(
-                (f"{step.operation} ({settings}) of {of}" if settings else f"{step.operation} of {of}", step.answer)
-            )
-        return tuple(described)
+            operation = f"{step.operation} ({settings})" if settings else step.operation
+            computations.append((f"{operation} of {', '.join(operands)} and {last}", step.answer))
+        return tuple(computations)
 
     @property
     def decisive_hops(self) -> tuple[int, ...]:
@@ -196,8 +193,8 @@ class Graph(Data):
         return self._hop_indices(self.decisive)
 
     def hops_before(self, index: int) -> tuple[int, ...]:
-        """Return the indices of all hops that a hop rests on."""
-        return self._hop_indices(_found_among(self.ancestors(self.found[index])))
+        """Return the indices of all hops that a hop depends on."""
+        return self._hop_indices(self.ancestors(self.found[index]))
 
     def _hop_indices(self, steps: Iterable[GraphStep]) -> tuple[int, ...]:
         ids = {step.id for step in steps}
@@ -211,15 +208,13 @@ class Graph(Data):
         return steps
 
     def needed_by(self, step: GraphStep) -> tuple[FoundStep | ComputedStep, ...]:
-        """Return the steps whose answers a step uses, in the order in which it names them."""
         return tuple(self.by_id[need] for need in step.needs)
 
     def users_of(self, step: GraphStep) -> tuple[FoundStep | ComputedStep, ...]:
-        """Return the steps that use the answer of a step."""
         return tuple(later for later in self.steps if step.id in later.needs)
 
     def ancestors(self, step: GraphStep) -> tuple[FoundStep | ComputedStep, ...]:
-        """Return all steps that a step rests on, directly or not, in graph order."""
+        """Return all steps that a step depends on, directly or not, in graph order."""
         ids: set[str] = set()
         pending = [*step.needs]
         while pending:
@@ -229,20 +224,19 @@ class Graph(Data):
         return tuple(earlier for earlier in self.steps if earlier.id in ids)
 
     def fill_in(self, step: GraphStep) -> str:
-        """Return the sub-question of a step with the answers of other steps in the place of their ids."""
         return step.replace_ids(
             lambda step_id: self.by_id[step_id].answer if step_id in self.by_id else f"{{{step_id}}}"
         )
 
     def subject(self, step: GraphStep) -> str:
-        """Return what a step is about: the answer that it starts from, its own word, or the title of its document."""
+        """Return the subject of a step: the answer that it starts from, its `about`, or the title of its document."""
         if step.needs:
             return self.by_id[step.needs[0]].answer
         return step.about or step.citation.title if isinstance(step, FoundStep) else step.answer
 
     @cached_property
     def _levels(self) -> dict[str, tuple[int, int]]:
-        """The longest path to each step, counted in steps and in found steps."""
+        """Return the longest path to each step, counted in steps and in found steps."""
         levels: dict[str, tuple[int, int]] = {}
         for step in self.steps:
             before = [levels[need] for need in step.needs]
@@ -252,19 +246,13 @@ class Graph(Data):
 
     @property
     def depth(self) -> int:
-        """The number of steps on the longest path to the answer."""
         return self._levels[self.last.id][0]
 
     @property
     def rounds(self) -> int:
-        """The number of searches that cannot run in parallel."""
+        """Return the number of searches that cannot run in parallel."""
         return self._levels[self.last.id][1]
 
     def with_answers(self, answers: dict[str, str]) -> "Graph":
-        """Return a copy in which the named steps have other answers."""
         steps = [step.model_copy(update={"answer": answers.get(step.id, step.answer)}) for step in self.steps]
         return Graph(steps=tuple(steps))
-
-
-def _found_among(steps: Iterable[GraphStep]) -> tuple[FoundStep, ...]:
-    return tuple(step for step in steps if isinstance(step, FoundStep))

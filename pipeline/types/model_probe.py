@@ -1,4 +1,4 @@
-"""What a model answered in a check of a draft, and what that says of who knows the answer and how it is worded."""
+"""The answers of a model in a check of a draft, and measures of prior knowledge and naturalness."""
 
 from collections.abc import Iterable
 
@@ -7,14 +7,14 @@ from pipeline.types.rollout import Usage
 
 
 class Searched(Data):
-    """One search that a check made, and the corpus ids of what it found, best first."""
+    """A search of a check, and the corpus ids of its hits, best first."""
 
     query: str
     passage_ids: tuple[str, ...]
 
 
 class OneSearch(Data):
-    """Which of a question's passages one search finds, among as many as agents see, for one retriever of the audit."""
+    """The passages of a question that one search with one retriever finds, among as many hits as agents see."""
 
     retriever: str
     question_hops: tuple[int, ...]
@@ -24,27 +24,27 @@ class OneSearch(Data):
 
 
 class Probe(Data):
-    """What a model answered in one check of a draft, passed or not, without searching."""
+    """The answers of a model in one check of a draft, passed or not, without searching."""
 
     check: str
-    """`closed_book`, `contested` (can what most of its tries say be defended?), `oracle`, `graph` (the faults of
-    steps), `wording` (what the writer wrote), `naturalness` (its answers are the grades), `alternatives`."""
+    """`closed_book`, `contested` (can the answer of most tries be defended?), `oracle`, `graph` (the faults of steps),
+    `wording` (the writer's text), `naturalness` (the answers are the grades), `alternatives`."""
     model: str
     answers: tuple[str, ...]
-    """One for each try; empty where there was none."""
+    """One answer for each try; empty if the model gave none."""
     right: int
-    """Tries that gave the known answer; for `alternatives` and `contested`, whether the other one fits; for
-    `naturalness`, whether a grade is enough."""
+    """The number of tries with the known answer; for `alternatives` and `contested`, whether the other answer fits; for
+    `naturalness`, whether a grade is high enough."""
     evidence: bool = False
-    """Did what it was shown hold the evidence of the last hop? What is right without it is known by heart."""
+    """Whether the model saw the evidence of the last hop. A right answer without it comes from memory."""
     uncited: tuple[str, ...] = ()
-    """The facts that the reader named as needed and that no passage shown to it states; of several tries those of the
-    last right one, or else of the last."""
+    """The facts that the reader needed and that none of its passages states: those of the last right try, or else of
+    the last try."""
     usage: Usage = Usage()
     judged: Usage = Usage()
-    """What the judges took."""
+    """The usage of the judges."""
     second: Usage = Usage()
-    """Of that, the second judge."""
+    """The part of `judged` that the second judge used."""
 
     @property
     def tries(self) -> int:
@@ -52,17 +52,18 @@ class Probe(Data):
 
     @property
     def grounded(self) -> bool:
-        """Is the right answer borne out by what was shown? One with an uncited fact rests on memory or a guess."""
+        """Return whether the passages support the right answer. With an uncited fact it comes from memory or a
+        guess."""
         return self.right > 0 and not self.uncited
 
 
 def beyond_chance(right: int, tries: int, chance: float) -> float:
-    """The share of right tries beyond what guessing gives: 0 where all may be guesses, 1 where all are right."""
+    """Return the share of right tries beyond chance: 0 if all may be guesses, 1 if all are right."""
     return max(0.0, right / tries - chance) / (1 - chance) if tries else 0.0
 
 
 class PriorKnowledge(Data):
-    """How often a model gave the right answer without having been shown the evidence of the last hop."""
+    """How often a model gave the right answer without seeing the evidence of the last hop."""
 
     model: str
     tries: int
@@ -70,17 +71,17 @@ class PriorKnowledge(Data):
 
 
 def known_to(probes: Iterable[Probe]) -> tuple[PriorKnowledge, ...]:
-    """What each model that was asked knows by heart, in the order in which they were asked."""
-    asked: dict[str, PriorKnowledge] = {}
+    """Return what each model knows from memory, in the order of the probes."""
+    by_model: dict[str, PriorKnowledge] = {}
     for probe in probes:
-        before = asked.get(probe.model, PriorKnowledge(model=probe.model, tries=0, right=0))
+        before = by_model.get(probe.model, PriorKnowledge(model=probe.model, tries=0, right=0))
         if probe.check == "closed_book" and not probe.evidence:
             sums = {"tries": before.tries + probe.tries, "right": before.right + probe.right}
-            asked[probe.model] = before.model_copy(update=sums)
-    return tuple(asked.values())
+            by_model[probe.model] = before.model_copy(update=sums)
+    return tuple(by_model.values())
 
 
 def naturalness(probes: Iterable[Probe]) -> int | None:
-    """Return the grade of the wording, 1 to 5, by the reader who was asked last; None if none was asked."""
+    """Return the last grade of the wording, 1 to 5, or None if no reader graded it."""
     grades = [max(map(int, probe.answers)) for probe in probes if probe.check == "naturalness" and probe.answers]
     return grades[-1] if grades else None

@@ -1,4 +1,4 @@
-"""Seeds and the questions that are made from them."""
+"""Seeds, and the questions that are built from them."""
 
 from enum import StrEnum
 from typing import Literal
@@ -16,17 +16,17 @@ class AnswerType(StrEnum):
     DATE = "date"
     NUMBER = "number"
     LIST = "list"
-    """Several things, all of them asked for, in any order."""
+    """Several things, all of which the question asks for, in any order."""
     BOOLEAN = "boolean"
     """Yes or no."""
     COMPARISON = "comparison"
     """One of the things that the question names."""
     UNANSWERABLE = "unanswerable"
-    """The corpus holds no answer: "not found" is right. Never asked for; see `Record.twin`."""
+    """The corpus has no answer: "not found" is right. Only twins have this type; see `Record.twin`."""
 
     @property
     def plain(self) -> bool:
-        """Is it one short span of a passage, as a run asks for by default?"""
+        """Return whether the answer is one short span of a passage, which runs ask for by default."""
         return self in PLAIN
 
 
@@ -35,7 +35,7 @@ PLAIN = (AnswerType.ENTITY, AnswerType.DATE, AnswerType.NUMBER)
 
 @slotted
 class AnswerItem(Slotted):
-    """One thing of a list."""
+    """One item of a list."""
 
     answer: str
     aliases: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class AnswerItem(Slotted):
 
 
 class NegativeAspect(Data):
-    """How a careless reader may be misled (RAGShaper, Fig. 12). For tracing a question back; no agent is shown it."""
+    """How a careless reader may be misled (RAGShaper, Fig. 12). It documents a question; agents do not see it."""
 
     dimension: Kind
     misleading_claim: str = Field(description="The wrong answer that it suggests.")
@@ -55,18 +55,18 @@ class NegativeAspect(Data):
 
 
 class Draft(Data):
-    """What a generator or refiner proposes: a question, and the evidence that leads to its answer."""
+    """The proposal of a generator or refiner: a question, and the evidence for its answer."""
 
     question: str
     graph: Graph
     answer_type: AnswerType
     answer_aliases: tuple[str, ...] = ()
     answer_precision: Literal["", "day", "month", "year"] = ""
-    """Of a date: how exact the question asks for it."""
+    """The precision of the date that the question asks for."""
     negative_aspect: tuple[NegativeAspect, ...] = ()
     origin: str = ""
-    """Of a question that somebody brought: `given`, or the operator that last rewrote it, such as `category`;
-    `category:reversed` made it easier."""
+    """For a user's question: `given`, or the operator that last rewrote it, such as `category`; `category:reversed`
+    made it easier."""
 
     @property
     def answer(self) -> str:
@@ -78,15 +78,15 @@ class Draft(Data):
 
 
 class Given(Data):
-    """A question that somebody brings, with its answer, to have it made harder."""
+    """A user's question and its answer, which a run makes harder."""
 
     passage: Passage
-    """What its seed starts from: the question as it was brought, and no text of the corpus."""
+    """The passage of its seed: the original question instead of a text of the corpus."""
     answer: str
     answer_aliases: tuple[str, ...]
     answer_type: AnswerType
     documents: tuple[frozenset[str], ...] = ()
-    """Its evidence in the corpus, as far as that is known: of each set of documents one is needed."""
+    """Its evidence in the corpus, as far as it is known: one document of each set is needed."""
 
     @property
     def question(self) -> str:
@@ -99,7 +99,7 @@ class Given(Data):
 
 @slotted
 class Seed(Slotted):
-    """One planned attempt. `key` is the identity of its journal line."""
+    """A planned attempt. `key` is the identity of its journal line."""
 
     key: str
     passage: Passage

@@ -1,4 +1,4 @@
-"""How a seed went, round by round, and how it ended: the journal line."""
+"""The journal line of a seed: its rounds, and how it ended."""
 
 from enum import StrEnum
 
@@ -14,11 +14,11 @@ from pipeline.types.tree import Tree
 from pipeline.types.twin import Twin
 
 ROLES = ("curator", "generator", "refiner", "solver", "seeker", "teacher", "judge", "reader", "writer", "policy")
-"""All that can ask a model, in the order in which tables show them."""
+"""All roles of models, in the order of tables."""
 
 
 class Label(StrEnum):
-    """What an assessment says of a draft."""
+    """The result of assessing a draft."""
 
     UNSOUND = "unsound"
     TOO_EASY = "too_easy"
@@ -38,31 +38,31 @@ class Cause(StrEnum):
     GENERATOR_ERROR = "generator_error"
     AMBIGUOUS = "ambiguous"
     PRIOR_KNOWLEDGE = "prior_knowledge"
-    """Too easy: every model to be trained knows the answer, or a solver knew what a hop gives."""
+    """Too easy: every model to be trained knows the answer, or a solver knew the answer of a hop."""
     UNNATURAL = "unnatural"
-    """Worded so that nobody would ask it."""
+    """Nobody would ask it in this wording."""
     UNDATED = "undated"
     """Its answer changes with time, and it names no date."""
     ABOVE_BAND = "above_band"
     """Too easy: the model that the pairs are for solves it more often than `solve_rate` allows."""
     BELOW_BAND = "below_band"
-    """That model solves it less often than `solve_rate` allows."""
+    """Too hard: that model solves it less often than `solve_rate` allows."""
 
 
 class Finding(Data):
-    """What one check found: it sends the draft back. `detail` says what was seen, where, and the one thing to do."""
+    """A problem that a check found, which sends the draft back. `detail` says what and where it is, and what to do."""
 
     check: str
     cause: Cause
     hops: tuple[int, ...] = ()
-    """Indices of the hops concerned."""
+    """Indices of the hops with the problem."""
     detail: str = ""
     searches: tuple[Searched, ...] = ()
-    """The searches that it rests on."""
+    """The searches that show the problem."""
 
 
 class Feedback(Data):
-    """What the refiner is given: the one edge back in the loop."""
+    """The feedback to the refiner: the only edge back in the loop."""
 
     label: Label
     cause: Cause
@@ -72,40 +72,39 @@ class Feedback(Data):
 
 @slotted
 class Round(Slotted):
-    """One draft and all that was found out about it. Round 0 is the generator's, later ones the refiner's."""
+    """A draft with its checks and rollouts. Round 0 is the generator's, later rounds are the refiner's."""
 
     index: int
     agent: Trajectory
-    """The generator's or refiner's own trace."""
+    """The trajectory of the generator or refiner."""
     draft: Draft | None
-    """None where the agent proposed nothing usable; `findings` says why."""
+    """None if the agent proposed nothing usable; `findings` says why."""
     tree: Tree | None = None
-    """What the draft was composed from, where a curator explored first."""
+    """The tree that the draft was composed from, if a curator explored first."""
     findings: tuple[Finding, ...] = ()
     probes: tuple[Probe, ...] = ()
     checked: tuple[Probe, ...] = ()
-    """What readers said of drafts that the agent had checked before it gave one: no part of what they found of this."""
+    """The readers' answers about earlier drafts that the agent had checked; they do not concern this draft."""
     rollouts: tuple[Rollout, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     policy_rollouts: tuple[Rollout, ...] = ()
-    """Of the model that the pairs are for, as many as decided, where its solve rate is a target."""
+    """Rollouts of the model that the pairs are for, as many as were needed, if its solve rate is a target."""
     policy_verdicts: tuple[Verdict, ...] = ()
     feedback: Feedback | None = None
-    """None on the round that was a candidate."""
+    """None for a candidate."""
 
     @property
     def graded(self) -> list[GradedRollout]:
-        """The solver's rollouts."""
+        """Return the solver's rollouts with their verdicts."""
         return [GradedRollout(*pair) for pair in zip(self.rollouts, self.verdicts, strict=True)]
 
     @property
     def unsound(self) -> bool:
-        """Did the audit send it back?"""
         return bool(self.findings)
 
     @property
     def answerable(self) -> bool:
-        """Did a reader answer it from its evidence? False where none was asked."""
+        """Return whether a reader answered the question from its evidence. False if no reader was called."""
         return any(probe.check == "oracle" and probe.grounded for probe in self.probes)
 
 
@@ -117,7 +116,7 @@ class Status(StrEnum):
 
 @slotted
 class Lineage(Slotted):
-    """Where a record comes from."""
+    """The origin of a record."""
 
     run: str
     preset: str
@@ -125,19 +124,19 @@ class Lineage(Slotted):
     model: str
     """The models of all roles, the generator's first, each once, joined by " + "."""
     demo_solver: int | None = None
-    """The version of the demo model where it solved; None for any other solver."""
+    """The version of the demo model if it was the solver; None for any other solver."""
     corpus: str
     corpus_fingerprint: str
     licence: str
     attribution: str
     retriever: str
-    """With its analyser where that is another than the English one, as in `lucene (german)`."""
+    """The retriever, with its analyser if that is not the English one, as in `lucene (german)`."""
     language: str = "unknown"
-    """Of the corpus: a code such as `en`, as its manifest or the user says, else as was detected."""
+    """The language of the corpus: a code such as `en`, by its manifest or the user, else as detected."""
     as_of: str = ""
-    """The year, month or day whose state of the world the corpus describes; empty where nobody said it."""
+    """The year, month or day whose state of the world the corpus describes; empty if unknown."""
     trainable: bool = True
-    """False where the demo model is among them, whose rows teach nothing, or one that forbids to be trained on."""
+    """False if one of the models is the demo model, whose rows teach nothing, or forbids training on its outputs."""
 
     @property
     def by_demo(self) -> bool:
@@ -152,90 +151,90 @@ class Record(Data):
     status: Status
     reason: str
     """One code: `below_range`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted.
-    `no_draft` alone: its author gave up. `no_draft:format_errors` and `no_draft:limits` ended it before.
+    `no_draft` alone: the generator gave up. `no_draft:format_errors` and `no_draft:limits` ended it before.
 
-    `beyond_solver`: no rollout was correct, but a reader with the evidence in hand was. A stronger solver may do it.
-    `gate:` and a name, never in the journal but wherever data set and report read it: the gate that dropped it.
+    `beyond_solver`: no rollout was correct, but a reader with the evidence was. A stronger solver may solve it.
+    `gate:` and a name, only in data set and report, never in the journal: the gate that dropped it.
     """
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
     seekers: tuple[Rollout, ...] = ()
-    """Of those who look for shortcuts, where the solver confirmed the question; none of it is trained on."""
+    """Rollouts of seekers, which look for shortcuts, if the solver confirmed the question. No model is trained on
+    them."""
     seeker_verdicts: tuple[Verdict, ...] = ()
     again: tuple[Rollout, ...] = ()
-    """Of an accepted pair that is drawn for it, the rollouts of fresh seekers; difficulty rests on none of them."""
+    """Rollouts of fresh seekers, if the accepted pair was drawn for that; difficulty does not depend on them."""
     again_verdicts: tuple[Verdict, ...] = ()
     teacher_rollouts: tuple[TeacherRollout, ...] = ()
-    """Of the teacher, by sample. Acceptance, difficulty and solve rate rest on none of them."""
+    """Rollouts of the teacher, by sample. Acceptance, difficulty and solve rate do not depend on them."""
     distractor_eval: DistractorEval | None = None
-    """None where no distractor was asked for, and where the pair was not accepted."""
+    """None if the run has no kinds of distractors, or the pair was not accepted."""
     twin: Twin | None = None
-    """The tries to change its question into one without an answer; None where it was not drawn for that."""
+    """The attempts to change the question into one without an answer; None if the pair was not drawn for that."""
     missing: tuple[str, ...] = ()
-    """The optional stages of an accepted pair, `distractors`, `teacher`, `policies`, `unanswerable` and `again`, in
-    which a timeout or an unreadable model left something out. `digsite complete` makes them up; it is joined on
-    reading."""
+    """The optional stages of an accepted pair (`distractors`, `teacher`, `policies`, `unanswerable`, `again`) that a
+    timeout or an unreadable output left incomplete. `digsite complete` completes them, and reading joins the result."""
     lineage: Lineage
     known_to: tuple[PriorKnowledge, ...] = ()
-    """Who knows the answer to the final question by heart, of the models that were asked. It sends a draft back only
-    where every model to be trained (`[models.policies]`) knows it in most tries."""
+    """How well the models know the answer to the final question from memory. It sends a draft back only if every model
+    to be trained (`[models.policies]`) knows it in most tries."""
     skippable_hops: tuple[int, ...] = ()
-    """Indices of the hops that are needless: an attack from the end (`end`) found a later passage without them,
-    or a correct rollout did. Of an accepted pair at least as many others remain as the target asks for, unless the demo
-    model solved it."""
+    """Indices of unnecessary hops: an attack from the end (`end`) or a correct rollout found a later passage without
+    them. An accepted pair has at least as many other hops as its target, unless the demo model solved it."""
     one_search: tuple[OneSearch, ...] = ()
-    """Of an accepted pair, where `retrieval.audit` names more retrievers: what one search of each finds, the run's own
-    first."""
+    """The hits of one search with each retriever, the run's own first, if the pair was accepted and `retrieval.audit`
+    names more retrievers."""
     agreed_answer: str = ""
-    """The wrong answer to the final question on which two rollouts or more agree; it may be a second right one."""
+    """A wrong answer to the final question on which two or more rollouts agree; it may be a second right answer."""
     naturalness: int | None = None
-    """How natural the final question sounds, 1 to 5, by the reader of the check `naturalness`; None where it was not
-    asked."""
+    """How natural the final question sounds, 1 to 5, by the reader of the check `naturalness`; None if it did not
+    run."""
     assessments: tuple[Assessment, ...] = ()
-    """That of the run's own solver, where there were rollouts; `measurements` hold those of the policies."""
+    """The assessment of the run's own solver, if there were rollouts; those of policies are in `measurements`."""
     measurements: tuple[PolicyMeasurement, ...] = ()
-    """Of an accepted pair one for each of `models.policies`, and where that is asked for another of the same samples
-    with the distractors (WITH_DISTRACTORS); then those of `digsite remeasure`, the latest last, which are kept beside
+    """For an accepted pair one measurement of each of `models.policies`, and if configured another of the same samples
+    with the distractors (WITH_DISTRACTORS); then those of `digsite remeasure`, the latest last, which are stored beside
     the journal and joined on reading."""
     forks: tuple[Fork, ...] = ()
-    """What `digsite branch` found afterwards: kept beside the journal, and joined to the record on reading."""
+    """The forks of `digsite branch`, which are stored beside the journal and joined on reading."""
 
     @property
     def usage(self) -> dict[str, Usage]:
-        """What each role used, over all rounds and stages; calls count whether or not a cache answered."""
-        used: dict[str, list[Usage]] = {role: [] for role in ROLES}
+        """Return the token usage of each role, over all rounds and stages; cache hits count as calls too."""
+        usages_by_role: dict[str, list[Usage]] = {role: [] for role in ROLES}
         rollouts, verdicts = self.confirmation, self.confirmation_verdicts
-        for past in self.rounds:
-            rollouts += past.rollouts
-            verdicts += past.verdicts
-            used["policy"] += [rollout.trajectory.usage for rollout in past.policy_rollouts]
-            used["judge"] += [verdict.usage for verdict in past.policy_verdicts]
-            used["refiner" if past.index else "generator"].append(past.agent.usage)
-            used["curator"] += [past.tree.usage] if past.tree else []
-            used["reader"] += [probe.usage for probe in (*past.probes, *past.checked)]
-            used["judge"] += [probe.judged for probe in past.probes]
-        used["teacher"] += [made.rollout.trajectory.usage for made in self.teacher_rollouts]
-        used["solver"] += [rollout.trajectory.usage for rollout in rollouts]
-        used["seeker"] += [rollout.trajectory.usage for rollout in (*self.seekers, *self.again)]
-        verdicts += (*self.seeker_verdicts, *self.again_verdicts, *(made.verdict for made in self.teacher_rollouts))
-        used["judge"] += [verdict.usage for verdict in verdicts]
+        for round_ in self.rounds:
+            rollouts += round_.rollouts
+            verdicts += round_.verdicts
+            usages_by_role["policy"] += [rollout.trajectory.usage for rollout in round_.policy_rollouts]
+            usages_by_role["judge"] += [verdict.usage for verdict in round_.policy_verdicts]
+            usages_by_role["refiner" if round_.index else "generator"].append(round_.agent.usage)
+            usages_by_role["curator"] += [round_.tree.usage] if round_.tree else []
+            usages_by_role["reader"] += [probe.usage for probe in (*round_.probes, *round_.checked)]
+            usages_by_role["judge"] += [probe.judged for probe in round_.probes]
+        usages_by_role["teacher"] += [taught.rollout.trajectory.usage for taught in self.teacher_rollouts]
+        usages_by_role["solver"] += [rollout.trajectory.usage for rollout in rollouts]
+        usages_by_role["seeker"] += [rollout.trajectory.usage for rollout in (*self.seekers, *self.again)]
+        verdicts += (*self.seeker_verdicts, *self.again_verdicts, *(taught.verdict for taught in self.teacher_rollouts))
+        usages_by_role["judge"] += [verdict.usage for verdict in verdicts]
         twins = self.twin.measurements if self.twin else ()
         stages = (self.distractor_eval, self.twin, *self.measurements, *twins)
-        for usages in (stage.usages for stage in stages if stage):
-            for role, took in usages.items():
-                used[role] += took
-        return {role: Usage.total(usages) for role, usages in used.items()}
+        for stage_usages in (stage.usages for stage in stages if stage):
+            for role, role_usages in stage_usages.items():
+                usages_by_role[role] += role_usages
+        return {role: Usage.total(stage_usages) for role, stage_usages in usages_by_role.items()}
 
     @property
     def original(self) -> str:
-        """The question as somebody brought it; empty where the seed is a passage of the corpus."""
+        """Return the user's original question; empty if the seed is a passage of the corpus."""
         return self.seed.passage.text if self.lineage.strategy == "harden" else ""
 
     @property
     def last(self) -> Round | None:
-        """The last round with a draft: a refiner that found nothing better ends a seed where it stood."""
-        return next((past for past in reversed(self.rounds) if past.draft), None)
+        """Return the last round with a draft. If a refiner finds nothing better, the seed ends with the draft
+        before."""
+        return next((round_ for round_ in reversed(self.rounds) if round_.draft), None)
 
     @property
     def draft(self) -> Draft | None:
@@ -244,7 +243,7 @@ class Record(Data):
 
     @property
     def graded(self) -> list[GradedRollout]:
-        """All rollouts of the final question: of its confirmation, then of its own round."""
+        """Return all rollouts of the final question: those of its confirmation, then those of its round."""
         return [*self._confirmed, *(last.graded if (last := self.last) else ())]
 
     @property
@@ -253,34 +252,35 @@ class Record(Data):
 
     @property
     def measured(self) -> tuple[Verdict, ...]:
-        """The verdicts that honest difficulty and solve rate rest on: the confirmation's, else the last round's."""
+        """Return the verdicts that determine honest difficulty and solve rate: the confirmation's, else the last
+        round's."""
         return self.confirmation_verdicts or ((last := self.last) and last.verdicts) or ()
 
     @property
     def step_counts(self) -> StepCounts:
-        """The numbers of steps, over the solver's tries that measure it and those of seekers."""
+        """Return the numbers of steps, over the solver's rollouts that measure the question and those of seekers."""
         honest = self._confirmed or (last.graded if (last := self.last) else [])
         return StepCounts.of(honest, [*map(GradedRollout, self.seekers, self.seeker_verdicts)])
 
     @property
     def attacked_again(self) -> list[GradedRollout]:
-        """The tries of fresh seekers on an accepted pair."""
+        """Return the rollouts of fresh seekers on an accepted pair."""
         return [GradedRollout(*pair) for pair in zip(self.again, self.again_verdicts, strict=True)]
 
     @property
     def keeps_number(self) -> bool | None:
-        """Did no fresh seeker find a shorter way? None where none tried."""
+        """Return whether no fresh seeker found a shorter way. None without fresh seekers."""
         shorter = [v for v in self.again_verdicts if v.counts and v.steps < (self.difficulty or 0)]
         return not shorter if self.again_verdicts else None
 
     @property
     def confirmed(self) -> bool:
-        """Was it accepted, whether or not a gate dropped it afterwards?"""
+        """Return whether it was accepted, even if a gate dropped it afterwards."""
         return self.status is Status.ACCEPTED or self.reason.startswith("gate:")
 
     @property
     def hardness(self) -> tuple[int | None, float | None]:
-        """Difficulty and solve rate, at the price of one."""
+        """Return difficulty and solve rate, computed together to save time."""
         measured = self.measured
         right = correct(measured)
         difficulty = self.step_counts.difficulty if self.seekers else least_steps(right)
@@ -288,8 +288,8 @@ class Record(Data):
 
     @property
     def difficulty(self) -> int | None:
-        """The steps of the shortest way that the solver or a seeker found, or where every seeker failed, or none was
-        asked, that the solver found. None where it is solved by recall alone, or not at all."""
+        """Return the steps of the shortest way that the solver or a seeker found. If no seeker ran or succeeded, only
+        the solver's rollouts count. None if the question was solved by recall alone, or not at all."""
         return self.hardness[0]
 
     @property
@@ -297,24 +297,23 @@ class Record(Data):
         return self.hardness[1]
 
     def measurement(self, policy: str) -> PolicyMeasurement | None:
-        """The latest of the policy of that name."""
-        return next((one for one in reversed(self.measurements) if one.policy == policy), None)
+        return next((measurement for measurement in reversed(self.measurements) if measurement.policy == policy), None)
 
     @property
     def opener(self) -> PolicyMeasurement | None:
-        """Of what was beyond the run's solver the first measurement that meets the target, and is its confirmation."""
-        found = self.measurements if self.reason == "beyond_solver" else ()
-        return next((one for one in found if (one.assessment.least_steps or 0) >= self.seed.target_steps), None)
+        """Return the first measurement that meets the target, which confirms a question that was beyond the run's
+        solver."""
+        measurements = self.measurements if self.reason == "beyond_solver" else ()
+        return next((m for m in measurements if (m.assessment.least_steps or 0) >= self.seed.target_steps), None)
 
-    def assessed(self, policy: str = "") -> Assessment | None:
-        """The latest assessment of the policy of that name, or that of the run's own solver."""
+    def find_assessment(self, policy: str = "") -> Assessment | None:
         if not policy:
             return self.assessments[0] if self.assessments else None
-        return found.assessment if (found := self.measurement(policy)) else None
+        return measurement.assessment if (measurement := self.measurement(policy)) else None
 
     def hardness_for(self, policy: str = "") -> tuple[int | None, float | None]:
-        """Difficulty, and the solve rate of the policy of that name or of the run's own solver."""
+        """Return the difficulty, and the solve rate of the policy of that name or of the run's own solver."""
         if not policy:
             return self.hardness
-        found = self.assessed(policy)
-        return self.difficulty, found.solve_rate if found else None
+        assessment = self.find_assessment(policy)
+        return self.difficulty, assessment.solve_rate if assessment else None

@@ -1,4 +1,4 @@
-"""Model calls, in the shapes of OpenAI's Chat Completions; what an agent did with them; what is said of it."""
+"""Model calls in the format of OpenAI's Chat Completions, trajectories of agents, and verdicts on them."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -15,11 +15,11 @@ class ToolCall(Slotted):
     arguments: str
     """A JSON object, as text."""
     repaired: bool = False
-    """Whether a strict parser would not have read the call: it stood in the text or the reasoning in another form than
-    Hermes', or its name or arguments were mended."""
+    """Whether a strict parser would not have read the call: it was in the text or the reasoning, in another form than
+    Hermes', or its name or arguments were repaired."""
     server_fields: str = ""
-    """A JSON object: the id that the server gave the call, and every field of it that we do not know. They go back to
-    the server with the call, since some refuse a history without them, and into no view."""
+    """A JSON object: the server's id of the call and its unknown fields. They are sent back with the call, since some
+    servers refuse a history without them, but are not part of any view."""
 
 
 @slotted
@@ -31,26 +31,25 @@ class Message(Slotted):
     tool_call_id: str = ""
     name: str = ""
     server_fields: str = ""
-    """A JSON object: the fields of an answer that we do not know, such as `reasoning_details`. They go back to the
-    server where reasoning does, and into no view."""
+    """A JSON object: the unknown fields of an answer, such as `reasoning_details`. They are sent back together with the
+    reasoning, but are not part of any view."""
 
 
 @slotted
 class Usage(Slotted):
-    """Tokens of one or more calls. The demo model counts words and marks."""
+    """The tokens of one or more calls. The demo model counts words and punctuation."""
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
-    """Prompt tokens that the server had in its prefix cache."""
+    """Prompt tokens from the server's prefix cache."""
     reasoning_tokens: int = 0
     estimated_cached_tokens: int = 0
-    """Of `cached_tokens`, the estimated ones: their server reports none."""
+    """The part of `cached_tokens` that is estimated, since the server reports none."""
 
     @property
     def computed_tokens(self) -> int:
-        """The prompt tokens that the server read anew."""
         return self.prompt_tokens - self.cached_tokens
 
     @property
@@ -62,52 +61,52 @@ class Usage(Slotted):
 
     @classmethod
     def total(cls, usages: Iterable["Usage"]) -> "Usage":
-        # Most verdicts took no judge, and what made no call took no tokens.
-        made = [used for used in usages if used.calls]
-        return cls(**{name: sum([getattr(used, name) for used in made]) for name in cls.__slots__})
+        # Most verdicts needed no judge, and without calls there are no tokens.
+        with_calls = [usage for usage in usages if usage.calls]
+        return cls(**{name: sum([getattr(usage, name) for usage in with_calls]) for name in cls.__slots__})
 
 
 class Stop(StrEnum):
-    """Every way in which an agent ends."""
+    """The ways in which an agent ends."""
 
     ANSWERED = "answered"
     SEARCH_BUDGET = "search_budget"
-    """Answered in the forced last call, after the search budget was spent."""
+    """It answered in the forced last call, after the search budget was spent."""
     MAX_TURNS = "max_turns"
     MAX_TOKENS = "max_tokens"
     FORMAT_ERRORS = "format_errors"
     REPEATS = "repeats"
-    """It made the same calls again and again."""
+    """It kept repeating the same calls."""
     CONTEXT = "context"
-    """The conversation no longer fitted the model's context."""
+    """The conversation exceeded the model's context."""
     NO_PROPOSAL = "no_proposal"
-    """The generator had used as many tokens as a pair is worth, and had proposed nothing."""
+    """The generator used up its tokens for a pair without a proposal."""
     UNGROUNDED = "ungrounded"
-    """It found no evidence in the corpus for a question that somebody brought."""
+    """It found no evidence in the corpus for a user's question."""
 
 
 @slotted
 class Call(Slotted):
-    """One search, open or find of an agent, or one look at a passage's links. A call that is no repeat is a *step*."""
+    """A call of an agent's tool. A call that is not a repeat is a *step*."""
 
     id: str
-    """The id of the tool call, and so of the tool message that answers it."""
+    """The id of the tool call, and of the tool message that answers it."""
     tool: Literal["search", "open", "find", "links"]
     argument: str
     passage_ids: tuple[str, ...]
-    """Corpus ids (not the shown ones) of what the agent was shown, in order."""
+    """Corpus ids (not the shown ids) of the passages that the agent saw, in order."""
     repeat: bool = False
 
 
 @slotted
 class Trajectory(Slotted):
-    """One agent's whole conversation: `messages` are exactly what the model was sent and said."""
+    """The complete conversation of an agent: `messages` are exactly the prompts and outputs of the model."""
 
     messages: tuple[Message, ...]
     calls: tuple[Call, ...]
     stop: Stop
     final: str = ""
-    """The arguments (JSON text) of the call that ended it (`answer`, `propose` or `revise`), or nothing."""
+    """The arguments (JSON) of the call that ended it (`answer`, `propose` or `revise`), if there was one."""
     format_errors: int = 0
     usage: Usage = Usage()
 
@@ -117,55 +116,54 @@ class Trajectory(Slotted):
 
     @property
     def rounds(self) -> int:
-        """Turns with a step in them: the calls of one turn run in parallel."""
+        """Return the number of turns with a step. The calls of one turn run in parallel."""
         steps = {call.id for call in self.calls if not call.repeat}
         return sum(any(call.id in steps for call in message.tool_calls) for message in self.messages)
 
 
 @slotted
 class Rollout(Slotted):
-    """One attempt of the solver."""
+    """An attempt of an agent to answer a question."""
 
     sample: int
     trajectory: Trajectory
     answer: str
-    """Empty where the solver gave none, `NOT_FOUND` where it gave up searching."""
+    """Empty if the agent gave no answer, `NOT_FOUND` if it gave up searching."""
 
     @property
     def answered(self) -> bool:
-        """Did it give an answer to the question?"""
         return self.answer not in ("", NOT_FOUND)
 
     @property
     def repaired(self) -> bool:
-        """Does it rest on a call that a strict parser would not have read?"""
+        """Return whether it contains a call that a strict parser would not have read."""
         return any(call.repaired for message in self.trajectory.messages for call in message.tool_calls)
 
 
 @slotted
 class Verdict(Slotted):
-    """What the judge and the evidence say of one rollout."""
+    """The grade of one rollout, by the judge and by its evidence."""
 
     sample: int
     right: bool
-    """The judge accepts the answer."""
+    """Whether the judge accepts the answer."""
     supported: bool
-    """The rollout's own observations hold the support of the answer."""
+    """Whether the rollout's own observations support the answer."""
     method: Literal["exact", "judge", "split", "none"]
-    """How `right` was found. `exact` = by the rules alone; `split` = of two judges the second said no; `none` = not at
-    all: there was no answer, or none that was supported, so that no judge was asked."""
+    """How `right` was decided. `exact`: by the rules alone; `split`: the second of two judges said no; `none`: not at
+    all, since there was no answer or no support for it, so that no judge was called."""
     steps: int
     calls: int
     hit_step: int | None
-    """The step (from 1) at which the answer first shows in an observation."""
+    """The step (from 1) at which the answer first appears in an observation."""
     found_at: tuple[int | None, ...]
-    """For each hop the step that first brought its evidence."""
+    """For each hop, the step that first retrieved its evidence."""
     recalled: bool = False
-    """Whether it searched for a hidden thing, by name or description, that nothing had shown it."""
+    """Whether it searched for a hidden thing, by name or description, that it had not seen."""
     usage: Usage = Usage()
-    """What the judges took."""
+    """The usage of the judges."""
     second: Usage = Usage()
-    """Of that, the second judge."""
+    """The part of `usage` that the second judge used."""
 
     @property
     def correct(self) -> bool:
@@ -173,7 +171,7 @@ class Verdict(Slotted):
 
     @property
     def counts(self) -> bool:
-        """Does the try say how hard the question is?"""
+        """Return whether the rollout measures how hard the question is."""
         return self.right and self.supported and not self.recalled
 
 
@@ -183,17 +181,16 @@ class GradedRollout(NamedTuple):
 
     @property
     def wrong(self) -> bool:
-        """Is it known not to be right? Of an answer without its support it is not where no judge was asked."""
-        ruled = self.verdict.supported or self.verdict.method != "none" or not self.rollout.answered
-        return not self.verdict.right and ruled
+        """Return whether the answer is certainly wrong. If no judge was called for an unsupported answer, nobody
+        knows."""
+        is_decided = self.verdict.supported or self.verdict.method != "none" or not self.rollout.answered
+        return not self.verdict.right and is_decided
 
 
 def correct(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """The correct ones, in their order."""
-    # Not by the property, which takes twice as long: an export asks this of every record many times.
+    # The property would take twice as long, and an export calls this many times for every record.
     return [verdict for verdict in verdicts if verdict.right and verdict.supported]
 
 
 def least_steps(right: Iterable[Verdict]) -> int | None:
-    """Of the correct ones; none where there is none."""
     return min((verdict.steps for verdict in right), default=None)

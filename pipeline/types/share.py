@@ -1,4 +1,4 @@
-"""A share of some cases, and how sure of it they make one."""
+"""A share of some cases, with its confidence interval."""
 
 import math
 
@@ -17,7 +17,7 @@ class Share(Data):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's score interval, 95 %."""
+        """Return Wilson's score interval, 95 %."""
         if not self.whole:
             return 0.0, 1.0
         n, p = self.whole, self.value

@@ -1,4 +1,4 @@
-"""How many searches a question takes: honest work, a shortcut, and whatever a reward pays for."""
+"""How many searches a question takes: with honest work, with a shortcut, and for a reward."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,37 +7,36 @@ from pipeline.types.rollout import GradedRollout
 
 
 class StepCounts(Data):
-    """The least numbers over the tries of one question; None where no try counts.
+    """The least numbers over the tries of one question; None if no try counts.
 
-    More tries can only lower a minimum, so that each is told with the number of its tries. A try counts if it is right,
-    its evidence was shown, and nothing was recalled (`Verdict.counts`).
+    More tries can only lower a minimum, so each minimum is reported with the number of its tries. A try counts if it is
+    right, it saw the evidence, and it recalled nothing (`Verdict.counts`).
     """
 
     honest_tries: int = 0
     """Rollouts of the solver that measure the question."""
     honest_counted: int = 0
-    """Of them, those that count."""
+    """The number of honest tries that count."""
     adversarial_tries: int = 0
-    """Rollouts of seekers, who look for shortcuts."""
+    """Rollouts of seekers, which look for shortcuts."""
     adversarial_right: int = 0
-    """Of them, those that count."""
+    """The number of seekers' tries that count."""
     least_steps: int | None = None
-    """Searches, over the honest tries that count."""
+    """The fewest searches of an honest try that counts."""
     adversarial_steps: int | None = None
-    """Searches, over all tries that count. None where no seeker's does: the true number is not known then, and the
-    honest one is only an upper bound."""
+    """The fewest searches of any try that counts. None if no seeker's try counts: the true number is unknown then, and
+    the honest one is only an upper bound."""
     adversarial_more_than: int | None = None
-    """Where no seeker's try counts: the fewest searches after which one gave up."""
+    """If no seeker's try counts, the fewest searches after which a seeker gave up."""
     reward_steps: int | None = None
-    """Searches, over all right tries, whether or not their evidence was shown: what a reward pays for."""
+    """The fewest searches of any right try, even without evidence: what a reward pays for."""
     least_rounds: int | None = None
-    """Turns with searches, over all tries that count. Searches of one turn run in parallel."""
+    """The fewest turns with searches of any try that counts. Searches of one turn run in parallel."""
     recall_steps: int | None = None
-    """Searches, over the right tries that recalled something: what memory makes of the question."""
+    """The fewest searches of a right try that recalled something."""
 
     @classmethod
     def of(cls, honest: Sequence[GradedRollout], seekers: Sequence[GradedRollout] = ()) -> "StepCounts":
-        """Count the steps of these tries."""
         tries = [*honest, *seekers]
         counting = [graded for graded in tries if graded.verdict.counts]
         shortcuts = [graded for graded in seekers if graded.verdict.counts]
@@ -61,13 +60,7 @@ class StepCounts(Data):
         return self.least_steps if self.adversarial_steps is None else self.adversarial_steps
 
     @property
-    def is_censored(self) -> bool:
-        """Return whether every seeker failed, so that the adversarial number is not known."""
-        return self.adversarial_tries > 0 and self.adversarial_steps is None
-
-    @property
     def described(self) -> str:
-        """Tell the numbers in one sentence, each with its tries."""
         honest = "no honest try counts"
         if self.least_steps is not None:
             honest = f"honest work takes {self.least_steps} ({self.honest_counted} of {self.honest_tries} tries count)"

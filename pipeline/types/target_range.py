@@ -1,4 +1,4 @@
-"""The target that is a band of solve rates."""
+"""A target that is a band of solve rates."""
 
 from math import ceil, floor
 from typing import NamedTuple
@@ -6,11 +6,11 @@ from typing import NamedTuple
 from pipeline.types.record import Label
 
 _ROUNDING = 1e-9
-"""0.6 is 3 of 5, whatever their quotient is in binary."""
+"""A tolerance, so that 3 of 5 is 0.6 in spite of binary rounding."""
 
 
 class TargetRange(NamedTuple):
-    """Least and greatest solve rate, over so many tries."""
+    """The least and greatest solve rate over a number of tries."""
 
     low: float
     high: float
@@ -18,11 +18,11 @@ class TargetRange(NamedTuple):
 
     @property
     def counts(self) -> range:
-        """How many of the tries may be correct; empty where no share of so many lies in the band."""
+        """Return the numbers of correct tries that lie in the band; empty if there are none."""
         return range(ceil(self.low * self.tries - _ROUNDING), floor(self.high * self.tries + _ROUNDING) + 1)
 
     def check(self, most: int) -> None:
-        """Raises ValueError where no share of the tries lies in the band; `most` is how many there can be."""
+        """Raise ValueError if no share of the tries lies in the band. `most` is the greatest number of tries."""
         if self.counts:
             return
         enough = next((n for n in range(1, most + 1) if self._replace(tries=n).counts), None)
@@ -30,7 +30,8 @@ class TargetRange(NamedTuple):
         raise ValueError(f"no share of {self.tries} tries lies within {self.low:g}-{self.high:g}: {advice}")
 
     def label(self, right: int, tried: int) -> Label | None:
-        """What the first so many tries say, of which `right` were correct; None while the others could change it."""
+        """Return the label after `tried` tries, of which `right` were correct, or None if later tries could change
+        it."""
         least, most = self.counts[0], self.counts[-1]
         at_most = right + self.tries - tried
         if right > most:
@@ -40,8 +41,13 @@ class TargetRange(NamedTuple):
         return Label.CANDIDATE if right >= least and at_most <= most else None
 
     def due(self, right: int, tried: int, *, whole: bool = False) -> int:
-        """How many more tries there must be, however they end, before `label` can say anything; with `whole`, before
-        it can say that the band is missed."""
+        """Return how many more tries are needed at least, however they end, before `label` returns a label.
+
+        Args:
+            right: the number of correct tries so far.
+            tried: the number of tries so far.
+            whole: whether to wait for the label that the band is missed.
+        """
         least, most, wrong = self.counts[0], self.counts[-1], tried - right
         ways = [self.tries - tried, most + 1 - right, self.tries - least + 1 - wrong]
         if not whole:

@@ -1,5 +1,5 @@
-"""The unanswerable twin of an accepted pair: its question with one premise changed into one that the corpus does not
-bear out, so that "not found" is the right answer."""
+"""The unanswerable twin of an accepted pair: its question with one premise changed so that the corpus does not support
+it and "not found" is the right answer."""
 
 from typing import Literal
 
@@ -13,46 +13,46 @@ from pipeline.types.rollout import Rollout, Usage, Verdict
 
 
 class ChangedPremise(Data):
-    """One try: a question with a changed premise, and how far it was found to have no answer."""
+    """An attempt: a question with a changed premise, and the checks that it has no answer."""
 
     question: str
     hop: int
-    """Index of the first hop that has no answer any more."""
+    """Index of the first hop that no longer has an answer."""
     changed_from: str
     """The words of the answerable question that state the premise ..."""
     changed_to: str
-    """... and those of this one that take their place."""
+    """... and the words of this question that replace them."""
     sub_question: str
-    """What that hop asks now."""
+    """The new sub-question of that hop."""
     searches: tuple[Searched, ...] = ()
-    """What was searched to verify that nothing states it, with all that was found."""
+    """The searches for a passage that states the premise, with their hits."""
     state: Literal["", "contradicted", "unstated"] = ""
-    """What a reader of all that was found says of the premise; empty where none was asked, or found it stated."""
+    """The verdict of a reader of all hits about the premise; empty if no reader was called, or found it stated."""
     cited: tuple[str, ...] = ()
-    """Ids of the passages by which a premise is contradicted, or stated."""
+    """Ids of the passages that contradict or state the premise."""
     probes: tuple[Probe, ...] = ()
-    """What readers said of it: `absent` (the answer is the state), `oracle`, `alternatives`."""
+    """The answers of readers: `absent` (the answer is the state), `oracle`, `alternatives`."""
     rollouts: tuple[Rollout, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    """"Not found" is right."""
+    """The verdicts of the rollouts, for which "not found" is right."""
     assessment: Assessment | None = None
-    """Where it is used: how the run's solver did."""
+    """The assessment of the run's solver, if the attempt is used."""
     outcome: str = ""
-    """`used`, or the code of why it was refused; empty while a check or a rollout is still missing."""
+    """`used`, or the code of the refusal; empty while a check or a rollout is missing."""
     detail: str = ""
-    """Why it was refused, in words that the writer is told."""
+    """The reason of the refusal, in words for the writer."""
 
 
 class Twin(Data):
-    """All tries at the twin of one pair: the last one is its twin where it is `used`."""
+    """All attempts at the twin of one pair. The last one is the twin if it is `used`."""
 
     tries: tuple[ChangedPremise, ...] = ()
     unwritten: int = 0
-    """Tries at which the writer gave nothing that can be read."""
+    """The number of attempts for which the writer's output could not be read."""
     writer: Usage = Usage()
     measurements: tuple[PolicyMeasurement, ...] = ()
-    """How each model to be trained does on the twin, as `Record.measurements` of its pair; none of it is from memory,
-    since nobody knows what has no answer."""
+    """The measurements of each model to be trained on the twin, as in `Record.measurements`, but without a closed book,
+    since nobody can know a missing answer from memory."""
 
     @property
     def used(self) -> ChangedPremise | None:
@@ -60,37 +60,35 @@ class Twin(Data):
 
     @property
     def pending(self) -> ChangedPremise | None:
-        """The try that still lacks a check or a rollout."""
+        """Return the attempt for which a check or a rollout is missing."""
         return self.tries[-1] if self.tries and not self.tries[-1].outcome else None
 
     @property
     def refused(self) -> tuple[ChangedPremise, ...]:
-        return tuple(tried for tried in self.tries if tried.outcome not in ("", "used"))
+        return tuple(attempt for attempt in self.tries if attempt.outcome not in ("", "used"))
 
     @property
     def usages(self) -> dict[str, list[Usage]]:
-        """By role, of writing, checks and rollouts; `measurements` have their own."""
-        probes = [probe for tried in self.tries for probe in tried.probes]
+        probes = [probe for attempt in self.tries for probe in attempt.probes]
         return {
             "writer": [self.writer],
             "reader": [probe.usage for probe in probes],
-            "solver": [rollout.trajectory.usage for tried in self.tries for rollout in tried.rollouts],
+            "solver": [rollout.trajectory.usage for attempt in self.tries for rollout in attempt.rollouts],
         }
 
 
 def twin_key(key: str) -> str:
-    """The id of the twin of the pair with that key: of the same shape, and of no other pair."""
     return sha256(f"{key}:unanswerable")
 
 
-def twin_draft(draft: Draft, tried: ChangedPremise) -> Draft:
+def twin_draft(draft: Draft, attempt: ChangedPremise) -> Draft:
     """Return the twin as a draft, whose evidence ends at the first hop without an answer."""
     graph = draft.graph
-    miss = graph.found[tried.hop]
-    changed = miss.model_copy(update={"sub_question": tried.sub_question, "answer": NOT_FOUND, "answer_aliases": ()})
+    step = graph.found[attempt.hop]
+    changed = step.model_copy(update={"sub_question": attempt.sub_question, "answer": NOT_FOUND, "answer_aliases": ()})
     return Draft(
-        question=tried.question,
-        graph=Graph(steps=(*graph.ancestors(miss), changed)),
+        question=attempt.question,
+        graph=Graph(steps=(*graph.ancestors(step), changed)),
         answer_type=AnswerType.UNANSWERABLE,
         origin=draft.origin,
     )

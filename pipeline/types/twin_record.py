@@ -1,12 +1,14 @@
-"""The twin of a pair as a record of its own."""
+"""Converts the twin of a pair to a record of its own."""
 
 from pipeline.types.record import Record, Round, Status
 from pipeline.types.twin import twin_draft, twin_key
 
 
 def as_record(record: Record) -> Record | None:
-    """The twin of an accepted pair, whatever gates say of that, with a key of its own and the seed of its pair; None
-    where it has none."""
+    """Return the twin of an accepted pair, even if a gate dropped the pair, or None if it has none.
+
+    The twin has its own key and the seed of its pair.
+    """
     last, twin = record.last, record.twin
     used = twin.used if twin else None
     if not record.confirmed or last is None or last.draft is None or twin is None or used is None:
@@ -26,5 +28,5 @@ def as_record(record: Record) -> Record | None:
 
 
 def twin_of(record: Record) -> str:
-    """The key of the pair that a record is the twin of; empty where it is a pair itself."""
+    """Return the key of the pair whose twin a record is; empty if the record is a pair itself."""
     return record.seed.key if record.key == twin_key(record.seed.key) else ""

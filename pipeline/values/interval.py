@@ -1,7 +1,7 @@
-"""Values as intervals: what a text such as "44 %", "1875", "at least 300 km" or "1 in 15,000 to 40,000" allows.
+"""Intervals of the values that a text allows, such as "44 %", "1875", "at least 300 km" or "1 in 15,000 to 40,000".
 
 A written number stands for all numbers that round to it, and a date for all moments within it. Operations compute with
-the limits of the intervals, so that no answer rests on digits that no passage states.
+the limits of the intervals, so that no answer depends on digits that no passage states.
 """
 
 import re
@@ -19,12 +19,12 @@ SHARE = "share"
 """The kind of percentages, odds ("1 in 36,000") and rates ("2 per 100,000")."""
 _LONGEST = 120
 _MEASURES = ("mass", "celsius")
-"""Kinds of the units table that end in s and count nothing."""
+"""Kinds of the units table that end in s but are not counts."""
 _ROUND_COUNT = 100
-"""From here on, a count that ends in zeros is taken to be rounded."""
+"""From this number on, a count that ends in zeros is taken to be rounded."""
 _NUMBER = r"-?(?:\d{1,3}(?:[, ]\d{3})+(?!\d)|\d+)(?:\.\d+)?"
 _MILLIONS_WITH_DOTS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{3}){2,3}(?![\d.])")
-"""Two dots or more part thousands; one alone is a decimal point."""
+"""Several dots separate thousands; a single one is a decimal point."""
 _SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _SCALED = rf"{_NUMBER}(?:[ -](?:{'|'.join(_SCALES)}))?"
 _TO = r"\s*(?:to|-|and|or)\s*"
@@ -58,9 +58,9 @@ class ValueInterval(NamedTuple):
     low: Fraction | None
     high: Fraction | None
     kind: str
-    """What can be compared: `date`, `share`, `length`, ..., or the name of a unit that has no conversion."""
+    """Values of one kind are comparable: `date`, `share`, `length`, ..., or the name of a unit without a conversion."""
     stated: Fraction | None = None
-    """The value as it is written or computed, if that is not the middle."""
+    """The value as written or computed, if it is not the middle."""
 
     @property
     def is_bounded(self) -> bool:
@@ -68,24 +68,23 @@ class ValueInterval(NamedTuple):
 
     @property
     def corners(self) -> tuple[Fraction, Fraction]:
-        """The lower and the upper limit. Raises ValueError if one is missing."""
+        """The lower and the upper limit; accessing it raises ValueError if one is missing."""
         if self.low is None or self.high is None:
             raise ValueError("the interval is open")
         return self.low, self.high
 
     @property
     def value(self) -> Fraction:
-        """The value as stated, without what rounding allows. Raises ValueError if a limit is missing."""
+        """The value as stated, without a margin for rounding; accessing it raises ValueError if a limit is missing."""
         low, high = self.corners
         return (low + high) / 2 if self.stated is None else self.stated
 
-    def lies_below(self, other: "ValueInterval") -> bool:
-        """Return whether every value of this interval is less than every value of the other."""
-        if self.high is None or other.low is None:
+    def lies_below(self, later: "ValueInterval") -> bool:
+        if self.high is None or later.low is None:
             return False
-        # The end of one date is the beginning of the next, which is later all the same.
-        touches = self.kind == DATE and self.high == other.low
-        return touches or self.high < other.low
+        # The end of one date is the beginning of the next, but the next is later.
+        touches = self.kind == DATE and self.high == later.low
+        return touches or self.high < later.low
 
 
 def read_interval(text: str, *, is_exact: bool = False) -> ValueInterval | None:
@@ -120,10 +119,9 @@ def read_interval(text: str, *, is_exact: bool = False) -> ValueInterval | None:
 
 
 def read_date(text: str) -> Date | None:
-    """Return the date that a text consists of, or None if it says anything else."""
+    """Return the date that the text consists of, or None if it says anything else."""
     bare = text.strip(" .;")
-    whole = [day for day in dates(bare) if day.span == (0, len(bare))]
-    return whole[0] if whole else None
+    return next((day for day in dates(bare) if day.span == (0, len(bare))), None)
 
 
 def _read_dates(plain: str) -> ValueInterval | None:
@@ -133,11 +131,11 @@ def _read_dates(plain: str) -> ValueInterval | None:
     titled = plain.title()  # `dates` knows months by their capitals
     if day := read_date(titled):
         return _span_dates(day, day)
-    stated = dates(titled)
-    if len(stated) != 2 or titled[: stated[0].span.start].strip() or titled[stated[1].span.end :].strip():
+    ends = dates(titled)
+    if len(ends) != 2 or titled[: ends[0].span.start].strip() or titled[ends[1].span.end :].strip():
         return None
-    between = plain[stated[0].span.end : stated[1].span.start]
-    return _span_dates(*stated) if re.fullmatch(_TO, between) else None
+    between = plain[ends[0].span.end : ends[1].span.start]
+    return _span_dates(*ends) if re.fullmatch(_TO, between) else None
 
 
 def _span_dates(first: Date, last: Date) -> ValueInterval | None:
@@ -159,13 +157,13 @@ def _read_odds(plain: str, digits: int) -> ValueInterval | None:
     if match is None:
         return None
     # One side is the unit of the rate and exact: the 1 of "1 in 36,000", the 100,000 of "2 per 100,000".
-    whole = _read_range(match["whole"], match["other_whole"], 0 if match["per"] else digits)
+    base = _read_range(match["whole"], match["other_whole"], 0 if match["per"] else digits)
     part = _round_limits(match["part"], 0 if match["part"] == "1" else digits)
-    if not 0 < part[1] <= whole[0]:
+    if not 0 < part[1] <= base[0]:
         return None
     # The limits of a quotient lie unevenly around it.
-    stated = None if match["other_whole"] else (part[0] + part[1]) / (whole[0] + whole[1])
-    return ValueInterval(part[0] / whole[1], part[1] / whole[0], SHARE, stated)
+    ratio = None if match["other_whole"] else (part[0] + part[1]) / (base[0] + base[1])
+    return ValueInterval(part[0] / base[1], part[1] / base[0], SHARE, ratio)
 
 
 def _read_amount(plain: str, digits: int) -> ValueInterval | None:
@@ -183,11 +181,11 @@ def _read_amount(plain: str, digits: int) -> ValueInterval | None:
     return ValueInterval(low * size, high * size, kind)
 
 
-def _read_range(number: str, other: str | None, digits: int) -> tuple[Fraction, Fraction]:
-    """Return the limits of one number, or of a range, which stands for what it says."""
-    if other is None:
+def _read_range(number: str, upper: str | None, digits: int) -> tuple[Fraction, Fraction]:
+    """Return the limits of one number, or of a range, whose numbers are exact."""
+    if upper is None:
         return _round_limits(number, digits)
-    (first, _), (last, _) = _round_limits(number, 0), _round_limits(other, 0)
+    (first, _), (last, _) = _round_limits(number, 0), _round_limits(upper, 0)
     return min(first, last), max(first, last)
 
 
@@ -198,52 +196,47 @@ def _resolve_unit(text: str) -> tuple[str, Fraction, bool] | None:
     other numbers, or states the amount a second time ("5 km/3 mi").
     """
     unit = text.strip()
-    if known := _known_unit(unit):
-        return known
+    if known_unit := _look_up_unit(unit):
+        return known_unit
     rate = _RATE.fullmatch(text)
     if re.search(r"\d", _DIGITS_OF_UNIT.sub("", text.replace(rate["whole"], "") if rate and rate["whole"] else text)):
         return None
     if rate and (rate["whole"] or rate["of"]):
         return _resolve_rate(rate)
     measure, of, thing = unit.partition(" of ")
-    if of and (known := _known_unit(measure)):
-        kind, size, is_counted = known
+    if of and (known_unit := _look_up_unit(measure)):
+        kind, size, is_counted = known_unit
         return f"{kind} of {thing}", size, is_counted
     return unit, Fraction(1), True
 
 
 def _resolve_rate(rate: re.Match[str]) -> tuple[str, Fraction, bool] | None:
-    counted, of = rate["counted"].strip(), (rate["of"] or "").strip()
-    first, second = _known_unit(counted), _known_unit(of)
+    upper, lower = rate["counted"].strip(), (rate["of"] or "").strip()
+    first, second = _look_up_unit(upper), _look_up_unit(lower)
     if rate["slash"] and rate["whole"] and first and second and first[0] == second[0]:
         return None
-    whole = _round_limits(rate["whole"], 0)[0] if rate["whole"] else Fraction(1)
-    return (f"{counted}/{of}", 1 / whole, False) if whole > 0 else None
+    base = _round_limits(rate["whole"], 0)[0] if rate["whole"] else Fraction(1)
+    return (f"{upper}/{lower}", 1 / base, False) if base > 0 else None
 
 
-def _known_unit(unit: str) -> tuple[str, Fraction, bool] | None:
+def _look_up_unit(unit: str) -> tuple[str, Fraction, bool] | None:
     if unit in ("%", "percent", "per cent", "pct"):
         return SHARE, Fraction(1, 100), False
-    known = quantity(f"1 {unit}") if unit else None
-    if known is None or known.unit is None:
+    one_unit = quantity(f"1 {unit}") if unit else None
+    if one_unit is None or one_unit.unit is None:
         return None
-    kind, size = known.unit
+    kind, size = one_unit.unit
     return kind, size, kind == "people" or (kind.endswith("s") and kind not in _MEASURES)
 
 
 def _round_limits(number: str, digits: int) -> tuple[Fraction, Fraction]:
-    """Return the least and the greatest number that is written so when it is rounded.
-
-    Args:
-        number: digits, and perhaps a scale such as "million".
-        digits: how many leading digits are significant even if they are zeros; 0 if the number is exact.
-    """
+    # `digits` leading digits are significant even if they are zeros; 0: the number is exact.
     scale = next((size for word, size in _SCALES.items() if number.endswith(word)), 1)
     written = re.sub(r"[^\d.]", "", number)
     value = Fraction(written) * scale * (-1 if number.startswith("-") else 1)
     if not digits:
         return value, value
-    whole, _, decimals = written.partition(".")
-    zeros = 0 if decimals else min(len(whole) - len(whole.rstrip("0")), max(0, len(whole) - digits))
+    integer, _, decimals = written.partition(".")
+    zeros = 0 if decimals else min(len(integer) - len(integer.rstrip("0")), max(0, len(integer) - digits))
     half = Fraction(10**zeros, 10 ** len(decimals)) * scale / 2
     return value - half, value + half

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from pipeline.analysis.run_source import Library, Source, Table
-from pipeline.text.redact import escaped
+from pipeline.text.redact import escape_json
 from pipeline.view import layout
 from pipeline.view.item import sheet
 from pipeline.view.overview import overview
@@ -128,7 +128,7 @@ def raw(source: Opened, key: str) -> Response:
     if record is None:
         raise KeyError(key)
     tree = orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
-    return Response(escaped(tree.decode()), media_type="application/json")
+    return Response(escape_json(tree.decode()), media_type="application/json")
 
 
 @router.get("/{slug}/overview")

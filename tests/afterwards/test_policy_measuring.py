@@ -16,7 +16,7 @@ from pipeline.errors import BudgetExceeded, ProviderError, RequestRefused, Usage
 from pipeline.exports.trajectories.cleaning import correct_rollouts
 from pipeline.exports.views.base import is_exported, provenance
 from pipeline.exports.views.qa import assessments
-from pipeline.gates import Drop, dropped
+from pipeline.gates import Drop, mark_dropped
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent
@@ -94,7 +94,7 @@ def test_one_that_finds_a_shortcut_or_nothing_opens_nothing(tmp_path: Path, step
     assert tried(tmp_path, able(steps=steps), BEYOND).opened == 0
     record = Remeasurements(tmp_path).join(BEYOND)
     assert not is_exported(record, ("beyond_solver",))
-    assert record.assessed("mine").least_steps == (steps or None)
+    assert record.find_assessment("mine").least_steps == (steps or None)
 
 
 def test_what_it_will_take_is_said_before_it_is_paid_for(tmp_path: Path) -> None:
@@ -209,8 +209,8 @@ def test_the_latest_begun_counts_and_the_run_reads_it_too(tmp_path: Path) -> Non
     tried(tmp_path, ScriptedLLM([]), ACCEPTED)
     record = build_join(tmp_path)(ACCEPTED)
     assert [one.order for one in record.measurements] == [1, 2]
-    assert (record.assessed("mine").least_steps, record.assessed("mine").known_tries) == (3, 3)
-    assert len(record.assessed("mine").date) == len("2026-01-02")
+    assert (record.find_assessment("mine").least_steps, record.find_assessment("mine").known_tries) == (3, 3)
+    assert len(record.find_assessment("mine").date) == len("2026-01-02")
     assert build_join(tmp_path)(record) == record
     assert Remeasurements(tmp_path).policies() == {"mine"}
 
@@ -222,14 +222,17 @@ def test_a_twin_is_measured_beside_its_pair(tmp_path: Path) -> None:
     found = build_join(tmp_path)(record)
     twin = as_record(found)
     assert twin is not None
-    assert (found.assessed("mine").solve_rate, twin.assessed("mine").solve_rate) == (1.0, 0.0)
-    assert (twin.assessed("mine").date, twin.measurements[0].closed_book) == (found.assessed("mine").date, None)
+    assert (found.find_assessment("mine").solve_rate, twin.find_assessment("mine").solve_rate) == (1.0, 0.0)
+    assert (twin.find_assessment("mine").date, twin.measurements[0].closed_book) == (
+        found.find_assessment("mine").date,
+        None,
+    )
     assert build_join(tmp_path)(found) == found
     assert tried(tmp_path, ScriptedLLM([]), record).questions == 1
 
 
 def test_the_twin_of_a_pair_that_a_gate_dropped_is_measured_with_it(tmp_path: Path) -> None:
-    record = dropped(twins.run(twins.Playing()), Drop("solve_rate", "too easy for the checkpoint before"))
+    record = mark_dropped(twins.run(twins.Playing()), Drop("solve_rate", "too easy for the checkpoint before"))
     assert tried(tmp_path, ScriptedLLM(twins.Playing(answers="1641")), record).questions == 1
     found = build_join(tmp_path)(record)
     assert found.twin

@@ -21,9 +21,9 @@ from pipeline.agents.tools import (
     shown_passages,
 )
 from pipeline.config import RunConfig
-from pipeline.demo.passage_facts import seen
+from pipeline.demo.passage_facts import parse_observation
 from pipeline.llm.base import Tool
-from pipeline.llm.chat_body import strictly
+from pipeline.llm.chat_body import make_strict
 from pipeline.retrieval.passage_texts import contents, quote_title, search_r1
 from pipeline.types import AnswerType
 from tests.graphs import chained
@@ -72,7 +72,7 @@ Opened: 1641"""
     ]
 
 
-@pytest.mark.parametrize("read", [seen, shown_passages])
+@pytest.mark.parametrize("read", [parse_observation, shown_passages])
 def test_what_is_shown_is_read_back_and_no_text_makes_itself_a_passage(read: Callable[[str], Any]) -> None:
     found = read(render([TABLE, PROSE, TABLE]))
     assert [(passage.id, passage.title) for passage in found] == [
@@ -99,7 +99,7 @@ def test_a_passage_is_shown_with_the_date_and_source_of_its_document_where_the_c
     assert search_r1(DATED)["contents"] == '"Floods (2020-08-14, Herald)"\nThe Tarn rose.'
 
 
-@pytest.mark.parametrize("read", [seen, shown_passages])
+@pytest.mark.parametrize("read", [parse_observation, shown_passages])
 def test_document_stands_beside_a_title_that_several_documents_have(read: Callable[[str], Any]) -> None:
     land, sea = passage("velia/land x]", "Velia", "A land."), passage("velia/sea", "Velia", "A sea.")
     titles = find_shared_titles(
@@ -151,5 +151,5 @@ def test_parameters_are_described_and_carry_no_titles_of_pydantic(tool: Tool) ->
         assert "title" not in field, name
     assert not {"title", "description"} & tool.parameters.keys()
     # And so they reach the endpoint, and the rows.
-    assert all(field.get("description") or "$ref" in field for _, field in fields(strictly(tool.parameters)))
+    assert all(field.get("description") or "$ref" in field for _, field in fields(make_strict(tool.parameters)))
     assert '"title"' not in environment(RunConfig()).offered

@@ -21,7 +21,7 @@ from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import BudgetExceeded, ProviderError
-from pipeline.gates import known
+from pipeline.gates import load_gates
 from pipeline.llm import retry
 from pipeline.llm.base import Completion, Request
 from pipeline.loop.episode import run_seed
@@ -162,7 +162,7 @@ def hundred(server: FaultyServer, out: Path) -> RunConfig:
     config = wired(server, out, pairs=100)
     loop = config.loop.model_copy(update={"audit": False, "rounds": 0, "rollouts": 4})
     checks = config.checks.model_copy(update={"run": ()})
-    gates = config.gates.model_copy(update={"off": tuple(known())})
+    gates = config.gates.model_copy(update={"off": tuple(load_gates())})
     return config.model_copy(update={"loop": loop, "checks": checks, "gates": gates, "steps": (1, 1)})
 
 

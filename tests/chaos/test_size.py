@@ -73,7 +73,7 @@ def many_records(run: Path, count: int) -> int:
 @pytest.mark.parametrize("count", [pytest.param(100_000, marks=pytest.mark.chaos)])
 def test_records(tmp_path: Path, figures: Figures, count: int) -> None:
     """Gates are off, since the records repeat: all that were accepted reach the data set and the report."""
-    off = json.dumps(list(gates.known()))
+    off = json.dumps(list(gates.load_gates()))
     made = digsite(
         tmp_path, "generate", "tiny", *CHEAP, "--seeds", "1", "--set", f"gates.off={off}", "--out", str(tmp_path)
     )

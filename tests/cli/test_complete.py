@@ -44,7 +44,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
         return ""
 
     monkeypatch.setattr(prepare, "client", lambda model, seed: Judged())
-    monkeypatch.setattr(reach, "_unavailable", there)
+    monkeypatch.setattr(reach, "_find_problem", there)
     monkeypatch.setattr(Judged, "bad", True)
 
 

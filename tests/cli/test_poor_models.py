@@ -27,7 +27,7 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> None:
         return ""
 
     monkeypatch.setattr(prepare, "client", lambda model, seed: ScriptedLLM(say))
-    monkeypatch.setattr(reach, "_unavailable", there)
+    monkeypatch.setattr(reach, "_find_problem", there)
 
 
 def test_a_model_that_asks_nothing_is_to_be_examined(digsite: Digsite, tmp_path: Path) -> None:

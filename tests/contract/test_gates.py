@@ -8,7 +8,7 @@ from pipeline.gates.base import GateResult
 from tests.hostile import HOSTILE
 from tests.records import batch, hostile
 
-CHECKS = gates.known()
+CHECKS = gates.load_gates()
 RECORDS = [*batch(16), hostile(), *(hostile(6100 + n, text) for n, text in enumerate(HOSTILE))]
 
 
@@ -23,8 +23,8 @@ def test_the_folder_holds_the_promised_gates():
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_first_line_says_what_it_drops(name):
-    assert gates.described()[name].endswith(".")
-    assert name not in gates.described(GateConfig(off=(name,)))
+    assert gates.describe_gates()[name].endswith(".")
+    assert name not in gates.describe_gates(GateConfig(off=(name,)))
 
 
 def test_it_says_the_same_again_and_changes_nothing(check):

@@ -53,16 +53,16 @@ def test_no_flipped_bit_is_read(
 def test_a_damaged_table_of_shown_ids_is_made_anew(mills: Manifest, tmp_path: Path) -> None:
     loaded = corpus.load(mills, tmp_path)
     shown = [passage.shown_id for passage in loaded.passages]
-    assert loaded.shown(shown[3]) == loaded.passages[3]
+    assert loaded.find_shown(shown[3]) == loaded.passages[3]
     (path,) = (tmp_path / "corpora").glob("*/shown.arrow")
     data = path.read_bytes()
     for place in range(0, len(data), len(data) // 8):
         path.write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
         again = corpus.load(mills, tmp_path)
-        assert [again.shown(key) for key in shown] == list(again.passages)
+        assert [again.find_shown(key) for key in shown] == list(again.passages)
         assert path.read_bytes() == data
     kept = path.stat().st_mtime_ns
-    assert corpus.load(mills, tmp_path).shown(shown[0])
+    assert corpus.load(mills, tmp_path).find_shown(shown[0])
     assert path.stat().st_mtime_ns == kept
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline import corpus
 from pipeline.corpus import Corpus
-from pipeline.corpus.language import detected, english
+from pipeline.corpus.language import detect_language, is_english
 from tests.loop.checks.test_languages import CHINESE, GERMAN
 from tests.shelf import passage
 
@@ -18,34 +18,34 @@ DANISH = "Byen ligger ved floden og er kendt for sine broer, der blev bygget af 
 
 
 def test_the_shipped_corpora_are_english(tiny: Corpus) -> None:
-    assert english(tiny.passages)
+    assert is_english(tiny.passages)
 
 
 @pytest.mark.parametrize(
     "texts", [[p.text for p in CHINESE.passages], [p.text for p in GERMAN.passages], [DUTCH, DANISH]]
 )
 def test_other_languages_are_not(texts: list[str]) -> None:
-    assert not english([passage(f"{n}", "T", text) for n, text in enumerate(texts)])
+    assert not is_english([passage(f"{n}", "T", text) for n, text in enumerate(texts)])
 
 
 def test_most_of_the_passages_decide(tiny: Corpus) -> None:
     foreign, own = list(CHINESE.passages), list(tiny.passages[:10])
-    assert english([*own, *foreign[:5]])
-    assert not english([*own[:5], *foreign])
+    assert is_english([*own, *foreign[:5]])
+    assert not is_english([*own[:5], *foreign])
 
 
 @pytest.mark.parametrize(
     "case", json.loads((HANDBOOK / "languages.json").read_text()), ids=lambda case: case["language"]
 )
 def test_a_language_is_detected_from_a_few_paragraphs(case: dict[str, Any]) -> None:
-    assert detected(case["texts"]) == case["language"]
+    assert detect_language(case["texts"]) == case["language"]
 
 
 def test_a_corpus_that_says_nothing_has_the_language_of_its_texts(tiny: Corpus) -> None:
-    assert detected([passage.text for passage in tiny.passages]) == "en"
+    assert detect_language([passage.text for passage in tiny.passages]) == "en"
     assert corpus.load(corpus.resolve(str(HANDBOOK / "zh.jsonl"))).language == "zh"
-    assert detected(["apt-get install -y vim", "dpkg -i *.deb", "12 43 99"]) == detected([]) == "unknown"
+    assert detect_language(["apt-get install -y vim", "dpkg -i *.deb", "12 43 99"]) == detect_language([]) == "unknown"
 
 
 def test_a_few_passages_of_a_language_make_no_corpus_of_it() -> None:
-    assert detected([GERMAN.passages[0].text, *["f(3) -> 4; g(4)"] * 9]) == "unknown"
+    assert detect_language([GERMAN.passages[0].text, *["f(3) -> 4; g(4)"] * 9]) == "unknown"

@@ -76,12 +76,12 @@ def test_a_passage_is_found_by_place_id_and_shown_id(mills: Manifest) -> None:
     assert loaded.passages[1::50] == cut[1::50]
     assert loaded.documents[5] == list(loaded.documents)[5]
     for passage in cut:
-        assert loaded.passage(passage.id) == loaded.shown(passage.shown_id) == passage
+        assert loaded.passage(passage.id) == loaded.find_shown(passage.shown_id) == passage
     assert loaded.passages_of("d3") == [passage for passage in cut if passage.document_id == "d3"]
     for unknown in ("", "d3", "d3#", "d3#00", "d3#2", "d3#-1", "d3#²", "x#0", "#0"):
         assert loaded.passage(unknown) is None
     for unknown in ("", "p", "p0123456789ab", "pzzzzzzzzzzzz", "d3#0"):
-        assert loaded.shown(unknown) is None
+        assert loaded.find_shown(unknown) is None
     assert (loaded.document("x"), loaded.passages_of("x")) == (None, [])
     with pytest.raises(IndexError):
         loaded.passages[len(cut)]

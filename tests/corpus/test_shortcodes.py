@@ -87,7 +87,7 @@ def test_marks_of_wikis_leave_their_words(source: str, stays: str, tmp_path: Pat
 )
 def test_what_looks_like_a_mark_of_a_wiki_stays(source: str, tmp_path: Path) -> None:
     if "{code}" not in source:
-        assert shortcodes.removed(source) == source
+        assert shortcodes.remove(source) == source
 
 
 def test_links_of_a_vault_lead_to_its_pages_wherever_they_lie(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_of_mdx_modules_comments_values_and_components_are_left_out(source: str,
     ],
 )
 def test_what_is_no_mark_stays_as_it_is(source: str) -> None:
-    assert shortcodes.removed(source) == source
+    assert shortcodes.remove(source) == source
 
 
 def test_pages_of_a_site_are_read_whatever_their_ending(tmp_path: Path) -> None:
@@ -169,5 +169,5 @@ def test_pages_of_a_site_are_read_whatever_their_ending(tmp_path: Path) -> None:
 def test_marks_that_nothing_closes_cost_no_more_than_seconds(text: str) -> None:
     """What takes a square of time takes ten times as long for the longest text that is read."""
     start = time.process_time()
-    shortcodes.removed(text, mdx=True)
+    shortcodes.remove(text, mdx=True)
     assert time.process_time() - start < 2

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.agents.tools import render
-from pipeline.demo.passage_facts import build_passage, description, facts, seen
+from pipeline.demo.passage_facts import build_passage, description, facts, parse_observation
 from pipeline.types import Passage
 
 
@@ -71,8 +71,8 @@ def test_a_description_tells_a_thing_apart_or_is_none() -> None:
 def test_numbered_sentences_are_cited_by_their_numbers() -> None:
     text = "Vessby is a town in Velia. It had a mill. Vessby was founded by Olaf Brandt in 1641."
     whole = Passage(id="d#0", document_id="d", title="Vessby", text=text, start=0, end=len(text))
-    [numbered] = seen(render([whole], numbered=True))
-    [plain] = seen(render([whole]))
+    [numbered] = parse_observation(render([whole], numbered=True))
+    [plain] = parse_observation(render([whole]))
     assert numbered == plain
     assert {fact.relation.name: fact.sentence for fact in facts(numbered)} == {"founder": 3}
 

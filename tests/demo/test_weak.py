@@ -8,7 +8,7 @@ from pipeline.agents.judge import VERDICT
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.demo.role_dispatch import DemoModel
-from pipeline.demo.weak import WeakModel, noticed
+from pipeline.demo.weak import WeakModel, drop_overlooked
 from pipeline.llm.base import Request
 from pipeline.run.prepare import client
 from pipeline.types import Message, Rollout
@@ -42,9 +42,9 @@ async def test_what_it_overlooks_is_overlooked_in_every_turn_and_counted() -> No
     def request(length: int) -> Request:
         return Request(model="embedded-weak", messages=messages[:length], tools=SOLVER_TOOLS, sample=rollout.sample)
 
-    whole = noticed(request(len(messages)))
+    whole = drop_overlooked(request(len(messages)))
     assert whole != messages
-    assert all(noticed(request(length)) == whole[:length] for length in range(2, len(messages)))
+    assert all(drop_overlooked(request(length)) == whole[:length] for length in range(2, len(messages)))
     sent = request(len(messages) - 1)
     assert (await WeakModel().complete(sent)).usage.prompt_tokens == (
         (await DemoModel().complete(sent)).usage.prompt_tokens

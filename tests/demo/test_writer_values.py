@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.demo.writer_values import rest, wrong
+from pipeline.demo.writer_values import remaining_count, wrong
 from pipeline.distractors.checks import differs
 
 
@@ -29,7 +29,7 @@ def test_no_year_is_later_than_what_is_told() -> None:
 
 
 def test_a_count_has_a_rest_and_a_date_has_none() -> None:
-    assert rest("10,571 people", "6,554 people") == "4,017 people"
-    assert rest("10,571", "12,000") == ""
-    assert rest("1641", "1598") == ""
-    assert rest("Ada Holm", "Bo Lind") == ""
+    assert remaining_count("10,571 people", "6,554 people") == "4,017 people"
+    assert remaining_count("10,571", "12,000") == ""
+    assert remaining_count("1641", "1598") == ""
+    assert remaining_count("Ada Holm", "Bo Lind") == ""

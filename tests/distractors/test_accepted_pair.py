@@ -11,7 +11,7 @@ import pytest
 
 from pipeline import config, prompts
 from pipeline.context import RunContext
-from pipeline.distractors.accepted_pair import completed, evaluate_distractors
+from pipeline.distractors.accepted_pair import attempt_missing, evaluate_distractors
 from pipeline.llm.base import Request
 from pipeline.types import DistractorEval, Draft, Message, Usage, sha256
 from pipeline.types.distractor import Kind
@@ -218,7 +218,7 @@ async def test_rollouts_that_are_cancelled_before_their_turn_were_never_begun() 
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        made = asyncio.ensure_future(completed(list[tuple[int]](), range(3), attempt))
+        made = asyncio.ensure_future(attempt_missing(list[tuple[int]](), range(3), attempt))
         await asyncio.sleep(0)
         made.cancel()
         with pytest.raises(asyncio.CancelledError):

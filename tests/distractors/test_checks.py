@@ -10,7 +10,7 @@ from pipeline import config, prompts
 from pipeline.config.ragshaper_settings import DistractorConfig
 from pipeline.context import RunContext
 from pipeline.distractors.checks import CHECKS, DistractorChecks, differs, similarity
-from pipeline.distractors.hard_passages import overlaid
+from pipeline.distractors.hard_passages import build_overlay
 from pipeline.distractors.writing_task import query, right_answers, writing_task
 from pipeline.llm.base import Request
 from pipeline.types import AnswerType, Distractor, Message
@@ -255,7 +255,7 @@ def test_only_by_the_setting_is_what_was_written_lifted_above_the_evidence(rank:
         update={"text": f"Vessby was, says the 1902 edition, there in 1598. {LONG}"}
     )
     assert checked_with(low, f"distractors.rank={rank}").used
-    over = overlaid(SHELF, DRAFT, [low], DistractorConfig(rank=rank))
+    over = build_overlay(SHELF, DRAFT, [low], DistractorConfig(rank=rank))
     hits = asyncio.run(over.search(query(DRAFT, low.hop), 5))
     assert (hits[0].passage.id == low.id) == (rank == "above")
 

@@ -12,7 +12,7 @@ from pipeline.agents.environment_file import environment
 from pipeline.context import RunContext
 from pipeline.distractors.accepted_pair import evaluate_distractors
 from pipeline.distractors.encounters import encounters
-from pipeline.distractors.hard_passages import candidates, laid_over, overlaid
+from pipeline.distractors.hard_passages import build_overlay, candidates, plan_overlay
 from pipeline.distractors.navigation import Navigation
 from pipeline.distractors.writing_task import query, writing_task
 from pipeline.exports.views import synthetic
@@ -124,7 +124,7 @@ def test_it_is_exported_as_what_it_is() -> None:
 @pytest.mark.parametrize("rank", ["among", "above"])
 def test_it_stands_where_the_setting_says(rank: str) -> None:
     made = evaluated("hard_negative", CHOSEN, f"distractors.rank={rank}")
-    over = overlaid(SHELF, DRAFT, made.used, context(f"distractors.rank={rank}").config.distractors)
+    over = build_overlay(SHELF, DRAFT, made.used, context(f"distractors.rank={rank}").config.distractors)
     hits = asyncio.run(over.search(query(DRAFT, 2), K))
     assert len(hits) == K
     places = [hit.passage.id for hit in hits]
@@ -138,7 +138,7 @@ def test_it_stands_where_the_setting_says(rank: str) -> None:
 def test_a_teacher_meets_it_once_in_a_search() -> None:
     held = context()
     made = evaluated("hard_negative", CHOSEN)
-    over = laid_over(DRAFT, made.used, held.config.distractors)
+    over = plan_overlay(DRAFT, made.used, held.config.distractors)
     navigation = Navigation(SHELF, over[0], held.config.teacher, "key", over[1])
     hits = asyncio.run(navigation.search(query(DRAFT, 2), 5))
     assert [hit.passage.id for hit in hits].count(HARLE.id) == 1
@@ -167,7 +167,7 @@ def test_a_passage_is_altered_in_one_place_and_its_original_goes_or_stays(keep: 
     assert used.text == "Harle is a town on the Oder. Vessby was settled by fishermen in 1598."
     assert (is_synthetic(used.id), used.unaltered, used.source_id) == (True, False, HARLE.id)
     assert {"marked", "no_living_person", "new", "blind"} <= {check.name for check in used.checks}
-    over = overlaid(SHELF, DRAFT, made.used, context(sets).config.distractors)
+    over = build_overlay(SHELF, DRAFT, made.used, context(sets).config.distractors)
     hits = [hit.passage.id for hit in asyncio.run(over.search("Harle town Oder", 9))]
     assert (HARLE.id in hits) is keep
     assert (asyncio.run(over.get(HARLE.id)) is not None) is keep

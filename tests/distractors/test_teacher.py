@@ -8,7 +8,7 @@ import pytest
 from pipeline import config, prompts
 from pipeline.config.ragshaper_settings import TeacherConfig
 from pipeline.context import RunContext
-from pipeline.distractors.teacher import kept, teacher_rollouts
+from pipeline.distractors.teacher import is_imitated, teacher_rollouts
 from pipeline.llm.base import Request
 from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Message, Outcome, TeacherRollout
 from pipeline.types.distractor import Kind
@@ -111,7 +111,7 @@ def teacher_rollout(answer: str) -> TeacherRollout:
     ],
 )
 def test_what_is_kept(rule: TeacherConfig, made: TeacherRollout, wanted: bool) -> None:
-    assert kept(made, rule) is wanted
+    assert is_imitated(made, rule) is wanted
 
 
 def test_the_preset_keeps_by_the_papers_rule() -> None:

@@ -79,6 +79,6 @@ def test_a_cluster_that_does_not_answer_is_one_line() -> None:
     how = Runtime(engine="dask", address="tcp://127.0.0.1:9")
     with (
         pytest.raises(UsageError, match="no workers of dask at tcp://127.0.0.1:9: "),
-        engines.started(how, copy_context()),
+        engines.start_workers(how, copy_context()),
     ):
         pass

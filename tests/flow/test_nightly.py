@@ -192,5 +192,5 @@ def test_the_deployments_name_flows_and_settings_that_are_there() -> None:
 def test_the_budget_of_a_night_counts_from_what_earlier_nights_used(monkeypatch: pytest.MonkeyPatch) -> None:
     used = Spent(paid=Usage(calls=1, prompt_tokens=500))
     monkeypatch.setattr(nightly, "total_spending", lambda folder: Spending(by_stage={"round 0": {"solver": used}}))
-    tonight = nightly.of_night(config.build(values={"how": {"budget_tokens": 1000}}), Path("run"))
+    tonight = nightly.add_spent_budget(config.build(values={"how": {"budget_tokens": 1000}}), Path("run"))
     assert tonight.how.budget_tokens == 1500

@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from pipeline.cli import main
-from pipeline.flow.main import in_prefect
+from pipeline.flow.main import run_in_prefect
 from pipeline.flow.server import Server
 from tests.flow.conftest import Started, first_line, parent
 
@@ -117,7 +117,7 @@ def starting(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     started: list[Path] = []
 
     def begin(server: Server, _: dict[str, str]) -> None:
-        server.own, server.url = True, "http://127.0.0.1:1/api"
+        server.is_own, server.url = True, "http://127.0.0.1:1/api"
         started.append(server._home)
 
     monkeypatch.setattr(os, "environ", dict(os.environ))
@@ -134,7 +134,7 @@ def test_a_mistake_in_the_corpus_is_told_while_it_starts(
     corpus.write_text(json.dumps({"text": given["text"]}))
     command = ["generate", str(corpus), "--text-field", given["field"], "--out", str(tmp_path / "outputs")]
     with pytest.raises(SystemExit) as ended:
-        main(command, runner=in_prefect)
+        main(command, runner=run_in_prefect)
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("digsite: ")]
     assert (ended.value.code, len(told), starting) == (2, 1, [tmp_path / "outputs/.prefect"])
     # A corpus that could be read stays prepared.
@@ -151,7 +151,7 @@ def test_changed_texts_are_refused_while_it_starts(
     for times in (3, 4):
         corpus.write_text(json.dumps({"title": "Kessel Bridge", "text": text * times}))
         with pytest.raises(SystemExit) as ended:
-            main([*command, *(["--no-flow"] if times == 3 else [])], runner=in_prefect)
+            main([*command, *(["--no-flow"] if times == 3 else [])], runner=run_in_prefect)
         assert ended.value.code == (0 if times == 3 else 2)
     assert len(starting) == 1
     assert "was made with another corpus (its texts)" in capsys.readouterr().err
@@ -163,6 +163,6 @@ def test_a_server_that_does_not_answer_is_told_before_the_corpus_is_read(
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
     monkeypatch.setattr("pipeline.run.prepare.load", lambda *_: pytest.fail("it was read"))
     with pytest.raises(SystemExit) as ended:
-        main(["generate", "tiny", "--out", str(tmp_path / "outputs")], runner=in_prefect)
+        main(["generate", "tiny", "--out", str(tmp_path / "outputs")], runner=run_in_prefect)
     assert (ended.value.code, "PREFECT_API_URL" in capsys.readouterr().err) == (2, True)
     assert list(tmp_path.iterdir()) == []

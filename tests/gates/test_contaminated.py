@@ -9,7 +9,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
 from pipeline.gates import Gates
 from pipeline.gates.benchmarks.checked import table
-from pipeline.gates.contaminated import SHIPPED, lists, read
+from pipeline.gates.contaminated import SHIPPED, load_lists, read
 from pipeline.types import Hop, Record
 from tests.gates.test_gates import having, judged, only
 from tests.records import accepted, draft, world
@@ -144,7 +144,7 @@ def test_the_shipped_lists_hold_hashes_alone_and_say_whose_they_are() -> None:
     question = "If Gallu is a demon Lilu is what?"
     assert judged([having(0, question=question)], only("contaminated")) == ["contaminated"]
     assert sum(file.stat().st_size for file in files) < 3_000_000
-    assert len(lists(())[1]) > 30_000
+    assert len(load_lists(())[1]) > 30_000
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_branches_of_a_comparison_are_no_chain_and_its_winner_counts_once() -> N
             f"What was the present value of the external debt of {supplier} in 2023?",
         )
         hops += [_hop(asked[0], supplier, buyer), _hop(asked[1], "$10 billion", supplier, len(hops))]
-    index, _ = lists(())
+    index, _ = load_lists(())
     assert index.find(question, ("Uganda",), hops) is None
     single = "What is the official language of the country that was the largest import partner of South Sudan?"
     assert index.find(single, ("English",), hops[2:3]) is None

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
-from pipeline.gates import Drop, Gates, described, dropped
+from pipeline.gates import Drop, Gates, describe_gates, mark_dropped
 from pipeline.types import Record, Status
 from pipeline.types.model_probe import PriorKnowledge
 from tests.graphs import changed
@@ -28,7 +28,7 @@ def judged(records: list[Record], settings: GateConfig = GateConfig()) -> list[s
 
 
 def only(gate: str, **settings: object) -> GateConfig:
-    return GateConfig(off=tuple(name for name in described() if name != gate), **settings)
+    return GateConfig(off=tuple(name for name in describe_gates() if name != gate), **settings)
 
 
 def test_a_first_pair_passes_and_the_same_again_does_not() -> None:
@@ -50,7 +50,7 @@ def test_a_record_without_a_draft_is_no_business_of_a_gate() -> None:
 
 
 def test_a_dropped_record_is_rejected_with_the_gate_as_its_reason() -> None:
-    record = dropped(accepted(), Drop("duplicate", "another pair asks the same"))
+    record = mark_dropped(accepted(), Drop("duplicate", "another pair asks the same"))
     assert (record.status, record.reason) == (Status.REJECTED, "gate:duplicate")
     assert record.confirmed
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.gates.personal import masked, public
+from pipeline.gates.personal import mask_record, mask_text
 from pipeline.types import Record
 from tests.forks import branched
 from tests.gates.test_gates import having, judged, only
@@ -57,11 +57,11 @@ def test_a_key_that_begins_a_line_is_a_key() -> None:
     tree = accepted().model_dump(mode="json")
     for space in "\n\t\r":
         tree["confirmation"][0]["trajectory"]["messages"][3]["content"] = f"token:{space}{KEY}"
-        assert KEY not in public(Record.model_validate(tree)).model_dump_json()
+        assert KEY not in mask_record(Record.model_validate(tree)).model_dump_json()
 
 
 def test_a_name_that_ends_as_a_role_is_a_person() -> None:
-    assert masked("groot@firm.example, info@firm.example") == "[an e-mail address], info@firm.example"
+    assert mask_text("groot@firm.example, info@firm.example") == "[an e-mail address], info@firm.example"
 
 
 ADDRESS = "ada.brannick@fells.example.org"
@@ -99,5 +99,5 @@ def test_the_data_set_holds_no_address_and_no_key(place: str) -> None:
         at[last] += text
         return Record.model_validate(tree)
 
-    made = public(having(f" {ADDRESS}, {KEY}; {PEM} and list@fells.example.org"))
+    made = mask_record(having(f" {ADDRESS}, {KEY}; {PEM} and list@fells.example.org"))
     assert made == having(" [an e-mail address], [a key]; [a private key] and list@fells.example.org")

@@ -189,7 +189,7 @@ async def wrong(does: str, turn: int) -> Completion:
     search = call("search", query=f"search number {turn}")
     if does == "slow":
         if clock := deadline._clock.get():
-            clock._move(asyncio.get_running_loop().time())
+            clock._reschedule(asyncio.get_running_loop().time())
         await asyncio.sleep(60)
     if does == "context":
         return Completion(message=Message(role="assistant"), finish=Finish.CONTEXT, usage=Usage(calls=1))

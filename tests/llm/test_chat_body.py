@@ -12,9 +12,9 @@ from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
 from pipeline.config.models import ToolMode
 from pipeline.config.sampling import Sampling
 from pipeline.llm.base import Request
-from pipeline.llm.chat_body import body, strictly, wire_seed
+from pipeline.llm.chat_body import body, make_strict, wire_seed
 from pipeline.llm.concessions import BY_NAME
-from pipeline.llm.schemas import inlined
+from pipeline.llm.schemas import inline_refs
 from pipeline.types import Message, ToolCall
 
 ASKED = (Message(role="system", content="Be good."), Message(role="user", content="Who?"))
@@ -95,7 +95,7 @@ def test_no_schema_that_is_sent_refers_to_a_part_of_itself(calls: ToolMode, with
 
 def test_a_schema_that_holds_itself_ends() -> None:
     node = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Node"}, "$ref": {"type": "string"}}}
-    assert inlined({"$ref": "#/$defs/Node", "$defs": {"Node": node}}) == {
+    assert inline_refs({"$ref": "#/$defs/Node", "$defs": {"Node": node}}) == {
         "type": "object",
         "properties": {"child": {}, "$ref": {"type": "string"}},
     }
@@ -104,7 +104,7 @@ def test_a_schema_that_holds_itself_ends() -> None:
 def test_a_property_may_be_called_like_a_keyword() -> None:
     title = {"type": "string", "title": "Title", "default": "", "description": "d"}
     schema = {"type": "object", "properties": {"title": title}}
-    assert strictly(schema)["properties"] == {"title": {"type": "string", "description": "d"}}
+    assert make_strict(schema)["properties"] == {"title": {"type": "string", "description": "d"}}
 
 
 @pytest.mark.parametrize("choice", ["auto", "required", "none"])

@@ -24,7 +24,7 @@ def of(
 
 
 def answer_of(action: RefusalAction) -> Finish | None:
-    return None if action.failure or action.lacks else action.finish
+    return None if action.failure or action.concession else action.finish
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_may_be_of_the_key_or_of_one_request(status: int, named: str) -> No
     assert failure is not None
     assert failure.kind == "refused"
     assert named in str(failure)
-    assert "THE_KEY" not in failure.own
+    assert "THE_KEY" not in failure.request_line
 
 
 def test_a_403_is_of_one_request_or_of_the_key_whatever_was_answered_before() -> None:
@@ -98,7 +98,7 @@ def test_a_limit_of_a_minute_passes_whatever_it_sells(said: str) -> None:
     ],
 )
 def test_a_404_that_names_a_parameter_is_of_that_parameter(said: str, lacks: str) -> None:
-    assert of(404, said).lacks == lacks
+    assert of(404, said).concession == lacks
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
@@ -141,7 +141,7 @@ def test_a_conversation_that_outgrew_the_model_is_an_end_of_its_own(status: int,
     ],
 )
 def test_a_parameter_that_is_refused_is_named(said: str, lacks: str) -> None:
-    assert of(400, said).lacks == lacks
+    assert of(400, said).concession == lacks
 
 
 def test_what_is_given_up_already_is_not_named_again() -> None:

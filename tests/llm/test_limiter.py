@@ -30,22 +30,22 @@ async def test_a_burst_of_429_cuts_once() -> None:
     limiter = Limiter(Limits(concurrency=64))
     async with limiter.slot(1) as one, limiter.slot(1) as two, limiter.slot(1) as three:
         for slot in (one, two, three):
-            limiter.throttled(slot)
+            limiter.record_throttling(slot)
     assert (limiter.cuts, limiter.concurrency) == (1, 64 * CUT)
     async with limiter.slot(1) as later:
-        limiter.throttled(later)
+        limiter.record_throttling(later)
     assert (limiter.cuts, limiter.concurrency) == (2, 64 * CUT * CUT)
 
 
 async def test_success_grows_it_again_up_to_the_limit() -> None:
     limiter = Limiter(Limits(concurrency=64))
     async with limiter.slot(1) as slot:
-        limiter.throttled(slot)
+        limiter.record_throttling(slot)
     for _ in range(GROW_AFTER):
-        limiter.succeeded()
+        limiter.record_success()
     assert limiter.concurrency == 64 * CUT + 1
     for _ in range(GROW_AFTER * 100):
-        limiter.succeeded()
+        limiter.record_success()
     assert limiter.concurrency == 64
 
 
@@ -56,7 +56,7 @@ def test_it_never_leaves_its_bounds(events: list[bool], most: int) -> None:
         limiter = Limiter(Limits(concurrency=most))
         for good in events:
             async with asyncio.timeout(5), limiter.slot(1) as slot:
-                limiter.succeeded() if good else limiter.throttled(slot)
+                limiter.record_success() if good else limiter.record_throttling(slot)
             assert 1 <= int(limiter.concurrency) <= most
 
     asyncio.run(run())

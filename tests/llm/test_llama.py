@@ -84,7 +84,7 @@ def test_it_answers_several_at_once() -> None:
         assert all(completion.usage.completion_tokens > 0 for completion in found)
 
     asyncio.run(both())
-    assert model.served().loopback
+    assert model.serve().loopback
 
 
 @needs_llama

@@ -280,7 +280,7 @@ def test_each_event_loop_has_a_client_of_its_own() -> None:
         async with FaultyServer(script=lambda number, body: GOOD) as server:
             endpoint.config = endpoint.config.model_copy(update={"base_urls": (server.url,)})
             await made.complete(REQUEST)
-            return id(endpoint._client().connections)
+            return id(endpoint._loop_client().connections)
 
     made = OpenAIModel(ModelConfig(provider="openai", model="m"), 0)
     (endpoint,) = made.pool.members

@@ -212,7 +212,7 @@ async def test_where_a_key_goes_in_the_open_or_stays_away_is_said(
     async def there(*_: object) -> str:
         return ""
 
-    monkeypatch.setattr(reach, "_unavailable", there)
+    monkeypatch.setattr(reach, "_find_problem", there)
     with caplog.at_level(logging.WARNING):
         await reach.reach(model(url, api_key_env=named), 0.0)
     assert said in caplog.text

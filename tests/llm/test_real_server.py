@@ -17,7 +17,7 @@ from pipeline.llm.llama import LlamaModel
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.reach import served_context
 from pipeline.llm.schemas import read_json
-from pipeline.llm.written_calls import Offered
+from pipeline.llm.written_calls import OfferedTools
 from pipeline.types import Message
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ TRAINED = tuple(
 def url() -> Iterator[str]:
     limits = Limits(concurrency=4)
     model = LlamaModel(ModelConfig(provider="gguf", file=FILE, context=16_384, limits=limits), 0)
-    yield model.served().base_url
+    yield model.serve().base_url
     model.close()
 
 
@@ -77,7 +77,7 @@ async def test_by_schema_every_turn_is_a_call_that_fits_its_tool(url: str, tmp_p
     assert all(completion.finish is Finish.TOOL_CALLS and not completion.message.content for completion in whole)
     calls = [call for completion in whole for call in completion.message.tool_calls]
     assert len(calls) == len(whole)
-    assert all(Offered(TRAINED).fits(call.name, read_json(call.arguments)) and not call.repaired for call in calls)
+    assert all(OfferedTools(TRAINED).fits(call.name, read_json(call.arguments)) and not call.repaired for call in calls)
     forced = await model.complete(ask(messages, tools=TRAINED, calls="schema", tool_choice="finish"))
     assert forced.finish is Finish.LENGTH or [call.name for call in forced.message.tool_calls] == ["finish"]
 

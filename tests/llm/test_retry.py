@@ -14,7 +14,7 @@ from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.deadline import deadline
 from pipeline.llm.endpoint import Endpoint
 from pipeline.llm.pool import Pool
-from pipeline.llm.retry import CallFailure, EndpointHealth, pause, retry_after
+from pipeline.llm.retry import CallFailure, EndpointHealth, retry_after, retry_delay
 from pipeline.types import Message, Usage
 from tests.llm.outage import until_the_run_stops
 
@@ -42,10 +42,10 @@ def test_retry_after_is_honoured_within_a_minute(header: str | None, seconds: fl
 
 def test_waits_are_jittered_and_bounded() -> None:
     for number in range(200):
-        assert 0 <= pause(number, None) <= retry.CAP
-        assert 0 <= pause(0, 0.0) <= retry.BASE
-        assert pause(number, 7.0) == 7.0
-    assert len({pause(3, None) for _ in range(20)}) > 10
+        assert 0 <= retry_delay(number, None) <= retry.CAP
+        assert 0 <= retry_delay(0, 0.0) <= retry.BASE
+        assert retry_delay(number, 7.0) == 7.0
+    assert len({retry_delay(3, None) for _ in range(20)}) > 10
 
 
 class Script:

@@ -11,8 +11,8 @@ from pipeline.config.models import ToolMode
 from pipeline.llm import reply
 from pipeline.llm.base import Request, Tool
 from pipeline.llm.chat_body import body
-from pipeline.llm.schemas import fits, inlined
-from pipeline.llm.text_tools import call_schema, example, right
+from pipeline.llm.schemas import fits, inline_refs
+from pipeline.llm.text_tools import call_schema, example, example_arguments
 from pipeline.types import Message, ToolCall
 
 CALL = ToolCall(id="call00000", name="search", arguments='{"query":"Selandor"}')
@@ -103,10 +103,10 @@ def test_what_is_no_call_is_none(content: str) -> None:
 
 @pytest.mark.parametrize("tool", GENERATOR_TOOLS)
 def test_what_is_shown_as_right_fits_the_tool(tool: Tool) -> None:
-    assert fits(orjson.loads(right(tool)), inlined(tool.parameters))
+    assert fits(orjson.loads(example_arguments(tool)), inline_refs(tool.parameters))
     assert fits(orjson.loads(example(tool)), call_schema([SEARCH, tool]).body)
 
 
 def test_a_draft_that_is_shown_as_right_can_be_read() -> None:
-    found = WordedGraphArguments.model_validate_json(right(PROPOSE))
+    found = WordedGraphArguments.model_validate_json(example_arguments(PROPOSE))
     assert len(found.steps) == 1

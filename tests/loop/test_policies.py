@@ -73,7 +73,7 @@ def test_an_accepted_pair_carries_what_each_policy_makes_of_it() -> None:
     cast = Trained()
     record = tried(ScriptedLLM(cast))
     assert (record.status, record.missing, record.solve_rate) == (Status.ACCEPTED, (), 1.0)
-    one, two = record.assessed("one"), record.assessed("two")
+    one, two = record.find_assessment("one"), record.find_assessment("two")
     assert one is not None
     assert two is not None
     assert (one.model, one.rollouts, one.solve_rate, one.least_steps, one.median_steps) == ("small", 4, 0.5, 3, 3.5)
@@ -82,7 +82,7 @@ def test_an_accepted_pair_carries_what_each_policy_makes_of_it() -> None:
     assert [(a.known, a.known_tries) for a in (one, two)] == [(0.0, 3), (2 / 3, 3)]
     assert (one.retriever, one.k, one.date) == ("shelf", 1, "")
     # The first keeps its thoughts, and so is in another environment than the solver and the second.
-    own = record.assessed()
+    own = record.find_assessment()
     assert own is not None
     assert own.environment == two.environment == environment(config()).digest != one.environment
     assert {rollout.sample for measured in record.measurements for rollout in measured.rollouts} == {
@@ -93,7 +93,7 @@ def test_an_accepted_pair_carries_what_each_policy_makes_of_it() -> None:
         (3, 1.0),
         (3, 1.0),
     )
-    assert (record.assessed("three"), record.hardness_for("three")) == (None, (3, None))
+    assert (record.find_assessment("three"), record.hardness_for("three")) == (None, (3, None))
     assert record.usage["policy"].calls == cast.asked["small", "answer"] + cast.asked["large", "answer"] + 6
 
 

@@ -73,7 +73,7 @@ def test_every_policy_makes_its_samples_again_among_the_distractors(record: Reco
         assert [rollout.sample for rollout in among.rollouts] == [*range(FIRST, FIRST + 4)]
         assert among.closed_book is None
     assert record.missing == ()
-    assert record.assessed("one") == record.measurements[0].assessment
+    assert record.find_assessment("one") == record.measurements[0].assessment
     assert record.usage["policy"].calls > made().usage["policy"].calls
 
 

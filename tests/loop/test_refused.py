@@ -68,7 +68,7 @@ def test_a_refusal_ends_the_seed_as_refused_whoever_met_it(play: Play, refuses: 
     with counting() as ledger:
         record = asyncio.run(run_seed(seeded(), context(refusing(play, refuses), CHECKS)))
     assert (record.status, record.reason) == (Status.FAILED, "refused")
-    assert ledger.unread == WORDS
+    assert ledger.end_cause == WORDS
     assert WORDS not in record.model_dump_json(), "what a server said is no fact of the record"
     assert record.confirmation == ()
     assert all(rollout.answered for past in record.rounds for rollout in past.rollouts)

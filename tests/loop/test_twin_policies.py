@@ -14,12 +14,12 @@ def test_each_policy_is_measured_on_the_twin_too() -> None:
     assert record.missing == ()
     own = as_record(record)
     assert own is not None
-    found = own.assessed("mine")
+    found = own.find_assessment("mine")
     assert found is not None
     assert (found.model, found.rollouts, found.solve_rate, found.known_tries) == ("small", 2, 0.5, 0)
     assert [one.closed_book for one in own.measurements] == [None]
     assert own.hardness_for() == (2, 1.0)
-    pair = record.assessed("mine")
+    pair = record.find_assessment("mine")
     assert pair is not None
     assert (pair.rollouts, pair.solve_rate, pair.known_tries) == (2, 1.0, 3)
     made = [rollout for one in (*record.measurements, *own.measurements) for rollout in one.rollouts]

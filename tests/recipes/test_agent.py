@@ -113,7 +113,7 @@ def test_the_server_is_sent_what_was_trained_on(recipe: Any, rows: list[tuple[di
 
 
 def test_calls_and_answers_alone_are_learnt(rows: list[tuple[dict[str, Any], Trajectory]]) -> None:
-    offered = written_calls.Offered(SOLVER_TOOLS)
+    offered = written_calls.OfferedTools(SOLVER_TOOLS)
     for row, trajectory in rows:
         text = Words().apply_chat_template(row["messages"], tools=row["tools"])
         parts = [part.partition(END)[0] for part in text.split(BEGIN)[1:]]
@@ -121,7 +121,7 @@ def test_calls_and_answers_alone_are_learnt(rows: list[tuple[dict[str, Any], Tra
         assert len(parts) == len(said)
         for part, message in zip(parts, said, strict=True):
             assert part.endswith("<|im_end|>")
-            before, calls = written_calls.calls(part.removesuffix("<|im_end|>"), offered)
+            before, calls = written_calls.extract_calls(part.removesuffix("<|im_end|>"), offered)
             assert before == message.content
             read = [(call.name, orjson.loads(call.arguments), call.repaired) for call in calls]
             assert read == [(call.name, orjson.loads(call.arguments), False) for call in message.tool_calls]
@@ -130,7 +130,9 @@ def test_calls_and_answers_alone_are_learnt(rows: list[tuple[dict[str, Any], Tra
 def test_a_call_that_must_be_made_is_begun(recipe: Any, rows: list[tuple[dict[str, Any], Trajectory]]) -> None:
     asked, begun = recipe["serve"].prompt(Words(), body(request(rows[0][1], 2, "answer"), 0))
     assert asked.endswith("<|im_start|>assistant\n" + begun)
-    _, calls = written_calls.calls(begun + '{"answer": "1874"}}</tool_call>', written_calls.Offered(SOLVER_TOOLS))
+    _, calls = written_calls.extract_calls(
+        begun + '{"answer": "1874"}}</tool_call>', written_calls.OfferedTools(SOLVER_TOOLS)
+    )
     assert [(call.name, orjson.loads(call.arguments)) for call in calls] == [("answer", {"answer": "1874"})]
 
 

@@ -25,7 +25,7 @@ from pipeline.corpus.seed_passages import quality
 from pipeline.corpus.split import side
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.distractors import checks
-from pipeline.distractors.accepted_pair import written
+from pipeline.distractors.accepted_pair import write_distractors
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.ledger import role
 from pipeline.loop import episode
@@ -113,9 +113,9 @@ async def play(corpus: Corpus, model: Recorder) -> None:
         if record.draft:
             await near_misses(record.draft, context)
             await readings(record.draft, corpus, context)
-            evaluated = await written(record.draft, replace(context, config=WITH_DISTRACTORS))
+            evaluated = await write_distractors(record.draft, replace(context, config=WITH_DISTRACTORS))
             for distractor in evaluated.used[:2]:
-                await checks.blind(distractor, checks.DistractorChecks(record.draft, context))
+                await checks.check_blind(distractor, checks.DistractorChecks(record.draft, context))
         if all(len(model.asked[name]) >= EACH for name in ROLES):
             return
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
-from pipeline.gates import described
+from pipeline.gates import describe_gates
 from pipeline.run import Run, RunResult
 from pipeline.run.plan import judge_records
 from pipeline.store.journal import Journal
@@ -16,7 +16,7 @@ from tests.records import accepted, below_target
 from tests.run.fakes import RunCallbacks, corpus, record, run_part
 from tests.run.fakes import config as plain
 
-GATES = GateConfig(off=tuple(name for name in described() if name != "duplicate"))
+GATES = GateConfig(off=tuple(name for name in describe_gates() if name != "duplicate"))
 
 
 def config(out: Path, **how: int) -> RunConfig:
@@ -107,7 +107,7 @@ async def test_what_is_included_passes_the_gates_too_and_takes_no_place(tmp_path
 
 
 async def test_gates_that_are_off_let_everything_through(tmp_path: Path) -> None:
-    settings = plain(tmp_path, pairs=12).model_copy(update={"gates": GateConfig(off=tuple(described()))})
+    settings = plain(tmp_path, pairs=12).model_copy(update={"gates": GateConfig(off=tuple(describe_gates()))})
     assert settings.digest() == plain(tmp_path).digest()
     with Run(settings, corpus()) as run:
         result = await run.execute(digger(), RunCallbacks())

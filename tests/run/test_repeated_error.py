@@ -114,7 +114,7 @@ async def test_it_may_be_told_to_go_on_and_a_short_run_ends_by_itself(tmp_path: 
 
 async def test_a_judge_that_cannot_be_read_stops_it_too(tmp_path: Path) -> None:
     async def unread(seed: Seed) -> Record:
-        ledger.note_unread(str(FormatError("'big' gave no readable 'verdict' in 3 tries")))
+        ledger.note_end_cause(str(FormatError("'big' gave no readable 'verdict' in 3 tries")))
         return record(seed).model_copy(update={"status": Status.FAILED, "reason": "no_verdict"})
 
     with Run(config(tmp_path, seeds=40), corpus()) as run:
@@ -129,10 +129,10 @@ def refused(words: Callable[[int], str]) -> tuple[list[Seed], Callable[[Seed], A
 
     async def run_seed(seed: Seed) -> Record:
         tried.append(seed)
-        ledger.first(b"answered before")
+        ledger.note_request(b"answered before")
         if not (line := words(len(tried))):
             return record(seed)
-        ledger.note_unread(line)
+        ledger.note_end_cause(line)
         return record(seed).model_copy(update={"status": Status.FAILED, "reason": "refused"})
 
     return tried, run_seed

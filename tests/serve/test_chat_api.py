@@ -13,7 +13,7 @@ from pipeline.config.sampling import Sampling
 from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish, Request, Schema
 from pipeline.llm.chat_body import body as written
-from pipeline.llm.chat_body import strictly, wire_seed
+from pipeline.llm.chat_body import make_strict, wire_seed
 from pipeline.llm.conversation_shape import is_empty_turn, join_users
 from pipeline.serve import chat_api
 from pipeline.serve.demo_server import router
@@ -55,8 +55,8 @@ REQUESTS = st.builds(
 def test_a_request_comes_back_as_it_was(request: Request) -> None:
     raw = orjson.dumps(written(request, 0))
     heard = chat_api.model_request(CHAT.validate_json(raw), request.sample)
-    tools = tuple(tool.model_copy(update={"parameters": strictly(tool.parameters)}) for tool in request.tools)
-    output = SCHEMA.model_copy(update={"body": strictly(SCHEMA.body)}) if request.output else None
+    tools = tuple(tool.model_copy(update={"parameters": make_strict(tool.parameters)}) for tool in request.tools)
+    output = SCHEMA.model_copy(update={"body": make_strict(SCHEMA.body)}) if request.output else None
     choice = request.tool_choice if request.tools else "auto"
     assert heard == request.model_copy(update={"tools": tools, "output": output, "tool_choice": choice})
 

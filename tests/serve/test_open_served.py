@@ -28,7 +28,7 @@ def run(tmp_path: Path) -> Path:
     """A run of `tiny`, begun with k = 7 and then moved elsewhere, with its data set's environment."""
     config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25", "k": 7}})
     folder = tmp_path / "moved" / "tiny" / "0123456789ab"
-    fingerprint = open_served.of_corpus(config).corpus.fingerprint
+    fingerprint = open_served.open_corpus(config).corpus.fingerprint
     resume.begin(folder, config, fingerprint)
     write_json(folder / "dataset" / "environment.json", environment(config).model_dump(mode="json"))
     return folder
@@ -36,13 +36,13 @@ def run(tmp_path: Path) -> Path:
 
 def test_a_corpus_is_served_as_it_is_configured(tmp_path: Path) -> None:
     config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"out": tmp_path}})
-    served = open_served.of_corpus(config)
+    served = open_served.open_corpus(config)
     assert (served.environment.k, served.fixed, served.engine) == (5, False, "bm25")
 
 
 def test_a_corpus_under_a_data_sets_environment_is_governed_by_it(run: Path, tmp_path: Path) -> None:
     config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"out": tmp_path}})
-    served = open_served.of_corpus(config, run / "dataset" / "environment.json")
+    served = open_served.open_corpus(config, run / "dataset" / "environment.json")
     assert (served.environment.k, served.fixed) == (7, True)
 
 
@@ -51,19 +51,19 @@ def test_pairs_are_not_served_over_another_retriever_than_they_were_measured_ove
     write_json(file, {**orjson.loads(file.read_bytes()), "retriever": "dense#e5"})
     config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"out": tmp_path}})
     with pytest.raises(UsageError, match="was measured over dense#e5, not over bm25; serve that with --retriever"):
-        open_served.of_corpus(config, file)
+        open_served.open_corpus(config, file)
     before = {name: value for name, value in orjson.loads(file.read_bytes()).items() if name != "retriever"}
     write_json(file, before)
-    assert open_served.of_corpus(config, file).engine == "bm25", "one that does not say it, of an older version"
+    assert open_served.open_corpus(config, file).engine == "bm25", "one that does not say it, of an older version"
 
 
 def test_a_run_is_governed_by_its_data_set_and_without_one_by_its_configuration(run: Path) -> None:
     file = run / "dataset" / "environment.json"
-    assert (open_served.of_run(run).environment.k, open_served.of_run(run).fixed) == (7, True)
+    assert (open_served.open_run(run).environment.k, open_served.open_run(run).fixed) == (7, True)
     write_json(file, {**orjson.loads(file.read_bytes()), "k": 3})
-    assert open_served.of_run(run).environment.k == 3
+    assert open_served.open_run(run).environment.k == 3
     file.unlink()
-    assert (open_served.of_run(run).environment.k, open_served.of_run(run).fixed) == (7, True)
+    assert (open_served.open_run(run).environment.k, open_served.open_run(run).fixed) == (7, True)
 
 
 def test_a_run_whose_corpus_has_changed_is_not_served(run: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_run_whose_corpus_has_changed_is_not_served(run: Path) -> None:
     changed = kept.model_copy(update={"corpus_fingerprint": "another"})
     write_json(run / "run.json", changed.model_dump(mode="json"))
     with pytest.raises(UsageError, match="the corpus 'tiny' has changed since"):
-        open_served.of_run(run)
+        open_served.open_run(run)
 
 
 def test_a_run_is_not_served_by_another_engine(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_a_run_is_not_served_by_another_engine(run: Path, monkeypatch: pytest.Mo
     write_json(run / "run.json", kept.model_copy(update={"config": config}).model_dump(mode="json"))
     monkeypatch.setattr(jvm, "start", _no_java)
     with pytest.raises(UsageError, match="was made with lucene, but only bm25 starts here"):
-        open_served.of_run(run)
+        open_served.open_run(run)
 
 
 def of_run(record: Record, run: Path) -> Record:
@@ -95,7 +95,7 @@ def test_the_distractors_of_a_run_are_those_that_were_used(run: Path) -> None:
     with closing(Journal(run / "journal")) as journal:
         journal.append(record, "0")
         journal.append(bare, "1")
-    overlays = open_served.of_run(run).overlays
+    overlays = open_served.open_run(run).overlays
     assert overlays
     (passage,), changes = overlays(record.key)
     assert not (changes.lifted)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.redact import clean, disguised, without
+from pipeline.text.redact import clean, is_disguised, remove_secret
 from tests.hostile import HOSTILE
 
 ACTING = ("Cc", "Cs")
@@ -61,13 +61,13 @@ def test_a_secret_is_found_at_any_level_of_escaping(levels: int, around: str) ->
         KEY[:4] + "\u200b" + escaped(KEY[4:], levels),
     ):
         shown = around.replace("{}", hidden)
-        assert disguised(shown, KEY)
-        assert without(shown, KEY, "[KEY]") == "[KEY]"
+        assert is_disguised(shown, KEY)
+        assert remove_secret(shown, KEY, "[KEY]") == "[KEY]"
 
 
 @pytest.mark.parametrize(
     "text", ["", "\\" * 50, r"C:\users\sk", r"\d+\.\d", escaped("sk-other", 4), "\\" * 99_999 + "n"]
 )
 def test_what_holds_no_secret_stays(text: str) -> None:
-    assert not disguised(text, KEY)
-    assert without(text, KEY, "[KEY]") == text
+    assert not is_disguised(text, KEY)
+    assert remove_secret(text, KEY, "[KEY]") == text

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text import contains, dates, normalise, numbers, sentences, tagged, terms, untagged, words
-from pipeline.text.scripts import asks, cased, length, runs
+from pipeline.text import contains, dates, normalise, numbers, sentences, strip_tag, tag_sentence, terms, words
+from pipeline.text.scripts import has_case, is_question, length, runs
 
 
 def cut(text: str) -> list[str]:
@@ -134,16 +134,16 @@ def test_a_name_that_begins_as_an_article_does_is_not_its_rest() -> None:
 
 
 def test_a_tag_goes_with_the_blanks_before_it_however_many_blanks_there_are() -> None:
-    assert untagged("Algeria  (Geography)") == "Algeria"
-    assert untagged("M*A*S*H (TV) song ") == "M*A*S*H (TV) song "
+    assert strip_tag("Algeria  (Geography)") == "Algeria"
+    assert strip_tag("M*A*S*H (TV) song ") == "M*A*S*H (TV) song "
     start = time.process_time()
-    assert len(untagged(f"Paris{' ' * 50_000}x")) == 50_006
+    assert len(strip_tag(f"Paris{' ' * 50_000}x")) == 50_006
     assert time.process_time() - start < 2
 
 
 def test_tokens_know_their_place_in_the_sentence() -> None:
     sentence = "The film was directed by Hal Ashby and/or his son in 1971."
-    tokens = tagged(sentence)
+    tokens = tag_sentence(sentence)
     assert all(sentence[t.start : t.end] == t.text for t in tokens)
     assert {t.text: t.tag for t in tokens}["directed"] == "VBN"
     assert {t.text: t.tag for t in tokens}["Ashby"] == "NNP"
@@ -217,7 +217,7 @@ def test_a_phrase_is_found_in_any_script(text: str, phrase: str, held: bool) -> 
 )  # fmt: skip
 def test_a_question_ends_as_its_script_ends_it(text: str, asked: bool) -> None:
     start = time.process_time()
-    assert asks(text) is asked
+    assert is_question(text) is asked
     assert time.process_time() - start < 1
 
 
@@ -239,7 +239,7 @@ def test_runs_are_as_long_as_so_many_words_in_any_script() -> None:
     [("In 1990", True), ("Москва в 1990", True), ("苏州园林1530", False), ("عام", False), ("თბილისი", False)],
 )
 def test_names_are_told_by_capitals_where_a_script_has_them(text: str, has: bool) -> None:
-    assert cased(text) is has
+    assert has_case(text) is has
 
 
 def test_terms_are_words_and_pairs_of_what_has_no_blanks() -> None:

@@ -31,7 +31,7 @@ def test_a_seekers_shortcut_is_the_difficulty():
         least_rounds=2,
         recall_steps=1,
     )
-    assert (counts.difficulty, counts.is_censored) == (2, False)
+    assert counts.difficulty == 2
     assert counts.described.startswith(
         "The shortest way takes 2 searches (1 of 5 seekers found a way); honest work takes 3"
     )
@@ -40,7 +40,6 @@ def test_a_seekers_shortcut_is_the_difficulty():
 def test_where_no_seeker_is_right_the_number_is_more_than_when_the_first_gave_up():
     counts = StepCounts.of(HONEST, [*FAILED, *RECALLED])
     assert (counts.adversarial_steps, counts.adversarial_more_than, counts.difficulty) == (None, 2, 3)
-    assert counts.is_censored
     assert counts.described == (
         "None of 3 seekers found a way: more than 2 searches; honest work takes 3 (1 of 2 tries count); recall takes 1."
     )
@@ -48,7 +47,7 @@ def test_where_no_seeker_is_right_the_number_is_more_than_when_the_first_gave_up
 
 def test_without_seekers_there_is_only_the_honest_number():
     counts = StepCounts.of(HONEST)
-    assert (counts.difficulty, counts.adversarial_tries, counts.is_censored) == (3, 0, False)
+    assert (counts.difficulty, counts.adversarial_tries) == (3, 0)
 
 
 def test_searches_of_one_turn_are_one_round():

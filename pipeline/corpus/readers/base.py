@@ -1,6 +1,6 @@
-"""The contract of every reader: a path in, rows out, one at a time, within limits.
+"""The contract of readers: a reader takes a path and yields rows, one at a time, within limits.
 
-A row that cannot be read is still a row, with its error: the corpus counts it and decides when there are too many.
+A row that cannot be read is yielded with its error: the corpus counts such rows and decides when there are too many.
 """
 
 import bz2
@@ -24,24 +24,24 @@ from pipeline.types import Data
 
 
 class ReadLimits(Data):
-    """What a corpus may cost. Beyond `bytes` or `docs` the run stops; a longer document is left out and counted."""
+    """The size limits of a corpus. A corpus beyond `bytes` or `docs` is refused; a longer document is left out."""
 
     bytes: int = Field(4 << 30, ge=1)
-    """Decompressed."""
+    """Decompressed bytes."""
     docs: int = Field(2_000_000, ge=1)
     doc_chars: int = Field(200_000, ge=1)
 
 
 LONGEST = 32 << 20
-"""Bytes or characters of a line or a text; one that is longer is a bad row."""
+"""The most bytes or characters of a line or a text; a longer one is a bad row."""
 _MAX_RATIO = 200
 _FREE_BYTES = 64 << 20
-"""The ratio is judged beyond this much only: small files of much the same text compress well, and do no harm."""
+"""The ratio is checked beyond this size only: small files of repetitive text compress well, and do no harm."""
 
 
 class ReadBytes:
-    """How much was read of a source so far; of a file that may be packed, unpacked, so that a bomb of a few hundred
-    bytes ends as an error and not as a full memory."""
+    """Counts the bytes read of a source, decompressed, so that a bomb of a few hundred bytes raises an error before it
+    fills the memory."""
 
     def __init__(self, path: Path, limits: ReadLimits, *, packed: bool = False) -> None:
         self.path, self.total, self._most = path, 0, limits.bytes
@@ -50,7 +50,7 @@ class ReadBytes:
             raise CorpusError(f"{path}: cannot be read: it is a pipe or a device, not a file")
 
     def add(self, count: int) -> None:
-        """Raises CorpusError beyond the limit, or where the file unpacks to too many times its size."""
+        """Raise CorpusError beyond the limit, or if the file unpacks to too many times its size."""
         self.total += count
         if self._size is not None and self.total > max(_FREE_BYTES, _MAX_RATIO * self._size):
             raise CorpusError(f"{self.path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
@@ -69,37 +69,42 @@ _UNPACKERS: tuple[tuple[re.Pattern[bytes], Callable[[IO[bytes]], Any]], ...] = (
         partial(zstd.open, options={DecompressionParameter.window_log_max: 31}),
     ),
 )
-"""By the bytes that each begins with."""
+"""Decompressors by the first bytes of a file."""
 PACKED = ("", ".gz", ".bz2", ".zst", ".xz")
-"""What may follow the ending of a file of lines."""
+"""What may follow the suffix of a text file."""
 _CHUNK = 1 << 20
 NOT_UTF8 = "not UTF-8; save the file as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8, if that is what it is"
 
 
 def lines(path: Path, limits: ReadLimits) -> Iterator[bytes | None]:
-    """Of a file that may be packed, its lines without their ends, while it streams; None is one beyond `LONGEST`.
+    """Stream the lines of a file without their ends, decompressed; None for a line beyond `LONGEST`.
 
-    Raises CorpusError where it cannot be read or unpacks beyond the limits.
+    Raises:
+        CorpusError: if the file cannot be read or unpacks beyond the limits.
     """
-    rest, too_long, end = b"", False, b""
+    begun_line, too_long, end = b"", False, b""
     for chunk in chunks(path, limits):
-        if not end:  # of old Macs' files a carriage return alone ends a line
+        if not end:  # a carriage return alone ends the lines of old Mac files
             end = b"\n" if b"\n" in chunk else b"\r" if b"\r" in chunk[:-1] else b""
-        *whole, tail = (chunk.replace(b"\r", b"\n") if end == b"\r" else chunk).split(b"\n")
-        if whole:
-            yield None if too_long else rest + whole[0]
-            yield from whole[1:]
-            rest, too_long = tail, False
+        *complete_lines, tail = (chunk.replace(b"\r", b"\n") if end == b"\r" else chunk).split(b"\n")
+        if complete_lines:
+            yield None if too_long else begun_line + complete_lines[0]
+            yield from complete_lines[1:]
+            begun_line, too_long = tail, False
         elif not too_long:
-            rest += tail
-        if len(rest) > LONGEST:
-            rest, too_long = b"", True
-    if rest or too_long:
-        yield None if too_long else rest
+            begun_line += tail
+        if len(begun_line) > LONGEST:
+            begun_line, too_long = b"", True
+    if begun_line or too_long:
+        yield None if too_long else begun_line
 
 
 def chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
-    """What a file holds, unpacked and in UTF-8 without a mark, while it streams. Raises CorpusError as `lines` does."""
+    """Stream the content of a file, decompressed, in UTF-8 and without a byte-order mark.
+
+    Raises:
+        CorpusError: if the file cannot be read or unpacks beyond the limits.
+    """
     try:
         unpacked = ReadBytes(path, limits, packed=True)
         with _open(path) as stream:
@@ -120,7 +125,10 @@ def chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
 
 
 def marked_encoding(data: bytes) -> str:
-    """UTF-16 or 32, where a byte-order mark states it, else empty. Bytes that only begin like one hold no NUL."""
+    """Return UTF-16 or 32 if the bytes begin with its byte-order mark, else an empty string.
+
+    Other bytes that happen to begin with a mark contain no NUL.
+    """
     of_32, of_16 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     wide = dict.fromkeys(of_32, "utf-32") | dict.fromkeys(of_16, "utf-16")
     return next((name for mark, name in wide.items() if data.startswith(mark) and b"\0" in data[:4096]), "")
@@ -128,7 +136,7 @@ def marked_encoding(data: bytes) -> str:
 
 @contextmanager
 def _open(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file and unpack what it holds, whatever its name says of that, and twice where it was packed twice."""
+    """Open a file and decompress it, whatever its suffix, and twice if it was compressed twice."""
     with ExitStack() as stack:
         stream: Any = stack.enter_context(path.open("rb"))
         for _ in range(_PACKINGS):
@@ -139,39 +147,44 @@ def _open(path: Path) -> Iterator[IO[bytes]]:
 
 
 _NOTION_ID = re.compile(r"(?<=\S) [0-9a-f]{32}$")
-"""What Notion adds to the name of a page that it exports."""
+"""The suffix that Notion adds to the name of an exported page."""
 
 
 class TooMuchMarkup(Exception):
-    """A document whose marks would take its parser minutes. The limit counts marks and not seconds, so that what is
-    read does not depend on the machine."""
+    """A document whose markup would take its parser minutes. The limit counts marks and not seconds, so that the result
+    does not depend on the machine."""
 
 
 class Row(NamedTuple):
     place: str
-    """Where it stands, for messages: `line 17` or a file name."""
+    """Its position in the source for messages: `line 17` or a file name."""
     key: str
-    """A stable id for a row that has none of its own."""
+    """A stable id for a row without one."""
     values: Mapping[str, Any]
     error: str = ""
     note: str = ""
-    """What to know of a row that was read, such as `rows span several lines`; counted, and shown with its number."""
+    """A remark on a row that was read, such as `rows span several lines`; shown with the number of such rows."""
 
 
 def document_row(
     path: Path,
     limits: ReadLimits,
-    parsed: Callable[[str], tuple[str, str, list[str]]],
+    parse: Callable[[str], tuple[str, str, list[str]]],
     *,
     longest: int | None = None,
     encoding: Callable[[bytes], str] = marked_encoding,
 ) -> Row:
-    """The row of a file that is one document, whose title, text and links are `parsed` from it; one without a title has
-    the file's name. A file of more than `longest` characters is left as it is: nothing is spent on parsing it.
+    """Read a file that is one document. A document without a title has the name of its file.
 
-    `encoding` is asked for the name of that of its bytes, which is empty of UTF-8.
+    Args:
+        path: the file.
+        limits: the limits of the corpus.
+        parse: returns the title, the text and the links of a source.
+        longest: a source of more characters is not parsed.
+        encoding: returns the name of the encoding of the file's bytes, or an empty string for UTF-8.
 
-    Raises CorpusError beyond `limits.bytes`.
+    Raises:
+        CorpusError: beyond `limits.bytes`.
     """
     try:
         ReadBytes(path, limits, packed=True).add(path.stat().st_size)
@@ -185,25 +198,25 @@ def document_row(
     except UnicodeDecodeError as error:
         return Row(path.name, path.name, {}, f"not a readable UTF-8 text: {error}; save it as UTF-8")
     try:
-        title, text, links = ("", source, []) if longest is not None and len(source) > longest else parsed(source)
+        title, text, links = ("", source, []) if longest is not None and len(source) > longest else parse(source)
     except TooMuchMarkup as error:
         return Row(path.name, path.name, {}, str(error))
-    named = _NOTION_ID.sub("", path.stem).replace("_", " ")
-    values = {"id": path.name, "title": title or named, "text": text}
+    file_title = _NOTION_ID.sub("", path.stem).replace("_", " ")
+    values = {"id": path.name, "title": title or file_title, "text": text}
     return Row(path.name, path.name, values | ({"links": links} if links else {}))
 
 
 class Reader(Protocol):
     SUFFIXES: tuple[str, ...]
-    """Of the files that it reads. A reader without any is asked for by its name: `hf:ORG/NAME`."""
+    """The suffixes of the files that it reads. A reader without any is chosen by its name: `hf:ORG/NAME`."""
 
     def read(self, path: Path, limits: ReadLimits) -> Iterator[Row]:
-        """All rows of `path`, in order, none of which it keeps. Raises CorpusError where nothing more can be read."""
+        """Yield all rows of `path`, in order, without keeping them. Raises CorpusError if it cannot read on."""
         ...
 
 
 def size(value: Any) -> int:
-    """Return the characters of a text, or of all texts in a list or an object."""
+    """Return the number of characters of a text, or of all texts in a list or an object."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, dict):
@@ -211,11 +224,11 @@ def size(value: Any) -> int:
     return sum(map(size, value)) if isinstance(value, list) else 0
 
 
-def of_shards(whole: Path, shards: Iterable[tuple[str, Iterable[Row]]], limits: ReadLimits) -> Iterator[Row]:
-    """The rows of several files, each given with its name, as those of one source."""
-    characters = ReadBytes(whole, limits)
+def of_shards(source: Path, shards: Iterable[tuple[str, Iterable[Row]]], limits: ReadLimits) -> Iterator[Row]:
+    """Yield the rows of several named files as those of one source."""
+    characters = ReadBytes(source, limits)
     for name, rows in shards:
         for row in rows:
-            # A reader minds its own file alone.
+            # A reader checks the size of its own file only.
             characters.add(sum(map(size, row.values.values())))
             yield row._replace(place=f"{name}, {row.place}", key=f"{name}:{row.key}")

@@ -1,13 +1,13 @@
-"""CSV and TSV, plain or packed, with a heading row or without one.
+"""CSV and TSV, plain or compressed, with or without a heading row.
 
-The cells of a `.csv` are parted by whichever of comma, semicolon, tab and bar its heading has most of, or by what
-Excel's first line `sep=;` says. Quoted cells may hold line breaks. A quote that nothing closes takes in at most 32 MiB,
-which are one bad row.
+The delimiter of a `.csv` is the most frequent of comma, semicolon, tab and bar in its heading, or the one in Excel's
+first line `sep=;`. Quoted cells may contain line breaks. A quotation without an end takes in at most 32 MiB, which are
+one bad row.
 
-Cells that are parted by tabs are seldom quoted, and a text may well open with a quotation: a cell is quoted only where
-the whole of it is, with its own quotes doubled. It spans lines only where those lines are no rows themselves.
+Cells between tabs are seldom quoted, and a text may well begin with a quotation: a cell counts as quoted only if all of
+it is, with inner quotes doubled. It spans several lines only if those lines are not rows themselves.
 
-A row of another number of cells than the first is a bad row.
+A row with another number of cells than the first is a bad row.
 """
 
 import csv
@@ -32,13 +32,13 @@ _NUMBER = re.compile(r"[-+]?[\d.,]*\d")
 _USUAL = {"id", "_id", "docid", "pid", "title", "text", "contents", "url"}
 _T = TypeVar("_T")
 _NAME = 80
-"""Characters that the name of a column may have."""
+"""The most characters of the name of a column."""
 _SAMPLED = 20
 
 
 class _Cells(NamedTuple):
     line: int
-    """The first one."""
+    """The number of the first line."""
     lines: int
     cells: list[str]
     error: str = ""
@@ -46,7 +46,7 @@ class _Cells(NamedTuple):
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     source = _Lines(path, limits)
-    # Of all readers in this process: the limit that counts is that of the bytes of a row.
+    # For all readers of this process; the limit that matters is that of the bytes of a row.
     csv.field_size_limit(LONGEST)
     try:
         first = next(line for line in source if line.strip())
@@ -59,29 +59,29 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     source.give_back(first)
     delimiter = separator[1] if separator else max(",;\t|", key=_QUOTED.sub("", first).count)
     if delimiter == "\t" or any(suffix.lower() == ".tsv" for suffix in path.suffixes):
-        found = _tabbed(source, first.count("\t") + 1)
+        all_rows = _read_tabbed(source, first.count("\t") + 1)
     else:
-        found = _parted(source, delimiter)
-    sample = list(islice(found, _SAMPLED))
+        all_rows = _read_delimited(source, delimiter)
+    sample = list(islice(all_rows, _SAMPLED))
     if sample and sample[0].error:
         raise CorpusError(f"{path}: its heading is not readable: {sample[0].error}")
     names, note = _names([row.cells for row in sample if not row.error])
-    rows = chain(sample if note else sample[1:], found)
-    for number, (line, spanned, cells, wrong) in enumerate(rows, 1):
-        why = wrong
-        if not wrong and len(cells) != len(names):
-            why = f"{len(cells)} cells, where the {'first row' if note else 'heading'} has {len(names)}"
-        values = dict(zip(names, cells, strict=False))
-        yield Row(f"line {line}", str(number), values, why, note or (SPANNING if spanned > 1 else ""))
+    rows = chain(sample if note else sample[1:], all_rows)
+    for number, row in enumerate(rows, 1):
+        problem = row.error
+        if not problem and len(row.cells) != len(names):
+            problem = f"{len(row.cells)} cells, where the {'first row' if note else 'heading'} has {len(names)}"
+        values = dict(zip(names, row.cells, strict=False))
+        yield Row(f"line {row.line}", str(number), values, problem, note or (SPANNING if row.lines > 1 else ""))
 
 
 def _names(rows: list[list[str]]) -> tuple[list[str], str]:
-    """The names of the columns, and what to say of rows that have no heading above them."""
+    """Return the names of the columns, and a note for each row if there is no heading."""
     first = rows[0] if rows else []
-    headed = _USUAL & {cell.strip().lower() for cell in first} or not (
+    has_heading = _USUAL & {cell.strip().lower() for cell in first} or not (
         first and (_NUMBER.fullmatch(first[0].strip()) or any(len(cell) > _NAME for cell in first))
     )
-    if headed:
+    if has_heading:
         return first, ""
     columns = dict(enumerate(zip(*(row for row in rows if len(row) == len(first)), strict=True)))
     names = [f"column {number}" for number in range(1, len(first) + 1)]
@@ -95,27 +95,28 @@ def _names(rows: list[list[str]]) -> tuple[list[str], str]:
     take("url", next((n for n, cells in columns.items() if all("://" in cell for cell in cells)), None))
     take("id", next((n for n, cells in columns.items() if not any(" " in cell or not cell for cell in cells)), None))
     take("title", next(iter(columns), None))
-    taken = ", ".join(names)
-    return names, f"rows of a table without a heading, read as {taken}: put a heading line above them if that is wrong"
+    columns_read = ", ".join(names)
+    note = f"rows of a table without a heading, read as {columns_read}: put a heading line above them if that is wrong"
+    return names, note
 
 
-def _parted(source: "_Lines", delimiter: str) -> Iterator[_Cells]:
-    for line, row, error in _each(source, csv.reader(source, delimiter=delimiter, strict=True)):
+def _read_delimited(source: "_Lines", delimiter: str) -> Iterator[_Cells]:
+    for line, row, error in _catch_errors(source, csv.reader(source, delimiter=delimiter, strict=True)):
         if row or error:
             yield _Cells(line, 1 if error else source.number + 1 - line, row or [], error)
 
 
-def _tabbed(source: "_Lines", width: int) -> Iterator[_Cells]:
-    for line, text, error in _each(source, source):
+def _read_tabbed(source: "_Lines", width: int) -> Iterator[_Cells]:
+    for line, text, error in _catch_errors(source, source):
         row = (text or "").rstrip("\r\n")
         if '"' in row and _OPENED.search(row):
-            yield from _spanning(source, row, width)
+            yield from _read_spanning(source, row, width)
         elif row or error:
-            yield _Cells(line, 1, _cells(row, width) if row else [], error)
+            yield _Cells(line, 1, _split_cells(row, width) if row else [], error)
 
 
-def _each(source: "_Lines", rows: Iterator[_T]) -> Iterator[tuple[int, _T | None, str]]:
-    """Each row with the line that it begins with, or what is wrong with it."""
+def _catch_errors(source: "_Lines", rows: Iterator[_T]) -> Iterator[tuple[int, _T | None, str]]:
+    """Yield each row with the number of its first line, or with None and the error."""
     while True:
         line, source.row = source.number + 1, 0
         try:
@@ -126,50 +127,52 @@ def _each(source: "_Lines", rows: Iterator[_T]) -> Iterator[tuple[int, _T | None
             yield line, None, str(error)
 
 
-def _spanning(source: "_Lines", text: str, width: int) -> Iterator[_Cells]:
-    """The row that begins with this line, whose last cell opens a quotation. Where nothing closes it, each line is a
-    row."""
-    line, taken, opened = source.number, [text], True
-    whole = text.count("\t") + 1 == width
-    while opened:
+def _read_spanning(source: "_Lines", text: str, width: int) -> Iterator[_Cells]:
+    """Yield the row that begins with this line, whose last cell opens a quotation.
+
+    If the quotation does not end, each line is a row.
+    """
+    line, texts, is_open = source.number, [text], True
+    first_is_row = text.count("\t") + 1 == width
+    while is_open:
         try:
             text = next(source)
         except (StopIteration, csv.Error):
             break
-        closed = _CLOSED.match(text.rstrip("\r\n"))
-        row = text.count("\t") + 1 == width
-        if (row and (whole or not closed)) or ('"' in text.replace('""', "") and not closed):
+        end = _CLOSED.match(text.rstrip("\r\n"))
+        is_row = text.count("\t") + 1 == width
+        if (is_row and (first_is_row or not end)) or ('"' in text.replace('""', "") and not end):
             source.give_back(text)
             break
-        taken.append(text.rstrip("\r\n"))
-        opened = not closed or bool(_OPENED.search(taken[-1][closed.end() :]))
-    cells = _cells("\n".join(taken), width)
-    if not opened and len(cells) == width:
-        yield _Cells(line, len(taken), cells)
+        texts.append(text.rstrip("\r\n"))
+        is_open = not end or bool(_OPENED.search(texts[-1][end.end() :]))
+    cells = _split_cells("\n".join(texts), width)
+    if not is_open and len(cells) == width:
+        yield _Cells(line, len(texts), cells)
     else:
-        yield from (_Cells(line + n, 1, _cells(each, width)) for n, each in enumerate(taken) if each)
+        yield from (_Cells(line + n, 1, _split_cells(row, width)) for n, row in enumerate(texts) if row)
 
 
-def _cells(text: str, width: int) -> list[str]:
+def _split_cells(text: str, width: int) -> list[str]:
     cells = text.split("\t")
     if '"' in text and len(cells) != width:  # a tab may be within quotes
-        found = [match[1] for match in _TABBED.finditer(text)]
-        cells = found[:width] if len(found) in {width, width + 1} else cells
+        quoted_cells = [match[1] for match in _TABBED.finditer(text)]
+        cells = quoted_cells[:width] if len(quoted_cells) in {width, width + 1} else cells
     return [cell[1:-1].replace('""', '"') if _QUOTED.fullmatch(cell) else cell for cell in cells]
 
 
 class _Lines(Iterator[str]):
-    """The lines as text. After an error, which `csv` passes on, the next call goes on with the next line."""
+    """The lines as text. After an error, which `csv` passes on, the next call continues with the next line."""
 
     def __init__(self, path: Path, limits: ReadLimits) -> None:
         self._lines = lines(path, limits)
         self._given_back = ""
         self.number = 0
         self.row = 0
-        """Bytes of the row so far."""
+        """The bytes of the row so far."""
 
     def give_back(self, line: str) -> None:
-        """Have it come again."""
+        """Return this line again on the next call."""
         self._given_back = line
         self.number -= 1
 

@@ -1,6 +1,6 @@
-"""A folder of texts, at any depth: each file is a document, whose id is its path inside the folder.
+"""A folder of texts, at any depth. Each file is a document whose id is its path inside the folder.
 
-Symbolic links are not followed out of the folder.
+Symbolic links out of the folder are not followed.
 """
 
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pipeline.corpus.readers import html, markdown, text
 from pipeline.corpus.readers.base import ReadBytes, Reader, ReadLimits, Row
-from pipeline.corpus.unreadable_files import in_words, unread
-from pipeline.corpus.walking import files, shown
+from pipeline.corpus.unreadable_files import count_unread, in_words
+from pipeline.corpus.walking import files, printable
 from pipeline.errors import CorpusError
 
 SUFFIXES: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     root, size, file = path.resolve(), ReadBytes(path, limits), None
     for file in files(path, ENDINGS):
         inside = file.relative_to(path).as_posix()
-        name = shown(inside)
+        name = printable(inside)
         if name != inside:
             yield Row(name, name, {}, "its name is not UTF-8; rename it")
             continue
@@ -37,5 +37,5 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
         for row in _BY_ENDING[file.suffix.lower()].read(file, limits):
             yield Row(name, name, {**row.values, "id": name} if row.values else {}, row.error)
     if file is None:
-        others = in_words(unread(path, lambda other: other.suffix.lower() in ENDINGS))
-        raise CorpusError(f"{path}: nothing in it that can be read{f' ({others})' if others else ''}")
+        skipped = in_words(count_unread(path, lambda path: path.suffix.lower() in ENDINGS))
+        raise CorpusError(f"{path}: nothing in it that can be read{f' ({skipped})' if skipped else ''}")

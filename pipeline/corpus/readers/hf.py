@@ -1,12 +1,12 @@
-"""`hf:ORG/NAME[:config][@revision]`: a data set of the Hugging Face Hub, or a folder laid out as one, all splits.
+"""`hf:ORG/NAME[:config][@revision]`: all splits of a data set on the Hugging Face Hub, or of a folder in its layout.
 
-`datasets` says which files the configuration has and fetches each when it is reached, into the Hub's own cache. Files
-of a format that has a reader here are read by that, so that they give the same documents as without the Hub; all others
-are streamed by `datasets`.
+`datasets` lists the files of the configuration, and downloads each into the Hub's own cache when it is needed. Files of
+a format with a reader here are read by that reader, so that they give the same documents as without the Hub;
+`datasets` streams all others.
 
-Of a benchmark, whose configurations are its corpus, its queries and its judgements, the corpus is read.
+If the configurations are those of a benchmark (corpus, queries and judgements), the corpus is read.
 
-A card may name any file as data. A folder's reads only what is in the folder, the Hub's only what is on the Hub.
+A card may name any file as data. Only files inside the folder, or on the Hub, are read.
 """
 
 import re
@@ -23,7 +23,7 @@ from pipeline.errors import CorpusError, UsageError, first_line
 
 SUFFIXES: tuple[str, ...] = ()
 _READERS = {"csv": "csv", "json": "jsonl", "parquet": "parquet"}
-"""By the name of the builder of `datasets`."""
+"""Readers by the name of the builder of `datasets`."""
 _ADDRESS = re.compile(r"(?P<name>[^:@]+)(?::(?P<config>[^:@/]+))?(?:@(?P<revision>[^:@]+))?")
 _REPOSITORY = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
 _CARDS, _CARD_BYTES = ("README.md", ".huggingface.yaml"), 4 << 20
@@ -34,7 +34,7 @@ class _Built(NamedTuple):
     builder: Any
     files: list[str]
     note: str
-    """Which configuration is read, if nobody named one of several."""
+    """The chosen configuration, if the user named none of several."""
 
 
 class Address(NamedTuple):
@@ -43,11 +43,15 @@ class Address(NamedTuple):
     revision: str | None
 
 
-def located(address: str) -> Path:
-    """The address as a path: absolute where it names a folder. Raises UsageError for what is no address."""
-    if address and (whole := Path(address).expanduser()).is_dir():
-        return whole.resolve()
-    name, *_ = parsed(address)
+def locate(address: str) -> Path:
+    """Return the address as a path, which is absolute if it names a folder.
+
+    Raises:
+        UsageError: if it is not an address.
+    """
+    if address and (path := Path(address).expanduser()).is_dir():
+        return path.resolve()
+    name, *_ = parse_address(address)
     if (folder := Path(name).expanduser()).is_dir():
         return Path(f"{folder.resolve()}{address.removeprefix(name)}")
     if not _REPOSITORY.fullmatch(name) or name.startswith("."):
@@ -55,7 +59,7 @@ def located(address: str) -> Path:
     return Path(address)
 
 
-def parsed(address: str) -> Address:
+def parse_address(address: str) -> Address:
     if address and Path(address).is_dir():
         return Address(address, None, None)
     if not (match := _ADDRESS.fullmatch(address)):
@@ -69,7 +73,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 
 
 def files(path: Path) -> list[str]:
-    """The files of a data set on the Hub: those of one commit, which the name of each states."""
+    """Return the files of a data set on the Hub. Their names include the commit."""
     with _errors(path):
         return _build(path).files
 
@@ -82,14 +86,14 @@ def _errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, TypeError, KeyError, AttributeError, DatasetsError, httpx2.HTTPError) as error:
-        # A card is somebody else's, and `datasets` minds few of its types.
+        # A card may contain anything, and `datasets` checks few of its types.
         raise CorpusError(f"hf:{path}: {first_line(error)}") from error
 
 
 def _build(path: Path) -> _Built:
     import datasets
 
-    name, config, revision = parsed(str(path))
+    name, config, revision = parse_address(str(path))
     if (folder := Path(name)).is_absolute():
         _check_cards(folder)
     note = ""
@@ -103,22 +107,27 @@ def _build(path: Path) -> _Built:
 
 
 def _choose_configuration(name: str, configurations: list[str]) -> tuple[str | None, str]:
-    """Return the configuration to read, or None for the one that `datasets` takes, and what to say of it. Raises
-    CorpusError, naming all, if one of several has to be named."""
+    """Return the configuration to read, or None for the default of `datasets`, and a note about it.
+
+    Raises:
+        CorpusError: if the user has to choose one of several; it names all.
+    """
     corpora = [configuration for configuration in configurations if is_corpus(configuration)]
     is_benchmark = any(map(is_questions, configurations))
     if is_benchmark and len(corpora) == 1:
-        others = ", ".join(configuration for configuration in configurations if configuration != corpora[0])
-        return corpora[0], f"rows are of the configuration {corpora[0]}; not read: {others}"
+        unread = ", ".join(configuration for configuration in configurations if configuration != corpora[0])
+        return corpora[0], f"rows are of the configuration {corpora[0]}; not read: {unread}"
     if len(configurations) > 1 and ("default" not in configurations or (is_benchmark and corpora)):
-        named = ", ".join(f"hf:{name}:{configuration}" for configuration in corpora or configurations)
-        raise CorpusError(f"hf:{name}: has several configurations; give one of {named}")
+        addresses = ", ".join(f"hf:{name}:{configuration}" for configuration in corpora or configurations)
+        raise CorpusError(f"hf:{name}: has several configurations; give one of {addresses}")
     return None, ""
 
 
 def _check_cards(folder: Path) -> None:
-    """Raise CorpusError where the cards of a folder name data elsewhere, before `datasets` looks there; ValueError
-    where reading them could cost hours."""
+    """Raise CorpusError if a card of a folder names data outside it, or cannot be read in bounded time.
+
+    `datasets` would read such data.
+    """
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
     for name in _CARDS:
@@ -140,7 +149,7 @@ def _check_cards(folder: Path) -> None:
 
 
 def _patterns(card: Any) -> Iterator[str]:
-    """All texts under `configs`, where files and folders of data are named."""
+    """Yield all texts under `configs` that name files and folders of data."""
     pending = [card.get("configs")] if isinstance(card, dict) else []
     while pending:
         match pending.pop():
@@ -155,7 +164,7 @@ def _patterns(card: Any) -> Iterator[str]:
 def _belongs(file: str, name: str) -> bool:
     if (folder := Path(name)).is_absolute():
         return "://" not in file and Path(file).resolve().is_relative_to(folder.resolve())
-    return file.startswith("hf://datasets/")  # the Hub may call it by another name
+    return file.startswith("hf://datasets/")  # the Hub may use another name for it
 
 
 def _outside(file: str, name: str) -> CorpusError:
@@ -165,32 +174,32 @@ def _outside(file: str, name: str) -> CorpusError:
 def _rows(path: Path, limits: ReadLimits) -> Iterator[Row]:
     import datasets
 
-    name = parsed(str(path)).name
-    builder, named, note = _build(path)
+    name = parse_address(str(path)).name
+    builder, data_files, note = _build(path)
     reader = registry.load("readers", _READERS[builder.name]) if builder.name in _READERS else None
-    if reader and all(file.lower().endswith(reader.SUFFIXES) and _fetched(file) for file in named):
+    if reader and all(file.lower().endswith(reader.SUFFIXES) and _keeps_name(file) for file in data_files):
         fetch = datasets.DownloadManager().download
-        shards = ((_inside(file, name), reader.read(Path(fetch(file)), limits)) for file in named)
+        shards = ((_relative_name(file, name), reader.read(Path(fetch(file)), limits)) for file in data_files)
     else:
         streams = builder.as_streaming_dataset()
-        shards = ((split, _streamed(stream)) for split, stream in streams.items())
+        shards = ((split, _stream_rows(stream)) for split, stream in streams.items())
     for row in of_shards(path, shards, limits):
         yield row._replace(note=row.note or note)
 
 
-def _fetched(file: str) -> bool:
-    """Does it keep its name when it is fetched?"""
+def _keeps_name(file: str) -> bool:
+    """Return whether a file has the same name after its download."""
     return "://" not in file or file.startswith("hf://")
 
 
-def _inside(file: str, name: str) -> str:
-    """`data/a.parquet` of `hf://datasets/ORG/NAME@COMMIT/data/a.parquet`, and of a file in a folder."""
+def _relative_name(file: str, name: str) -> str:
+    """Return for example `data/a.parquet` for `hf://datasets/ORG/NAME@COMMIT/data/a.parquet`."""
     if file.startswith("hf://"):
         return file.partition("@")[2].partition("/")[2]
     return Path(file).relative_to(name).as_posix()
 
 
-def _streamed(stream: Any) -> Iterator[Row]:
+def _stream_rows(stream: Any) -> Iterator[Row]:
     from pipeline.corpus.readers import parquet
 
     number = 0

@@ -1,11 +1,12 @@
-"""An HTML file: one document, the main text of the page without menus, footers and comments.
+"""An HTML file as one document: the main text of the page without menus, footers and comments.
 
-Its encoding is what a byte-order mark states, else UTF-8 where it is that, else what the page declares. A page that was
-saved as UTF-8 often still declares what it had been in, and a text in another encoding is never UTF-8 by chance.
+The encoding is that of a byte-order mark, else UTF-8 if the bytes are valid UTF-8, else the one that the page declares.
+A page that was saved as UTF-8 often still declares its old encoding, and a text in another encoding is never valid
+UTF-8 by chance.
 
-trafilatura finds it and gives it as Markdown, which becomes text by the same rules as any other. It takes code with a
-line end in it for a block of code, wherever it stands, and may take what follows for one too; so line ends that mean
-nothing go first.
+trafilatura extracts the text as Markdown, which is converted by the same rules as other Markdown. It takes code with a
+line end for a block of code, even inside a sentence, and may take the following text for one too; so meaningless line
+ends are removed first.
 """
 
 import re
@@ -21,7 +22,7 @@ from pipeline.errors import CorpusError
 
 SUFFIXES: tuple[str, ...] = (".html", ".htm", ".xhtml")
 _HEAD = 4096
-"""Bytes in which a page declares its encoding."""
+"""The first bytes, in which a page declares its encoding."""
 _DECLARED = re.compile(
     rb"""<meta[^<>]*?\bcharset\s*+=\s*+["']?\s*+([\w.:-]+)|<\?xml[^<>]*?\bencoding\s*+=\s*+["']([\w.:-]+)""",
     re.IGNORECASE,
@@ -31,10 +32,11 @@ _ATTRIBUTE = r"""[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"?|'[^']*+'?|[^\s
 _TAG = re.compile(f"<[A-Za-z][^\\s/>]*+((?:{_ATTRIBUTE})*+)")
 _ONE_ATTRIBUTE = re.compile(_ATTRIBUTE)
 _MOST_WORK = 50_000
-"""Tags of a page that is parsed, which takes seconds. The parser compares each attribute of a tag with all others, so
-that a tag counts once more for every 100 attributes, squared."""
+"""The most tags of a page, which take seconds to parse. The parser compares each attribute of a tag with all others, so
+a tag counts once more for every 100 attributes, squared."""
 _MARKUP = 10
-"""Characters of a page for each of its text. One of more is left out unparsed, which could take minutes."""
+"""The most characters of a page for each character of text. A larger page is left out, since parsing it could take
+minutes."""
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
@@ -44,13 +46,13 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 
 
 def _encoding(data: bytes) -> str:
-    declared = _DECLARED.search(data[:_HEAD])
-    if (marked := marked_encoding(data)) or not declared:
+    declaration = _DECLARED.search(data[:_HEAD])
+    if (marked := marked_encoding(data)) or not declaration:
         return marked
-    import webencodings
+    import webencodings  # optional
 
-    # It knows by which larger encoding browsers read a smaller one, and no codec that is none of texts.
-    encoding = webencodings.lookup((declared[1] or declared[2]).decode("ascii", "replace"))
+    # Like browsers, it replaces some encodings by their supersets, and it knows encodings of texts only.
+    encoding = webencodings.lookup((declaration[1] or declaration[2]).decode("ascii", "replace"))
     if encoding is None or encoding.name.startswith("utf"):
         return ""
     try:
@@ -72,23 +74,22 @@ def _document(source: str) -> tuple[str, str, list[str]]:
     if page is not None:
         _rename_confluence(page)
         _unwrap(page)
-        anchors = page.iter("a")  # trafilatura takes them out
+        anchors = page.iter("a")  # trafilatura removes them
         links = [f"{a.get('href')}\t{' '.join(a.text_content().split())}" for a in anchors if a.get("href")]
-    found = None if page is None else trafilatura.extract(page, output_format="markdown", include_comments=False)
-    heading, text, _ = markdown.parsed(found or "")
-    data = trafilatura.extract_metadata(source)
-    return data.title or heading, text, links
+    main_text = None if page is None else trafilatura.extract(page, output_format="markdown", include_comments=False)
+    heading, text, _ = markdown.parse(main_text or "")
+    return trafilatura.extract_metadata(source).title or heading, text, links
 
 
 def _escape_cdata(source: str) -> str:
-    """Return a page whose CDATA, a comment to HTML, is text."""
+    """Convert CDATA, which is a comment in HTML, to text."""
     first, *parts = source.split("<![CDATA[")
     pairs = (part.partition("]]>") for part in parts)
     return first + "".join(f"{escape(text)}{after}" for text, _, after in pairs)
 
 
 def _rename_confluence(page: Any) -> None:
-    """Make what Confluence stores into elements of HTML: links between pages, titles of macros, and what they hold."""
+    """Convert Confluence's elements to HTML: links between pages, and titles and contents of macros."""
     for element in [*page.iter(_PARAMETER, _LINK)]:
         if element.tag == _LINK:
             title = next((inner.get(_PAGE) for inner in element.iter() if inner.get(_PAGE)), "")
@@ -110,15 +111,15 @@ def _work(source: str) -> float:
 
 
 def _unwrap(page: Any) -> None:
-    """Join the lines of all text but that of `pre`, where alone a line end is one on the screen too."""
+    """Join the lines of all text outside of `pre`, since a browser shows no line ends there."""
     blocks = set(page.iter("pre"))
     for block in blocks:
         block.text = "".join(block.itertext()).strip("\n")
         del block[:]
-        # What trafilatura takes for code whatever is in it.
+        # trafilatura takes this tag for code, whatever is in it.
         block.tag = "code" if "\n" in block.text else "pre"
     for element in page.iter():
         if element.text and element not in blocks:
-            element.text = markdown.joined(element.text)
+            element.text = markdown.join_lines(element.text)
         if element.tail:
-            element.tail = markdown.joined(element.tail)
+            element.tail = markdown.join_lines(element.tail)

@@ -1,6 +1,6 @@
-"""A `.json` file: an array whose items are the rows, read an item at a time, or a row a line.
+"""A `.json` file: an array of rows, read one at a time, or one row in each line.
 
-Such a file is often a setting and no corpus, so that beside files of another kind it is passed over.
+Such a file is often a settings file and not a corpus, so it is ignored beside files of another kind.
 """
 
 import re
@@ -14,7 +14,7 @@ from pipeline.errors import CorpusError
 
 SUFFIXES = tuple(f".json{packed}" for packed in PACKED)
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{},"]', re.DOTALL)
-"""A text, a mark, or the beginning of a text that goes on in the next chunk."""
+"""A string, a mark, or the beginning of a string that continues in the next chunk."""
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
@@ -34,32 +34,32 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 
 
 def _items(path: Path, stream: Iterator[bytes]) -> Iterator[bytes | None]:
-    """The items of an array, as they stand there; None is one beyond `LONGEST`."""
-    rest, start, place, depth, too_long = b"", 0, 0, 0, False
+    """Yield the items of an array as JSON; None for an item beyond `LONGEST`."""
+    buffer, start, position, depth, too_long = b"", 0, 0, 0, False
     for chunk in stream:
-        rest, place, start = rest[start:] + chunk, place - start, 0
-        for token in _TOKEN.finditer(rest, place):
-            mark, place = token[0], token.end()
+        buffer, position, start = buffer[start:] + chunk, position - start, 0
+        for token in _TOKEN.finditer(buffer, position):
+            mark, position = token[0], token.end()
             if mark == b'"':
-                place = token.start()
+                position = token.start()
                 break
             if mark in (b",", b"]") and depth == 1:
-                item = rest[start : token.start()].strip()
+                item = buffer[start : token.start()].strip()
                 if item or too_long:
                     yield None if too_long else item
-                start, too_long = place, False
+                start, too_long = position, False
             if mark in (b"[", b"{"):
-                start = place if depth == 0 else start
+                start = position if depth == 0 else start
                 depth += 1
             elif mark in (b"]", b"}"):
                 depth = max(0, depth - 1)
         else:
-            place = len(rest)
-        if len(rest) - place > LONGEST:
+            position = len(buffer)
+        if len(buffer) - position > LONGEST:
             raise CorpusError(f"{path}: holds a text longer than {LONGEST >> 20} MiB; give one object a line")
-        if len(rest) - start > LONGEST:
-            start, too_long = place, True
+        if len(buffer) - start > LONGEST:
+            start, too_long = position, True
     if depth:
         raise CorpusError(f"{path}: its array is not closed; is it complete?")
-    if item := rest[start:].strip():
+    if item := buffer[start:].strip():
         yield item

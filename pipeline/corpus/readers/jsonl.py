@@ -1,7 +1,7 @@
 """JSON Lines, plain or compressed with gzip, zstandard or xz; one object per line, blank lines skipped.
 
-Decompressed bytes are counted while they stream. The lines of a bulk request to Elasticsearch or OpenSearch that say
-what to do with the next line are no rows; an id that they give is the next row's.
+Decompressed bytes are counted while they stream. In a bulk request to Elasticsearch or OpenSearch the lines with an
+action for the next line are not rows; the id of such a line is the id of the next row.
 """
 
 import re
@@ -45,7 +45,6 @@ def _is_bulk_action(values: Mapping[str, Any]) -> bool:
 
 
 def row(place: str, key: str, line: bytes) -> Row:
-    """That of one JSON value."""
     try:
         values = orjson.loads(line)
     except orjson.JSONDecodeError as error:

@@ -1,7 +1,7 @@
-"""`lucene:PATH`: an index of Lucene's that Anserini or Pyserini made, whose stored texts are its documents.
+"""`lucene:PATH`: a Lucene index of Anserini or Pyserini, whose stored texts are the documents.
 
-Of a stored `raw` that is a JSON object all fields are read, and the stored `contents` where it has none of its own. The
-id is the index's own. Documents that were deleted are none.
+If the stored `raw` is a JSON object, its fields are read, and the stored `contents` unless it has a field of that name.
+The id is that of the index. Deleted documents are skipped.
 """
 
 from collections.abc import Iterator
@@ -25,10 +25,10 @@ _Stored = tuple[str | None, str | None, str | None]
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     characters = ReadBytes(path, limits)
     try:
-        reader, documents = jvm.call(_opened, path)
+        reader, documents = jvm.call(_open, path)
         for start in range(0, documents, _BATCH):
             numbers = range(start, min(start + _BATCH, documents))
-            for number, stored in zip(numbers, jvm.call(_stored, reader, numbers), strict=True):
+            for number, stored in zip(numbers, jvm.call(_read_stored, reader, numbers), strict=True):
                 if stored is None:
                     continue
                 characters.add(sum(map(len, filter(None, stored))))
@@ -42,23 +42,23 @@ def is_index(folder: Path) -> bool:
     return any(folder.glob("segments_*"))
 
 
-def _opened(path: Path) -> tuple[Any, int]:
+def _open(path: Path) -> tuple[Any, int]:
     jvm.start()
     reader = jvm.java("io.anserini.index.IndexReaderUtils").getReader(jvm.java_path(path))
     return reader, reader.maxDoc()
 
 
-def _stored(reader: Any, numbers: range) -> list[_Stored | None]:
+def _read_stored(reader: Any, numbers: range) -> list[_Stored | None]:
     live = jvm.java("org.apache.lucene.index.MultiBits").getLiveDocs(reader)
     fields = reader.storedFields()
-    found: list[_Stored | None] = []
+    rows: list[_Stored | None] = []
     for number in numbers:
         if live is not None and not live.get(number):
-            found.append(None)
+            rows.append(None)
             continue
         document = fields.document(number)
-        found.append((document.get("id"), document.get("raw"), document.get("contents")))
-    return found
+        rows.append((document.get("id"), document.get("raw"), document.get("contents")))
+    return rows
 
 
 def _row(number: int, key: str | None, raw: str | None, contents: str | None) -> Row:
@@ -72,7 +72,7 @@ def _row(number: int, key: str | None, raw: str | None, contents: str | None) ->
         values = orjson.loads(raw) if raw is not None else {}
     if not isinstance(values, dict):
         if contents is None:
-            return row({}, "its raw text is no JSON object, and contents are not stored")
+            return row({}, "its raw text is not a JSON object, and contents are not stored")
         values = {}
     if "contents" not in values and contents is not None:
         values = {**values, "contents": contents}

@@ -1,9 +1,9 @@
-"""A Markdown or MDX file: one document, block by block, without its marks and those of generators of sites.
+"""A Markdown or MDX file as one document, without markup, including that of site generators.
 
-The title is the front matter's, else the first heading's where that is of the first level or opens the text, else the
-file's name. Of front matter nothing enters the text. A paragraph is one line however it was wrapped, since lines that
-end in mid-sentence read as a list; a row of a table is a sentence (`Built: 1702; Owner: the abbey.`); of links and
-pictures their words stay. Code stays as it is.
+The title is that of the front matter, else the first heading if it is of the first level or begins the text, else the
+name of the file. The text excludes the front matter. A paragraph becomes one line, since lines that end in mid-sentence
+look like a list; a row of a table becomes a sentence (`Built: 1702; Owner: the abbey.`); the words of links and
+pictures are kept. Code is not changed.
 """
 
 import html
@@ -29,21 +29,21 @@ _STOPS = (".", "!", "?", ":", "。", "！", "？")
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    parsed = partial(_document, mdx=path.suffix.lower() == ".mdx")
-    yield document_row(path, limits, parsed, longest=limits.doc_chars)
+    parse_file = partial(_document, mdx=path.suffix.lower() == ".mdx")
+    yield document_row(path, limits, parse_file, longest=limits.doc_chars)
 
 
 def _document(source: str, *, mdx: bool) -> tuple[str, str, list[str]]:
-    title, page = front_matter.taken(source)
-    heading, text, links = parsed(shortcodes.removed(page, mdx=mdx))
+    title, page = front_matter.split_front_matter(source)
+    heading, text, links = parse(shortcodes.remove(page, mdx=mdx))
     if title and heading and title != heading:
         text = f"{heading}\n\n{text}"
     return title or heading, text, [*links, *wiki_links(page)]
 
 
-def parsed(source: str) -> tuple[str, str, list[str]]:
-    """The heading that names the document, or nothing, all else, and its links."""
-    from markdown_it import MarkdownIt
+def parse(source: str) -> tuple[str, str, list[str]]:
+    """Return the heading that names the document, if there is one, the text after it, and the links."""
+    from markdown_it import MarkdownIt  # start-up time
 
     heading, blocks = "", list[str]()
     tokens = MarkdownIt("commonmark").enable("table").parse(source)
@@ -56,16 +56,14 @@ def parsed(source: str) -> tuple[str, str, list[str]]:
 
 
 def _links(block: "Token") -> Iterator[str]:
-    """Each with its address and its words."""
-    inside = list(block.children or ())
-    for number, token in enumerate(inside):
+    tokens = list(block.children or ())
+    for start, token in enumerate(tokens):
         if token.type == "link_open":
-            end = next(at for at in range(number, len(inside)) if inside[at].type == "link_close")
-            yield f"{token.attrs['href']}\t{' '.join(part.content for part in inside[number:end] if part.content)}"
+            end = next(index for index in range(start, len(tokens)) if tokens[index].type == "link_close")
+            yield f"{token.attrs['href']}\t{' '.join(part.content for part in tokens[start:end] if part.content)}"
 
 
 def _blocks(tokens: "list[Token]") -> Iterator[tuple[str, str]]:
-    """Each block with its tag."""
     table, head = list[list[str]](), list[str]()
     for before, token in zip([None, *tokens], tokens):  # noqa: B905
         match token.type:
@@ -87,8 +85,7 @@ def _blocks(tokens: "list[Token]") -> Iterator[tuple[str, str]]:
 
 
 def _row(head: list[str], cells: list[str]) -> str:
-    named = [f"{name}: {cell}" if name else cell for name, cell in zip(head, cells, strict=True) if cell]
-    row = "; ".join(named)
+    row = "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(head, cells, strict=True) if cell)
     return row if row.endswith(_STOPS) else f"{row}."
 
 
@@ -104,6 +101,6 @@ def _inline(block: "Token") -> str:
     return " ".join(_WRAPPED_HAN.sub("", "".join(parts)).split())
 
 
-def joined(text: str) -> str:
-    """Lines that were broken for their width alone as one, in scripts without blanks without one."""
+def join_lines(text: str) -> str:
+    """Join wrapped lines with a blank, or without one in scripts that have none."""
     return _WRAPPED.sub(" ", _WRAPPED_HAN.sub("", text))

@@ -1,12 +1,13 @@
-"""Parquet, a batch of rows at a time.
+"""Parquet files, read one batch of rows at a time.
 
-A dictionary lets a file of kilobytes hold gigabytes of text: all rows may name one text of 20 MB. So texts stay in
-their dictionaries until their sizes are counted as unpacked bytes, and a large batch is then unpacked in pieces. Arrow
-reads no dictionary of texts that share prefixes, so the largest value that such a column can hold limits its batches.
+With a dictionary a file of kilobytes can contain gigabytes of text: all rows may refer to one text of 20 MB. So texts
+stay in their dictionaries until their unpacked sizes are counted, and a large batch is then unpacked in pieces. Arrow
+does not read dictionaries of texts that share prefixes, so the largest possible value of such a column limits its
+batches.
 
-Columns and fields that can be no part of a document (lists of numbers, bytes that are no text) are not unpacked: an
-embedding would cost more than its text. The type of such a column stands in for its values. Dates become text, since
-one that Python has no word for would end the read.
+Columns and fields that cannot be part of a document (lists of numbers, bytes that are not text) are not unpacked: an
+embedding would cost more than its text. Their values are replaced by the type of the column. Dates become text, since a
+date that Python cannot represent would raise an error.
 """
 
 from collections.abc import Iterator
@@ -26,9 +27,9 @@ from pipeline.store.files import utf8_path
 SUFFIXES: tuple[str, ...] = (".parquet",)
 _BATCH, _BATCH_BYTES = 4096, 128 << 20
 _SAMPLED = 16
-"""Rows that show whether bytes are a text."""
+"""The number of rows from which bytes are recognised as text."""
 _MOST_PIECES = 500_000
-"""Columns times row groups of a file. Each costs 0.2 ms before the first row is read."""
+"""The most columns times row groups of a file. Each costs 0.2 ms before the first row is read."""
 _NUMBERS = {"BOOLEAN", "INT32", "INT64", "FLOAT", "DOUBLE"}
 
 
@@ -38,9 +39,9 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
         unpacked = ReadBytes(path, limits, packed=True)
         with _open(path) as file:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-            # The pages' sizes are judged before anything is unpacked.
+            # Check the sizes of the pages before anything is unpacked.
             sizes = unpacked_sizes(path, file.metadata)
-            ReadBytes(path, limits, packed=True).add(sum(map(sum, sizes)) + sum(map(_listed, groups)))
+            ReadBytes(path, limits, packed=True).add(sum(map(sum, sizes)) + sum(map(_count_nested, groups)))
             odd = _odd(file.schema_arrow)
             if groups and (encoded := [name for name, kind in odd.items() if _bytes(kind)]):
                 rows = min(_SAMPLED, _batch_rows(groups[0], sizes[0]))
@@ -48,11 +49,12 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
                 for name in filter(partial(_holds_text, sample), encoded):
                     del odd[name]
             plain = {name for name in file.schema_arrow.names if name not in odd}
-            columns = [leaf.path for leaf in _leaves(file) if _is_read(leaf, plain)]
+            leaves = map(file.schema.column, range(len(file.schema)))
+            columns = [leaf.path for leaf in leaves if _is_read(leaf, plain)]
             for index, group in enumerate(groups):
                 for batch in file.iter_batches(_batch_rows(group, sizes[index]), row_groups=[index], columns=columns):
                     unpacked.add(_text_bytes(batch))
-                    for values in (values for piece in _pieces(batch) for values in _converted(_dated(piece))):
+                    for values in (values for piece in _pieces(batch) for values in _convert(_dates_to_text(piece))):
                         number += 1
                         longest = max(map(size, values.values()), default=0)
                         error = f"a text longer than {LONGEST >> 20} MiB" if longest > LONGEST else ""
@@ -62,9 +64,9 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 
 
 def plain_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """The rows of a table, as those of a file."""
+    """Yield the rows of a table in the form of those of a file."""
     odd = {name: kind for name, kind in _odd(table.schema).items() if not (_bytes(kind) and _holds_text(table, name))}
-    for values in _converted(_dated(table.drop_columns(list(odd)))):
+    for values in _convert(_dates_to_text(table.drop_columns(list(odd)))):
         yield values | odd
 
 
@@ -87,10 +89,6 @@ def _is_delta(column: pq.ColumnChunkMetaData) -> bool:
     return column.physical_type == "BYTE_ARRAY" and any(name.startswith("DELTA") for name in column.encodings)
 
 
-def _leaves(file: pq.ParquetFile) -> list[pq.ColumnSchema]:
-    return [file.schema.column(index) for index in range(len(file.schema))]
-
-
 def _is_read(leaf: pq.ColumnSchema, plain: set[str]) -> bool:
     if leaf.path in plain:
         return True
@@ -99,14 +97,14 @@ def _is_read(leaf: pq.ColumnSchema, plain: set[str]) -> bool:
     return leaf.path.partition(".")[0] in plain and (number or kind in {"STRING", "ENUM", "JSON"})
 
 
-def _listed(group: pq.RowGroupMetaData) -> int:
+def _count_nested(group: pq.RowGroupMetaData) -> int:
     """Return the number of values in lists and structs: many of them can be packed in a byte."""
     columns = [group.column(index) for index in range(group.num_columns)]
     return sum(column.num_values for column in columns if "." in column.path_in_schema)
 
 
 def _text_bytes(batch: pa.RecordBatch) -> int:
-    """Return the bytes of all texts of a batch, each as often as a row names it, without unpacking one."""
+    """Return the bytes of all texts of a batch once they are unpacked, without unpacking them."""
     return sum(map(_array_bytes, batch.columns))
 
 
@@ -124,7 +122,7 @@ def _array_bytes(array: pa.Array) -> int:
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in pieces that stay within `_BATCH_BYTES`, or hold one row."""
+    """Yield the rows in pieces that stay within `_BATCH_BYTES` or have one row."""
     if batch.num_rows < 2 or _text_bytes(batch) <= _BATCH_BYTES:
         yield batch
     else:
@@ -133,13 +131,13 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield from _pieces(batch.slice(half))
 
 
-def _converted(batch: pa.RecordBatch | pa.Table) -> Iterator[dict[str, Any]]:
-    others = {field.name: field.type for field in batch.schema if _bytes(field.type) or _uuid(field.type)}
+def _convert(batch: pa.RecordBatch | pa.Table) -> Iterator[dict[str, Any]]:
+    byte_columns = {field.name: field.type for field in batch.schema if _bytes(field.type) or _uuid(field.type)}
     # Python reads a plain column much faster than one with a dictionary.
     kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in batch.schema.types]
     columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
     for values in batch.from_arrays(columns, batch.schema.names).to_pylist():
-        for name, kind in others.items():
+        for name, kind in byte_columns.items():
             if isinstance(value := values[name], bytes):
                 try:
                     values[name] = value.decode()
@@ -151,7 +149,7 @@ def _converted(batch: pa.RecordBatch | pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def _holds_text(sample: pa.RecordBatch | pa.Table, name: str) -> bool:
-    """Are the bytes of a column the words of a text? Some writers say of none what it is."""
+    """Return whether the bytes of a column are text. Some writers do not mark text columns as such."""
     values = [value for value in sample.column(name).slice(0, _SAMPLED).to_pylist() if value is not None]
     try:
         return bool(values) and "\0" not in "".join(value.decode() for value in values)
@@ -159,21 +157,20 @@ def _holds_text(sample: pa.RecordBatch | pa.Table, name: str) -> bool:
         return False
 
 
-def _dated(rows: Any) -> Any:
-    """Return a table or batch with its dates as text."""
-    # To set one column copies the list of all others, which takes minutes with 20,000 dates.
+def _dates_to_text(rows: Any) -> Any:
+    # Replacing one column copies the list of all others, which takes minutes with 20,000 dates.
     columns = [_days(column) if _day(column.type) else column for column in rows.columns]
     return type(rows).from_arrays(columns, names=rows.schema.names)
 
 
 def _days(column: Any) -> Any:
-    # Without its zone, whose name a machine need not know.
+    # Remove the time zone, whose name may be unknown on this machine.
     plain = pa.timestamp(column.type.unit) if pa.types.is_timestamp(column.type) else column.type
     return column.cast(plain).cast(pa.date32(), safe=False).cast(pa.string())
 
 
 def _odd(schema: pa.Schema) -> dict[str, Any]:
-    """The columns that can be no part of a document, with their types."""
+    """Return the columns that cannot be part of a document, with their types."""
     return {field.name: field.type for field in schema if not _plain(field.type)}
 
 
@@ -204,7 +201,7 @@ def _plain(kind: pa.DataType) -> bool:
 def _has_text(kind: pa.DataType) -> bool:
     if pa.types.is_struct(kind):
         fields = [kind.field(index) for index in range(kind.num_fields)]
-        # Arrow makes no dictionary of two fields of one name.
+        # Arrow cannot build a dictionary for two fields of the same name.
         return len({field.name for field in fields}) == len(fields) and any(_has_text(field.type) for field in fields)
     return _has_text(kind.value_type) if _is_list(kind) else _text(kind)
 

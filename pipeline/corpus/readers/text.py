@@ -1,4 +1,4 @@
-"""A `.txt` file: one document, whose title is the file's name."""
+"""A `.txt` file as one document, whose title is the name of the file."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`altered`: a passage of the corpus, from deep in the hits of the hop, that is changed in one place."""
+"""`altered`: a passage of the corpus, from deep in the hits of the hop, with one span replaced."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ from pipeline.agents.structured import structured
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.distractors.hard_passages import candidates, distractor
-from pipeline.distractors.kinds.base import DistractorKind, WritingTask, as_refused
-from pipeline.distractors.writing_task import living
+from pipeline.distractors.kinds.base import DistractorKind, WritingTask, describe_refused
+from pipeline.distractors.writing_task import may_concern_living
 from pipeline.errors import FormatError
 from pipeline.types import Data, Distractor, Usage
 
@@ -15,7 +15,7 @@ ALTER = "alter"
 
 
 class AlterOutput(Data):
-    """`reason` stands first, so that a model thinks before it writes."""
+    """`reason` is first, so that a model thinks before it writes."""
 
     reason: str = ""
     passage_id: str
@@ -29,26 +29,28 @@ class Altered(DistractorKind):
     async def write(
         self, name: str, task: WritingTask, context: RunContext, sample: int, refused: Sequence[Distractor] = ()
     ) -> tuple[list[Distractor], Usage]:
-        """Return the passage that the writer chooses with one span replaced, or nothing where the writer takes none.
+        """Return the passage that the writer chooses with one span replaced, or nothing if the writer chooses none.
 
-        Passages that may be about a living person, as far as rules can tell, are not offered. Raises FormatError where
-        the span does not occur exactly once in the passage.
+        Passages that may be about a living person, as far as rules can tell, are not offered.
+
+        Raises:
+            FormatError: if the span does not occur exactly once in the passage.
         """
-        offered = await candidates(task, context, refused)
-        found = [passage for passage in offered if not await living([passage.id], context.retriever)]
-        if not found:
+        passages = await candidates(task, context, refused)
+        offered = [passage for passage in passages if not await may_concern_living([passage.id], context.retriever)]
+        if not offered:
             return [], Usage()
         messages = context.prompt(
             "hard_passage/altered",
-            asked=task.asked,
+            asked=task.sub_question,
             answer=task.answer,
             outright=context.config.distractors.outright,
-            passages=list(map(shown, found)),
-            refused=list(map(as_refused, refused)),
+            passages=list(map(shown, offered)),
+            refused=list(map(describe_refused, refused)),
         )
         writer = context.config.models.of("writer")
         output, usage = await structured(context.llm, writer, messages, ALTER, AlterOutput, sample=sample)
-        chosen = next((passage for passage in found if passage.shown_id in output.passage_id), None)
+        chosen = next((passage for passage in offered if passage.shown_id in output.passage_id), None)
         if chosen is None:
             return [], usage
         if chosen.text.count(output.span) != 1 or output.replacement == output.span:

@@ -1,4 +1,4 @@
-"""What a kind of distractor is, and how a model writes one."""
+"""The contract of a kind of distractor, and how a model writes one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _SHOWN = {"title", "date", "source", "text"}
 
 
 class WrittenPassage(Data):
-    """One passage as the writer states it; `claim` and `mark` are verbatim parts of it."""
+    """A passage as the writer returns it; `claim` and `mark` are verbatim parts of it."""
 
     title: str
     text: str
@@ -29,54 +29,55 @@ class WriteOutput(Data):
 
 
 class WritingTask(Data):
-    """What a writer is given: one hop of a draft and what the corpus holds around it."""
+    """The input of a writer: one hop of a draft and passages of the corpus around it."""
 
     hop: int
     query: str
-    """The hop's own query, which is to find the distractor."""
+    """The query of the hop, which has to retrieve the distractor."""
     source: Passage
     """The hop's passage."""
     quote: str
-    asked: str
-    """The sub-question that the claim answers wrongly: the hop's own, or the next one's for a shortcut."""
+    sub_question: str
+    """The sub-question that the claim answers wrongly: that of the hop, or of the next hop for a shortcut."""
     answer: str
     rivals: tuple[Passage, ...] = ()
-    """Passages about other things of the answer's kind: their titles are wrong answers that sound right."""
+    """Passages about other things of the answer's kind: their titles are plausible wrong answers."""
     style: tuple[Passage, ...] = ()
-    """What the query finds in other documents: the company that the distractor has to fit in."""
+    """Hits of the query from other documents, whose style the distractor should match."""
     answers: tuple[str, ...] = ()
     """All spellings of the right answer."""
     excluded: tuple[str, ...] = ()
-    """Documents that a passage of the corpus must not come from: those that the draft cites or a distractor uses."""
+    """Documents that a distractor from the corpus must not come from: the draft cites or a distractor uses them."""
 
 
 @dataclass(frozen=True)
 class DistractorKind:
-    """A kind of distractor: a file of this package holds one as `KIND` and is named as the kind.
+    """A kind of distractor. A file of this package defines one as `KIND`, and the file's name is the kind's.
 
-    A kind that is not written by the writer with the prompt `distractor/<name>` overrides `write`.
+    By default the writer writes it with the prompt `distractor/<name>`; other kinds override `write`.
     """
 
     passages: int = 1
-    """Passages that one try writes; all of them must pass the checks."""
+    """The number of passages in an attempt; all of them must pass the checks."""
     skipped_hops: int = 0
-    """Hops that the claim leaps over: 0 for a wrong answer to the hop that finds the passage."""
+    """The number of hops that the claim skips: 0 for a wrong answer to the hop that finds the passage."""
     role: Literal["writer", "reader"] = "writer"
-    """The role that `write` asks."""
+    """The role whose model `write` calls."""
 
     async def write(
         self, name: str, task: WritingTask, context: RunContext, sample: int, refused: Sequence[Distractor] = ()
     ) -> tuple[list[Distractor], Usage]:
-        """Write the passages of one try, and return them with what they cost.
+        """Write the passages of one attempt, and return them with their token usage.
 
         Args:
             name: the name of the kind.
-            task: the hop and what the corpus holds around it.
+            task: the hop and passages of the corpus around it.
             context: the run.
-            sample: the number of the try.
-            refused: what earlier tries gave.
+            sample: the number of the attempt.
+            refused: the distractors of earlier attempts.
 
-        Raises FormatError where the output cannot be read.
+        Raises:
+            FormatError: if the output cannot be read.
         """
         messages = context.prompt(
             f"distractor/{name}",
@@ -84,12 +85,12 @@ class DistractorKind:
             query=task.query,
             passage=task.source.model_dump(include=_SHOWN),
             quote=task.quote,
-            asked=task.asked,
+            asked=task.sub_question,
             answer=task.answer,
             rivals=[rival.title for rival in task.rivals],
             style=[passage.model_dump(include=_SHOWN) for passage in task.style],
             outright=context.config.distractors.outright,
-            refused=list(map(as_refused, refused)),
+            refused=list(map(describe_refused, refused)),
         )
         writer = context.config.models.of("writer")
         output, usage = await structured(context.llm, writer, messages, WRITE, WriteOutput, sample=sample)
@@ -112,11 +113,9 @@ class DistractorKind:
 
 
 def load(kind: str) -> DistractorKind:
-    """Return the kind of that name. Raises UsageError for an unknown one."""
     return registry.instance("distractors", kind, DistractorKind)
 
 
-def as_refused(distractor: Distractor) -> dict[str, str]:
-    """A refused one as its author is shown it."""
-    said = distractor.model_dump(include={"title", "text", "claim"})
-    return {**said, "why": f"{distractor.reason}: {distractor.checks[-1].detail}"}
+def describe_refused(distractor: Distractor) -> dict[str, str]:
+    fields = distractor.model_dump(include={"title", "text", "claim"})
+    return {**fields, "why": f"{distractor.reason}: {distractor.checks[-1].detail}"}

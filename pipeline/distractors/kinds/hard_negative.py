@@ -1,4 +1,4 @@
-"""`hard_negative`: a passage of the corpus as it stands, from deep in the hits of the hop, with a rival answer."""
+"""`hard_negative`: an unaltered passage of the corpus, from deep in the hits of the hop, with a rival answer."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ CHOOSE = "choose"
 
 
 class ChooseOutput(Data):
-    """`reason` stands first, so that a model compares before it chooses."""
+    """`reason` is first, so that a model compares before it chooses."""
 
     reason: str = ""
     passage_id: str
@@ -24,14 +24,16 @@ class HardNegative(DistractorKind):
     async def write(
         self, name: str, task: WritingTask, context: RunContext, sample: int, refused: Sequence[Distractor] = ()
     ) -> tuple[list[Distractor], Usage]:
-        """Return the passage that a reader chooses, with the claim that it copies, or nothing where it takes none."""
-        found = await candidates(task, context, refused)
-        if not found:
+        """Return the passage that a reader chooses, with the claim that it copies, or nothing if it chooses none."""
+        offered = await candidates(task, context, refused)
+        if not offered:
             return [], Usage()
-        passages = list(map(shown, found))
-        messages = context.prompt("hard_passage/hard_negative", asked=task.asked, answer=task.answer, passages=passages)
+        passages = list(map(shown, offered))
+        messages = context.prompt(
+            "hard_passage/hard_negative", asked=task.sub_question, answer=task.answer, passages=passages
+        )
         output, _, usage = await read(messages, CHOOSE, ChooseOutput, context, sample)
-        chosen = [passage for passage in found if passage.shown_id in output.passage_id]
+        chosen = [passage for passage in offered if passage.shown_id in output.passage_id]
         return [distractor("hard_negative", task, passage, claim=output.claim) for passage in chosen[:1]], usage
 
 

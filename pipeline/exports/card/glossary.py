@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline.gates import described
+from pipeline.gates import describe_gates
 from pipeline.loop.checks.base import meanings
 
 _ALL: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -31,7 +31,7 @@ def gloss(reason: str) -> str:
     """
     code = reason.partition(": ")[0]
     if code.startswith("gate:"):
-        return described().get(code.removeprefix("gate:"), "")
+        return describe_gates().get(code.removeprefix("gate:"), "")
     # The order matters: some checks have the name of the cause that they report.
     tables = (REASONS, STATUSES, LABELS, CAUSES, checks(), STOPS)
     return next((sentences[code] for sentences in tables if code in sentences), "")
@@ -46,7 +46,7 @@ def page() -> str:
         "Other reasons of rejected and failed seeds": REASONS,
         "What the checks look for": checks(),
         "Why a try at a question without an answer is refused": TWINS,
-        "What the gates drop": described(),
+        "What the gates drop": describe_gates(),
         "How an agent stops": STOPS,
     }
     parts = [_HEAD, _table("word", _ALL["words"].items())]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from pipeline.errors import UsageError, unknown
-from pipeline.gates.quota import TRAITS, known
+from pipeline.gates.quota import TRAITS, check_values
 from pipeline.types import Data
 
 _REST = ""
@@ -70,7 +70,7 @@ def parse_quotas(texts: list[str]) -> tuple[Quota, ...]:
         if match[1] not in TRAITS:
             raise unknown("trait for --quota", match[1], TRAITS)
         quota = Quota(match[1], match[2].strip(), float(match[3]))
-        known(quota.trait, {quota.value}, "--quota")
+        check_values(quota.trait, {quota.value}, "--quota")
         quotas[quota.trait, quota.value] = quota
     for trait, _ in quotas:
         if sum(quota.share for quota in quotas.values() if quota.trait == trait) > 1 + _ROUNDING:

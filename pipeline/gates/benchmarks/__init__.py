@@ -1,4 +1,4 @@
-"""Reads files of questions that people published, and tells whether a question of ours is one of them.
+"""Reads published files of questions, and recognises a generated question that is one of them.
 
 It may import the corpus readers, text and types.
 """

@@ -1,4 +1,5 @@
-"""Which evaluation sets were looked for in a data set, and which were not: `corpora/benchmarks/benchmarks.toml`."""
+"""The evaluation sets with which a data set was compared, and those with which it was not, as listed in
+`corpora/benchmarks/benchmarks.toml`."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -18,46 +19,49 @@ class Benchmark(Data):
     split: str
     questions: int
     listed: int
-    """Questions that the shipped list holds."""
+    """The number of questions in the shipped list."""
     file: str = ""
-    """Its name, without the suffix; none where nothing is shipped."""
+    """The name of the shipped list without its suffix; empty if none is shipped."""
     licence: str
     known_as: tuple[str, ...]
-    """Parts of the names under which people keep it."""
+    """Parts of the file names that people use for it."""
     source: str = ""
-    """Where a user finds what is not shipped."""
+    """Where users find the questions that are not shipped."""
 
     def __str__(self) -> str:
         return f"{self.name} ({self.split})"
 
-    def named(self, name: Sequence[str]) -> bool:
-        """Is this what a file holds, by the words of its name? Short names must be one of them: "nq"."""
-        return any(known in name or (len(known) > 3 and known in "".join(name)) for known in self.known_as)
+    def is_named(self, name_words: Sequence[str]) -> bool:
+        """Return whether a file name with these words names the benchmark. Short names, as "nq", must be a word."""
+        return any(alias in name_words or (len(alias) > 3 and alias in "".join(name_words)) for alias in self.known_as)
 
 
 class BenchmarkCoverage(NamedTuple):
-    """Evaluation sets by name, split and how much of them."""
+    """Evaluation sets: name, split, and how many of their questions."""
 
     checked: list[str]
     unchecked: list[str]
 
 
 def coverage(settings: GateConfig) -> BenchmarkCoverage:
-    """What is not shipped counts as checked where the user gave a file that has its name."""
-    off = "contaminated" in settings.off
-    given = [words(name) for path in settings.against for name in _names(path)]
+    """Return the evaluation sets that were checked and those that were not.
+
+    A set that is not shipped counts as checked if the user gave a file with its name.
+    """
+    is_off = "contaminated" in settings.off
+    user_names = [words(name) for path in settings.against for name in _names(path)]
     checked, unchecked = [], []
-    for one in table():
-        if off:
-            unchecked.append(str(one))
-        elif one.listed < one.questions and any(one.named(name) for name in given):
-            checked.append(f"{one}, from the file that was given")
-        elif one.listed:
-            checked.append(f"{one}, {one.listed:,} of {one.questions:,} questions")
-            if one.listed < one.questions:
-                unchecked.append(f"{one.questions - one.listed:,} questions of {one}")
+    for benchmark in table():
+        if is_off:
+            unchecked.append(str(benchmark))
+        elif benchmark.listed < benchmark.questions and any(map(benchmark.is_named, user_names)):
+            checked.append(f"{benchmark}, from the file that was given")
+        elif benchmark.listed:
+            checked.append(f"{benchmark}, {benchmark.listed:,} of {benchmark.questions:,} questions")
+            if benchmark.listed < benchmark.questions:
+                unchecked.append(f"{benchmark.questions - benchmark.listed:,} questions of {benchmark}")
         else:
-            unchecked.append(str(one))
+            unchecked.append(str(benchmark))
     return BenchmarkCoverage(checked, unchecked)
 
 
@@ -67,6 +71,5 @@ def table() -> tuple[Benchmark, ...]:
 
 
 def _names(path: Path) -> Iterable[str]:
-    """Of the file, or of the folder, those within it and its files."""
     files = question_rows.files(path) if path.is_dir() else []
     return {path.stem} | {part for file in files for part in file.relative_to(path).with_suffix("").parts}

@@ -26,8 +26,8 @@ from pipeline.retrieval import analysers
 from pipeline.retrieval.analysers import ENGLISH
 from pipeline.retrieval.base import TEXTS_REMEMBERED, Retriever
 from pipeline.retrieval.passage_texts import Passages, contents, query_text
-from pipeline.text import folded, terms
-from pipeline.text.scripts import spaced
+from pipeline.text import fold, terms
+from pipeline.text.scripts import space_out
 from pipeline.types import Hit
 
 logger = logging.getLogger(__name__)
@@ -117,12 +117,12 @@ def analyse(text: str, analyser: str = ENGLISH) -> list[str]:
     Words are stemmed if the analyser's language has a stemmer. Scripts without spaces are cut into pairs of characters.
     """
     if analyser == ENGLISH:
-        words = (_POSSESSIVE.sub("", word) for word in _WORD.findall(spaced(text.lower())))
+        words = (_POSSESSIVE.sub("", word) for word in _WORD.findall(space_out(text.lower())))
         return [_stem(word) for word in words if word not in _STOP]
     if stemmer := _stemmer(analyser):
         common = common_words(analysers.language_of(analyser))
-        content_words = [word for word in _WORD.findall(text.lower()) if folded(word) not in common]
-        return [folded(word) for word in stemmer.stemWords(content_words)]
+        content_words = [word for word in _WORD.findall(text.lower()) if fold(word) not in common]
+        return [fold(word) for word in stemmer.stemWords(content_words)]
     return terms(text)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline import registry
 from pipeline.exports.card import glossary
-from pipeline.gates import described
+from pipeline.gates import describe_gates
 from pipeline.types import Cause, Label, Status, Stop
 
 ROOT = Path(__file__).parents[3]
@@ -28,11 +28,11 @@ def test_a_check_is_explained_by_its_first_line(check: str) -> None:
     assert len(glossary.gloss(check).split()) > 3
 
 
-@pytest.mark.parametrize("gate", described())
+@pytest.mark.parametrize("gate", describe_gates())
 def test_a_gate_is_explained_by_its_first_line(gate: str) -> None:
     line = glossary.gloss(f"gate:{gate}: some detail")
     assert line.endswith((".", "default"))
-    assert line == described()[gate]
+    assert line == describe_gates()[gate]
 
 
 def test_detail_and_surplus_do_not_hide_the_meaning() -> None:
