@@ -14,7 +14,7 @@ from typing import NamedTuple, get_args
 
 from bench.common import Stopwatch, dug, share, table
 from pipeline.agents.solver import attempt, solver
-from pipeline.cli.options import model as named
+from pipeline.cli.options import parse_model
 from pipeline.config.models import ModelConfig, ToolMode
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
@@ -103,7 +103,7 @@ def main() -> None:
     drafts = [record.draft for record in run.accepted if record.draft]
     small = {"context": 4096, "sampling": {"max_tokens": 128}, "limits": {"concurrency": 1}}
     served = {"base_url": given.base_url} if given.base_url else {}
-    models = Models.model_validate({"solver": {**named(given.model), **small, **served}})
+    models = Models.model_validate({"solver": {**parse_model(given.model), **small, **served}})
     retrieval = run.config.retrieval.model_copy(update={"k": given.passages})
     limits = run.config.solver.model_copy(update={"searches": 4, "turns": 6})
     config = run.config.model_copy(update={"models": models, "retrieval": retrieval, "solver": limits})

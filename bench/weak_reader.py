@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.common import dug, interval, share
-from pipeline.cli.options import model as named
+from pipeline.cli.options import parse_model
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
 from pipeline.distractors.hard_passages import build_overlay
@@ -69,7 +69,7 @@ def main() -> None:
     given = arguments.parse_args()
     run = dug(given.run, given.out)
     small = {"context": 8192, "sampling": {"max_tokens": 64, "temperature": 0}, "limits": {"concurrency": 1}}
-    models = Models.model_validate({"reader": {**named(given.model), **small}})
+    models = Models.model_validate({"reader": {**parse_model(given.model), **small}})
     config = run.config.model_copy(update={"models": models}).with_how(out=given.out)
     context = prepare.context(config, prepare.corpus(config))
 

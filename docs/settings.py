@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from docs.tables import code, made, table
 from pipeline.config import RunConfig
-from pipeline.config.loop_settings import asked_check, asked_checks
+from pipeline.config.loop_settings import reader_checks, validate_check
 from pipeline.types import Data
 
 INTRODUCTION = """Any of these goes into a TOML file (`--config FILE.toml`) or onto the command line (`--set loop.rounds=3`). Preset, file, flags and
@@ -129,7 +129,7 @@ def spelled(kind: Any, info: FieldInfo | None = None) -> str:
 def _spelled(kind: Any) -> str:
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return ", ".join(map(code, asked_checks())) if AfterValidator(asked_check) in parts else _spelled(parts[0])
+        return ", ".join(map(code, reader_checks())) if AfterValidator(validate_check) in parts else _spelled(parts[0])
     if origin is Literal:
         return ", ".join(code(str(part)) for part in parts)
     if origin in (UnionType, Union):

@@ -88,7 +88,7 @@ def test_every_prompt_that_is_written_by_is_one_that_there_is() -> None:
 
 def test_the_words_count_for_the_runs_that_hear_them() -> None:
     def said(**corpus: str) -> bool:
-        return prompts.WRITE_IN in build(values={"corpus": corpus}).digested()["prompts"]
+        return prompts.WRITE_IN in build(values={"corpus": corpus}).digest_input()["prompts"]
 
     assert said(language="de")
     assert not said()

@@ -20,7 +20,7 @@ from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
 from pipeline.exports.mix import mix_version
-from pipeline.exports.mix.quota_sample import Quota, QuotaResult, parsed, sampled
+from pipeline.exports.mix.quota_sample import Quota, QuotaResult, parse_quotas, sample_pairs
 from pipeline.exports.views import base
 from pipeline.gates import Drop, Gates, mark_dropped
 from pipeline.gates.quota import TRAITS
@@ -57,7 +57,7 @@ def mix(mixing: Mixing, into: Path) -> DatasetManifest:
     """
     into = real_root(into)
     mix_version.read(into)
-    quotas = parsed(list(mixing.quotas))
+    quotas = parse_quotas(list(mixing.quotas))
     runs = _open_runs(mixing.folders)
     gates, sft = find_shared_settings([run.config for run in runs])
     update = {"gates": mixing.gates or gates, "sft": mixing.sft or sft}
@@ -139,7 +139,7 @@ class MixedRecords:
         counts = Counter(names[self._order[key]] for key in values if key not in self._drops)
         self.mix = mix_version.Mix(
             runs=tuple(lineages[run_index] for run_index in range(len(runs))),
-            settings={name: run.config.digested() for name, run in zip(names, runs, strict=True)},
+            settings={name: run.config.digest_input() for name, run in zip(names, runs, strict=True)},
             solvers={name: run.config.models.of("solver").model for name, run in zip(names, runs, strict=True)},
             pairs=dict(counts),
             policy=policy,
@@ -167,7 +167,7 @@ class MixedRecords:
     ) -> tuple[QuotaResult, ...]:
         if not quotas and pairs is None:
             return ()
-        sample = sampled(values, quotas, pairs)
+        sample = sample_pairs(values, quotas, pairs)
         drop = Drop("quota", "enough pairs of its kind are in the mix")
         self._drops |= {key: drop for key in values if key not in sample.keys}
         return sample.quotas

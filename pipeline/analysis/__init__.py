@@ -1,4 +1,4 @@
-"""Says what the records of a run hold: table of seeds, figures, comparison, forecast and traces.
+"""Analyses the records of a run: table of seeds, figures, comparison, forecast and traces.
 
-It may import gates, loop and what lies below; exports, run and view show what it finds.
+It may import gates, loop and what is below them; exports, run and view show its results.
 """

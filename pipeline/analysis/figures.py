@@ -1,4 +1,4 @@
-"""The figures of a run, as report, data card and command line show them: queries of the table of its seeds."""
+"""The figures of a run that report, data card and command line show: queries of the table of its seeds."""
 
 from collections import Counter, defaultdict
 from itertools import chain
@@ -7,8 +7,8 @@ import polars as pl
 from pydantic import Field
 
 from pipeline.analysis.distractor_effect import DistractorFigures, distractors
-from pipeline.analysis.estimates import Count, Interval, counted, largest_first
-from pipeline.analysis.human_marks import Review, reviewed
+from pipeline.analysis.estimates import Count, Interval, count_values, largest_first
+from pipeline.analysis.human_marks import Review, summarise_marks
 from pipeline.analysis.one_search import OneSearchFigures, one_search
 from pipeline.analysis.policy_figures import PolicyFigures, for_policy, policies
 from pipeline.analysis.seed_rows import COUNTS, STAGES
@@ -19,13 +19,13 @@ from pipeline.types import ROLES, Data, Lineage, Share, Usage
 
 ACCEPTED = pl.col("status") == "accepted"
 FRESH = (pl.col("confirmation_rollouts") > 0) & (pl.col("reason") != "beyond_solver")
-"""Fresh rollouts measured it. What `remeasure` opened was measured by another solver and was no candidate."""
+"""Fresh rollouts measured it. Pairs that `remeasure` opened are excluded: another solver measured them."""
 MEASURED = pl.col("difficulty").is_not_null() & (ACCEPTED | FRESH)
-"""Its difficulty counts: it was accepted, or fell below its target."""
+"""Its difficulty counts: it was accepted, or was measured below its target."""
 OPTIONAL = ("curator", "seeker", "teacher", "writer", "policy")
-"""Roles that many runs do without."""
-ASKED = {
-    asked: role
+"""Roles that many runs do not use."""
+ROLE_OF_REQUEST = {
+    request: role
     for role, names in {
         "curator": "explore",
         "generator": "propose compose ground",
@@ -38,39 +38,39 @@ ASKED = {
         "reader": "read steps weigh detect absent choose",
         "writer": "write change alter wordings",
     }.items()
-    for asked in names.split()
+    for request in names.split()
 }
-"""The role behind each tool or schema that the ledger goes by."""
+"""The role that makes each kind of request; the ledger names requests by a tool or schema."""
 
 
 class Target(Data):
-    """All seeds of one wanted number of steps. The measured figures are those of fresh rollouts."""
+    """Figures of all seeds with the same target. Measured figures are those of fresh rollouts."""
 
     steps: int
     planned: int
     accepted: int
     below_target: int
     difficulty: tuple[Count, ...]
-    """Measured least steps of what was confirmed, accepted or below target."""
+    """Number of measured seeds by their least steps."""
     mean_difficulty: float | None
-    """Of the accepted pairs, as the solve rate."""
+    """Mean over the accepted pairs, as is the solve rate."""
     mean_solve_rate: float | None
 
 
 class Outside(Data):
-    """What a run knows beside its records; none of it is under the promise of equal bytes."""
+    """What is known of a run besides its records. None of it is part of the promise of equal bytes."""
 
     spent: Spending = Spending()
     dropped: dict[str, int] = Field(default_factory=dict)
-    """Passages that the seed filter passed over, by reason, while it drew the seeds of the plan."""
+    """Number of passages that the quality filter skipped while the seeds of the plan were drawn, by reason."""
     unread: dict[str, int] = Field(default_factory=dict)
-    """Files of the corpus that no reader took, by their ending."""
+    """Number of files of the corpus that could not be read, by their ending."""
     marks: tuple[Mark, ...] = ()
-    """What people said of pairs, or of what were pairs once."""
+    """Marks of reviewers, also on pairs that are no longer accepted."""
 
 
 class Cost(Data):
-    """What one role took: by the records, and what was really paid for where that is known."""
+    """The cost of one role: `usage` by the records, `spent` as it was really paid."""
 
     role: str
     usage: Usage
@@ -78,32 +78,35 @@ class Cost(Data):
 
 
 class Signature(Data):
-    """The figures by which the literature tells hard search questions from easy ones: means over the correct rollouts
-    that difficulty rests on, of the accepted pairs of one split."""
+    """Figures of one split by which the literature tells hard search questions from easy ones.
+
+    They are means over the correct rollouts that set the difficulty of its accepted pairs.
+    """
 
     side: str
     solves: int
     solving_cost: float
-    """Searches of a rollout."""
+    """Number of searches of a rollout."""
     first_hit: float | None
     """The step that first showed the answer."""
     hit_time: float | None
     """That step as a share of all steps of the rollout."""
     hit_rate: float
-    """Mean share of the hops whose evidence such a rollout saw."""
+    """Share of the hops whose evidence the rollout saw."""
     prior_knowledge: float | None = None
-    """Share of the questions that a try of the closed-book check knew; None where nobody tried."""
+    """Share of the questions that the closed-book check answered; None if it did not run."""
 
 
 class TwinFigures(Data):
-    """Questions without an answer, of the accepted pairs that were drawn for one."""
+    """Figures of questions without an answer."""
 
     drawn: int
+    """Number of accepted pairs that were drawn for a twin."""
     used: int
     contradicted: int
-    """Of the used ones those whose premise a passage excludes; the others' is stated nowhere."""
+    """Number of used twins whose premise a passage excludes; no passage states the premise of the others."""
     refusals: tuple[Count, ...]
-    """Why tries were refused."""
+    """Number of refused attempts, by reason."""
     mean_solve_rate: float | None
     """Share of the rollouts that searched and answered "not found"."""
 
@@ -114,63 +117,61 @@ class Figures(Data):
     rejected: int
     failed: int
     dropped: tuple[Count, ...]
-    """Passages that the seed filter passed over, by reason."""
+    """Number of passages that the quality filter skipped, by reason."""
     reasons: tuple[Count, ...]
     funnel: tuple[Count, ...]
     targets: tuple[Target, ...]
     mean_difficulty: float | None
-    """Over all accepted pairs that were solved."""
+    """Mean over all solved accepted pairs."""
     mean_solve_rate: float | None
-    """Over all accepted pairs."""
+    """Mean over all accepted pairs."""
     solve_rates: tuple[Count, ...]
-    """Of the accepted pairs."""
+    """Number of accepted pairs by solve rate."""
     policy: str
-    """For whom these and the targets' means are: a model to be trained, or with no name the run's own solver."""
+    """The policy that the solve rates, here and of the targets, are for; empty for the run's own solver."""
     policies: tuple[PolicyFigures, ...]
-    """By name."""
+    """Sorted by name."""
     signatures: tuple[Signature, ...]
-    """By side."""
+    """By split."""
     shortcuts: ShortcutFigures | None = None
-    """None where no seeker tried."""
+    """None if no seeker tried."""
     one_search: tuple[OneSearchFigures, ...] = ()
-    """By retriever of the audit, where it searches several."""
+    """By retriever, if the audit searched with several."""
     confirmed: Share
-    """Candidates that fresh rollouts confirmed, at or above the target."""
+    """Share of candidates that fresh rollouts confirmed at their target or above."""
     hardened: tuple[Count, ...] = ()
-    """Of the accepted questions that somebody brought: `given` those that stand as they were, the others by the
-    operator that last rewrote them."""
+    """Number of accepted questions that the user brought, by the operator that last rewrote them; `given` if none."""
     missing: tuple[Count, ...]
-    """Accepted pairs that lack rollouts of an optional stage, by stage."""
+    """Number of accepted pairs that lack rollouts of an optional stage, by stage."""
     distractors: tuple[DistractorFigures, ...]
-    """By kind, then of all kinds; none where no distractor was written."""
+    """By kind, then for all kinds; empty if no distractor was written."""
     policy_distractors: tuple[DistractorFigures, ...] = ()
-    """The same rollouts of the models to be trained, by name, where these were tried with the distractors."""
+    """The same for the rollouts of each policy that was measured with the distractors."""
     twins: TwinFigures | None = None
-    """None where the run makes none."""
+    """None if the run makes no twins."""
     review: Review | None
     costs: tuple[Cost, ...]
     paid: Spending
     lineages: tuple[Lineage, ...]
-    """One for each run, in the order in which they come."""
+    """One per run, in the order of the seeds."""
 
     @property
     def lineage(self) -> Lineage | None:
-        """That of the first run."""
         return self.lineages[0] if self.lineages else None
 
     @property
     def refused_requests(self) -> int:
-        """Requests that a server refused, over all attempts; one that was taken when it was sent again counts too."""
+        """Number of requests that a server refused, including those that succeeded in another attempt."""
         return self.paid.total.refused
 
     def points_lost(self) -> dict[str, Interval | None]:
-        """Of the solve rate to all kinds of distractor, by the policy; under no name the solver's."""
-        found = (*self.distractors, *self.policy_distractors)
-        return {one.policy: one.points_lost for one in found if not one.kind}
+        """Return the loss of solve rate to all distractors by policy; the empty name is the solver."""
+        by_kind = (*self.distractors, *self.policy_distractors)
+        return {figures.policy: figures.points_lost for figures in by_kind if not figures.kind}
 
     @property
     def by_demo(self) -> bool:
-        """Did the demo model take part? Then these figures describe the pipeline, not the quality of data."""
+        """Whether the demo model took part. If so, the figures describe the pipeline, not the quality of data."""
         return any(lineage.by_demo for lineage in self.lineages)
 
     @property
@@ -182,12 +183,11 @@ class Figures(Data):
 
 
 def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "") -> Figures:  # noqa: B008 - frozen
-    """What card and report share, over all seeds of the table; the means over pairs are those for the policy of that
-    name."""
+    """Compute the figures of all seeds in the table. Solve rates are those for the policy of that name."""
     seeds = for_policy(seeds, policy)
-    status = {count.name: count.count for count in counted(seeds, "status")}
-    confirmed, fresh = seeds.filter(FRESH).select((_reached("confirmed")).sum(), pl.len()).collect().row(0)
-    accepted, harm = seeds.filter(ACCEPTED), distractors(seeds)
+    status = {count.name: count.count for count in count_values(seeds, "status")}
+    confirmed, fresh = seeds.filter(FRESH).select(_has_reached("confirmed").sum(), pl.len()).collect().row(0)
+    accepted, by_policy = seeds.filter(ACCEPTED), distractors(seeds)
     lineages = seeds.select(Lineage.__slots__).unique("run", keep="first", maintain_order=True).collect().to_dicts()
     return Figures(
         planned=sum(status.values()),
@@ -195,7 +195,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         rejected=status.get("rejected", 0),
         failed=status.get("failed", 0),
         dropped=largest_first(outside.dropped),
-        reasons=counted(seeds.filter(~ACCEPTED), "reason"),
+        reasons=count_values(seeds.filter(~ACCEPTED), "reason"),
         funnel=tuple(_funnel(seeds)),
         targets=tuple(_targets(seeds)),
         mean_difficulty=seeds.select(pl.col("pair_steps").mean()).collect().item(),
@@ -207,12 +207,12 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         shortcuts=shortcuts(accepted),
         one_search=tuple(one_search(accepted)),
         confirmed=Share(part=confirmed, whole=fresh),
-        hardened=counted(accepted.filter(pl.col("strategy") == "harden"), "origin"),
-        missing=counted(accepted.explode("missing").drop_nulls("missing"), "missing"),
-        distractors=tuple(harm.pop("")),
-        policy_distractors=tuple(chain(*harm.values())),
+        hardened=count_values(accepted.filter(pl.col("strategy") == "harden"), "origin"),
+        missing=count_values(accepted.explode("missing").drop_nulls("missing"), "missing"),
+        distractors=tuple(by_policy.pop("")),
+        policy_distractors=tuple(chain(*by_policy.values())),
         twins=_twins(seeds),
-        review=reviewed(outside.marks, set(accepted.select("key").collect()["key"])) if outside.marks else None,
+        review=summarise_marks(outside.marks, set(accepted.select("key").collect()["key"])) if outside.marks else None,
         costs=tuple(_costs(seeds, by_role(outside.spent))),
         paid=outside.spent,
         lineages=tuple(Lineage(**row) for row in lineages),
@@ -221,7 +221,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
 
 def _twins(seeds: pl.LazyFrame) -> TwinFigures | None:
     drawn = seeds.filter(ACCEPTED & pl.col("twin").is_not_null())
-    states = {count.name: count.count for count in counted(drawn, "twin")}
+    states = {count.name: count.count for count in count_values(drawn, "twin")}
     if not states:
         return None
     contradicted = states.get("contradicted", 0)
@@ -229,29 +229,29 @@ def _twins(seeds: pl.LazyFrame) -> TwinFigures | None:
         drawn=sum(states.values()),
         used=contradicted + states.get("unstated", 0),
         contradicted=contradicted,
-        refusals=counted(drawn.explode("twin_refusals").drop_nulls("twin_refusals"), "twin_refusals"),
+        refusals=count_values(drawn.explode("twin_refusals").drop_nulls("twin_refusals"), "twin_refusals"),
         mean_solve_rate=drawn.select(pl.col("twin_solve_rate").mean()).collect().item(),
     )
 
 
 def by_role(spending: Spending) -> dict[str, Spent]:
     total: defaultdict[str, Spent] = defaultdict(Spent)
-    for asked, spent in spending.roles.items():
-        total[ASKED.get(asked, asked)] += spent
+    for request, spent in spending.roles.items():
+        total[ROLE_OF_REQUEST.get(request, request)] += spent
     return total
 
 
-def _reached(stage: str) -> pl.Expr:
+def _has_reached(stage: str) -> pl.Expr:
     return pl.col("stage").is_in(STAGES[STAGES.index(stage) :])
 
 
 def _funnel(seeds: pl.LazyFrame) -> list[Count]:
-    found = seeds.select(pl.len().alias("planned"), *(_reached(stage).sum().alias(stage) for stage in STAGES))
-    return [Count(name=name, count=count) for name, count in found.collect().row(0, named=True).items()]
+    counts = seeds.select(pl.len().alias("planned"), *(_has_reached(stage).sum().alias(stage) for stage in STAGES))
+    return [Count(name=name, count=count) for name, count in counts.collect().row(0, named=True).items()]
 
 
 def _targets(seeds: pl.LazyFrame) -> list[Target]:
-    found = seeds.group_by(pl.col("target_steps").alias("steps")).agg(
+    by_target = seeds.group_by(pl.col("target_steps").alias("steps")).agg(
         pl.len().alias("planned"),
         ACCEPTED.sum().alias("accepted"),
         pl.col("reason").is_in(["below_target", "below_range"]).sum().alias("below_target"),
@@ -260,32 +260,31 @@ def _targets(seeds: pl.LazyFrame) -> list[Target]:
         pl.col("pair_rate").mean().alias("mean_solve_rate"),
     )
     targets = []
-    for row in found.sort("steps").collect().to_dicts():
+    for row in by_target.sort("steps").collect().to_dicts():
         steps = sorted(Counter(row.pop("measured")).items())
         targets.append(Target(**row, difficulty=tuple(Count(name=str(step), count=n) for step, n in steps)))
     return targets
 
 
 def _solve_rates(seeds: pl.LazyFrame) -> tuple[Count, ...]:
-    """Of the accepted pairs, lowest first."""
     name = pl.format("{}/{}", "pair_correct", "pair_rollouts").alias("name")
-    found = seeds.drop_nulls("pair_rate").group_by("pair_rate", name).len("count").sort("pair_rate", "name")
-    return tuple(Count(**row) for row in found.select("name", "count").collect().to_dicts())
+    counts = seeds.drop_nulls("pair_rate").group_by("pair_rate", name).len("count").sort("pair_rate", "name")
+    return tuple(Count(**row) for row in counts.select("name", "count").collect().to_dicts())
 
 
 def _signatures(accepted: pl.LazyFrame) -> list[Signature]:
-    """The split to train on first."""
     side = pl.col("split").alias("side")
     solved = accepted.filter(pl.col("correct_rollouts") > 0).explode("correct_steps", "hit_steps", "hops_seen")
-    found = solved.group_by(side).agg(
+    means = solved.group_by(side).agg(
         pl.len().alias("solves"),
         pl.col("correct_steps").mean().alias("solving_cost"),
         pl.col("hit_steps").mean().alias("first_hit"),
         (pl.col("hit_steps") / pl.col("correct_steps")).mean().alias("hit_time"),
         pl.col("hops_seen").mean().alias("hit_rate"),
     )
-    known = accepted.group_by(side).agg(pl.col("prior_knowledge").mean())
-    return [Signature(**row) for row in found.join(known, on="side").sort("side", descending=True).collect().to_dicts()]
+    prior_knowledge = accepted.group_by(side).agg(pl.col("prior_knowledge").mean())
+    rows = means.join(prior_knowledge, on="side").sort("side", descending=True).collect().to_dicts()
+    return [Signature(**row) for row in rows]
 
 
 def _costs(seeds: pl.LazyFrame, spent: dict[str, Spent]) -> list[Cost]:

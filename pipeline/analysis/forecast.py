@@ -1,8 +1,8 @@
-"""What so many pairs will take, from the seeds of a pilot, each amount with an interval.
+"""Forecast of the cost of a number of pairs from the seeds of a pilot, with intervals.
 
-Percentile bootstrap over seeds (Efron 1979): a draw takes as many seeds as there are, with replacement, and divides
-what they took by the pairs they gave. Seeds are the unit, since the calls of one seed hang together. The interval is of
-the pilot's own uncertainty; another corpus, model or endpoint is outside it.
+It is a percentile bootstrap over seeds (Efron 1979): each draw takes as many seeds as the pilot has, with replacement,
+and divides their cost by the pairs that they gave. Seeds are the unit, since calls of one seed depend on each other.
+The interval covers only the uncertainty of the pilot, not another corpus, model or endpoint.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,10 @@ Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
 
 
 class Estimate(Data):
-    """With a 95 % interval; `high` is None where the pilot cannot rule out any amount, all where nothing was accepted
-    or the amount is not known."""
+    """An amount with its 95 % interval.
+
+    `high` is None if the pilot cannot rule out any amount. All are None if nothing was accepted or a price is unknown.
+    """
 
     value: float | None
     low: float | None
@@ -30,71 +32,71 @@ class Estimate(Data):
 
 
 class Forecast(Data):
-    """For so many pairs, as if Digsite's cache held nothing yet. The cached share of the prompt tokens is that of the
-    pilot."""
+    """The cost of `pairs`, with an empty cache of Digsite and the pilot's share of cached prompt tokens."""
 
     pairs: int
     seeds: int
-    """Of the pilot, as the accepted."""
+    """Number of seeds of the pilot."""
     accepted: int
+    """Number of accepted pairs of the pilot."""
     amounts: dict[str, Estimate]
-    """By name, in the order in which they are shown."""
+    """By name, in the order of display."""
     basis: dict[str, str] = Field(default_factory=dict)
-    """By amount: how to get one that is missing, or how one was estimated."""
+    """By amount: how to get a missing one, or how one was estimated."""
 
 
 class SeedCost(NamedTuple):
-    """What one seed of the pilot took, accepted or not."""
+    """The cost of one seed of the pilot."""
 
     accepted: bool
     usage: Mapping[str, Usage]
-    """By model: what servers bill with an empty cache of Digsite's."""
+    """By model: what servers bill if Digsite's cache is empty."""
 
 
 def forecast(seeds: Sequence[SeedCost], models: Models, pairs: int) -> Forecast:
-    """Forecast from all seeds of a plan, accepted or not."""
     if not seeds:
         return Forecast(pairs=pairs, seeds=0, accepted=0, amounts={})
-    good = np.array([seed.accepted for seed in seeds], dtype=float)
-    took = {name: np.array(amounts, dtype=float) for name, amounts in _amounts(seeds, models).items()}
-    basis = {"money": "set models.<role>.prices"} if np.isnan(took["money"]).any() else {}
+    accepted = np.array([seed.accepted for seed in seeds], dtype=float)
+    costs = {name: np.array(amounts, dtype=float) for name, amounts in _list_amounts(seeds, models).items()}
+    basis = {"money": "set models.<role>.prices"} if np.isnan(costs["money"]).any() else {}
     if any(usage.estimated_cached_tokens for seed in seeds for usage in seed.usage.values()):
         basis[CACHED] = "estimated from shared prefixes, since a server reports no cached tokens; billed in full"
     count = len(seeds)
-    times = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), size=DRAWS)
+    draws = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), size=DRAWS)
     return Forecast(
         pairs=pairs,
         seeds=count,
-        accepted=int(good.sum()),
-        amounts={name: _estimate(each, good, times, pairs) for name, each in took.items()},
+        accepted=int(accepted.sum()),
+        amounts={name: _estimate(cost, accepted, draws, pairs) for name, cost in costs.items()},
         basis=basis,
     )
 
 
-def _amounts(seeds: Sequence[SeedCost], models: Models) -> dict[str, Sequence[float]]:
-    named = {one.model: one for one in models.all()}
-    whole = [Usage.total(seed.usage.values()) for seed in seeds]
+def _list_amounts(seeds: Sequence[SeedCost], models: Models) -> dict[str, Sequence[float]]:
+    by_name = {model.model: model for model in models.all()}
+    totals = [Usage.total(seed.usage.values()) for seed in seeds]
     return {
         "seeds": [1 for _ in seeds],
-        "calls": [usage.calls for usage in whole],
-        "computed prompt tokens": [usage.computed_tokens for usage in whole],
-        CACHED: [usage.cached_tokens for usage in whole],
-        "completion tokens": [usage.completion_tokens for usage in whole],
-        "money": [_money(seed.usage, named) for seed in seeds],
+        "calls": [usage.calls for usage in totals],
+        "computed prompt tokens": [usage.computed_tokens for usage in totals],
+        CACHED: [usage.cached_tokens for usage in totals],
+        "completion tokens": [usage.completion_tokens for usage in totals],
+        "money": [_money(seed.usage, by_name) for seed in seeds],
     }
 
 
-def _money(usage: Mapping[str, Usage], named: Mapping[str, ModelConfig]) -> float:
-    """Not a number where a price is not known."""
-    costs = [named[model].cost(used) if model in named else None for model, used in usage.items() if used.calls]
+def _money(usage: Mapping[str, Usage], models: Mapping[str, ModelConfig]) -> float:
+    costs = [models[model].cost(used) if model in models else None for model, used in usage.items() if used.calls]
     return sum(np.nan if cost is None else cost for cost in costs)
 
 
-def _estimate(took: Numbers, good: Numbers, times: Any, pairs: int) -> Estimate:
-    """`took` and `good` (0 or 1) by seed; `times` says how often each draw took which."""
-    if not good.any() or np.isnan(took).any():
+def _estimate(costs: Numbers, accepted: Numbers, draws: Any, pairs: int) -> Estimate:
+    """Estimate the cost of `pairs`, from `costs` and `accepted` (0 or 1) of each seed and how often `draws` took it."""
+    if not accepted.any() or np.isnan(costs).any():
         return Estimate(value=None, low=None, high=None)
     with np.errstate(divide="ignore", invalid="ignore"):
-        draws = np.nan_to_num(pairs * (times @ took) / (times @ good), nan=np.inf, posinf=np.inf)
-    low, high = (float(np.quantile(draws, q, method="inverted_cdf")) for q in (0.025, 0.975))
-    return Estimate(value=pairs * float(took.sum() / good.sum()), low=low, high=high if np.isfinite(high) else None)
+        totals = np.nan_to_num(pairs * (draws @ costs) / (draws @ accepted), nan=np.inf, posinf=np.inf)
+    low, high = (float(np.quantile(totals, q, method="inverted_cdf")) for q in (0.025, 0.975))
+    return Estimate(
+        value=pairs * float(costs.sum() / accepted.sum()), low=low, high=high if np.isfinite(high) else None
+    )

@@ -1,8 +1,8 @@
-"""What a run was charged, as command line, card and page show it: by role, by round and for one accepted pair.
+"""The cost of a run that command line, card and report show: by role, by round and per accepted pair.
 
-These are the attempts' own figures, of rejected seeds and of interrupted attempts too: seconds and money are outside
-the promise of equal bytes. Prompt tokens are *computed*, or *cached* in the prefix cache of the server; both are
-billed. What Digsite's own cache answered was not sent and stands apart. Thinking is part of the completion.
+It is the cost of all attempts, including rejected seeds and interrupted attempts. Seconds and money are not part of the
+promise of equal bytes. Prompt tokens are *computed*, or *cached* in the prefix cache of the server; both are billed.
+Calls that Digsite's own cache answered were not sent and are counted apart. Completion tokens include thinking.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ HEADS = (
     "calls from Digsite cache",
 )  # fmt: skip
 ABOUT = "≈"
-"""Stands before prompt tokens that are estimated."""
+"""Mark before estimated prompt tokens."""
 ESTIMATED = (
     f"{ABOUT}: a server reports no cached tokens. They are estimated from the prefix that a request shares with the "
     "previous one of its conversation, and cost as much as computed tokens."
@@ -26,7 +26,7 @@ _MILLION = 1_000_000
 
 
 def rows(spending: Spending, pairs: int) -> list[Row]:
-    """One row for each role, for each stage and for all, then what one of so many accepted pairs took."""
+    """Return a row per role and per stage, a row for all, and a row per accepted pair if `pairs` is not 0."""
     total = spending.total
     return [
         *(_row(role, spent) for role, spent in by_role(spending).items()),
@@ -37,7 +37,10 @@ def rows(spending: Spending, pairs: int) -> list[Row]:
 
 
 def tree(spending: Spending, pairs: int) -> dict[str, Any]:
-    """The same as JSON, and by model; `per_pair` is null without an accepted pair, money where a price is not known."""
+    """Return the costs as JSON, also by model.
+
+    `per_pair` is null without an accepted pair; money is null if a price is unknown.
+    """
     total = spending.total
     return {
         "roles": {role: _amounts(spent) for role, spent in by_role(spending).items()},
@@ -49,24 +52,23 @@ def tree(spending: Spending, pairs: int) -> dict[str, Any]:
 
 
 def money(amount: float | None) -> str:
-    """Two places, or four digits where it is less than one; `unknown` where a price is."""
+    """Format an amount with two decimals, or with four digits if it is below 1. None is `unknown`."""
     if amount is None:
         return "unknown"
     return f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.4g}"
 
 
 def about(usage: Usage) -> str:
-    """Return the mark of prompt tokens that are estimated, or nothing."""
+    """Return the mark of estimated prompt tokens, or an empty text if the usage has none."""
     return ABOUT if usage.estimated_cached_tokens else ""
 
 
 def notes(spending: Spending) -> list[str]:
-    """Return what a reader of the rows must know."""
     return [ESTIMATED] if about(spending.total.paid) else []
 
 
 def _amounts(spent: Spent, pairs: int = 1) -> dict[str, float | None]:
-    """Of all of it, or of one pair where so many share it. What Digsite's cache answered is in the last one alone."""
+    """Return the amounts, divided by `pairs`. Only the last one includes calls that Digsite's cache answered."""
     paid = spent.paid
     amounts: dict[str, float | None] = {
         "calls": paid.calls,
@@ -88,20 +90,22 @@ def _amounts(spent: Spent, pairs: int = 1) -> dict[str, float | None]:
 def _row(name: str, spent: Spent, pairs: int = 0) -> Row:
     amounts = _amounts(spent, pairs or 1)
     prompt = (
-        about(spent.paid) + _short(amounts[name] or 0) for name in ("computed_prompt_tokens", "cached_prompt_tokens")
+        about(spent.paid) + _format_tokens(amounts[name] or 0)
+        for name in ("computed_prompt_tokens", "cached_prompt_tokens")
     )
-    completion = (_short(amounts[name] or 0) for name in ("completion_tokens", "thinking_tokens"))
-    calls, failed, kept = (_whole(amounts[name] or 0) for name in ("calls", "failed_tries", "calls_from_digsite_cache"))
-    return (name, calls, failed, *prompt, *completion, money(amounts["money"]), kept)
+    completion = (_format_tokens(amounts[name] or 0) for name in ("completion_tokens", "thinking_tokens"))
+    calls, failed, cached = (
+        _format_count(amounts[name] or 0) for name in ("calls", "failed_tries", "calls_from_digsite_cache")
+    )
+    return (name, calls, failed, *prompt, *completion, money(amounts["money"]), cached)
 
 
-def _whole(count: float) -> str:
-    """A mean below ten keeps a digit."""
+def _format_count(count: float) -> str:
     return f"{count:,.0f}" if count >= 10 or count == int(count) else f"{count:.1f}"
 
 
-def _short(tokens: float) -> str:
-    """Three digits from a million on, so that a row fits on a terminal."""
+def _format_tokens(tokens: float) -> str:
+    """Format tokens, with three digits from a million on, so that a row fits on a terminal."""
     if tokens < _MILLION:
         return f"{tokens:,.0f}"
     millions = tokens / _MILLION

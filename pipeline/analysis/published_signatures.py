@@ -1,4 +1,4 @@
-"""What others report of their data sets in the figures by which this product describes its own."""
+"""The signatures that papers report for other data sets, to compare with our own."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,14 @@ SOURCE = "FORT, arXiv 2606.12087"
 
 
 class PublishedSignature(NamedTuple):
-    """The figures of one data set, with its own corpus, tools and solver."""
+    """The figures of a data set, measured with its own corpus, tools and solver."""
 
     data_set: str
     solving_cost: float
     first_hit: float
     """The search after which the answer was first shown."""
     prior_knowledge: float
-    """Share of the questions that a model answers without searching."""
+    """Share of the questions that a model answers without a search."""
 
 
 PUBLISHED = (

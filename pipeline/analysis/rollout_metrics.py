@@ -1,8 +1,8 @@
-"""What a rollout did on its way, set against the question's own chain: pure functions of what is stored.
+"""Metrics of a rollout against the evidence chain of its question: pure functions of stored data.
 
-Hit rate and deviation are HPS and RD of MC-Search (arXiv 2603.00873), the efficiency is ASTRA's (arXiv 2601.21558).
-Here a hop counts as found in another passage too, if that one names its answer and what the answer is about; by the
-gold passage alone, HPS is biased low.
+Hit rate and deviation are HPS and RD of MC-Search (arXiv 2603.00873); efficiency is that of ASTRA (arXiv 2601.21558).
+Here a hop also counts as found in another passage, if that one names the answer and its subject; with the gold passage
+alone, HPS is biased low.
 """
 
 from collections.abc import Iterator
@@ -14,56 +14,56 @@ from pipeline.types import AnswerType, Data, Draft, Record, Rollout, Stop, Verdi
 
 
 class FailureKind(StrEnum):
-    """Why a rollout was not correct, as far as it can be computed; the first that fits."""
+    """Why a rollout was not correct, as far as it can be computed. The first one that fits."""
 
     OUT_OF_BUDGET = "out_of_budget"
     """No answer: turns, tokens or context ran out, or it made the same calls again and again."""
     FORMAT = "format"
     """No answer: its calls could not be read."""
     INVENTED = "invented"
-    """It gave an answer where the corpus holds none."""
+    """It gave an answer although the corpus holds none."""
     GAVE_UP = "gave_up"
-    """It answered that the corpus does not hold the answer."""
+    """It said that the corpus does not hold the answer."""
     MISSED_EVIDENCE = "missed_evidence"
-    """The evidence of some hop was never seen."""
+    """It never saw the evidence of some hop."""
     PREMATURE = "premature"
-    """It gave the answer of a hop on the way."""
+    """It gave the answer of an earlier hop."""
     UNSUPPORTED = "unsupported"
-    """The right answer, without having seen what supports it."""
+    """The answer is right, but it never saw the evidence for it."""
     MISREAD = "misread"
-    """It saw all the evidence and answered something else."""
+    """It saw all the evidence and gave another answer."""
 
 
 class RolloutMetrics(Data):
-    """Of one rollout. A hop's number is its place in the chain, from 0."""
+    """Metrics of one rollout."""
 
     sample: int
     hit_step: int | None
     """The step (from 1) at which the answer first shows."""
     found_at: tuple[int | None, ...]
-    """For each hop the step that first brought its evidence."""
+    """For each hop, the step that first retrieved its evidence."""
     steps: int
     useful_steps: int
-    """Steps that brought a passage not seen before."""
+    """Number of steps that retrieved a new passage."""
     hit_rate: float
-    """HPS: hops whose evidence was seen, of all hops."""
+    """HPS: share of the hops whose evidence was seen."""
     deviation: int
     """RD: | steps - hops |."""
     efficiency: float
-    """2 · hops found / (hops + calls); repeats count as calls."""
+    """2 · hops found / (hops + calls), where repeats count as calls."""
     failure: FailureKind | None
     """None for a correct rollout."""
 
 
 class SearchFailure(StrEnum):
-    """What a failed rollout lacked, as a share of a policy's failures. Every failed rollout has one."""
+    """What a failed rollout lacked. Every failed rollout has exactly one."""
 
     NOT_RETRIEVED = "not_retrieved"
     """The evidence that decides the answer was never shown."""
     MISREAD = "misread"
-    """It was shown, and the answer is wrong all the same."""
+    """The evidence was shown, but the answer is wrong."""
     STOPPED_EARLY = "stopped_early"
-    """It was not, and the rollout ended of itself after fewer steps than the question takes."""
+    """The evidence was not shown, and the rollout answered in fewer steps than the question takes."""
 
 
 def search_failure(rollout: Rollout, verdict: Verdict, needed: int) -> SearchFailure | None:
@@ -77,8 +77,7 @@ def search_failure(rollout: Rollout, verdict: Verdict, needed: int) -> SearchFai
     return SearchFailure.NOT_RETRIEVED
 
 
-def process(draft: Draft, rollout: Rollout, verdict: Verdict) -> RolloutMetrics:
-    """The fields of one rollout of `draft`."""
+def measure_rollout(draft: Draft, rollout: Rollout, verdict: Verdict) -> RolloutMetrics:
     return RolloutMetrics(
         sample=rollout.sample,
         hit_step=verdict.hit_step,
@@ -88,12 +87,11 @@ def process(draft: Draft, rollout: Rollout, verdict: Verdict) -> RolloutMetrics:
         hit_rate=hit_rate(verdict.found_at),
         deviation=abs(verdict.steps - len(verdict.found_at)),
         efficiency=efficiency(verdict),
-        failure=failure(draft, rollout, verdict),
+        failure=find_failure(draft, rollout, verdict),
     )
 
 
-def measured(record: Record) -> Iterator[tuple[Draft, Rollout, Verdict]]:
-    """The rollouts that difficulty and solve rate rest on, in their order."""
+def measured_rollouts(record: Record) -> Iterator[tuple[Draft, Rollout, Verdict]]:
     last = record.last
     if last and last.draft:
         rollouts = record.confirmation if record.confirmation_verdicts else last.rollouts
@@ -101,28 +99,27 @@ def measured(record: Record) -> Iterator[tuple[Draft, Rollout, Verdict]]:
             yield last.draft, rollout, verdict
 
 
-def hit_rate(at: tuple[int | None, ...]) -> float:
-    """Of the hops, by where they were `found_at`, those whose evidence was seen."""
-    return (len(at) - at.count(None)) / len(at)
+def hit_rate(found_at: tuple[int | None, ...]) -> float:
+    return (len(found_at) - found_at.count(None)) / len(found_at)
 
 
 def efficiency(verdict: Verdict) -> float:
-    at = verdict.found_at
-    return 2 * (len(at) - at.count(None)) / (len(at) + verdict.calls)
+    hops = len(verdict.found_at)
+    return 2 * (hops - verdict.found_at.count(None)) / (hops + verdict.calls)
 
 
 def useful_steps(rollout: Rollout) -> int:
-    seen: set[str] = set()
+    passages: set[str] = set()
     useful = 0
     for call in rollout.trajectory.calls:
-        known = len(seen)
-        seen.update(call.passage_ids)
-        useful += len(seen) > known and not call.repeat
+        before = len(passages)
+        passages.update(call.passage_ids)
+        useful += len(passages) > before and not call.repeat
     return useful
 
 
-def summary(rollout: Rollout, at: tuple[int | None, ...]) -> list[dict[str, Any]]:
-    """The steps in order, each with its sources and the hops (from 1) whose evidence it was the first to show."""
+def summarise_steps(rollout: Rollout, found_at: tuple[int | None, ...]) -> list[dict[str, Any]]:
+    """Return the steps in order, each with its sources and the hops (from 1) whose evidence it showed first."""
     steps = [call for call in rollout.trajectory.calls if not call.repeat]
     return [
         {
@@ -130,13 +127,13 @@ def summary(rollout: Rollout, at: tuple[int | None, ...]) -> list[dict[str, Any]
             "tool": call.tool,
             "argument": call.argument,
             "passage_ids": list(call.passage_ids),
-            "hops": [hop for hop, step in enumerate(at, 1) if step == number],
+            "hops": [hop for hop, step in enumerate(found_at, 1) if step == number],
         }
         for number, call in enumerate(steps, 1)
     ]
 
 
-def failure(draft: Draft, rollout: Rollout, verdict: Verdict) -> FailureKind | None:
+def find_failure(draft: Draft, rollout: Rollout, verdict: Verdict) -> FailureKind | None:
     if verdict.correct:
         return None
     if not rollout.answer:

@@ -1,4 +1,4 @@
-"""What the pages are made from: runs, of which each gives a table of its seeds and single records."""
+"""Interface of the runs that the browser shows: each has a table of its seeds and single records."""
 
 import time
 from abc import ABC, abstractmethod
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import polars as pl
 
-from pipeline.analysis.comparison import Compared
+from pipeline.analysis.comparison import ComparisonInput
 from pipeline.analysis.figures import Outside
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError
@@ -18,81 +18,82 @@ from pipeline.types import Record
 
 
 class Table(NamedTuple):
-    """The table of seeds as it stands now."""
+    """The current table of seeds."""
 
     frame: pl.LazyFrame
     """With the columns of `seeds.parquet`."""
     version: str
-    """Another one where the rows may be others."""
+    """Changes whenever the rows may have changed."""
     pending: str = ""
-    """What is still being read, in words; empty where all is there."""
+    """What is still being read, in words; empty if the table is complete."""
 
 
 class Source(ABC):
-    """One run, or what is left of one: what stands here is of one that came without the file and folder of its run."""
+    """A run, or a data set without its run. The defaults here are for a data set without journal and configuration."""
 
     slug: str
-    """Its name in addresses."""
+    """Its name in URLs."""
     name: str
     """Its name for people."""
     folder: Path
     config: RunConfig | None = None
     what: Mapping[str, Any] = MappingProxyType({})
-    """The settings that the run was begun with; empty where no run's file is there."""
+    """The settings of the run; empty if they are unknown."""
     reviewable = False
-    """Can people mark its pairs here?"""
+    """Whether people can mark its pairs."""
 
     @abstractmethod
     def seeds(self) -> Table:
-        """The rows as far as they are read."""
+        """Return the rows that are read so far."""
 
     def whole(self) -> Table:
-        """All of it, however long that takes. Raises StoreError where it cannot be made."""
+        """Return the complete table, however long it takes. Raise StoreError if that fails."""
         return self.seeds()
 
     def read(self, key: str) -> Record | None:
-        """One record with what was found out later; None where there is no journal. Raises KeyError for a key that is
-        not there, StoreError where its line cannot be read."""
+        """Return a record with its later measurements, or None if there is no journal.
+
+        Raises KeyError if the key is unknown, and StoreError if the line cannot be read.
+        """
         return None
 
     def rows(self, key: str) -> dict[str, list[dict[str, Any]]]:
-        """What the data set holds of one pair, by view; for a source without a journal."""
+        """Return the rows of a pair by view, if there is no journal."""
         return {}
 
     def outside(self) -> Outside:
         return Outside()
 
     def attempts(self) -> pl.LazyFrame | None:
-        """Every try at a seed: `ended`, `began`, `seconds`. None where nothing was noted."""
+        """Return every attempt at a seed: `ended`, `began`, `seconds`. None if they were not recorded."""
         return None
 
     def marks(self) -> tuple[Mark, ...]:
-        """What people say of its pairs: of each person the latest."""
+        """Return the latest mark of each person on each pair."""
         return ()
 
     def mark(self, mark: Mark) -> None:
-        """Keep it durably before this returns. Raises StoreError where it cannot, UsageError where this is no run."""
+        """Save the mark durably. Raise StoreError if that fails, and UsageError if this is no run."""
         raise UsageError("marks are kept in the folder of a run, and this is none")
 
     def publish(self) -> None:
-        """Write card and report anew with what all marks come to; it takes as long as an export."""
+        """Write card and report again with all marks. It takes as long as an export."""
         raise UsageError("only a run has a card to write")
 
 
-def compared(source: Source, table: Table) -> Compared:
-    """What a comparison needs of it."""
+def build_comparison_input(source: Source, table: Table) -> ComparisonInput:
     policy = source.config.gates.policy if source.config else ""
-    return Compared(source.name, table.frame, source.outside(), source.what, policy)
+    return ComparisonInput(source.name, table.frame, source.outside(), source.what, policy)
 
 
 class Listing(NamedTuple):
-    """A run as the start page shows it; `problem` says why it cannot be opened."""
+    """A run on the start page. `problem` says why it cannot be opened."""
 
     slug: str
     name: str
     path: Path
     age: float
-    """When it was begun, in seconds since 1970."""
+    """Start time, in seconds since 1970."""
     problem: str = ""
 
     @property
@@ -101,10 +102,10 @@ class Listing(NamedTuple):
 
 
 class Library(Protocol):
-    """The runs that can be looked at."""
+    """The runs that the browser can open."""
 
     def list_runs(self) -> Sequence[Listing]:
-        """The newest first; those that were begun since are among them."""
+        """Return all runs, the newest first, including those that started since the last call."""
 
     def open(self, slug: str) -> Source:
-        """Raises KeyError for an unknown name, UsageError and StoreError where the run cannot be read."""
+        """Open a run. Raise KeyError if the name is unknown, UsageError or StoreError if the run cannot be read."""

@@ -1,7 +1,7 @@
-"""`seeds.parquet`: one flat row for every seed of a run, accepted or not, in the order of the plan.
+"""Rows of `seeds.parquet`: one flat row for every seed of a run, accepted or not, in the order of the plan.
 
-Report, data card, `digsite inspect` and Prefect's artifacts read it with polars. A rollout in full is read from the
-journal by `key`. The bytes do not depend on which seed ended first, so the place of a line in its file is no column.
+Report, data card, `digsite inspect` and Prefect's artifacts read it with polars. Full rollouts are read from the
+journal by `key`. The bytes do not depend on which seed ended first, so the position of a journal line is no column.
 """
 
 from collections import Counter
@@ -34,11 +34,11 @@ from pipeline.types.rollout import Usage, least_steps
 from pipeline.types.step_counts import StepCounts
 
 STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
-"""How far a seed can come; one that gave no draft is only `planned`."""
+"""The stages that a seed can reach. A seed without a draft is only `planned`."""
 COUNTS = Usage.__slots__
-"""What is counted of each role, in columns such as `solver_calls`."""
+"""The counts of each role, in columns such as `solver_calls`."""
 TELLING = (Outcome.MISLED, Outcome.RECOVERED, Outcome.RESISTED, Outcome.MET)
-"""A rollout that met several distractors of one kind has the first of these as its outcome."""
+"""Outcomes by importance. A rollout that met several distractors of one kind has the first of these."""
 _DISTRACTOR = {"kind": str, "rejected_by": str, "blind_readings": int, "blind_named": int}
 _ROLLOUT = {
     "kind": str, "sample": int, "outcome": str, "correct_without": bool, "correct_with": bool, "steps_without": int,
@@ -66,23 +66,23 @@ SCHEMA = columns(
     **{f"{role}_{count}": pa.int64() for role in ROLES for count in COUNTS},
     plan_order=str, journal_file=str,
 )  # fmt: skip
-"""`docs/reference/columns.md` explains each of them."""
+"""`docs/reference/columns.md` explains the columns."""
 Row = dict[str, Any]
 
 
 def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) -> Row:
-    """The row of a record, as the data set sees it: `drop` says which gate keeps it out, and why.
+    """Return the row of a record. `drop` names the gate that keeps it out of the data set, if any.
 
-    Keys and addresses are masked, since no gate has looked at what was not accepted.
+    Personal data is masked, since gates do not check rejected records.
     """
-    back = [past.feedback.cause if past.feedback else None for past in record.rounds]
+    causes = [past.feedback.cause if past.feedback else None for past in record.rounds]
     return {
         "key": record.key,
         "status": record.status,
         "reason": record.reason,
         "gate": drop and drop.gate,
         "gate_detail": drop and drop.why,
-        "cause": next(filter(None, reversed(back)), None),
+        "cause": next(filter(None, reversed(causes)), None),
         "stage": _stage(record),
         **{name: getattr(record.lineage, name) for name in Lineage.__slots__},
         "split": record.seed.side,
@@ -90,10 +90,10 @@ def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) ->
         "draw": record.seed.draw,
         "target_steps": record.seed.target_steps,
         **_question(record.draft if "gate:personal" not in (record.reason, drop and drop.reason) else None),
-        **_measured(record),
+        **_measured_columns(record),
         "rounds": len(record.rounds),
-        "labels": [_label(past, record) for past in record.rounds],
-        "causes": back,
+        "labels": [_label_draft(past, record) for past in record.rounds],
+        "causes": causes,
         "least_steps": [least_steps(correct(past.verdicts)) if past.draft else None for past in record.rounds],
         "missing": list(record.missing),
         "distractors": list(_distractors(record)),
@@ -106,10 +106,9 @@ def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) ->
 
 
 def _stage(record: Record) -> str:
-    """The furthest that any of its drafts came."""
     drafts = [past for past in record.rounds if past.draft]
     sound = [past for past in drafts if not past.unsound]
-    # What `remeasure` opened was no candidate of the run.
+    # Pairs that `remeasure` opened were no candidates of the run.
     fresh = bool(record.confirmation_verdicts) and record.reason != "beyond_solver"
     fresh |= record.reason == "outside_band"
     reached = (
@@ -120,7 +119,8 @@ def _stage(record: Record) -> str:
         record.confirmed,
         record.status is Status.ACCEPTED,
     )
-    return next((name for name, so in zip(reversed(STAGES), reversed(reached), strict=True) if so), "planned")
+    stages = zip(reversed(STAGES), reversed(reached), strict=True)
+    return next((stage for stage, is_reached in stages if is_reached), "planned")
 
 
 def _question(draft: Draft | None) -> Row:
@@ -139,7 +139,7 @@ def _question(draft: Draft | None) -> Row:
     }
 
 
-def _measured(record: Record) -> Row:
+def _measured_columns(record: Record) -> Row:
     (difficulty, solve_rate), right = record.hardness, correct(record.measured)
     closed = [probe.right > 0 for probe in record.last.probes if probe.check == "closed_book"] if record.last else []
     return {
@@ -155,38 +155,38 @@ def _measured(record: Record) -> Row:
         "hops_seen": [hit_rate(verdict.found_at) for verdict in right],
         "prior_knowledge": any(closed) if closed else None,
         "skippable_hops": list(record.skippable_hops),
-        "one_search": [one.model_dump() for one in record.one_search],
+        "one_search": [search.model_dump() for search in record.one_search],
         "naturalness": record.naturalness,
         "policies": list(_policies(record)),
     }
 
 
 def _policies(record: Record) -> Iterator[Row]:
-    """The latest measurement of each policy, by its name."""
     latest = {measured.policy: measured for measured in record.measurements if measured.policy}
     for _, measured in sorted(latest.items()):
-        found = measured.assessment
-        kept = {name: getattr(found, name) for name in _POLICY if hasattr(found, name)}
+        assessment = measured.assessment
+        columns = {name: getattr(assessment, name) for name in _POLICY if hasattr(assessment, name)}
         needed = record.difficulty or record.seed.target_steps
         pairs = zip(measured.rollouts, measured.verdicts, strict=True)
         failures = Counter(search_failure(rollout, verdict, needed) for rollout, verdict in pairs)
-        lacked = {kind.value: failures[kind] for kind in SearchFailure}
-        yield {**kept, "correct": len(correct(measured.verdicts)), **lacked}
+        counts = {kind.value: failures[kind] for kind in SearchFailure}
+        yield {**columns, "correct": len(correct(measured.verdicts)), **counts}
 
 
-def _label(past: Round, record: Record) -> str:
-    """What became of a draft: `accepted` (those that a gate dropped afterwards too), a label, or `none` where nothing
-    usable was proposed. A `candidate` is hard enough, but fresh rollouts did not confirm it."""
+def _label_draft(past: Round, record: Record) -> str:
+    """Return `none` for a round without a draft, `accepted` even if a gate dropped the pair later, or a label.
+
+    A `candidate` is hard enough, but fresh rollouts did not confirm it.
+    """
     if past.draft is None:
         return "none"
-    # Preset sage relaxes its last round: there a draft may be accepted although it was found too easy.
+    # Preset sage relaxes its last round, so a draft may be accepted although its label is too easy.
     if past is record.rounds[-1] and record.confirmed:
         return "accepted"
     return past.feedback.label if past.feedback else Label.CANDIDATE
 
 
 def _distractors(record: Record) -> Iterator[Row]:
-    """Of an accepted pair: what was written, used or rejected, then the tries at which nothing was written."""
     if record.distractor_eval and record.status is Status.ACCEPTED:
         for distractor in record.distractor_eval.distractors:
             blind = {"blind_readings": len(distractor.blind), "blind_named": sum(distractor.blind)}
@@ -196,37 +196,45 @@ def _distractors(record: Record) -> Iterator[Row]:
 
 
 def _distractor_rollouts(record: Record) -> Iterator[Row]:
-    """For each kind that was used, the paired rollouts without and with all distractors of the pair; a policy's are
-    told by its name before the kind."""
-    tried = record.distractor_eval if record.status is Status.ACCEPTED else None
-    if tried is None:
+    """Yield the paired rollouts, without and with all distractors, once for each kind that was used.
+
+    The kind of a policy's rollouts begins with its name.
+    """
+    evaluation = record.distractor_eval if record.status is Status.ACCEPTED else None
+    if evaluation is None:
         return
     for policy, arm in arms(record).items():
-        for kind in dict.fromkeys(distractor.kind for distractor in tried.used):
-            for found, (without, rollout, among) in zip(met(record, kind, policy), arm.pairs, strict=True):
-                outcome = min((one.outcome for one in found), key=TELLING.index, default=None)
-                correct_in = {"correct_without": without.correct, "correct_with": among.correct}
-                steps_in = {"steps_without": without.steps, "steps_with": among.steps}
-                named = f"{policy}/{kind}" if policy else kind
-                yield {"kind": named, "sample": rollout.sample, "outcome": outcome, **correct_in, **steps_in}
+        for kind in dict.fromkeys(distractor.kind for distractor in evaluation.used):
+            by_rollout = encounters_of_kind(record, kind, policy)
+            for in_rollout, (without, rollout, with_distractors) in zip(by_rollout, arm.pairs, strict=True):
+                yield {
+                    "kind": f"{policy}/{kind}" if policy else kind,
+                    "sample": rollout.sample,
+                    "outcome": min((encounter.outcome for encounter in in_rollout), key=TELLING.index, default=None),
+                    "correct_without": without.correct,
+                    "correct_with": with_distractors.correct,
+                    "steps_without": without.steps,
+                    "steps_with": with_distractors.steps,
+                }
 
 
-def met(record: Record, kind: str, policy: str = "") -> Iterator[Sequence[Encounter]]:
-    """For each rollout of an accepted pair among its distractors, the solver's or a policy's, those of a kind that it
-    met."""
-    draft, tried = record.draft, record.distractor_eval
-    if draft and tried:
-        mine = [distractor for distractor in tried.used if distractor.kind == kind]
+def encounters_of_kind(record: Record, kind: str, policy: str = "") -> Iterator[Sequence[Encounter]]:
+    """Yield for each rollout with distractors its encounters with those of a kind.
+
+    The rollouts are those of an accepted pair by the policy, or by the solver if `policy` is empty.
+    """
+    draft, evaluation = record.draft, record.distractor_eval
+    if draft and evaluation:
+        distractors = [distractor for distractor in evaluation.used if distractor.kind == kind]
         for _, rollout, verdict in arms(record)[policy].pairs:
-            yield encounters(draft, mine, rollout, correct=verdict.correct)
+            yield encounters(draft, distractors, rollout, correct=verdict.correct)
 
 
 def _twin(record: Record) -> Row:
-    """Of an accepted pair that was drawn for a twin without an answer."""
     twin = record.twin if record.status is Status.ACCEPTED else None
     if twin is None:
         return {}
-    used, refusals = twin.used, [tried.outcome for tried in twin.refused]
+    used, refusals = twin.used, [attempt.outcome for attempt in twin.refused]
     return {
         "twin": used.state if used else "pending" if twin.pending else "refused",
         "twin_refusals": [*refusals, *["unwritten"] * twin.unwritten],

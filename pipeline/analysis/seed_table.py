@@ -1,4 +1,4 @@
-"""The file of `seeds.parquet`: written by an export a row group at a time, read by all that shows figures."""
+"""The file `seeds.parquet`: an export writes it a row group at a time, and everything that shows figures reads it."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -19,18 +19,18 @@ GROUP_ROWS = 1000
 
 
 def frame(rows: Iterable[Row]) -> pl.LazyFrame:
-    """The table of rows that are written nowhere, such as those of a run that goes on."""
-    waiting = iter(rows)
-    groups = iter(lambda: list(islice(waiting, GROUP_ROWS)), [])
-    made = pa.concat_tables([pa.Table.from_batches([], schema=SCHEMA), *(table(group, SCHEMA) for group in groups)])
-    return pl.DataFrame(made).lazy()
+    """Return a table of rows that are not in a file, such as those of an unfinished run."""
+    remaining = iter(rows)
+    groups = iter(lambda: list(islice(remaining, GROUP_ROWS)), [])
+    empty = pa.Table.from_batches([], schema=SCHEMA)
+    return pl.DataFrame(pa.concat_tables([empty, *(table(group, SCHEMA) for group in groups)])).lazy()
 
 
 class SeedTable:
-    """Writes the file, a row group at a time; leave its context before the folder of the file is given up."""
+    """Writer of the file. It writes a row group at a time. Leave its context before you remove the folder."""
 
     def __init__(self, path: Path, source: str) -> None:
-        """`source` is a digest of all that the rows were made from; see `current`."""
+        """Prepare the writer. `source` is a digest of everything that the rows depend on; see `scan_current`."""
         self._path, self._schema = path, SCHEMA.with_metadata({"source": source})
         self._waiting: list[Row] = []
         self._sorted, self._last = True, ""
@@ -50,14 +50,14 @@ class SeedTable:
             self._flush()
 
     def close(self) -> pl.LazyFrame:
-        """The finished file."""
+        """Finish the file, sorted in the order of the plan, and return its table."""
         self._flush()
         self._writer.close()
         if not self._sorted:
-            # Rejected seeds that are exported too come last. A column at a time is far smaller than its records.
-            whole = pq.read_table(utf8_path(self._path)).sort_by("plan_order")
+            # Included rejected seeds come last. The table fits into memory; it is far smaller than the records.
+            rows = pq.read_table(utf8_path(self._path)).sort_by("plan_order")
             with parquet_writer(self._path, self._schema) as writer:
-                writer.write(whole, row_group_size=GROUP_ROWS)
+                writer.write(rows, row_group_size=GROUP_ROWS)
         return scan_parquet(self._path)
 
     def _flush(self) -> None:
@@ -66,9 +66,8 @@ class SeedTable:
             self._waiting = []
 
 
-def current(path: Path, source: str) -> pl.LazyFrame | None:
-    """The table that stands at `path`; None where there is none of this version, or where it was made from something
-    else."""
+def scan_current(path: Path, source: str) -> pl.LazyFrame | None:
+    """Return the table at `path`, or None if it is missing, of another version, or made from another `source`."""
     try:
         schema = pq.read_schema(utf8_path(path))
     except (OSError, pa.ArrowInvalid):

@@ -1,4 +1,4 @@
-"""How much shorter the ways are that seekers found through the accepted pairs."""
+"""Figures of the shortcuts that seekers found through the accepted pairs."""
 
 import polars as pl
 
@@ -6,35 +6,34 @@ from pipeline.types import Data
 
 
 class ShortcutFigures(Data):
-    """Over the accepted pairs that seekers tried."""
+    """Figures over the accepted pairs that seekers tried."""
 
     pairs: int
     tries: int
-    """Of seekers, on all of these pairs."""
+    """Number of seekers' attempts on these pairs."""
     ways: int
-    """Pairs through which a seeker found a way, so that their adversarial steps are known."""
+    """Number of pairs that a seeker solved."""
     shorter: int
-    """Of these, pairs whose shortest way takes fewer steps than honest work."""
+    """Number of pairs that a seeker solved in fewer steps than the solver."""
     more_than: int
-    """Pairs through which no seeker found a way."""
+    """Number of pairs that no seeker solved."""
     recalled: int
-    """Pairs that recall solves in fewer steps than any way that counts."""
+    """Number of pairs that recall solves in fewer steps than any rollout that counts."""
     honest: float | None
     adversarial: float | None
-    """Mean steps, over the pairs where both are known."""
+    """Mean steps of solver and seekers, over the pairs that both solved."""
     reward: float | None
     """Mean steps after which a reward pays, over all of the pairs."""
     again: int
-    """Pairs that fresh seekers tried after they were accepted."""
+    """Number of pairs that fresh seekers tried again after they were accepted."""
     keep_number: int
-    """Of these, pairs through which none found a shorter way."""
+    """Number of these whose difficulty stayed the same."""
 
 
 def shortcuts(accepted: pl.LazyFrame) -> ShortcutFigures | None:
-    """Return the figures, or None where no seeker tried."""
     counts = accepted.select("step_counts", "difficulty", "keeps_number").unnest("step_counts")
     tried = counts.filter(pl.col("adversarial_tries") > 0)
-    both = pl.col("adversarial_steps").is_not_null() & pl.col("least_steps").is_not_null()
+    both_solved = pl.col("adversarial_steps").is_not_null() & pl.col("least_steps").is_not_null()
     row = tried.select(
         pairs=pl.len(),
         tries=pl.col("adversarial_tries").sum(),
@@ -42,8 +41,8 @@ def shortcuts(accepted: pl.LazyFrame) -> ShortcutFigures | None:
         shorter=(pl.col("adversarial_steps") < pl.col("least_steps")).sum(),
         more_than=pl.col("adversarial_steps").is_null().sum(),
         recalled=(pl.col("recall_steps") < pl.col("difficulty")).sum(),
-        honest=pl.col("least_steps").filter(both).mean(),
-        adversarial=pl.col("adversarial_steps").filter(both).mean(),
+        honest=pl.col("least_steps").filter(both_solved).mean(),
+        adversarial=pl.col("adversarial_steps").filter(both_solved).mean(),
         reward=pl.col("reward_steps").mean(),
         again=pl.col("keeps_number").is_not_null().sum(),
         keep_number=pl.col("keeps_number").sum(),

@@ -1,4 +1,4 @@
-"""A record as the page shows it: every call with what it brought back, and what that has to do with the evidence."""
+"""A record as pages show it: every call with its results, and the hops whose evidence they are."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pipeline.agents.answers import list_items
 from pipeline.agents.tools import ShownPassage, all_shown, shown_passages
-from pipeline.analysis.rollout_metrics import RolloutMetrics, process
+from pipeline.analysis.rollout_metrics import RolloutMetrics, measure_rollout
 from pipeline.config.difficulty_settings import way_of
 from pipeline.types import Draft, Encounter, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
 
@@ -14,7 +14,7 @@ SNIPPET = 220
 
 
 class Result(NamedTuple):
-    """One passage of an observation. `hops` are the numbers, from 1, of the hops that rest on it."""
+    """A passage of an observation. `hops` are the numbers, from 1, of the hops whose evidence it is."""
 
     id: str
     title: str
@@ -23,7 +23,7 @@ class Result(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One tool call: `number` counts steps from 1 and is 0 for a repeat or a call that was not carried out."""
+    """A tool call. `number` counts steps from 1; it is 0 for a repeat or a call that was not carried out."""
 
     number: int
     tool: str
@@ -31,7 +31,7 @@ class Step(NamedTuple):
     thought: str
     results: tuple[Result, ...]
     note: str
-    """The observation where it holds no passage."""
+    """The observation, if it holds no passage."""
     repaired: bool = False
 
     @property
@@ -45,18 +45,18 @@ class RolloutTrace(NamedTuple):
     steps: tuple[Step, ...]
     process: RolloutMetrics | None
     met: tuple[Encounter, ...] = ()
-    """The distractors that it met, where it had any around it."""
+    """The distractors that it met, if it ran with distractors."""
 
 
 class RoundTrace(NamedTuple):
-    """One round, with the question of the round before it to show what changed."""
+    """A round, with the draft before it, to show what changed."""
 
     round: Round
     before: Draft | None
     agent: tuple[Step, ...]
     attempts: tuple[RolloutTrace, ...]
     policy: tuple[RolloutTrace, ...]
-    """Those of the model that the pairs are for."""
+    """The rollouts of the policy that the pairs are for."""
 
 
 class Item(NamedTuple):
@@ -64,18 +64,18 @@ class Item(NamedTuple):
     parts: tuple[RoundTrace, ...]
     confirmation: tuple[RolloutTrace, ...]
     seekers: tuple[tuple[str, RolloutTrace], ...]
-    """With their ways."""
+    """Each with its way of seeking."""
     passages: tuple[ShownPassage, ...]
-    """All that any agent saw, once each, by title."""
+    """All passages that any agent saw, sorted by title."""
     answers: tuple[str, ...]
-    """The spellings of the answer, to mark in texts."""
+    """The spellings of the answer, to highlight in texts."""
 
 
 class TreeBranch(NamedTuple):
-    """A stretch of an information tree without a fork, and what forks off at its end."""
+    """A part of an information tree without a fork, and the branches at its end."""
 
     nodes: tuple[tuple[bool, Node], ...]
-    """Whether the question was composed from it, and the node."""
+    """Each node, with whether the question was composed from it."""
     limbs: tuple["TreeBranch", ...]
 
 
@@ -85,21 +85,19 @@ class TreeLayout(NamedTuple):
     limb: TreeBranch
 
 
-def grown(record: Record) -> TreeLayout | None:
-    """The first tree of an accepted pair, if it has one."""
+def lay_out_tree(record: Record) -> TreeLayout | None:
     tree = next((past.tree for past in record.rounds if past.tree), None)
     return TreeLayout(record.draft, tree, limb(tree, 0)) if tree and record.draft else None
 
 
 def limb(tree: Tree, index: int) -> TreeBranch:
-    """What grows from that node on."""
-    taken = tree.path(tree.composed) if tree.composed is not None else ()
-    nodes, below = [], [index]
-    while len(below) == 1:
-        node = tree.nodes[below[0]]
-        nodes.append((node in taken, node))
-        below = [child for child, other in enumerate(tree.nodes) if other.parent == below[0]]
-    return TreeBranch(tuple(nodes), tuple(limb(tree, child) for child in below))
+    composed = tree.path(tree.composed) if tree.composed is not None else ()
+    nodes, children = [], [index]
+    while len(children) == 1:
+        node = tree.nodes[children[0]]
+        nodes.append((node in composed, node))
+        children = [child for child, candidate in enumerate(tree.nodes) if candidate.parent == children[0]]
+    return TreeBranch(tuple(nodes), tuple(limb(tree, child) for child in children))
 
 
 def item(record: Record) -> Item:
@@ -116,10 +114,10 @@ def item(record: Record) -> Item:
         )
         before = past.draft or before
     draft = record.draft or before
-    answers = (draft.answer, *draft.answer_aliases, *_items(draft)) if draft else ()
+    answers = (draft.answer, *draft.answer_aliases, *_item_spellings(draft)) if draft else ()
     trajectories = [past.agent for past in record.rounds]
-    trajectories += [r.trajectory for past in record.rounds for r in (*past.rollouts, *past.policy_rollouts)]
-    trajectories += [r.trajectory for r in (*record.confirmation, *record.seekers)]
+    rollouts = [rollout for past in record.rounds for rollout in (*past.rollouts, *past.policy_rollouts)]
+    trajectories += [rollout.trajectory for rollout in (*rollouts, *record.confirmation, *record.seekers)]
     return Item(
         record=record,
         parts=tuple(parts),
@@ -132,66 +130,66 @@ def item(record: Record) -> Item:
     )
 
 
-def _items(draft: Draft) -> list[str]:
+def _item_spellings(draft: Draft) -> list[str]:
     return [name for item in list_items(draft) for name in item.spellings]
 
 
 def steps(trajectory: Trajectory, draft: Draft | None) -> tuple[Step, ...]:
-    """The calls of an agent in order, without the one that ended it."""
-    answers = {message.tool_call_id: message.content for message in trajectory.messages if message.tool_call_id}
-    made = {call.id: call for call in trajectory.calls}
-    found, number = [], 0
+    """Return the calls of an agent in order, without its final one, which has no observation."""
+    observations = {message.tool_call_id: message.content for message in trajectory.messages if message.tool_call_id}
+    calls = {call.id: call for call in trajectory.calls}
+    steps, number = [], 0
     for message in trajectory.messages:
         thought = message.reasoning or message.content
-        for call in message.tool_calls:
-            if call.id not in answers:
+        for request in message.tool_calls:
+            if request.id not in observations:
                 continue
-            done = made.get(call.id)
-            number += done is not None and not done.repeat
-            results = _results(answers[call.id], draft)
-            found.append(
+            call = calls.get(request.id)
+            number += call is not None and not call.repeat
+            results = _list_results(observations[request.id], draft)
+            steps.append(
                 Step(
-                    number=number if done and not done.repeat else 0,
-                    tool=done.tool if done else call.name,
-                    argument=done.argument if done else call.arguments,
+                    number=number if call and not call.repeat else 0,
+                    tool=call.tool if call else request.name,
+                    argument=call.argument if call else request.arguments,
                     thought=thought,
                     results=results,
-                    note="" if results else answers[call.id],
-                    repaired=call.repaired,
+                    note="" if results else observations[request.id],
+                    repaired=request.repaired,
                 )
             )
             thought = ""
-    return tuple(found)
+    return tuple(steps)
 
 
 def attempts(rollouts: Sequence[Rollout], verdicts: Sequence[Verdict], draft: Draft | None) -> tuple[RolloutTrace, ...]:
-    """Rollouts with their verdicts, set against the draft that they answered."""
     pairs = zip(rollouts, verdicts, strict=True)
     return tuple(
-        RolloutTrace(r, v, steps(r.trajectory, draft), process(draft, r, v) if draft else None) for r, v in pairs
+        RolloutTrace(r, v, steps(r.trajectory, draft), measure_rollout(draft, r, v) if draft else None)
+        for r, v in pairs
     )
 
 
-def _results(observation: str, draft: Draft | None) -> tuple[Result, ...]:
-    homes = [shown_id(hop.passage_id) for hop in draft.hops] if draft else []
+def _list_results(observation: str, draft: Draft | None) -> tuple[Result, ...]:
+    evidence_ids = [shown_id(hop.passage_id) for hop in draft.hops] if draft else []
     answer = draft.answer if draft else ""
     return tuple(
         Result(
             id=passage.id,
             title=passage.title,
             snippet=snippet(passage.text, answer),
-            hops=tuple(number for number, home in enumerate(homes, 1) if home == passage.id),
+            hops=tuple(number for number, evidence_id in enumerate(evidence_ids, 1) if evidence_id == passage.id),
         )
         for passage in shown_passages(observation)
     )
 
 
-def by_title(shown: Mapping[str, ShownPassage]) -> tuple[ShownPassage, ...]:
-    return tuple(sorted(shown.values(), key=lambda passage: (passage.title, passage.id)))
+def by_title(passages: Mapping[str, ShownPassage]) -> tuple[ShownPassage, ...]:
+    return tuple(sorted(passages.values(), key=lambda passage: (passage.title, passage.id)))
 
 
 def snippet(text: str, answer: str) -> str:
-    """About two lines of a text: those around the answer where it holds it, else the first."""
+    """Return about two lines of a text: those around the answer, or the first if it does not hold the answer."""
     if len(text) <= SNIPPET:
         return text
     match = re.search(re.escape(answer), text, re.IGNORECASE) if answer else None

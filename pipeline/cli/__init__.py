@@ -1,6 +1,6 @@
-"""The command line: `digsite`. Nothing heavy is imported before a command needs it, so that help is quick.
+"""The command line: `digsite`. Commands import heavy modules inside their functions, so that `--help` is quick.
 
-The console script is `pipeline.flow.main:main`, which hands `main` a way to run through Prefect; `python -m
+The console script is `pipeline.flow.main:main`, which passes `main` a runner that goes through Prefect. `python -m
 pipeline.cli` is the same without Prefect.
 """
 

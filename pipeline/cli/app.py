@@ -1,7 +1,7 @@
-"""The commands by name, and the one place that turns an error into a line and an exit code.
+"""All commands by name, and the only place that turns an error into a message and an exit code.
 
-Exit codes: 0 done; 1 something broke; 2 a mistake of the user's, reported in one line; 3 ended before the wanted number
-of pairs; 130 and 143 interrupted. `--debug` may stand anywhere on the line and shows tracebacks.
+Exit codes: 0 done; 1 something broke; 2 the user made a mistake, reported in one line; 3 the run has fewer pairs than
+requested; 130 and 143 interrupted. `--debug` works anywhere on the command line and shows tracebacks.
 """
 
 import io
@@ -44,7 +44,7 @@ from pipeline.run.interrupt import ended_by_force
 
 
 def _call(result: Any, **_: Any) -> Any:
-    """Call what typer made of the command line, where the command is a dataclass of options."""
+    # A command that is a dataclass of options does its work when its instance is called.
     return result() if callable(result) else result
 
 
@@ -66,43 +66,43 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
 for _command in _COMMANDS:
     app.command()(_command)
 app.add_typer(corpora.corpus, name="corpus")
-for _listed in (*app.registered_commands, *corpora.corpus.registered_commands):
-    # Typer wraps a short help that is given, and cuts one that it derives.
-    _listed.short_help = (getattr(_listed.callback, "__doc__", None) or "").partition("\n\n")[0]
+for _info in (*app.registered_commands, *corpora.corpus.registered_commands):
+    # Typer cuts off a short help that it derives itself, but wraps one that is set.
+    _info.short_help = (getattr(_info.callback, "__doc__", None) or "").partition("\n\n")[0]
 
 
 INTERRUPTED = 130
-"""The exit code that typer gives a KeyboardInterrupt, which here stands for any signal."""
+"""Typer's exit code for a KeyboardInterrupt. Here SIGTERM raises one too."""
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_set: bool) -> None:
+    if is_set:
         console.show(console.text(f"digsite {version('digsite')}"))
         raise typer.Exit
 
 
 @app.callback()
 def _digsite(
-    debug: Annotated[bool, Option("--debug", help="Show tracebacks. May stand anywhere on the line.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show tracebacks. Works anywhere on the command line.")] = False,
     version: Annotated[
-        bool, Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Generate multi-hop search QA data sets from a text corpus and verify their difficulty with a solver agent."""
 
 
 def main(arguments: list[str] | None = None, *, runner: Callable[..., RunResult] | None = None) -> NoReturn:
-    """Run one command and exit. `runner(job, debug=...)` carries out `generate` and `resume`, if it is given."""
+    """Run one command and exit. If `runner` is set, `generate` and `resume` go through `runner(job, debug=...)`."""
     arguments = sys.argv[1:] if arguments is None else arguments
     plain = [argument for argument in arguments if argument != "--debug"]
     debug = plain != arguments
     if plain in ([], ["corpus"]):
         plain.append("--help")
     _open_streams()
-    # With Python's own handler asyncio would install one that waits for the event loop's next turn.
+    # If Python's own handler is set, asyncio replaces it with one that waits for the event loop's next turn.
     caught: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, partial(_interrupt, caught))
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signal_number, partial(_interrupt, caught))
     try:
         with ended_by_force(), console.warnings():
             result = app(plain, prog_name="digsite", standalone_mode=False, obj=runner and partial(runner, debug=debug))
@@ -111,24 +111,24 @@ def main(arguments: list[str] | None = None, *, runner: Callable[..., RunResult]
             code = 128 + caught[0] if caught else code
             console.message("digsite: interrupted; finished work is kept, and the same command continues from there")
     except (DigsiteError, typer.TyperException) as error:
-        code = _failed(_line(error), error.exit_code, debug=debug)
-    except SystemExit as ended:
-        if isinstance(ended.__context__, BrokenPipeError):  # typer turns it into exit code 1
+        code = _report_failure(_one_line(error), error.exit_code, debug=debug)
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # typer turns it into exit code 1
             console.end_unread()
         raise
-    except OSError as error:  # such as a full disk under `> file`
-        code = _failed(*_system_error(error), debug=debug)
+    except OSError as error:  # for example a full disk under `> file`
+        code = _report_failure(*_explain_system_error(error), debug=debug)
         console.flush_or_drop()
     except Exception as error:  # noqa: BLE001 - the last line of defence
-        code = _failed(_unforeseen(error), 1, debug=debug)
-    # What is left is Python's own end, in which an exception would print a traceback.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+        code = _report_failure(_explain_unexpected(error), 1, debug=debug)
+    # A signal while Python shuts down must not print a traceback.
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signal_number, signal.SIG_DFL)
     sys.exit(code)
 
 
 def _open_streams() -> None:
-    """Send a stream that was closed at the start (`2>&-`) nowhere, and escape letters that an encoding lacks."""
+    """Replace a closed stream (`2>&-`) by one to nowhere, and escape letters that a stream's encoding lacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -138,36 +138,36 @@ def _open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _interrupt(caught: list[int], number: int, frame: FrameType | None) -> None:
-    caught.append(number)
-    if len(caught) == 1:  # a second one must not break into what the first has begun
+def _interrupt(caught: list[int], signal_number: int, frame: FrameType | None) -> None:
+    caught.append(signal_number)
+    if len(caught) == 1:  # a second signal must not interrupt the clean-up after the first
         raise KeyboardInterrupt
 
 
-def _line(error: Exception) -> str:
-    text = usage_errors.explained(error) if isinstance(error, typer.TyperException) else str(error)
+def _one_line(error: Exception) -> str:
+    text = usage_errors.explain(error) if isinstance(error, typer.TyperException) else str(error)
     return " ".join(text.split())
 
 
-def _system_error(error: OSError) -> tuple[str, int]:
-    """Return the line and the exit code of what the system refused."""
+def _explain_system_error(error: OSError) -> tuple[str, int]:
+    """Return the message and the exit code."""
     if isinstance(error, PermissionError):
         remedy = "give this user the right to (chmod, chown) and repeat the command"
         return f"cannot open {error.filename}: {reason(error)}; {remedy}", 2
-    return f"{_line(error)}; fix this and repeat the command", 1
+    return f"{_one_line(error)}; fix this and repeat the command", 1
 
 
-def _unforeseen(error: Exception) -> str:
-    if isinstance(error, MemoryError):  # Arrow's too
+def _explain_unexpected(error: Exception) -> str:
+    if isinstance(error, MemoryError):  # Arrow's is a subclass
         return "there is not enough memory (see ulimit -v); finished work is kept, and the same command continues"
-    if str(error) == "can't start new thread":  # Python's own RuntimeError
+    if str(error) == "can't start new thread":  # Python raises a bare RuntimeError
         return (
             "no more threads can be started (see ulimit -u, -v); finished work is kept, and the same command continues"
         )
-    return f"{type(error).__name__}: {_line(error)} (run it with --debug to see where; please report it)"
+    return f"{type(error).__name__}: {_one_line(error)} (run it with --debug to see where; please report it)"
 
 
-def _failed(line: str, code: int, *, debug: bool) -> int:
+def _report_failure(line: str, code: int, *, debug: bool) -> int:
     if debug:
         traceback.print_exc()
     console.message(f"digsite: {line}")

@@ -1,4 +1,4 @@
-"""The command `branch`: stored rollouts resampled from intermediate turns, for training on single steps."""
+"""The command `branch`: resamples stored rollouts from intermediate turns, for training on single steps."""
 
 from typing import Annotated
 
@@ -13,10 +13,13 @@ def branch(
     method: Annotated[
         str,
         Option(
-            metavar="cso|eef|pivot", help="Critical steps of failed rollouts, masks for them, or profiles of good ones."
+            metavar="cso|eef|pivot",
+            help="cso: critical steps of failed rollouts; eef: masks for them; pivot: profiles of good ones.",
         ),
     ],
-    calls: Annotated[int, Option(min=1, help="Start nothing more after this many calls, earlier ones included.")] = 200,
+    calls: Annotated[
+        int, Option(min=1, help="Start no further resampling after this many calls, including earlier ones.")
+    ] = 200,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
@@ -24,14 +27,16 @@ def branch(
     from pipeline import api
 
     folder, config = reopen(run, out)
-    done = api.branch(folder, method, calls=calls, progress=_progress)
+    branching = api.branch(
+        folder, method, calls=calls, progress=lambda forks, calls: console.message(f"{forks} forks, {calls} calls")
+    )
     model = config.models.names()
-    rows = [("forks", done.forks), ("of them solved by a fresh sample", done.solved), ("calls", done.calls)]
-    tree = {"model": model, "run": str(folder), **done.model_dump()}
+    rows = [
+        ("forks", branching.forks),
+        ("of them solved by a fresh sample", branching.solved),
+        ("calls", branching.calls),
+    ]
+    tree = {"model": model, "run": str(folder), **branching.model_dump()}
     console.result(tree, console.table(method, "", rows=rows), as_json=json, model=model)
-    if not done.complete and not json:
+    if not branching.complete and not json:
         console.message("digsite: more turns are left to resample; repeat the command with more --calls")
-
-
-def _progress(forks: int, calls: int) -> None:
-    console.message(f"{forks} forks, {calls} calls")

@@ -1,7 +1,7 @@
 """Output for a person or a script: messages on stderr, results as text or JSON on stdout.
 
-Corpus and model text is hostile: it is cleaned of terminal escapes and never read as markup. Where stdout is closed
-early (`digsite inspect latest | head`) the process ends quietly, with the code that SIGPIPE would give it.
+Text from corpus and model is hostile: terminal escapes are removed and it is never read as markup. If stdout is closed
+early (`digsite inspect latest | head`), the process ends quietly, with the exit code of SIGPIPE.
 """
 
 import logging
@@ -24,7 +24,7 @@ from pipeline.types import DEMO_NOTE, by_demo
 
 _NUMBER = re.compile(r"[\d.,]+[%M]?|–|unknown")
 _MANY = 7
-"""From this many columns on they stand closer together, so that a table of costs fits on 80 characters."""
+"""A table with at least this many columns has narrower gaps, so that a table of costs fits on 80 characters."""
 WIDE = 160
 """The width of output that does not go to a terminal."""
 
@@ -37,7 +37,7 @@ class PlainConsole(Console):
         super().__init__(stderr=error, markup=False, emoji=False, highlight=False, width=None if terminal else WIDE)
 
     def on_broken_pipe(self) -> None:
-        """End the command if nobody reads its output; go on if nobody reads its messages."""
+        """End the command if stdout was closed, but go on if stderr was."""
         if not self.stderr:
             end_unread()
         _drain(sys.stderr)
@@ -45,7 +45,7 @@ class PlainConsole(Console):
 
 
 def flush_or_drop() -> None:
-    """Flush stdout, or drop what it holds if it takes no more."""
+    """Flush stdout, or drop its buffer if that fails."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -53,54 +53,56 @@ def flush_or_drop() -> None:
 
 
 def end_unread() -> NoReturn:
-    """End quietly because nobody reads stdout any more, as other programs of a pipeline do."""
+    """End quietly because stdout was closed, as other programs in a shell pipeline do."""
     _drain(sys.stdout)
     raise SystemExit(128 + signal.SIGPIPE)
 
 
 def _drain(stream: TextIO) -> None:
-    """Send what the stream holds, and all that follows, nowhere: Python's own flush at exit would fail and print."""
+    # Without this, Python's own flush at exit fails and prints a traceback.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def message(line: str, *, style: str = "") -> None:
-    """Print one line on stderr, never wrapped, so that a script can read it."""
+    """Print one line on stderr. It is never wrapped, so that a script can read it."""
     PlainConsole(error=True).print(text(line, style=style), soft_wrap=True)
 
 
 class _MessageHandler(logging.Handler):
-    """A warning stands once, however often it is given."""
+    """A handler that prints each warning once, however often it is logged."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._given: set[str] = set()
+        self._printed: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        line, warning = record.getMessage(), record.levelno > logging.INFO
-        if warning and line in self._given:
+        line, is_warning = record.getMessage(), record.levelno > logging.INFO
+        if is_warning and line in self._printed:
             return
-        self._given.add(line)
+        self._printed.add(line)
         with suppress(OSError):
-            message(line, style="yellow" if warning else "")
+            message(line, style="yellow" if is_warning else "")
 
 
 @contextmanager
 def warnings() -> Iterator[None]:
-    """Print the warnings of the product, and how far its long work is, as messages, whatever Prefect's import does to
-    Python's logging."""
+    """Print Digsite's warnings and the progress of long work as messages.
+
+    This does not depend on Python's root logger, which Prefect configures when it is imported.
+    """
     logging.getLogger(progress_log.NAME).setLevel(logging.INFO)
-    # It tells every try; what came of them is one line of ours.
+    # It logs every attempt; Digsite prints one line about the outcome.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-    ours, handler = logging.getLogger("pipeline"), _MessageHandler()
-    ours.addHandler(handler)
-    ours.propagate = False
+    logger, handler = logging.getLogger("pipeline"), _MessageHandler()
+    logger.addHandler(handler)
+    logger.propagate = False
     try:
         yield
     finally:
-        ours.removeHandler(handler)
-        ours.propagate = True
+        logger.removeHandler(handler)
+        logger.propagate = True
 
 
 def show(*parts: RenderableType) -> None:
@@ -109,7 +111,7 @@ def show(*parts: RenderableType) -> None:
 
 
 def result(tree: Any, *parts: RenderableType, as_json: bool, model: str = "") -> None:
-    """Print what a command found: `tree` as JSON, or `parts` for a person, with a note if `model` is the demo model."""
+    """Print a command's result: `tree` as JSON, or `parts` for a person, with a note if `model` is the demo model."""
     if as_json:
         json(tree)
     else:
@@ -118,15 +120,15 @@ def result(tree: Any, *parts: RenderableType, as_json: bool, model: str = "") ->
 
 
 def text(value: object, *, style: str = "") -> Text:
-    """Text from anywhere, made safe for a terminal."""
+    """Return untrusted text in a form that is safe for a terminal."""
     return Text(clean(str(value)), style=style)
 
 
 def table(*heads: str, rows: Iterable[Iterable[object]]) -> Table:
-    """A plain table; columns of numbers are right-aligned, and no number is broken where the screen is narrow."""
+    """Return a plain table. Columns of numbers are right-aligned and never wrapped, even on a narrow screen."""
     cells = [[text(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row] for row in rows]
-    apart = 2 if len(heads) < _MANY else 1
-    grid = Table(box=None, pad_edge=False, padding=(0, apart, 0, 0), header_style="bold")
+    gap = 2 if len(heads) < _MANY else 1
+    grid = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
     for index, head in enumerate(heads):
         column = [row[index].plain for row in cells]
         if column and all(map(_NUMBER.fullmatch, column)):
@@ -139,13 +141,13 @@ def table(*heads: str, rows: Iterable[Iterable[object]]) -> Table:
 
 
 def rows_of_views(counts: Mapping[str, Mapping[str, int]]) -> Table:
-    """How many rows each view of a data set has in each split."""
+    """Return a table of the row counts of a data set, by view and split."""
     rows = [(view, split, count) for view, splits in counts.items() for split, count in splits.items()]
     return table("view", "split", "rows", rows=rows)
 
 
 def demo_note(model: str) -> None:
-    """Say on stderr that the figures just shown are the demo model's, if `model`, which names all models, has it."""
+    """Print a note on stderr if the demo model is among the names in `model`."""
     if by_demo(model):
         message(DEMO_NOTE, style="dim")
 

@@ -1,4 +1,4 @@
-"""Commands about corpora and what can be found in them: `corpus`, `search`, `measure`, `doctor`."""
+"""Commands that inspect or search a corpus, or test the installation: `corpus`, `search`, `measure`, `doctor`."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,16 +26,16 @@ corpus = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=HELP, sho
 @corpus.command("list")
 def corpus_list(json: options.Json = False) -> None:
     """List the corpora that have a manifest."""
-    found = [manifest.read(name) for name in manifest.names()]
-    rows = [(item.name, item.reader, item.licence, item.attribution) for item in found]
+    manifests = [manifest.read(name) for name in manifest.names()]
+    rows = [(corpus.name, corpus.reader, corpus.licence, corpus.attribution) for corpus in manifests]
     table = console.table("name", "reader", "licence", "attribution", rows=rows)
-    console.result([item.model_dump(mode="json") for item in found], table, as_json=json)
+    console.result([corpus.model_dump(mode="json") for corpus in manifests], table, as_json=json)
 
 
 @corpus.command("stats")
 @dataclass(kw_only=True)
 class CorpusStats(options.ProvenanceOptions):
-    """Show what was read of a corpus, what was left out and why, and how well its documents are linked."""
+    """Show what was read from a corpus, what was skipped and why, and how well its documents are linked."""
 
     out: options.Out = None
     verify: options.Verify = None
@@ -47,17 +47,17 @@ class CorpusStats(options.ProvenanceOptions):
 
         config = self.settings()
         loaded = prepare.corpus(config)
-        linked = coverage(prepare.links(config, loaded))
-        stated = loaded.manifest.model_dump(include={"licence", "attribution", "language", "as_of"})
+        links = coverage(prepare.links(config, loaded))
+        provenance = loaded.manifest.model_dump(include={"licence", "attribution", "language", "as_of"})
         if loaded.language_detected:
-            stated["language"] = f"{loaded.language} (detected)"
-        facts = {"fingerprint": loaded.fingerprint, **stated, **loaded.counts.model_dump()}
-        shown = facts | {"fingerprint": loaded.fingerprint[:12], "as_of": facts["as_of"] or "unknown"}
-        shown["skipped"] = in_words(loaded.counts.skipped) or "no file"
-        del shown["notes"]
+            provenance["language"] = f"{loaded.language} (detected)"
+        facts = {"fingerprint": loaded.fingerprint, **provenance, **loaded.counts.model_dump()}
+        rows = facts | {"fingerprint": loaded.fingerprint[:12], "as_of": facts["as_of"] or "unknown"}
+        rows["skipped"] = in_words(loaded.counts.skipped) or "no file"
+        del rows["notes"]
         console.result(
-            {"name": loaded.manifest.name, **facts, "links": linked.model_dump()},
-            console.table(loaded.manifest.name, "", rows=(shown | linked.in_words()).items()),
+            {"name": loaded.manifest.name, **facts, "links": links.model_dump()},
+            console.table(loaded.manifest.name, "", rows=(rows | links.in_words()).items()),
             *(console.text(f"bad: {offender}", style="yellow") for offender in loaded.offenders),
             *(console.text(note, style="yellow") for note in loaded.counts.noted),
             as_json=self.json,
@@ -67,7 +67,7 @@ class CorpusStats(options.ProvenanceOptions):
 @corpus.command("passages")
 @dataclass(kw_only=True)
 class CorpusPassages(options.CorpusOptions):
-    """Print the passages as JSON lines with id and contents, from which Search-R1 and others build an index."""
+    """Print the passages as JSON lines with id and contents, the input of Search-R1 and other index builders."""
 
     out: options.Out = None
 
@@ -104,29 +104,29 @@ class Search(options.CorpusOptions):
             head = f"{rank}  {hit.passage.heading}  ({hit.passage.id}, {hit.score:.2f})"
             console.show(console.text(head, style="bold"), console.text(hit.passage.text), "")
         if not hits:
-            console.message("no passage holds any of these words")
+            console.message("no passage contains any of these words")
 
 
 @dataclass(kw_only=True)
 class Measure(options.ModelOptions, options.CorpusOptions):
-    """Measure how well the solver answers questions with known answers, before you trust the difficulty it measures."""
+    """Measure how well the solver answers questions with known answers, to know how far to trust its difficulty."""
 
     file: Annotated[
         Path,
         Argument(
             metavar="FILE",
-            help="A file or folder of questions with answers, as a benchmark or --view qa lays it out: .jsonl, .json, "
-            ".parquet, .csv, .tsv.",
+            help="A file or folder of questions with answers, in the form of a benchmark or of --view qa: .jsonl, "
+            ".json, .parquet, .csv, .tsv.",
         ),
     ]
-    limit: Annotated[int | None, Option(min=1, help="Ask the first questions only.")] = None
+    limit: Annotated[int | None, Option(min=1, help="Ask only this many questions, from the first on.")] = None
     rollouts: Annotated[int | None, Option(min=1, help="Rollouts of each question.  [4]")] = None
     concurrency: Annotated[int | None, Option(min=1, help="Rollouts in progress at once.")] = None
     retriever: Annotated[
         list[str] | None,
         Option(
-            help="Repeatable: compares what one search of each finds, without a solver. lucene, bm25, dense, hybrid, "
-            "or http://host/retrieve#NAME.  [lucene]"
+            help="lucene, bm25, dense, hybrid, or http://host/retrieve#NAME. Repeatable: with several, compares what "
+            "one search of each finds, without a solver.  [lucene]"
         ),
     ] = None
     out: options.Out = None
@@ -136,56 +136,56 @@ class Measure(options.ModelOptions, options.CorpusOptions):
         from pipeline import api
         from pipeline.measurement import gold_questions
 
-        asked = list(dict.fromkeys(self.retriever or ()))
-        config = self.settings(retriever=asked[0] if asked else None)
+        retrievers = list(dict.fromkeys(self.retriever or ()))
+        config = self.settings(retriever=retrievers[0] if retrievers else None)
         questions = gold_questions.read(self.file)[: self.limit]
-        answered = all(question.answer for question in questions)
-        if not answered:
-            console.message("the questions have no answers: only what one search finds of their documents is measured")
-        if len(asked) > 1 or not answered:
-            self._compare(config, questions, asked or [config.retrieval.retriever])
+        have_answers = all(question.answer for question in questions)
+        if not have_answers:
+            console.message("not all questions have answers: only the recall of one search is measured")
+        if len(retrievers) > 1 or not have_answers:
+            self._compare(config, questions, retrievers or [config.retrieval.retriever])
             return
         console.message(f"{len(questions):,} questions, {config.loop.rollouts} rollouts each; this may take minutes")
-        found = api.measure(config, questions)
+        measurement = api.measure(config, questions)
         rows = [
             (f.group, f.questions, percent(f.exact, 1), percent(f.f1, 1), percent(f.solved, 1), short(f.least_steps, 1),
              short(f.steps, 1), short(f.seen, 1), percent(f.recall, 1), percent(f.baseline, 1))
-            for f in found.figures
+            for f in measurement.figures
         ]  # fmt: skip
         heads = "group", "questions", "EM", "F1", "solved", "least steps", "steps", "passages", "all gold", "one search"
         table = console.table(*heads, rows=rows)
-        self._say(
-            f"model {found.model}, k = {found.k}; 'one search' is the recall of one search for as many passages",
-            len({one.question for one in found.scored if one.recall is not None}),
+        self._explain_figures(
+            f"model {measurement.model}, k = {measurement.k}; 'one search' is the recall of one search for as many "
+            "passages",
+            len({score.question for score in measurement.scored if score.recall is not None}),
             questions,
         )
-        if found.refused:
-            console.message(f"digsite: rollouts that the server refused, which no figure counts: {found.refused:,}")
-        console.result(found.model_dump(mode="json"), table, as_json=self.json, model=found.model)
+        if measurement.refused:
+            console.message(f"digsite: rollouts that the server refused, not counted here: {measurement.refused:,}")
+        console.result(measurement.model_dump(mode="json"), table, as_json=self.json, model=measurement.model)
 
-    def _say(self, meaning: str, located: int, questions: "Sequence[GoldQuestion]") -> None:
-        """Tell a person what the figures are, and where recall is of some of the questions only."""
+    def _explain_figures(self, meaning: str, with_recall: int, questions: "Sequence[GoldQuestion]") -> None:
         if self.json:
             return
         console.message(meaning)
-        named = sum(bool(one.supporting_ids or one.supporting_titles) for one in questions)
-        if located < named:
+        with_titles = sum(bool(question.supporting_ids or question.supporting_titles) for question in questions)
+        if with_recall < with_titles:
             where = "recall is measured where the corpus has all supporting titles"
-            console.message(f"{where}: {located:,} of {named:,} questions")
+            console.message(f"{where}: {with_recall:,} of {with_titles:,} questions")
 
-    def _compare(self, config: RunConfig, questions: "Sequence[GoldQuestion]", asked: list[str]) -> None:
+    def _compare(self, config: RunConfig, questions: "Sequence[GoldQuestion]", retrievers: list[str]) -> None:
         from pipeline import api
         from pipeline.measurement import retriever_recall
 
-        found = api.compare_retrievers(config, questions, asked)
+        recalls = api.compare_retrievers(config, questions, retrievers)
         rows = [
             (f.group, f.questions, f.retriever, *(percent(f.all_gold[str(k)], 1) for k in retriever_recall.DEPTHS))
-            for f in found
+            for f in recalls
         ]
         heads = "group", "questions", "retriever", *(f"@{k}" for k in retriever_recall.DEPTHS)
-        meaning = "the share of questions of which one search finds all supporting documents, by its passages"
-        self._say(meaning, found[0].questions, questions)
-        console.result([one.model_dump() for one in found], console.table(*heads, rows=rows), as_json=self.json)
+        meaning = "@k: share of questions for which the first k passages of one search include all supporting documents"
+        self._explain_figures(meaning, recalls[0].questions, questions)
+        console.result([recall.model_dump() for recall in recalls], console.table(*heads, rows=rows), as_json=self.json)
 
 
 def doctor(  # noqa: PLR0913, PLR0917 - options of the user
@@ -194,17 +194,18 @@ def doctor(  # noqa: PLR0913, PLR0917 - options of the user
     config: options.Config = None,
     sets: options.Sets = None,
     out: options.Out = None,
-    judge: Annotated[bool, Option(help="Test how well the model judges 200 near misses, too.")] = True,
+    judge: Annotated[bool, Option(help="Also test how well the model judges 200 near misses.")] = True,
     json: options.Json = False,
 ) -> int:
     """Check this machine, or what a model can do (--model, --config). Exit 1 if something is missing."""
-    from pipeline.doctor import diagnosis as doctors
+    from pipeline.doctor import diagnosis
 
     if model or base_url or config or sets:
-        settings = options.settings({"model": model, "base_url": base_url, "out": out}, file=config, sets=sets)
-        found = doctors.endpoint(settings, judge=judge)
+        settings = options.build_config({"model": model, "base_url": base_url, "out": out}, file=config, sets=sets)
+        checks = diagnosis.endpoint(settings, judge=judge)
     else:
-        found = doctors.checks(out or Runtime().out)
-    rows = [("ok" if c.ok else "missing", c.name, c.detail + (f" → {c.remedy}" if c.remedy else "")) for c in found]
-    console.result([check.model_dump() for check in found], console.table("", "what", "found", rows=rows), as_json=json)
-    return 0 if all(check.ok for check in found) else 1
+        checks = diagnosis.checks(out or Runtime().out)
+    rows = [("ok" if c.ok else "missing", c.name, c.detail + (f" → {c.remedy}" if c.remedy else "")) for c in checks]
+    table = console.table("", "what", "found", rows=rows)
+    console.result([check.model_dump() for check in checks], table, as_json=json)
+    return 0 if all(check.ok for check in checks) else 1

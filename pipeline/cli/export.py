@@ -1,9 +1,12 @@
-"""Commands about a run that is there: `export`, `report`. They read its journal and change nothing in it; `export`
-keeps the gates that it is given."""
+"""The commands `export` and `report`. They read the journal of a run and never change it.
+
+`export` stores the gates from its options with the run.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import polars as pl
 from typer import Argument, Option
 
 from pipeline.cli import console, options
@@ -12,6 +15,7 @@ from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.run import read
 from pipeline.run.locate import quote_run, run_folder
+from pipeline.store.tables import scan_parquet
 
 if TYPE_CHECKING:
     from pipeline.exports.data_set import DatasetManifest
@@ -30,27 +34,28 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     against: options.Against = None,
     sets: Annotated[
         list[str] | None,
-        Option("--set", metavar="GATES.B=C", help="Another limit of a gate, kept for the run. Repeatable."),
+        Option("--set", metavar="GATES.B=C", help="A new limit of a gate, stored with the run. Repeatable."),
     ] = None,
     plain: Annotated[
         bool,
         Option(
             "--plain",
-            help="Messages and tools as plain text: datasets before 4.7 and polars 1.20 fail on Arrow's JSON type.",
+            help="Write messages and tools as plain text, for datasets before 4.7 and polars 1.20, which fail on "
+            "Arrow's JSON type.",
         ),
     ] = False,
     damaged: Annotated[
         bool,
         Option("--allow-damaged", help="Export although lines of the journal are damaged; their pairs are missing."),
     ] = False,
-    every: Annotated[bool, Option("--list", help="The names of all views, and nothing else.")] = False,
+    list_views: Annotated[bool, Option("--list", help="Print only the names of all views.")] = False,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
-    """Write the data set of a run anew: all views, or only those given with --view."""
+    """Write the data set of a run again: all views, or only those named with --view."""
     from pipeline.exports.views import base
 
-    if every:
+    if list_views:
         console.json(base.names()) if json else console.show(*map(console.text, base.names()))
         return
     if run is None:
@@ -58,11 +63,11 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     from pipeline import api
 
     folder = run_folder(run, out)
-    gates, sft = _chosen(folder, against or [], sets or [])
+    gates, sft = _update_gates(folder, against or [], sets or [])
     manifest = api.export(
         folder,
-        views=options.parts(view),
-        include=options.parts(include),
+        views=options.split_names(view),
+        include=options.split_names(include),
         policy=policy,
         gates=gates,
         sft=sft,
@@ -71,47 +76,51 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     )
     rows, tree = manifest.rows(), manifest.model_dump(mode="json")
     console.result(tree, console.rows_of_views(rows), console.text(folder / "dataset"), as_json=json)
-    if "beyond_solver" in options.parts(include) and (unsolved := _unsolved(folder)):
-        again = f"digsite remeasure {quote_run(run, out)} --policy NAME --model MODEL"
-        console.message(f"no model has solved {unsolved} of the beyond_solver seeds, so they are left out: {again}")
+    if "beyond_solver" in options.split_names(include) and (unsolved := _count_unsolved(folder)):
+        command = f"digsite remeasure {quote_run(run, out)} --policy NAME --model MODEL"
+        console.message(
+            f"{unsolved} beyond_solver seeds are left out because no model has solved them; to try another: {command}"
+        )
     if not rows and not view:
-        console.message(f"no pair passed the gates: digsite inspect {quote_run(run, out)} counts what each has dropped")
+        console.message(f"no pair passed the gates; to see why: digsite inspect {quote_run(run, out)}")
     if not json:
-        say_views(manifest, options.parts(view))
+        say_views(manifest, options.split_names(view))
 
 
-def say_views(manifest: "DatasetManifest", asked: tuple[str, ...] = ()) -> None:
-    """Say what the `rl_*` views hold, and which views have no row and why; only of those asked for, if any were."""
+def say_views(manifest: "DatasetManifest", views: tuple[str, ...] = ()) -> None:
+    """Tell a person which rewards the `rl_*` views use, and which views were not written and why.
+
+    Args:
+        views: the views to speak of; all if empty.
+    """
     rows = manifest.rows()
-    if not asked or any(name.startswith("rl_") for name in asked):
+    if not views or any(name.startswith("rl_") for name in views):
         console.message(f"rl_* views: {manifest.rewards.describe()}")
-    missing = [f"{name} ({why})" for name, why in manifest.unwritten.items() if name in (asked or manifest.unwritten)]
-    if missing and (rows or asked):
+    missing = [f"{name} ({why})" for name, why in manifest.unwritten.items() if name in (views or manifest.unwritten)]
+    if missing and (rows or views):
         console.message(f"views not written: {', '.join(missing)}")
 
 
-def _unsolved(folder: Path) -> int:
-    import polars as pl
-
-    from pipeline.store.tables import scan_parquet
-
-    mine = pl.col("reason") == "beyond_solver", pl.col("difficulty").is_null()
-    return scan_parquet(folder / "dataset" / "seeds.parquet").filter(*mine).select("key").collect().height
+def _count_unsolved(folder: Path) -> int:
+    is_unsolved = pl.col("reason") == "beyond_solver", pl.col("difficulty").is_null()
+    return scan_parquet(folder / "dataset" / "seeds.parquet").filter(*is_unsolved).select("key").collect().height
 
 
-def _chosen(folder: Path, against: list[Path], sets: list[str]) -> tuple[GateConfig | None, SftConfig | None]:
-    """The run's gates and its selection of rollouts with what is asked for; none where they stay. From now on they are
-    the run's, or the next `review` would write what was just dropped back into the data set."""
+def _update_gates(folder: Path, against: list[Path], sets: list[str]) -> tuple[GateConfig | None, SftConfig | None]:
+    """Return the run's gates and its selection of rollouts with the changes of the options, or None if there are none.
+
+    The export stores them with the run. Otherwise the next `review` would write dropped pairs back into the data set.
+    """
     if not against and not sets:
         return None, None
     before = read(folder).config.model_dump(mode="json", include={"gates", "sft"})
-    gates, sft = options.gates_and_sft("export", before, sets)
-    lists = dict.fromkeys((*gates.against, *map(Path, options.against(against))))
+    gates, sft = options.build_gates_and_sft("export", before, sets)
+    lists = dict.fromkeys((*gates.against, *map(Path, options.absolute_paths(against))))
     return gates.model_copy(update={"against": tuple(lists)}), sft
 
 
 def report(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
-    """Write the report of a run anew."""
+    """Write the report of a run again."""
     from pipeline import api
 
     path = api.report(run, out=out)

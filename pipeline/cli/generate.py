@@ -21,9 +21,9 @@ from pipeline.run import Attempt, RunResult
 from pipeline.run.locate import quote_run, reopen
 from pipeline.types import Status
 
-PREVIEWED = 3
+PREVIEW_PAIRS = 3
 SHORT = 3
-"""Exit code of a run that ended with fewer pairs than wanted."""
+"""Exit code of a run that ended with fewer pairs than requested."""
 
 
 @dataclass(kw_only=True)
@@ -31,7 +31,7 @@ class Generate(options.RunOptions):
     """Generate pairs from CORPUS until --pairs are accepted. The same command again continues the run."""
 
     ctx: typer.Context
-    pairs: Annotated[int | None, Option(min=1, help="Accepted pairs wanted.  [30]")] = None
+    pairs: Annotated[int | None, Option(min=1, help="Accepted pairs to generate.  [30]")] = None
     seeds: Annotated[int | None, Option(min=1, help="Run exactly this many seeds, however many are accepted.")] = None
     engine: options.Seeder = None
     address: options.Address = None
@@ -51,14 +51,14 @@ class Generate(options.RunOptions):
 
 @dataclass(kw_only=True)
 class Harden(Generate):
-    """Make the questions of FILE harder with the same answers: a run over CORPUS, which the same command continues."""
+    """Make the questions of FILE harder, with the same answers, using CORPUS. The same command again continues."""
 
     file: Annotated[
         Path,
         Argument(
             metavar="FILE",
-            help="A file or folder of questions with answers, as for 'measure', or hf:ORG/NAME. Each is tried once, "
-            "unless --seeds or --pairs says otherwise.",
+            help="A file or folder of questions with answers, as for 'measure', or hf:ORG/NAME. Each is tried once "
+            "unless --seeds or --pairs is set.",
         ),
     ]
 
@@ -66,7 +66,7 @@ class Harden(Generate):
         from pipeline.run.given_questions import hardening
 
         if self.strategy:
-            raise UsageError("harden begins with the questions of FILE: leave out --strategy")
+            raise UsageError("harden starts from the questions of FILE: leave out --strategy")
         if self.like:
             raise UsageError("harden keeps the style of the questions of FILE: leave out --like")
         return hardening(super().settings(**fixed), self.file)
@@ -80,7 +80,7 @@ def resume(
     no_flow: options.NoFlow = False,
     json: options.Json = False,
 ) -> int:
-    """Continue an interrupted run; refused if the configuration, prompts or corpus changed."""
+    """Continue an interrupted run. Refuses if the configuration, prompts or corpus changed."""
     from pipeline import api
 
     folder, config = reopen(run, out)
@@ -88,7 +88,7 @@ def resume(
 
 
 class PreviewProgress(Progress):
-    """Keeps the attempts, which a preview writes nowhere."""
+    """Progress that keeps the attempts in memory, because a preview writes no files."""
 
     def __init__(self, *, pairs: int) -> None:
         super().__init__(pairs=pairs)
@@ -101,7 +101,7 @@ class PreviewProgress(Progress):
 
 @dataclass(kw_only=True)
 class Preview(options.PairOptions):
-    """Print three pairs of CORPUS with all their traces, and what a run will take, without starting one."""
+    """Print three pairs of CORPUS with all their traces, and what a run will cost, without starting one."""
 
     json: options.Json = False
 
@@ -111,33 +111,35 @@ class Preview(options.PairOptions):
         from pipeline.run.seed_costs import seed_costs
 
         config = self.settings()
-        with PreviewProgress(pairs=PREVIEWED) as progress:
-            tried = api.preview(config, pairs=PREVIEWED, watch=progress)
-        found = [record for record in tried if record.status is Status.ACCEPTED][:PREVIEWED]
-        pilot = seed_costs(progress.attempts, tried)
-        many = forecast(pilot, config.models, Runtime().pairs)
+        with PreviewProgress(pairs=PREVIEW_PAIRS) as progress:
+            records = api.preview(config, pairs=PREVIEW_PAIRS, watch=progress)
+        accepted = [record for record in records if record.status is Status.ACCEPTED][:PREVIEW_PAIRS]
+        pilot = seed_costs(progress.attempts, records)
+        expected = forecast(pilot, config.models, Runtime().pairs)
         console.result(
-            [record.model_dump(mode="json") for record in found],
-            *(part for record in found for part in (*terminal.item(record), "")),
-            *terminal.projection(many),
+            [record.model_dump(mode="json") for record in accepted],
+            *(part for record in accepted for part in (*terminal.item(record), "")),
+            *terminal.projection(expected),
             as_json=self.json,
             model=config.models.names(),
         )
         if not self.json:
-            kept = f"the index and paid answers are kept in {config.how.out} for 'digsite generate'"
-            console.message(f"no run was started; {kept}")
-        if len(found) == PREVIEWED:
+            cached = f"the index and paid answers are kept in {config.how.out} for 'digsite generate'"
+            console.message(f"no run was started; {cached}")
+        if len(accepted) == PREVIEW_PAIRS:
             return 0
-        reasons = Counter(record.reason for record in tried if record.reason)
+        reasons = Counter(record.reason for record in records if record.reason)
         why = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
-        console.message(f"digsite: {len(tried)} seeds gave {len(found)} of {PREVIEWED} pairs; not accepted: {why}")
+        console.message(
+            f"digsite: {len(records)} seeds gave {len(accepted)} of {PREVIEW_PAIRS} pairs; not accepted: {why}"
+        )
         return SHORT
 
 
 def _run(
     command: Callable[..., RunResult], config: RunConfig, runner: Callable[..., RunResult] | None, *, as_json: bool
 ) -> int:
-    """Call the command with progress on stderr, in this process unless there is a runner, and print its result."""
+    """Run the command with progress on stderr, through the runner if there is one, and print its result."""
     say_target(config)
     with Progress(pairs=config.how.pairs, seeds=config.how.seeds) as progress:
         result = command(watch=progress, runner=runner) if runner else command(watch=progress)
@@ -146,36 +148,36 @@ def _run(
 
 
 def say_target(config: RunConfig) -> None:
-    """Say what a solve rate that is a target means in tries, if it is one."""
+    """Tell a person what the target solve rate, if there is one, means as a number of rollouts."""
     from pipeline.loop.solve_rates import explained
 
     if band := config.band:
-        few = len(band.counts) == 1 and band.low < band.high
+        too_few_rollouts = len(band.counts) == 1 and band.low < band.high
         message = f"target: {explained(config)}"
-        console.message(message + ("; raise loop.rollouts to measure rates within it" if few else ""))
+        console.message(message + ("; raise loop.rollouts to measure rates within it" if too_few_rollouts else ""))
 
 
 def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
-    """Show a run that has ended to a person or to a script."""
+    """Print the result of a run that has ended."""
     from pipeline.exports import data_set
     from pipeline.run import publish
 
     folder, run = result.folder, quote_run(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
     paths = {"run": folder, "dataset": folder / "dataset", "report": folder / "report.html"}
     if as_json:
-        named = {"model": config.models.names(), **{name: str(path) for name, path in paths.items()}}
-        console.json({**named, **result.model_dump(mode="json", exclude={"folder"})})
+        tree = {"model": config.models.names(), **{name: str(path) for name, path in paths.items()}}
+        console.json({**tree, **result.model_dump(mode="json", exclude={"folder"})})
         return
     example = next((r for r in publish.RunRecords(folder, config) if r.status == "accepted"), None)
     if example is not None:
         console.show(console.text("\nOne of them:", style="bold"), *terminal.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]
     rows += [(f"not accepted: {reason}", count) for reason, count in result.reasons.items()]
-    rows += [("spare seeds, used when more --pairs are asked for", result.surplus)] if result.surplus else []
+    rows += [("spare seeds, for a larger --pairs", result.surplus)] if result.surplus else []
     console.show(console.table("seeds", "", rows=rows), "")
     console.demo_note(config.models.names())
     console.show(console.text(f"data set  {paths['dataset']}"), console.text(f"report    {paths['report']}"))
-    say_views(data_set.read(paths["dataset"]))
+    say_views(data_set.read_manifest(paths["dataset"]))
     _say_shortfalls(result, config, run)
     console.show(console.text(f"next      digsite inspect {run}"))
 
@@ -184,30 +186,30 @@ def _say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
     if result.damaged:
         console.message(f"digsite: damaged lines in the journal: {result.damaged:,}; their seeds were run again")
     if result.exhausted:
-        gave = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.how.pairs:,} pairs"
-        console.message(f"{gave}; {_for_more(result, config)}")
+        outcome = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.how.pairs:,} pairs"
+        console.message(f"{outcome}; {_advise(result, config)}")
     if sum(result.dropped.values()) > result.planned:
         console.message(
             f"digsite: most passages cannot start a question. {seed_passages.explain_refusals(result.dropped)}"
         )
     if result.missing:
         lacking = ", ".join(f"{stage} {count:,}" for stage, count in result.missing.items())
-        remedy = f"to run them: digsite complete {run}"
+        remedy = f"to complete them: digsite complete {run}"
         console.message(f"digsite: accepted pairs without all rollouts of a stage: {lacking}; {remedy}")
 
 
-def _for_more(result: RunResult, config: RunConfig) -> str:
-    """Advice by why most seeds failed: no question at all, or no chain that is long enough."""
-    short = result.reasons.get("superficial", 0)
-    none = sum(count for reason, count in result.reasons.items() if reason.partition(":")[0] == "no_draft")
+def _advise(result: RunResult, config: RunConfig) -> str:
+    """Say what to do for more pairs, by why most seeds failed: no question at all, or no chain that is long enough."""
+    too_short = result.reasons.get("superficial", 0)
+    no_draft = sum(count for reason, count in result.reasons.items() if reason.partition(":")[0] == "no_draft")
     understands = config.models.of("generator").capabilities.understands
-    if not understands and short + none == result.planned:
+    if not understands and too_short + no_draft == result.planned:
         return (
             "none gave a chain of hops. The demo model reads English prose only: name a --model that reads these "
             "texts, try fewer --steps, or continue with --max-seeds"
         )
-    if 2 * (short + none) <= result.planned:
+    if 2 * (too_short + no_draft) <= result.planned:
         return "for more: --max-seeds"
-    if none > short and understands:
-        return "for more: --max-seeds; the model asked nothing usable: test it with digsite doctor --model"
+    if no_draft > too_short and understands:
+        return "for more: --max-seeds; the model proposed no usable question: test it with digsite doctor --model"
     return "for more: --max-seeds; most had no chain that long: try fewer --steps, or a --model that reads such text"

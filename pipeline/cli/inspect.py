@@ -1,4 +1,4 @@
-"""The command `inspect`: how the seeds of a run ended, which of them, and one of them in full."""
+"""The command `inspect`: counts how the seeds of a run ended, lists them, or shows one in full."""
 
 import textwrap
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import polars as pl
 from typer import Option
 
-from pipeline.analysis.estimates import counted
+from pipeline.analysis.estimates import count_values
 from pipeline.cli import console, options, terminal
 from pipeline.errors import unknown
 from pipeline.exports.card.glossary import gloss
@@ -23,27 +23,33 @@ ITEM = (
     "key", "status", "reason", "gate_detail", "target_steps", "difficulty", "solve_rate", "question", "answer",
     "answer_type", "passage_id", "rounds", "missing",
 )  # fmt: skip
-"""Of each seed, as `docs/reference/columns.md` explains them."""
+"""The columns of an item in JSON. `docs/reference/columns.md` explains them."""
 _KEY = 12
-_LINES, _NARROWEST = 3, 20
-"""Of a question in the table: the most lines, and their least width."""
+_MAX_LINES, _MIN_WIDTH = 3, 20
+"""Limits for a question in the table."""
 
 
 def inspect(  # noqa: PLR0913, PLR0917 - options of the user
     run: options.Run,
     item: Annotated[
-        str | None, Option(metavar="KEY", help="One seed with all its traces; the first digits of its key are enough.")
+        str | None,
+        Option(metavar="KEY", help="Show one seed with all its traces; the first digits of its key are enough."),
     ] = None,
     status: Annotated[list[str] | None, Option(metavar="A,B", help="accepted, rejected, failed.")] = None,
     reason: Annotated[
-        list[str] | None, Option(metavar="A,B", help="Seeds with these reasons, such as below_range or gate:leak.")
+        list[str] | None,
+        Option(metavar="A,B", help="Only seeds with these reasons, such as below_range or gate:leak."),
     ] = None,
-    target: Annotated[list[int] | None, Option(help="Seeds with this target. Repeatable.")] = None,
+    target: Annotated[list[int] | None, Option(help="Only seeds with this target. Repeatable.")] = None,
     search: Annotated[
         str | None,
-        Option(metavar="WORDS", help='Seeds whose question, answer or titles hold all words, or a "phrase".'),
+        Option(
+            metavar="WORDS", help='Only seeds whose question, answer or titles contain all the words, or a "phrase".'
+        ),
     ] = None,
-    limit: Annotated[int | None, Option(min=1, help=f"Most seeds listed.  [{LIMIT}; with --json all]")] = None,
+    limit: Annotated[int | None, Option(min=1, help=f"List at most this many seeds.  [{LIMIT}; all with --json]")] = (
+        None
+    ),
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
@@ -58,14 +64,18 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
         console.result(record.model_dump(mode="json"), *terminal.item(record), as_json=json, model=record.lineage.model)
         return
     seeds, surplus = publish.read_ended_seeds(folder, config)
-    asked = {"status": options.parts(status), "reason": options.parts(reason), "target": map(str, target or ())}
-    chosen = {name: tuple(values) for name, values in asked.items() if values}
-    _check(chosen, seeds)
+    filters = {
+        "status": options.split_names(status),
+        "reason": options.split_names(reason),
+        "target": map(str, target or ()),
+    }
+    chosen = {name: tuple(values) for name, values in filters.items() if values}
+    _check_filters(chosen, seeds)
     query = ItemQuery(search=search or "", chosen=chosen)
-    found = select_rows(seeds, query).sort("plan_order").select(ITEM)
-    matching = found.select(pl.len()).collect().item()
-    items = found.head(limit or (matching if json else LIMIT)).collect().to_dicts()
-    counts = _counts(seeds) | ({"surplus": surplus} if surplus else {})
+    matches = select_rows(seeds, query).sort("plan_order").select(ITEM)
+    matching = matches.select(pl.len()).collect().item()
+    items = matches.head(limit or (matching if json else LIMIT)).collect().to_dicts()
+    counts = _count_outcomes(seeds) | ({"surplus": surplus} if surplus else {})
     pairs = sum(count for outcome, count in counts.items() if outcome.startswith(Status.ACCEPTED))
     if json:
         tree = money.tree(total_spending(folder), pairs)
@@ -78,26 +88,27 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
         console.show(console.table("outcome", "seeds", "meaning", rows=rows), "")
         _show_costs(total_spending(folder), pairs)
         console.demo_note(config.models.names())
-        _missing(seeds, quote_run(run, out))
-    _list(items, matching, quote_run(run, out))
+        _show_missing_stages(seeds, quote_run(run, out))
+    _show_items(items, matching, quote_run(run, out))
 
 
-def _check(chosen: dict[str, tuple[str, ...]], seeds: pl.LazyFrame) -> None:
-    """Raises UsageError for a value that no seed can have, or none of this run has."""
-    known = {"status": list(Status)}
+def _check_filters(chosen: dict[str, tuple[str, ...]], seeds: pl.LazyFrame) -> None:
+    """Raise UsageError for a status that does not exist, or a reason or target that no seed of the run has."""
+    allowed = {"status": list(Status)}
     for name, column in (("reason", "reason"), ("target", "target_steps")):
         if name in chosen:
-            there = seeds.select(pl.col(column).unique().sort().cast(pl.String)).collect()[column]
-            known[name] = [value for value in there if value]
+            column_values = seeds.select(pl.col(column).unique().sort().cast(pl.String)).collect()[column]
+            allowed[name] = [value for value in column_values if value]
     for name, values in chosen.items():
-        if odd := [value for value in values if value not in known[name]]:
-            raise unknown(f"seed with --{name}", odd[0], known[name])
+        if invalid := [value for value in values if value not in allowed[name]]:
+            raise unknown(f"seed with --{name}", invalid[0], allowed[name])
 
 
-def _counts(seeds: pl.LazyFrame) -> dict[str, int]:
-    """Of each status, with its reason: how many, the largest first."""
+def _count_outcomes(seeds: pl.LazyFrame) -> dict[str, int]:
+    """Return the number of seeds by status and reason, the largest first."""
     reason = pl.when(pl.col("reason").fill_null("") != "").then(pl.format(" ({})", "reason")).otherwise(pl.lit(""))
-    return {one.name: one.count for one in counted(seeds.select(outcome=pl.col("status") + reason), "outcome")}
+    outcomes = seeds.select(outcome=pl.col("status") + reason)
+    return {outcome.name: outcome.count for outcome in count_values(outcomes, "outcome")}
 
 
 def _show_costs(spending: Spending, pairs: int) -> None:
@@ -107,30 +118,28 @@ def _show_costs(spending: Spending, pairs: int) -> None:
     console.show(*(console.text(note, style="dim") for note in money.notes(spending)), "")
 
 
-def _missing(seeds: pl.LazyFrame, run: str) -> None:
-    """Say which accepted pairs lack an optional stage."""
+def _show_missing_stages(seeds: pl.LazyFrame, run: str) -> None:
     accepted = seeds.filter(pl.col("status") == Status.ACCEPTED)
-    for stage in counted(accepted.explode("missing").drop_nulls("missing"), "missing"):
+    for stage in count_values(accepted.explode("missing").drop_nulls("missing"), "missing"):
         console.show(console.text(f"accepted pairs without all {stage.name} rollouts: {stage.count:,}"))
-        console.message(f"to run them: digsite complete {run}")
+        console.message(f"to complete them: digsite complete {run}")
 
 
-def _list(items: list[dict[str, Any]], matching: int, run: str) -> None:
-    """Show a line or two for each seed, and what to ask for next."""
+def _show_items(items: list[dict[str, Any]], matching: int, run: str) -> None:
     if not items:
         console.message("no seeds match")
         return
     console.show(console.table("key", "outcome", "target", "steps", "question", rows=_rows(items)))
     if matching > len(items):
         console.message(f"{len(items):,} of {matching:,} seeds; for more: --limit {matching}")
-    console.message(f"one in full: digsite inspect {run} --item {items[0]['key'][:_KEY]}")
+    console.message(f"to see one in full: digsite inspect {run} --item {items[0]['key'][:_KEY]}")
 
 
 def _rows(items: list[dict[str, Any]]) -> Iterable[tuple[object, ...]]:
     outcomes = [item["reason"] or item["status"] for item in items]
-    taken = _KEY + max(map(len, ("outcome", *outcomes))) + len("target") + len("steps") + 4 * 2
-    width = max(_NARROWEST, console.PlainConsole(error=False).width - taken)
+    columns_and_gaps = _KEY + max(map(len, ("outcome", *outcomes))) + len("target") + len("steps") + 4 * 2
+    width = max(_MIN_WIDTH, console.PlainConsole(error=False).width - columns_and_gaps)
     for item, outcome in zip(items, outcomes, strict=True):
         steps = "–" if item["difficulty"] is None else item["difficulty"]
-        lines = textwrap.wrap(item["question"] or "–", width, max_lines=_LINES, placeholder=" …")
+        lines = textwrap.wrap(item["question"] or "–", width, max_lines=_MAX_LINES, placeholder=" …")
         yield item["key"][:_KEY], outcome, item["target_steps"], steps, "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The command `links`: what joins the documents of a corpus."""
+"""The command `links`: shows the phrases that link the documents of a corpus."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class Links(options.CorpusOptions):
-    """Show the phrases that link the documents of a corpus, and the passages that hold them."""
+    """Show the phrases that link the documents of a corpus, and the passages that contain them."""
 
     what: Annotated[
         str | None,
-        Argument(metavar="[PHRASE|ID]", help="A phrase, or the id of a document or passage; else some phrases."),
+        Argument(metavar="[PHRASE|ID]", help="A phrase, or the id of a document or passage.  [a sample of phrases]"),
     ] = None
-    limit: Annotated[int, Option(min=1, help="Phrases shown.")] = 20
+    limit: Annotated[int, Option(min=1, help="Show at most this many phrases.")] = 20
     config: options.Config = None
     sets: options.Sets = None
     out: options.Out = None
@@ -31,19 +31,19 @@ class Links(options.CorpusOptions):
 
         config = self.settings()
         links = prepare.links(config, prepare.corpus(config))
-        found = [_phrase(links, number) for number in self._numbers(links)]
-        shown = []
-        for phrase in found:
+        phrases = [_describe_phrase(links, number) for number in self._phrase_numbers(links)]
+        lines = []
+        for phrase in phrases:
             kind = f"{phrase['kind']}, {phrase['documents']} documents"
-            shown.append(console.text(f"{phrase['phrase']}  ({kind})", style="bold"))
+            lines.append(console.text(f"{phrase['phrase']}  ({kind})", style="bold"))
             for passage in phrase["passages"]:
-                says = passage["sentence"] or "(its title)"
-                shown.append(console.text(f"  {passage['passage']}  {passage['title']}: {says}"))
-        console.result(found, *shown, as_json=self.json)
+                sentence = passage["sentence"] or "(its title)"
+                lines.append(console.text(f"  {passage['passage']}  {passage['title']}: {sentence}"))
+        console.result(phrases, *lines, as_json=self.json)
 
-    def _numbers(self, links: "StoredLinks") -> list[int]:
+    def _phrase_numbers(self, links: "StoredLinks") -> list[int]:
         if self.what is None:
-            # In the order of their hashes, which is none: a sample.
+            # Phrases are numbered by their hash, so the first ones are a random sample.
             return list(range(min(self.limit, len(links))))
         number = links.find(self.what)
         passage = links.corpus.passage(self.what) or links.corpus.find_shown(self.what)
@@ -56,7 +56,7 @@ class Links(options.CorpusOptions):
         return list(dict.fromkeys(number for place in places for number in links.of(place)))[: self.limit]
 
 
-def _phrase(links: "StoredLinks", number: int) -> dict[str, Any]:
+def _describe_phrase(links: "StoredLinks", number: int) -> dict[str, Any]:
     phrase = links.phrase(number)
     passages = [
         {"passage": passage.id, "title": passage.title, "sentence": links.sentence(mention), "home": mention.home}

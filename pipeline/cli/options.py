@@ -1,8 +1,8 @@
-"""The options of the command line, each declared once, and the setting that each of them sets.
+"""The options of the command line, each declared once, and the setting that each of them changes.
 
-A command that takes a configuration is a dataclass made of the groups below: typer reads its fields as options, makes
-one from the command line, and `app` calls it. An option that is not given is None and changes nothing, so that the
-TOML file and the preset count.
+A command that takes a configuration is a dataclass that inherits from the groups below. Typer reads its fields as
+options and builds an instance from the command line, which `app` calls. An option that the user left out is None and
+changes nothing, so the TOML file and the preset apply.
 """
 
 from collections.abc import Callable
@@ -36,11 +36,11 @@ Engine = Annotated[
 ]
 For = Annotated[
     str | None,
-    Option("--for", metavar="NAME", help="The model to be trained that pairs are for.  [the run's own solver]"),
+    Option("--for", metavar="NAME", help="The model that will be trained on the pairs.  [the run's own solver]"),
 ]
-BudgetTokens = Annotated[int | None, Option(min=1, help="Stop (exit 3) when this many tokens are paid for.")]
+BudgetTokens = Annotated[int | None, Option(min=1, help="Stop (exit 3) after paying for this many tokens.")]
 BudgetMoney = Annotated[
-    float | None, Option(help="Stop (exit 3) when this much is spent; needs models.default.prices.")
+    float | None, Option(help="Stop (exit 3) after spending this much; needs models.default.prices.")
 ]
 BudgetSeconds = Annotated[float | None, Option(help="Stop (exit 3) after this many seconds.")]
 Config = Annotated[Path | None, Option(help="A TOML file of settings.")]
@@ -52,29 +52,29 @@ Against = Annotated[
 ]
 Seeder = Annotated[
     str | None,
-    Option("--engine", metavar="local|dask|ray", help="Who runs the seeds: this process, or workers.  [local]"),
+    Option("--engine", metavar="local|dask|ray", help="Run the seeds in this process, or on workers.  [local]"),
 ]
 Address = Annotated[
-    str | None, Option(metavar="URL", help="A Dask or Ray cluster that runs already.  [workers are started here]")
+    str | None, Option(metavar="URL", help="A running Dask or Ray cluster.  [start workers on this machine]")
 ]
 Workers = Annotated[
     int | None,
-    Option(min=1, help="Processes for dask or ray; they share the limits of endpoints and the budgets.  [2]"),
+    Option(min=1, help="Processes for dask or ray. They share the budgets and the limits of endpoints.  [2]"),
 ]
 Json = Annotated[bool, Option("--json", help="Print JSON on stdout and everything else on stderr.")]
 Verify = Annotated[
     bool | None,
-    Option("--verify", help="Read the corpus again even if size, time and name of its files are as they were."),
+    Option("--verify", help="Read the corpus again even if names, sizes and times of its files are unchanged."),
 ]
 NoFlow = Annotated[bool, Option("--no-flow", help="Run without Prefect: some seconds faster, the same bytes.")]
-Run = Annotated[str, Argument(metavar="RUN", help="A run's folder, or wiki/latest, wiki, latest, its digest.")]
+Run = Annotated[str, Argument(metavar="RUN", help="A run: its folder or digest, wiki/latest, wiki, or latest.")]
 
 
 @dataclass(kw_only=True)
 class CorpusOptions:
-    """A corpus, and the names of its fields and its language where it is a path."""
+    """A corpus. The fields and the language apply only if it is a path."""
 
-    corpus: Annotated[str, Argument(metavar="CORPUS", help="A known name, or the path of a file or folder.")]
+    corpus: Annotated[str, Argument(metavar="CORPUS", help="A corpus's name, or the path of a file or folder.")]
     text_field: Annotated[str | None, Option(help="Field of the text, for a CORPUS that is a path.  [text]")] = None
     title_field: Annotated[str | None, Option(help="Field of the title.  [title]")] = None
     id_field: Annotated[str | None, Option(help="Field of the id.  [id]")] = None
@@ -83,32 +83,34 @@ class CorpusOptions:
     ] = None
 
     def settings(self, **fixed: Any) -> RunConfig:
-        """The configuration that the options give, with `fixed` values for some of them."""
-        given = {**vars(self), **fixed}
-        named = {name: value for name, value in given.items() if name in KEYS}
-        return settings(named, file=given.get("config"), sets=given.get("sets"))
+        """Build the configuration from the options; values in `fixed` replace options of the same name."""
+        values = {**vars(self), **fixed}
+        options = {name: value for name, value in values.items() if name in KEYS}
+        return build_config(options, file=values.get("config"), sets=values.get("sets"))
 
 
 @dataclass(kw_only=True)
 class ProvenanceOptions(CorpusOptions):
-    """What every record states of a corpus that is a path."""
+    """The provenance of a corpus that is a path. Every record repeats it."""
 
-    licence: Annotated[str | None, Option(metavar="SPDX", help="Its licence, such as CC-BY-4.0.  [unknown]")] = None
-    attribution: Annotated[str | None, Option(metavar="TEXT", help="Whom to credit for it.  [unknown]")] = None
+    licence: Annotated[
+        str | None, Option(metavar="SPDX", help="Licence of the corpus, such as CC-BY-4.0.  [unknown]")
+    ] = None
+    attribution: Annotated[str | None, Option(metavar="TEXT", help="Whom to credit for the corpus.  [unknown]")] = None
     as_of: Annotated[
-        str | None, Option(metavar="DATE", help="When its texts were true: 2024, 2024-06 or a day.  [unknown]")
+        str | None, Option(metavar="DATE", help="Date of the corpus's texts: 2024, 2024-06 or a day.  [unknown]")
     ] = None
 
 
 @dataclass(kw_only=True)
 class ModelOptions:
-    """The models, and everything that has no option of its own."""
+    """The models, and `--config` and `--set` for all settings without an option."""
 
     model: Annotated[
         str | None,
         Option(
             metavar=MODELS,
-            help="Model of every role that has none of its own; embedded: a demo, English prose only.  [embedded]",
+            help="Model for all roles without one in the settings; embedded: a demo, English prose only.  [embedded]",
         ),
     ] = None
     base_url: BaseUrl = None
@@ -119,10 +121,10 @@ class ModelOptions:
 
 @dataclass(kw_only=True)
 class PairOptions(ModelOptions, ProvenanceOptions):
-    """What determines the pairs of a run."""
+    """The options that decide which pairs a run makes."""
 
     steps: Annotated[
-        str | None, Option(metavar="S|A-B", help="Target: the least searches that a pair needs.  [2-4]")
+        str | None, Option(metavar="S|A-B", help="Target: how many searches a pair needs at least.  [2-4]")
     ] = None
     solve_rate: Annotated[
         str | None, Option(metavar="A-B", help="Target: the solve rate of a pair, such as 0.2-0.8.")
@@ -130,7 +132,7 @@ class PairOptions(ModelOptions, ProvenanceOptions):
     policy: For = None
     operations: Annotated[
         str | None,
-        Option(metavar="NAME[,NAME]", help="How answers may be computed: extreme, ratio, list, yes_no and so on."),
+        Option(metavar="NAME[,NAME]", help="Allowed operations to compute answers: extreme, ratio, list, yes_no ..."),
     ] = None
     seed: Annotated[int | None, Option(min=0, help="Random seed.  [0]")] = None
     retriever: Engine = None
@@ -138,26 +140,28 @@ class PairOptions(ModelOptions, ProvenanceOptions):
         str | None,
         Option(
             metavar="NAME[:WEIGHT,…]",
-            help="compose: an evidence graph that a writer words; sage: by searching; ragshaper: from a tree.  "
-            f"[{RunConfig.model_fields['strategy'].default}]",
+            help="compose: a writer turns an evidence graph into a question; sage: an agent searches; ragshaper: a "
+            f"tree is explored.  [{RunConfig.model_fields['strategy'].default}]",
         ),
     ] = None
     like: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Up to five questions (.txt, .jsonl) whose style the writer of compose follows."),
+        Option(metavar="FILE", help="Up to five questions (.txt, .jsonl); the writer of compose imitates their style."),
     ] = None
     preset: Annotated[
-        str | None, Option(help="default; sage: the paper's own loop; ragshaper: the paper's own tree.")
+        str | None, Option(help="default; sage: the loop of its paper; ragshaper: the tree of its paper.")
     ] = None
 
 
 @dataclass(kw_only=True)
 class RunOptions(PairOptions):
-    """A run: what it makes, where it is kept, and what ends it."""
+    """The options of a run: its pairs, its folder, and its limits."""
 
     out: Out = None
     verify: Verify = None
-    max_seeds: Annotated[int | None, Option(min=1, help="Give up after this many seeds (exit 3).  [10 a pair]")] = None
+    max_seeds: Annotated[int | None, Option(min=1, help="Give up after this many seeds (exit 3).  [10 per pair]")] = (
+        None
+    )
     concurrency: Annotated[
         int | None, Option(min=1, help="Seeds in progress at once.  [enough to keep models busy]")
     ] = None
@@ -182,34 +186,34 @@ KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for nam
     "against": "gates.against",
     "like": "questions.like",
 }
-"""The setting that an option sets, by the option's name."""
+"""Setting by option name."""
 
 
-def settings(given: dict[str, Any], *, file: Path | None = None, sets: list[str] | None = None) -> RunConfig:
-    """The configuration that options give; those in `given` that are None were not given."""
+def build_config(options: dict[str, Any], *, file: Path | None = None, sets: list[str] | None = None) -> RunConfig:
+    """Build the configuration from options; an option whose value is None changes nothing."""
     tree: dict[str, Any] = {}
-    for option, value in given.items():
+    for option, value in options.items():
         if value is not None:
-            tree = toml.merged(tree, toml.nested(KEYS[option], _READ[option](value) if option in _READ else value))
+            parsed = _PARSERS[option](value) if option in _PARSERS else value
+            tree = toml.merge(tree, toml.nest(KEYS[option], parsed))
     config = build(file=file, values=tree, sets=sets or [])
-    asked = [one.base_urls for one in config.models.all() if one.provider == "openai"]
-    if given.get("base_url") and config.models.default.base_urls not in asked:
+    addresses = [model.base_urls for model in config.models.all() if model.provider == "openai"]
+    if options.get("base_url") and config.models.default.base_urls not in addresses:
         raise UsageError("no model is asked at --base-url: add --model openai:NAME, with the model's name there")
     return config
 
 
-def gates_and_sft(command: str, before: dict[str, Any], sets: list[str]) -> tuple[GateConfig, SftConfig]:
-    """The gates and the selection of rollouts that were before, with `--set` on top. Raises UsageError for a setting of
-    anything else."""
-    if wrong := next((one for one in sets if not one.strip().startswith(("gates.", "sft."))), None):
-        known = "gates and sft alone, such as gates.solve_rate=[0.2,0.8] or sft.per_pair=4"
-        raise UsageError(f"{command} can set {known}, not '{wrong}'")
-    found = build(values=before, sets=sets)
-    return found.gates, found.sft
+def build_gates_and_sft(command: str, before: dict[str, Any], sets: list[str]) -> tuple[GateConfig, SftConfig]:
+    """Apply `--set` to the gates and the selection of rollouts. Raise UsageError for any other setting."""
+    if wrong := next((text for text in sets if not text.strip().startswith(("gates.", "sft."))), None):
+        allowed = "only gates and sft, such as gates.solve_rate=[0.2,0.8] or sft.per_pair=4"
+        raise UsageError(f"{command} can set {allowed}, not '{wrong}'")
+    config = build(values=before, sets=sets)
+    return config.gates, config.sft
 
 
-def model(text: str) -> dict[str, str]:
-    """The settings of `embedded`, `gguf:FILE`, or `openai:NAME` for every server that speaks OpenAI's protocol."""
+def parse_model(text: str) -> dict[str, str]:
+    """Return the settings of `embedded`, `gguf:FILE`, or `openai:NAME` for any server that speaks OpenAI's protocol."""
     if built_in(text.strip()):
         return {"provider": BUILT_IN, "model": text.strip()}
     provider, _, name = text.strip().partition(":")
@@ -220,24 +224,28 @@ def model(text: str) -> dict[str, str]:
     return {"provider": provider, "model": name}
 
 
-def against(paths: list[Path]) -> list[str]:
-    """Absolute paths: `resume` may be called from another folder."""
+def absolute_paths(paths: list[Path]) -> list[str]:
+    # `resume` may be called from another folder.
     return [str(path.expanduser().resolve()) for path in paths]
 
 
 def example_questions(path: Path) -> list[str]:
-    """Return the questions of a file. Raises UsageError if it cannot be read, or holds none or too many."""
+    """Return the questions of a file. Raise UsageError if it is unreadable, empty or too long."""
     from pipeline.gates.benchmarks import question_list
 
     questions = [" ".join(row.question.split()) for row in question_list.read(path.expanduser())]
     if not 1 <= len(questions) <= MOST_EXAMPLES:
-        raise UsageError(f"{path} holds {len(questions)} questions; --like takes 1 to {MOST_EXAMPLES} of them")
+        raise UsageError(f"{path} has {len(questions)} questions; --like takes 1 to {MOST_EXAMPLES}")
     return questions
 
 
-def parts(given: list[str] | None) -> tuple[str, ...]:
-    """`a,b` and repeated options alike."""
-    return tuple(part.strip() for text in given or () for part in text.split(",") if part.strip())
+def split_names(texts: list[str] | None) -> tuple[str, ...]:
+    """Return the names in a repeatable option with values such as `a,b`."""
+    return tuple(name.strip() for text in texts or () for name in text.split(",") if name.strip())
 
 
-_READ: dict[str, Callable[[Any], Any]] = {"model": model, "against": against, "like": example_questions}
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "model": parse_model,
+    "against": absolute_paths,
+    "like": example_questions,
+}

@@ -1,5 +1,7 @@
-"""`digsite pilot`: some pairs first, then what many will cost. They are the first pairs of the run itself, so that
-`generate` with the same settings continues from them and nothing is paid for twice.
+"""The command `pilot`: makes a few pairs, then estimates the cost of many.
+
+The pairs are the first ones of the run itself, so `generate` with the same settings continues from them and nothing is
+paid for twice.
 """
 
 from dataclasses import dataclass
@@ -13,16 +15,17 @@ from pipeline.cli.generate import SHORT, say_target
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded
+from pipeline.run import attempts
 from pipeline.run.locate import reopen
 from pipeline.types import Share
 
 
 @dataclass(kw_only=True)
 class Pilot(options.RunOptions):
-    """Make a few pairs of CORPUS and estimate what many would take. 'generate' with the same settings continues."""
+    """Make a few pairs of CORPUS and estimate what many would cost. 'generate' with the same settings continues."""
 
     pairs: Annotated[int, Option(min=1, help="Accepted pairs to make first.")] = 50
-    wanted: Annotated[int, Option("--forecast", min=1, help="Pairs that the forecast is for.")] = 1000
+    forecast_pairs: Annotated[int, Option("--forecast", min=1, help="Estimate the cost of this many pairs.")] = 1000
     json: options.Json = False
 
     def __call__(self) -> int:
@@ -35,44 +38,45 @@ class Pilot(options.RunOptions):
             try:
                 result = api.generate(config, watch=progress)
             except BudgetExceeded:
-                self._forecast(*reopen(str(tool_modes.resolve(config).folder()), config.how.out))
+                self._show_forecast(*reopen(str(tool_modes.resolve(config).folder()), config.how.out))
                 raise
-        self._forecast(*reopen(str(result.folder), config.how.out))
+        self._show_forecast(*reopen(str(result.folder), config.how.out))
         return SHORT if result.exhausted else 0
 
-    def _forecast(self, folder: Path, config: RunConfig) -> None:
+    def _show_forecast(self, folder: Path, config: RunConfig) -> None:
         from pipeline.analysis import money
         from pipeline.analysis.figures import figures
         from pipeline.analysis.forecast import forecast
-        from pipeline.run import attempts, publish
+        from pipeline.run import publish
         from pipeline.run.seed_costs import seed_costs
 
-        found = publish.RunRecords(folder, config)
-        made = figures(found.seeds(), publish.outside(folder), config.gates.policy)
-        pilot = seed_costs(attempts.read(folder), found)
-        many = forecast(pilot, config.models, self.wanted)
-        accepted = Share(part=made.accepted, whole=made.planned)
-        shares = {"yield": accepted, "candidates that fresh rollouts confirmed": made.confirmed}
+        records = publish.RunRecords(folder, config)
+        pilot = figures(records.seeds(), publish.outside(folder), config.gates.policy)
+        costs = seed_costs(attempts.read(folder), records)
+        expected = forecast(costs, config.models, self.forecast_pairs)
+        accepted = Share(part=pilot.accepted, whole=pilot.planned)
+        shares = {"yield": accepted, "candidates that fresh rollouts confirmed": pilot.confirmed}
         tree = {
             "run": str(folder),
             "model": config.models.names(),
-            "seeds": many.seeds,
-            "accepted": many.accepted,
-            "yield": many.accepted / many.seeds if many.seeds else None,
-            "confirmed": made.confirmed.model_dump(),
-            "spent": money.tree(made.paid, made.accepted),
-            "forecast": many.model_dump(),
+            "seeds": expected.seeds,
+            "accepted": expected.accepted,
+            "yield": expected.accepted / expected.seeds if expected.seeds else None,
+            "confirmed": pilot.confirmed.model_dump(),
+            "spent": money.tree(pilot.paid, pilot.accepted),
+            "forecast": expected.model_dump(),
         }
+        rows = [(name, share if share.whole else "none yet") for name, share in shares.items()]
         console.result(
             tree,
-            console.table(*money.HEADS, rows=money.rows(made.paid, made.accepted)),
-            *(console.text(note, style="dim") for note in money.notes(made.paid)),
+            console.table(*money.HEADS, rows=money.rows(pilot.paid, pilot.accepted)),
+            *(console.text(note, style="dim") for note in money.notes(pilot.paid)),
             "",
-            console.table("pilot", "", rows=[(name, one if one.whole else "none yet") for name, one in shares.items()]),
+            console.table("pilot", "", rows=rows),
             "",
-            *terminal.projection(many),
+            *terminal.projection(expected),
             as_json=self.json,
             model=config.models.names(),
         )
         if not self.json:
-            console.message(f"the pilot began the run {folder}: 'digsite generate' with these settings continues it")
+            console.message(f"the pilot started the run {folder}: 'digsite generate' with these settings continues it")

@@ -1,7 +1,7 @@
-"""Progress of a run on stderr: one live line on a terminal, a plain line now and then elsewhere.
+"""Progress of a run on stderr: one live line on a terminal, otherwise a plain line now and then.
 
-The remaining time follows from how fast pairs were accepted in the last minutes; it is "–" until three were, and a
-range that narrows with their number. Nothing here may end a run: a terminal that has gone away is ignored.
+The remaining time is estimated from the rate of accepted pairs in the last minutes. It is "–" until there are three
+pairs, then a range that narrows with their number. No error here may end a run: a closed terminal is ignored.
 """
 
 import math
@@ -24,19 +24,21 @@ from pipeline.store.journal import Head
 from pipeline.types import Record, Seed, Status, Usage
 
 PLAIN_EVERY, PLAIN_SHARE = 5.0, 0.02
-"""Seconds between two plain lines at least, and as a share of those that have gone by: a night's log stays short."""
+"""Least time between two plain lines: in seconds, and as a share of the elapsed time, so that long logs stay short."""
 COMPLAIN_EVERY = 60.0
-"""Seconds in which the same trouble is told once, however many seeds it meets."""
+"""Seconds before the same trouble is printed again, however many seeds meet it."""
 SPEED_SECONDS = 600.0
 FEWEST = 3
 FIRST_LOOK = 20
-"""Seeds after which it is told what the aims give."""
+"""Number of seeds after which the yield of each aim is printed."""
 _Z = 1.96
 
 
 class Progress(rich.progress.Progress):
-    """Watches a run and shows its progress while it is entered. With `seeds` the run ends after so many seeds, else
-    with `pairs` accepted pairs. `clock` counts seconds and never goes back."""
+    """A progress display and its context manager, which receives the callbacks of a run.
+
+    The run ends after `seeds` seeds if that is set, else with `pairs` accepted pairs. `clock` is monotonic.
+    """
 
     def __init__(
         self, *, pairs: int | None, seeds: int | None = None, clock: Callable[[], float] = time.monotonic
@@ -51,7 +53,7 @@ class Progress(rich.progress.Progress):
         self._reasons: Counter[str] = Counter()
         self._tokens = 0
         self._cost: float | None = 0.0
-        self._told: dict[str, float] = {}
+        self._printed_troubles: dict[str, float] = {}
         self._earlier: set[str] = set()
         self._earlier_accepted = 0
         self._printed = 0.0
@@ -83,33 +85,31 @@ class Progress(rich.progress.Progress):
 
     @property
     def _new(self) -> int:
-        """What this command has brought nearer to the end: accepted pairs, or seeds."""
+        """Return what this command has added towards the end of the run: accepted pairs, or seeds."""
         return self.accepted - self._earlier_accepted if self.seeds is None else self.done - len(self._earlier)
 
     def seconds_left(self) -> float | None:
-        """None while it cannot be estimated."""
+        """Return the estimate, or None if it is too early for one."""
         (task,) = self.tasks
         if task.remaining is not None and task.remaining <= 0:
             return 0.0
         return task.remaining / task.speed if self._new >= FEWEST and task.remaining and task.speed else None
 
     def range_left(self) -> tuple[float, float] | None:
-        """Between how many seconds: as many events as were seen come again within this range in 19 cases of 20, as if
-        each came by chance. None while it cannot be estimated."""
-        left, (task,) = self.seconds_left(), self.tasks
-        if not left:
-            return None if left is None else (0.0, 0.0)
+        """Return the 95 % range of the seconds left if events come independently, or None if it is too early."""
+        seconds, (task,) = self.seconds_left(), self.tasks
+        if not seconds:
+            return None if seconds is None else (0.0, 0.0)
         spread = math.exp(_Z * math.sqrt(1 / self._new + 1 / max(1.0, task.remaining or 0)))
-        return left / spread, left * spread
+        return seconds / spread, seconds * spread
 
     def line(self) -> str:
-        """Everything in one plain line."""
         steps = " ".join(f"{steps}:{count:,}" for steps, count in sorted(self._accepted_by_steps.items()) if count)
         by_steps = f" by steps {steps}" if steps else ""
         return f"{self._stage}: {self._yield()}{by_steps}, {self._tokens_and_cost()}, {self._clock()}"
 
     def live_line(self, width: int) -> str:
-        """As much of it as fits on a screen of that width, and why seeds were not accepted where there is room."""
+        """Return the longest form of the line that fits; the longest one says why seeds were not accepted."""
         why = ", ".join(f"{reason} {count:,}" for reason, count in self._reasons.most_common(3) if count)
         short = f"{self._yield()}, {self._tokens_and_cost()}, {self._clock()}"
         lines = [self.line() + (f"; not accepted: {why}" if why else ""), self.line(), f"{self._stage}: {short}"]
@@ -129,11 +129,11 @@ class Progress(rich.progress.Progress):
 
     def _clock(self) -> str:
         low, high = map(duration, self.range_left() or (None, None))
-        left = low if low == high else f"{low} to {high}"
-        return f"elapsed {duration(self.tasks[0].elapsed)}, ETA {left}"
+        eta = low if low == high else f"{low} to {high}"
+        return f"elapsed {duration(self.tasks[0].elapsed)}, ETA {eta}"
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        if not self.tasks:  # while it is being made
+        if not self.tasks:  # rich calls it from the constructor
             return
         line = text(self.live_line(self.console.width))
         line.no_wrap, line.overflow = True, "ellipsis"
@@ -145,8 +145,8 @@ class Progress(rich.progress.Progress):
             self._print_line()
 
     def started(self, run: RunView) -> None:
-        """Called again for every batch; what earlier commands did counts once, and says nothing of this one's speed."""
-        if not self.done:
+        """Count the records of earlier commands, which do not count for the speed of this one."""
+        if not self.done:  # it is called again for every batch
             self._pay(total_spending(run.folder).total)
             for record in run.records():
                 self._count(record)
@@ -166,8 +166,8 @@ class Progress(rich.progress.Progress):
         self._pay(attempt.spent.total)
 
     def gated(self, head: Head, drop: Drop) -> None:
-        """An accepted seed turned out to be no pair. Those of earlier commands were counted as the gates see them."""
-        if head.key not in self._earlier:
+        """Count an accepted seed as rejected, because a gate dropped it."""
+        if head.key not in self._earlier:  # records of earlier commands were counted after the gates
             self._by_status.update({Status.ACCEPTED: -1, Status.REJECTED: 1})
             if steps := self._steps.pop(head.key, None):
                 self._accepted_by_steps[steps] -= 1
@@ -176,24 +176,24 @@ class Progress(rich.progress.Progress):
                 self.advance(self._bar, -1)
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
-        now, what = time.monotonic(), str(error)
-        if now - self._told.get(what, -COMPLAIN_EVERY) < COMPLAIN_EVERY:
+        now, line = time.monotonic(), str(error)
+        if now - self._printed_troubles.get(line, -COMPLAIN_EVERY) < COMPLAIN_EVERY:
             return
-        self._told[what] = now
-        self._say(f"{what}; its seeds are tried again, seed {seed.key[:12]} in {pause:.0f} s", style="yellow")
+        self._printed_troubles[line] = now
+        self._say(f"{line}; its seeds are tried again, seed {seed.key[:12]} in {pause:.0f} s", style="yellow")
 
     def first_look(self) -> str:
-        """Say what each aim has given so far, and what the remaining pairs will take at this rate."""
-        gave = [
+        """Return the yield of each aim so far, and the cost of the remaining pairs at this rate."""
+        yields = [
             f"aim {aim} gave {ends[Status.ACCEPTED]} of {ends.total()} seeds"
             for aim, ends in sorted(self._by_aim.items())
         ]
-        line = f"after {self.done} seeds: {', '.join(gave)}"
+        line = f"after {self.done} seeds: {', '.join(yields)}"
         if self.pairs is None or not self.accepted:
             return line
-        left = max(0, self.pairs - self.accepted)
-        cost = compact(self._computed * left // self.accepted)
-        return f"{line}; the remaining {left:,} pairs will take about {cost} computed tokens"
+        remaining = max(0, self.pairs - self.accepted)
+        cost = compact(self._computed * remaining // self.accepted)
+        return f"{line}; the remaining {remaining:,} pairs will take about {cost} computed tokens"
 
     def _say(self, line: str, style: str = "") -> None:
         with suppress(OSError):
@@ -209,10 +209,10 @@ class Progress(rich.progress.Progress):
             self._accepted_by_steps[steps] += 1
         self._reasons[record.reason] += not accepted
 
-    def _pay(self, took: Spent) -> None:
-        """Its money is None where no price is known; the demo model costs nothing."""
-        self._tokens += took.paid.total_tokens
-        self._cost = None if self._cost is None or took.money is None else self._cost + took.money
+    def _pay(self, spent: Spent) -> None:
+        self._tokens += spent.paid.total_tokens
+        # The money is None if the model has no known price.
+        self._cost = None if self._cost is None or spent.money is None else self._cost + spent.money
 
     def _print_line(self) -> None:
         self._printed = time.monotonic()
@@ -222,9 +222,9 @@ class Progress(rich.progress.Progress):
 
 
 def duration(seconds: float | None) -> str:
-    """`1:05`, or `–` where it is not known."""
+    """Format a duration as `1:05`, or `–` if it is unknown."""
     if seconds is None:
         return "–"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, whole_seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{whole_seconds:02}" if hours else f"{minutes}:{whole_seconds:02}"

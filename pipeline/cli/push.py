@@ -1,4 +1,4 @@
-"""The command `push`: a run's data set to the Hugging Face Hub."""
+"""The command `push`: uploads the data set of a run or a mix to the Hugging Face Hub."""
 
 import os
 import sys
@@ -23,36 +23,36 @@ def push(
     json: options.Json = False,
 ) -> None:
     """Send the data set of a run, or a mix, to the Hugging Face Hub in one commit; a new repository is private."""
-    from pipeline.exports import hub_upload as hub
+    from pipeline.exports import hub_upload
 
-    folder, models, title = _dataset(run, out)
-    sent = hub.upload_plan(folder, models, repo, private=not public)
-    if sent.unsent:
-        console.message(f"digsite: not part of the data set, and not sent: {', '.join(sent.unsent)}")
-    if sent.missing:
-        console.message(f"digsite: pairs of {sent.missing:,} seeds are missing: their journal lines were damaged")
+    folder, models, title = _find_dataset(run, out)
+    plan = hub_upload.upload_plan(folder, models, repo, private=not public)
+    if plan.unsent:
+        console.message(f"digsite: not part of the data set, and not sent: {', '.join(plan.unsent)}")
+    if plan.missing:
+        console.message(f"digsite: pairs of {plan.missing:,} seeds are missing: their journal lines were damaged")
     if not json:
-        console.show(console.rows_of_views(sent.rows), "")
-        console.show(console.table("file", "bytes", rows=[(file.path, file.bytes) for file in sent.files]))
-        size = f"{len(sent.files):,} files, {sum(file.bytes for file in sent.files) / 1e6:,.1f} MB"
-        created = "private" if sent.private else "public"
-        console.show(console.text(f"{size}, to {repo}, which is {created} if it is created now"))
+        console.show(console.rows_of_views(plan.rows), "")
+        console.show(console.table("file", "bytes", rows=[(file.path, file.bytes) for file in plan.files]))
+        size = f"{len(plan.files):,} files, {sum(file.bytes for file in plan.files) / 1e6:,.1f} MB"
+        visibility = "private" if plan.private else "public"
+        console.show(console.text(f"{size}, to {repo}, which is {visibility} if it is created now"))
     if not yes:
         if json or not sys.stdin.isatty():
             raise UsageError("push asks before it sends anything, and there is no terminal to answer from; add --yes")
         if not typer.confirm("Send this?", err=True):
             console.message("digsite: nothing was sent")
             return
-    url = hub.push(sent, title, endpoint=os.environ.get("HF_ENDPOINT"))
-    console.result({"commit": url, **sent.model_dump(mode="json")}, console.text(url), as_json=json)
+    url = hub_upload.push(plan, title, endpoint=os.environ.get("HF_ENDPOINT"))
+    console.result({"commit": url, **plan.model_dump(mode="json")}, console.text(url), as_json=json)
 
 
-def _dataset(run: str, out: Path | None) -> tuple[Path, str, str]:
-    """Where the data set of a run or a mix lies, the models that made it, and what its commit is called."""
+def _find_dataset(run: str, out: Path | None) -> tuple[Path, str, str]:
+    """Return the folder of the data set, the names of the models that made it, and the title of its commit."""
     from pipeline.exports.mix import mix_version
 
     if (Path(run) / mix_version.MIX).is_file() and (mix := mix_version.read(Path(run))):
         return Path(run), " + ".join(lineage.model for lineage in mix.runs), f"Version {mix.version}"
     folder = run_folder(run, out)
-    kept = read(folder)
-    return folder / "dataset", kept.config.models.names(), f"Run {kept.digest[:12]}"
+    saved = read(folder)
+    return folder / "dataset", saved.config.models.names(), f"Run {saved.digest[:12]}"

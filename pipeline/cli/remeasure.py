@@ -1,4 +1,4 @@
-"""The command `remeasure`: a run's questions tried by a model to be trained, since difficulty ages with the model."""
+"""The command `remeasure`: measures a run's questions with a model in training, as difficulty depends on the model."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -20,15 +20,15 @@ from pipeline.run.locate import quote_run, reopen
 def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     run: options.Run,
     policy: Annotated[
-        str | None, Option(metavar="NAME", help="Of the model to be trained.  [the one of the run's models.policies]")
+        str | None, Option(metavar="NAME", help="Name of the model in training.  [the only one in models.policies]")
     ] = None,
     model: Annotated[
-        str | None, Option(metavar=options.MODELS, help="Its latest checkpoint.  [as models.policies.NAME]")
+        str | None, Option(metavar=options.MODELS, help="Its latest checkpoint.  [as in models.policies.NAME]")
     ] = None,
     base_url: options.BaseUrl = None,
     sets: options.Sets = None,
     refill: Annotated[
-        bool, Option("--refill", help="Then generate as many pairs as are now outside gates.solve_rate.")
+        bool, Option("--refill", help="Then generate a new pair for each one that is now outside gates.solve_rate.")
     ] = False,
     budget_tokens: options.BudgetTokens = None,
     budget_money: options.BudgetMoney = None,
@@ -36,70 +36,71 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
-    """Try the questions of a run, unsolved ones included, with a model to be trained, such as its latest checkpoint."""
+    """Measure the questions of a run, unsolved ones included, with a model in training or its latest checkpoint."""
     from pipeline import api
     from pipeline.afterwards.policy_measuring import Budgets, check_band
 
-    folder, own = reopen(run, out)
-    name = policy or _only(own.models)
+    folder, config = reopen(run, out)
+    name = policy or _only_policy(config.models)
     if refill:
-        check_band(own, name)
-    measured = partial(
+        check_band(config, name)
+    measure = partial(
         api.remeasure,
         folder,
         name,
-        model=_model(own.models, name, model, base_url, sets or []),
+        model=_configure_model(config.models, name, model, base_url, sets or []),
         budgets=Budgets(tokens=budget_tokens, money=budget_money, seconds=budget_seconds),
         progress=lambda n: console.message(f"{n} questions"),
         announce=console.message,
     )
-    found = measured()
+    measurement = measure()
     if refill:
-        with Progress(pairs=own.how.pairs) as watch:
+        with Progress(pairs=config.how.pairs) as watch:
             api.refill(folder, name, out=out, watch=watch)
-        found = measured()
+        measurement = measure()
     rows = [
-        ("questions", found.questions),
-        ("solved", found.solved),
-        ("mean solve rate", percent(found.solve_rate)),
-        ("known without search", found.known),
-        ("opened", found.opened),
-        ("outside gates.solve_rate", found.outgrown),
+        ("questions", measurement.questions),
+        ("solved", measurement.solved),
+        ("mean solve rate", percent(measurement.solve_rate)),
+        ("known without search", measurement.known),
+        ("opened", measurement.opened),
+        ("outside gates.solve_rate", measurement.outgrown),
     ]
-    tree = {"model": found.model, "run": str(folder), **found.model_dump()}
-    console.result(tree, console.table(f"{name}: {found.model}", "", rows=rows), as_json=json, model=found.model)
+    tree = {"model": measurement.model, "run": str(folder), **measurement.model_dump()}
+    table = console.table(f"{name}: {measurement.model}", "", rows=rows)
+    console.result(tree, table, as_json=json, model=measurement.model)
     if json:
         return
-    console.message(f"the data set for it: digsite export {quote_run(run, out)} --for {name}")
-    if found.opened:
+    console.message(f"to export the data set for it: digsite export {quote_run(run, out)} --for {name}")
+    if measurement.opened:
         export = f"digsite export {quote_run(run, out)} --include beyond_solver"
-        console.message(f"{found.opened} that the run's solver could not solve: {export}")
+        console.message(
+            f"to include the {measurement.opened} questions that the run's solver could not solve: {export}"
+        )
 
 
-def _only(models: Models) -> str:
+def _only_policy(models: Models) -> str:
     if len(models.policies) != 1:
-        known = f"one of {', '.join(models.policies)}" if models.policies else "any name, with its --model"
-        raise UsageError(f"which policy? Say --policy NAME: {known}")
+        choices = f"one of {', '.join(models.policies)}" if models.policies else "any name, with its --model"
+        raise UsageError(f"which policy? Add --policy NAME: {choices}")
     return next(iter(models.policies))
 
 
-def _model(
+def _configure_model(
     models: Models, policy: str, model: str | None, base_urls: list[str] | None, sets: Sequence[str] = ()
 ) -> ModelConfig | None:
-    """The named model, address and settings, with those of the run's policy of that name, or else of its solver, for
-    everything else; None where nothing is named."""
+    """Apply the options to the run's policy of that name, or else to its solver. Return None without options."""
     if model is None and base_urls is None and not sets:
         return None
-    before = models.policies.get(policy) or models.of("solver")
-    given = {**(options.model(model) if model else {}), **({"base_urls": base_urls} if base_urls else {})}
-    for one in sets:
-        tree = toml.setting(one).get("models", {}).get("policies", {}).get(policy)
+    base = models.policies.get(policy) or models.of("solver")
+    changes = {**(options.parse_model(model) if model else {}), **({"base_urls": base_urls} if base_urls else {})}
+    for text in sets:
+        tree = toml.parse_setting(text).get("models", {}).get("policies", {}).get(policy)
         if not isinstance(tree, dict):
-            raise UsageError(f"remeasure can set models.policies.{policy} alone, such as its sampling, not '{one}'")
-        given = toml.merged(given, tree)
-    kept = before.model_dump(exclude_defaults=True)
-    if before.provider == "openai":
-        # The run's own address, even if it is the default: another one may be set in the environment now.
-        kept["base_urls"] = before.base_urls
-    built = build(values={"models": {"default": inherit(kept, given)}})
-    return built.models.default
+            raise UsageError(f"remeasure can only set models.policies.{policy}, such as its sampling, not '{text}'")
+        changes = toml.merge(changes, tree)
+    values = base.model_dump(exclude_defaults=True)
+    if base.provider == "openai":
+        # Name the address even if it is the default, which the environment may have changed since.
+        values["base_urls"] = base.base_urls
+    return build(values={"models": {"default": inherit(values, changes)}}).models.default

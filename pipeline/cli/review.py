@@ -1,5 +1,7 @@
-"""The command `review`: a sample of accepted pairs for people to mark, and what they marked. `digsite view` asks the
-same in a browser."""
+"""The command `review`: writes a sample of accepted pairs for people to mark, and reads their marks.
+
+`digsite view` asks the same questions in a browser.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -32,33 +34,33 @@ def review(
     config = run_file(folder).config
     records = publish.RunRecords(folder, config)
     if read is None:
-        chosen = [records.read(key) for key in human_marks.sample(records.accepted_keys(), items)]
-        path = _written(folder, chosen)
-        console.result({"sheet": str(path), "items": len(chosen)}, console.text(path), as_json=json)
+        sample = [records.read(key) for key in human_marks.sample(records.accepted_keys(), items)]
+        path = _write_sheet(folder, sample)
+        console.result({"sheet": str(path), "items": len(sample)}, console.text(path), as_json=json)
         return
     accepted = records.accepted_keys()
     name = clean_reviewer_name(by or login_name())
-    publish.publish_marks(folder, config, human_marks.read(_text(read), accepted, name, now()))
-    found = human_marks.reviewed(publish.outside(folder).marks, set(accepted))
-    if found is None:  # no mark is on a pair
+    publish.publish_marks(folder, config, human_marks.read(_read_sheet(read), accepted, name, now()))
+    summary = human_marks.summarise_marks(publish.outside(folder).marks, set(accepted))
+    if summary is None:  # no mark is on a pair
         raise UsageError("no row has a mark: fill in yes or no")
-    tree = {**found.model_dump(), "value": found.precision.value, "interval": found.precision.interval}
-    line = console.text(f"right and unique: {found.precision}")
+    tree = {**summary.model_dump(), "value": summary.precision.value, "interval": summary.precision.interval}
+    line = console.text(f"right and unique: {summary.precision}")
     console.result(tree, line, as_json=json, model=config.models.names())
 
 
-def _written(folder: Path, chosen: list[Record]) -> Path:
+def _write_sheet(folder: Path, sample: list[Record]) -> Path:
     path = folder / "review.csv"
-    if not chosen:
+    if not sample:
         raise UsageError(f"{folder} has no accepted pair to review")
     if path.exists():
         raise UsageError(f"{path} exists and may hold marks; move it away, or read it with --read")
     # The byte order mark makes Excel read it as UTF-8.
-    atomic_write(path, ("\ufeff" + human_marks.sheet(chosen)).encode())
+    atomic_write(path, ("\ufeff" + human_marks.sheet(sample)).encode())
     return path
 
 
-def _text(sheet: Path) -> str:
+def _read_sheet(sheet: Path) -> str:
     try:
         return sheet.read_text(encoding="utf-8-sig")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The commands that serve: `serve` an index for training, `serve-model` the demo model for trials of the wire."""
+"""The commands `serve`, an index for training, and `serve-model`, the demo model to try out a run through HTTP."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +9,7 @@ from typer import Argument, Option
 from pipeline.cli import console, options
 from pipeline.config.retrieval_settings import TOKEN_ENV
 from pipeline.config.runtime import Runtime
+from pipeline.corpus import resolve
 from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder
 
@@ -19,15 +20,17 @@ LOOPBACK = "127.0.0.1"
 Host = Annotated[str, Option(help="Address to listen on; any other than the loopback needs a token.")]
 Port = Annotated[int, Option(min=0, max=65535, help="0 takes any free one.")]
 TokenEnv = Annotated[str, Option(metavar="NAME", help="The environment variable that holds the token.")]
-_OF_A_CORPUS = "environment retriever config sets text_field title_field id_field language".split()
-"""Options that a run leaves no room for."""
+_CORPUS_OPTIONS = "environment retriever config sets text_field title_field id_field language".split()
+"""Options for a corpus only, because a run fixes these values."""
 
 
 @dataclass(kw_only=True)
 class Serve(options.CorpusOptions):
-    """Serve the index of CORPUS or RUN over HTTP, by the contract of Search-R1 and verl, until Ctrl-C."""
+    """Serve the index of CORPUS or RUN over HTTP until Ctrl-C, with the interface of Search-R1 and verl."""
 
-    corpus: Annotated[str, Argument(metavar="CORPUS|RUN", help="A corpus, or a run, under its data set's environment.")]
+    corpus: Annotated[
+        str, Argument(metavar="CORPUS|RUN", help="A corpus, or a run, which is served in its data set's environment.")
+    ]
     host: Host = LOOPBACK
     port: Port = 8000
     token_env: TokenEnv = TOKEN_ENV
@@ -45,16 +48,15 @@ class Serve(options.CorpusOptions):
 
         server = ServerConfig(host=self.host, port=self.port, token_env=self.token_env)
         listening = server.bind()
-        served = self._opened()
+        served = self._open_index()
         k = f"k = {served.environment.k}" + ("" if served.fixed else " unless the request asks for another")
         passages = f"{served.corpus.manifest.name}: {len(served.corpus.passages):,} passages"
         console.message(f"{passages} through {served.engine}, {k}; Ctrl-C stops it")
         console.show(console.text(f"{url(listening)}/retrieve"))
         serve(create_app(router(served), server.token()), listening)
 
-    def _opened(self) -> "Served":
-        """A corpus rather than a run where both have the name: `wiki` is the corpus, `wiki/latest` the run."""
-        from pipeline.corpus import resolve
+    def _open_index(self) -> "Served":
+        """Open a corpus, or a run if no corpus has the name: `wiki` is the corpus, `wiki/latest` the run."""
         from pipeline.serve import open_served
 
         try:
@@ -66,7 +68,7 @@ class Serve(options.CorpusOptions):
                 folder = run_folder(self.corpus, self.out or Runtime().out)
             except UsageError as no_run:
                 raise UsageError(f"{no_corpus}; and {no_run}") from no_run
-            if any(getattr(self, name) for name in _OF_A_CORPUS):
+            if any(getattr(self, name) for name in _CORPUS_OPTIONS):
                 line = "a run has its own environment, retriever, settings and fields: leave out these options"
                 raise UsageError(line) from None
             return open_served.open_run(folder)
@@ -79,7 +81,7 @@ def serve_model(
     token_env: TokenEnv = TOKEN_ENV,
     seed: Annotated[int, Option(min=0, help="The --seed of the runs that will use it.")] = 0,
 ) -> None:
-    """Serve the demo model over the OpenAI API until Ctrl-C: a whole run through HTTP gives the same bytes."""
+    """Serve the demo model over the OpenAI API until Ctrl-C. Runs through it give the same bytes as without HTTP."""
     from pipeline.serve.demo_server import router
     from pipeline.serve.http_server import ServerConfig, create_app, serve, url
 

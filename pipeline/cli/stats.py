@@ -1,4 +1,4 @@
-"""The command `stats`: how many steps the pairs of a run take, by what their seeds aimed at."""
+"""The command `stats`: compares the steps that seeds aimed at with the steps that their pairs take."""
 
 from pipeline.cli import console, options
 from pipeline.run import read
@@ -6,8 +6,8 @@ from pipeline.run.locate import run_folder
 
 
 def stats(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
-    """Compare what the seeds of a run aimed at with the steps that were measured, and suggest aims that fit."""
-    from pipeline.analysis.aims import fit_aims, unreached
+    """Compare the steps that the seeds of a run aimed at with the measured steps, and suggest aims that fit."""
+    from pipeline.analysis.aims import find_unreached, fit_aims
     from pipeline.analysis.figures import figures
     from pipeline.run import publish
 
@@ -16,7 +16,7 @@ def stats(run: options.Run, out: options.Out = None, json: options.Json = False)
     records = publish.RunRecords(folder, config)
     targets = figures(records.seeds(), publish.outside(folder)).targets
     low, high = config.steps
-    fitting, missing = fit_aims(targets, range(low, high + 1)), unreached(targets, range(low, high + 1))
+    fitting, missing = fit_aims(targets, range(low, high + 1)), find_unreached(targets, range(low, high + 1))
     setting = f"difficulty.aims={{{','.join(f'{aim}={weight}' for aim, weight in fitting.items())}}}"
     if json:
         tree = {"targets": [target.model_dump(mode="json") for target in targets], "unreached": missing}
@@ -34,6 +34,6 @@ def stats(run: options.Run, out: options.Out = None, json: options.Json = False)
     ]
     console.show(console.table("aim", "seeds", "accepted", "too easy", "measured steps: seeds", rows=rows))
     if missing:
-        console.message(f"no seed gave {' or '.join(map(str, missing))} steps: the corpus may not carry them")
+        console.message(f"no seed gave {' or '.join(map(str, missing))} steps: this corpus may not allow them")
     if fitting:
         console.show(console.text(f"aims that fit  --set '{setting}'"))

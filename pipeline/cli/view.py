@@ -1,4 +1,4 @@
-"""The command `view`: pages in a browser that show every item of a run."""
+"""The command `view`: shows every item of a run in a browser."""
 
 import webbrowser
 from typing import Annotated
@@ -19,7 +19,7 @@ def view(
     port: Port = 8002,
     browser: Annotated[bool, Option("--open", help="Open the page in the browser of this machine.")] = False,
 ) -> None:
-    """Show every item of runs in a browser, until Ctrl-C: questions, evidence, rollouts, figures."""
+    """Show every item of runs in a browser until Ctrl-C: questions, evidence, rollouts, figures."""
     from pipeline.serve.browser import create
     from pipeline.serve.http_server import ServerConfig, serve, url
     from pipeline.view.browsing import Runs

@@ -1,7 +1,8 @@
-"""One typed tree of settings: TOML in, `a.b=c` on top, digest out.
+"""The configuration of a run: one typed tree of settings, read from TOML files and `a.b=c` options.
 
-*What* a run makes is digested: another value is another data set, in another folder. *How* it is made (pairs wanted,
-concurrency, folders, time-outs) is not: it may change between two calls that continue the same run.
+Settings that say *what* a run makes are part of its digest: another value gives another data set, in another folder.
+Settings that say *how* it is made (number of pairs, concurrency, folders, timeouts) are not, and may change between two
+commands that continue the same run.
 """
 
 import re
@@ -23,11 +24,11 @@ from pipeline.config.gates import GateConfig
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.links_settings import LinksConfig
 from pipeline.config.links_settings import code as links_code
-from pipeline.config.loop_settings import MOST_TRIES, ChecksConfig, LoopConfig, asked_checks
+from pipeline.config.loop_settings import MOST_TRIES, ChecksConfig, LoopConfig, reader_checks
 from pipeline.config.models import ModelConfig
 from pipeline.config.presets import PRESETS
 from pipeline.config.prompts_of_run import may_ask
-from pipeline.config.questions import Operations, QuestionsConfig, offered_by_default
+from pipeline.config.questions import Operations, QuestionsConfig, default_operations
 from pipeline.config.ragshaper_settings import DistractorConfig, TeacherConfig, TreeConfig
 from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
@@ -42,35 +43,33 @@ from pipeline.types import PLAIN as PLAIN
 from pipeline.types import AnswerType, AsOf, Data, TargetRange, sha256
 
 LOCAL_SEEDS = 8
-"""Seeds at work at once where no endpoint is asked."""
+"""Seeds that run at once if no model is at an endpoint."""
 
 
 class CorpusConfig(Data):
-    """Which corpus, and how its fields are called where no manifest says so."""
+    """The corpus, and the names of its fields if it has no manifest."""
 
     name: str = "wiki"
-    """A manifest's name, the path of a file or folder, or a reader and its source: `hf:ORG/NAME`,
-    `lucene:PATH`."""
+    """Name of a manifest, path of a file or folder, or a reader with its source: `hf:ORG/NAME`, `lucene:PATH`."""
     text_field: str = "text"
-    """The field of a row that holds its text."""
+    """Field of a row that contains its text."""
     title_field: str = "title"
-    """The field of a row that holds its title."""
+    """Field of a row that contains its title."""
     id_field: str = "id"
-    """The field of a row that holds its id; a row without one is named by its file and line."""
+    """Field of a row that contains its id. A row without an id gets one from its file and line."""
     language: str | None = None
-    """Language of the texts, such as `en`; left out, it is detected. This setting and the next three apply to a
-    corpus that is a path; every record states them, so another value is another run."""
+    """Language of the texts, such as `en`. If left out, it is detected. This setting and the next three apply only to a
+    corpus that is a path. Every record contains them, so another value makes another run."""
     licence: str | None = None
-    """The SPDX expression of the licence of the texts."""
+    """Licence of the texts, as an SPDX expression."""
     attribution: str | None = None
     """Whom to credit for the texts."""
     as_of: AsOf | None = None
-    """The year, month or day whose state of the world the texts describe."""
+    """Date of the texts: the year, month or day whose state of the world they describe."""
 
     @property
     def identity(self) -> str:
-        """What is digested: of a path its last part, wherever it stands and in whatever format. Its texts have a
-        fingerprint of their own."""
+        """Return the last part of a path, without its format, for the digest. The texts have their own fingerprint."""
         return identity(self.name)
 
 
@@ -78,31 +77,32 @@ class RunConfig(Data):
     """The whole configuration of a run."""
 
     preset: str = "default"
-    """Settings to begin with: `default`, `sage` or `ragshaper`."""
+    """Set of values to start from: `default`, `sage` or `ragshaper`. Other settings override it."""
     corpus: CorpusConfig = CorpusConfig()
     retrieval: RetrievalConfig = RetrievalConfig()
     links: LinksConfig = LinksConfig()
     models: Models = Models()
     strategy: StrategyMix = "compose"
-    """How a draft is made: `compose` plans an evidence graph that a writer words, `sage` searches from a passage,
-    `ragshaper` grows an information tree. Several with weights, such as `compose:2,sage:1`, are drawn seed by seed."""
+    """How drafts are made. `compose` plans an evidence graph, and a writer turns it into a question. `sage` searches
+    from a passage. `ragshaper` explores an information tree. With weights, such as `compose:2,sage:1`, each seed draws
+    one of them."""
     seed: int = Field(0, ge=0)
-    """Random seed: the same one gives the same seeds, targets and samples."""
+    """Random seed. The same value gives the same seeds, targets and samples."""
     steps: tuple[int, int] = (2, 4)
-    """Least and greatest number of steps that is asked for; each seed draws its own target. With
-    `difficulty.adversarial` a pair is accepted from the least number on, whatever its seed's target."""
+    """Target: smallest and largest number of steps that a question should take. Each seed draws its own target in this
+    range. With `difficulty.adversarial`, every pair with at least the smallest number is accepted."""
     solve_rate: tuple[float, float] | None = None
-    """Least and greatest solve rate of a pair for `policy`, a target beside `steps`; left out, the solve rate is no
-    target."""
+    """Target: lowest and highest solve rate of a pair for `policy`, in addition to `steps`. If left out, any solve rate
+    is accepted."""
     policy: str = ""
-    """Name in `models.policies` of the model that the pairs are made for; sets `gates.policy` too. Empty: the run's
-    own solver."""
+    """Name in `models.policies` of the model that will be trained on the pairs. Also sets `gates.policy`. If empty, the
+    run's own solver."""
     steps_required: bool = True
-    """Whether a pair must take its target of steps. If false, `solve_rate` alone is the target, and `steps` only
-    guides the generator. Left out: false where `solve_rate` is given without `steps`, else true."""
-    operations: Operations = Field(default_factory=offered_by_default)
-    """Names of the operations that generators may compute answers with: `count`, `difference`, `extreme`, `filter`,
-    `intersect`, `list`, `product`, `ratio`, `sum`, `yes_no`. Empty: every answer is stated in a passage."""
+    """Whether a pair must take its target number of steps. If false, only `solve_rate` is a target, and `steps` merely
+    guides the generator. If left out: false if `solve_rate` is set without `steps`, otherwise true."""
+    operations: Operations = Field(default_factory=default_operations)
+    """Operations that may compute answers: `count`, `difference`, `extreme`, `filter`, `intersect`, `list`, `product`,
+    `ratio`, `sum`, `yes_no`. If empty, every answer is stated in a passage."""
     questions: QuestionsConfig = QuestionsConfig()
     loop: LoopConfig = LoopConfig()
     checks: ChecksConfig = ChecksConfig()
@@ -114,16 +114,16 @@ class RunConfig(Data):
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
     environment: EnvironmentConfig = EnvironmentConfig()
     gates: GateConfig = GateConfig()
-    """Which of the accepted pairs count. Not digested: gates stand behind the journal and change nothing in it."""
+    """Which accepted pairs count. Not part of the digest, because gates run after the journal is written."""
     sft: SftConfig = SftConfig()
-    """Which rollouts the views train on. Not digested, as the gates."""
+    """Which rollouts the views train on. Not part of the digest, like the gates."""
     how: Runtime = Runtime()
 
     @field_validator("steps", mode="before")
     @classmethod
-    def _range(cls, given: Any) -> tuple[int, int]:
-        """`3`, `"2-5"` or `[2, 5]`."""
-        text = "-".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
+    def _parse_steps(cls, value: Any) -> tuple[int, int]:
+        """Parse `3`, `"2-5"` or `[2, 5]`."""
+        text = "-".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         match = re.fullmatch(r"(\d{1,3})(?:-(\d{1,3}))?", text.strip())
         low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= low <= high <= MOST_STEPS:
@@ -132,11 +132,11 @@ class RunConfig(Data):
 
     @field_validator("solve_rate", mode="before")
     @classmethod
-    def _band(cls, given: Any) -> tuple[float, float] | None:
-        """`"0.2-0.8"` or `[0.2, 0.8]`."""
-        if given is None:
+    def _parse_solve_rate(cls, value: Any) -> tuple[float, float] | None:
+        """Parse `"0.2-0.8"` or `[0.2, 0.8]`."""
+        if value is None:
             return None
-        text = "-".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
+        text = "-".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         match = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)-(\d+(?:\.\d+)?|\.\d+)", text.strip())
         low, high = (float(match[1]), float(match[2])) if match else (1.0, 0.0)
         if not 0 <= low <= high <= 1:
@@ -144,10 +144,10 @@ class RunConfig(Data):
         return low, high
 
     @model_validator(mode="after")
-    def _possible(self) -> "RunConfig":
+    def _check_consistency(self) -> "RunConfig":
         if self.policy and self.policy not in self.models.policies:
-            known = ", ".join(self.models.policies) or "none; name one in [models.policies.NAME]"
-            raise ValueError(f"no policy '{self.policy}', as --for names it; known: {known}")
+            names = ", ".join(self.models.policies) or "none; name one in [models.policies.NAME]"
+            raise ValueError(f"no policy '{self.policy}', as --for names it; known: {names}")
         if self.solve_rate is None and not self.steps_required:
             raise ValueError("steps_required = false needs a solve_rate, such as 0.2-0.8: nothing else is a target")
         if self.questions.like and "compose" not in self.strategies:
@@ -158,8 +158,9 @@ class RunConfig(Data):
 
     @property
     def aims(self) -> dict[int, int]:
-        """How often a seed is given each target."""
-        # A generator by rules makes as many steps as it aims at. A question that somebody brings has no aim.
+        """Return how often a seed gets each target, by number of steps."""
+        # Questions of a real model take fewer steps than it aims at, so it aims one step higher. The demo model makes
+        # exactly what it aims at, and questions to harden have no aim.
         falls_short = self.models.of("generator").capabilities.understands and not self.hardens
         moves_up = falls_short and self.difficulty.adversarial and self.steps_required
         low, high = (min(step + moves_up, MOST_STEPS) for step in self.steps)
@@ -167,62 +168,58 @@ class RunConfig(Data):
 
     @property
     def band(self) -> TargetRange | None:
-        """The target that is a solve rate."""
         return TargetRange(*self.solve_rate, self.loop.rollouts) if self.solve_rate else None
 
     @property
     def policy_model(self) -> ModelConfig:
-        """The model that the pairs are for."""
+        """Return the model that will be trained on the pairs, or the solver."""
         return self.models.policies[self.policy] if self.policy else self.models.of("solver")
 
     @property
     def uses_links(self) -> bool:
-        """Whether generators are shown the links of the corpus."""
         if self.hardens:
             return self.models.of("refiner").capabilities.understands and self.loop.refiner_searches
         return not self.strategies.keys().isdisjoint(LINKED)
 
     @property
     def strategies(self) -> dict[str, int]:
-        """The weight of each strategy, by name."""
         return strategy_weights(self.strategy)
 
     @property
     def hardens(self) -> bool:
-        """Does it start from questions that somebody brings?"""
+        """Return whether the run starts from questions in a file of the user."""
         return bool(self.questions.file)
 
     def answer_notes(self) -> tuple[str, ...]:
-        """Return the names of the prompt notes about answers that are no short span."""
+        """Return the names of the prompt notes about answers that are not a short span."""
         types = {kind for name in self.operations for kind in operation(name).answer_types}
         return tuple(f"{kind.value}/_answer" for kind in AnswerType if kind in types and not kind.plain)
 
     def solver_notes(self) -> tuple[str, ...]:
-        """What whoever answers by searching is told beside its prompt."""
         return (*self.answer_notes(), *self.environment.notes)
 
     def checks_run(self) -> tuple[str, ...]:
         if self.checks.run is not None:
             return self.checks.run
         if self.models.of("reader").capabilities.understands:
-            return asked_checks()
-        # Rules read what a solver by rules does: no judge of what better ones may.
+            return reader_checks()
+        # The demo model reads as well as the demo solver does, so it cannot judge what a better solver would find.
         return () if self.models.of("solver").capabilities.understands else ("oracle",)
 
-    def screened(self) -> int | None:
-        """The rollouts of the screen; none where all K decide."""
+    def screen_rollouts(self) -> int | None:
+        """Return how many rollouts screen a draft, or None if all K decide."""
         return min(self.loop.screen, self.loop.rollouts) if self.loop.confirm else None
 
-    def digested(self) -> dict[str, Any]:
-        """Return the digested part, with the digests of all prompts."""
+    def digest_input(self) -> dict[str, Any]:
+        """Return the settings that are part of the run's digest, with the digests of all prompts."""
         untargeted = {"policy"} if self.solve_rate is None else set()
         tree = self.model_dump(mode="json", exclude={"how", "gates", "sft", "models", "links"} | untargeted)
         tree["corpus"] |= {"name": self.corpus.identity}
-        tree["retrieval"] = self.retrieval.digested()
+        tree["retrieval"] = self.retrieval.digest_input()
         if self.uses_links:
             tree["links"] = {**self.links.model_dump(mode="json"), "code": links_code()}
         del tree["questions"]["file"]
-        tree["models"] = self.models.digested()
+        tree["models"] = self.models.digest_input()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if may_ask(name, self)}
         notes = self.solver_notes()
         tree["prompts"] |= {name: sha256(prompts.note(name)) for name in notes}
@@ -230,26 +227,24 @@ class RunConfig(Data):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))
         return tree
 
-    def shown(self) -> dict[str, Any]:
-        """`what`, for a card or report that lists the prompts apart: it holds no path, address or key."""
-        return {name: value for name, value in self.digested().items() if name != "prompts"}
+    def public_settings(self) -> dict[str, Any]:
+        """Return the settings for a card or report, without the prompts. They contain no path, address or key."""
+        return {name: value for name, value in self.digest_input().items() if name != "prompts"}
 
     def with_how(self, **changes: Any) -> "RunConfig":
-        """The same run, done in another way."""
         return self.model_copy(update={"how": self.how.model_copy(update=changes)})
 
     def seeds_at_work(self) -> int:
-        """How many seeds are run at once: somewhat more than the endpoints take calls, since some only search."""
+        """Return how many seeds run at once: more than the calls that the endpoints take, since some seeds search."""
         if self.how.concurrency is not None:
             return self.how.concurrency
         calls = sum({m.model: m.concurrency for m in self.models.all() if not m.built_in}.values())
         return min(calls + max(calls // 4, LOCAL_SEEDS), MOST_SEEDS) if calls else LOCAL_SEEDS
 
     def digest(self) -> str:
-        return sha256(orjson.dumps(self.digested(), option=orjson.OPT_SORT_KEYS).decode())
+        return sha256(orjson.dumps(self.digest_input(), option=orjson.OPT_SORT_KEYS).decode())
 
     def corpus_slug(self) -> str:
-        """A folder name for the corpus: its name, or one made of the path."""
         return slug(self.corpus.name)
 
     def folder(self) -> Path:
@@ -257,28 +252,30 @@ class RunConfig(Data):
 
 
 def build(*, file: Path | None = None, values: dict[str, Any] | None = None, sets: Sequence[str] = ()) -> RunConfig:
-    """The configuration of preset, TOML file, `values` (a nested tree) and `a.b=c` settings, later ones winning. The
-    last three may name the preset.
+    """Build a configuration from a preset, a TOML file, `values` (a nested tree) and `a.b=c` settings. The last wins.
 
-    Raises UsageError, one line that names the key, on anything unknown or out of range.
+    Any of the last three may name the preset.
+
+    Raises:
+        UsageError: a setting is unknown or out of range.
     """
     tree: dict[str, Any] = {}
-    for layer in (toml.read(file) if file is not None else {}, values or {}, *map(toml.setting, sets)):
-        # As lists, so that a later base_url takes the place of earlier base_urls.
-        tree = toml.merged(tree, address.normalize_urls(layer))
+    for layer in (toml.read(file) if file is not None else {}, values or {}, *map(toml.parse_setting, sets)):
+        # A later base_url must replace earlier base_urls.
+        tree = toml.merge(tree, address.normalize_urls(layer))
     toml.check(tree)
     if isinstance(policy := tree.get("policy"), str) and policy:
-        tree = toml.merged({"gates": {"policy": policy}}, tree)
+        tree = toml.merge({"gates": {"policy": policy}}, tree)
     if tree.get("solve_rate") is not None and "steps" not in tree:
         tree = {"steps_required": False, **tree}
-    given, preset = tree, tree.get("preset", "default")
+    user_tree, preset = tree, tree.get("preset", "default")
     if preset not in PRESETS:
         raise unknown("preset", str(preset), PRESETS)
-    # Each agent's limits have defaults of their own, so that one of them can be set without the others.
+    # A table with one limit of an agent is merged with that agent's defaults, which differ from those of the class.
     limits = RunConfig().model_dump(mode="json", include={"generator", "solver"})
-    tree = toml.merged(toml.merged(limits, PRESETS[preset]), {**tree, "preset": preset})
+    tree = toml.merge(toml.merge(limits, PRESETS[preset]), {**tree, "preset": preset})
     try:
-        config = derive_limits(RunConfig.model_validate(tree), given)
+        config = derive_limits(RunConfig.model_validate(tree), user_tree)
     except ValidationError as error:
         raise config_error(RunConfig, error.errors()[0]) from error
     return config.with_how(out=real_root(config.how.out))

@@ -27,20 +27,19 @@ def base_url_from_environment() -> str:
 
 
 def is_server_from_environment(url: str) -> bool:
-    """Return whether OPENAI_BASE_URL names the server of the address."""
     return bool(base := base_url_from_environment()) and servers([url]) == servers([base.partition("?")[0]])
 
 
-def locate(tree: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings with the address of OPENAI_BASE_URL if they name none."""
+def add_default_url(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with the address of OPENAI_BASE_URL if they have none."""
     if "base_urls" in tree or not (url := base_url_from_environment()):
         return tree
     try:
-        located = move_query({**tree, "base_urls": [url]})
-        check_url(located["base_urls"][0])
+        completed = move_query({**tree, "base_urls": [url]})
+        check_url(completed["base_urls"][0])
     except ValueError as error:
         raise ValueError(f"the environment variable {BASE_URL_ENV}: {error}") from None
-    return located
+    return completed
 
 
 def move_query(tree: dict[str, Any]) -> dict[str, Any]:
@@ -84,30 +83,29 @@ def on_loopback(url: str) -> bool:
 
 
 def servers(urls: Any) -> set[str]:
-    """Scheme, host and port of each; what is no address is refused elsewhere."""
+    """Return scheme, host and port of each address. Invalid addresses are refused elsewhere."""
     return {"/".join(str(url).split("/")[:3]) for url in urls} if isinstance(urls, list | tuple) else {str(urls)}
 
 
-def listed(model: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a model with `base_url`, if that is what they have, as `base_urls`; both are left as they are."""
+def normalize_url(model: dict[str, Any]) -> dict[str, Any]:
+    """Return a model's settings with `base_url` replaced by `base_urls`, unless both are set."""
     if "base_url" not in model or "base_urls" in model:
         return dict(model)
     return {**{key: value for key, value in model.items() if key != "base_url"}, "base_urls": [model["base_url"]]}
 
 
 def normalize_urls(tree: dict[str, Any]) -> dict[str, Any]:
-    """A tree of settings with every model `listed`."""
     models = tree.get("models")
-    return {**tree, "models": each_model(models, listed)} if isinstance(models, dict) else tree
+    return {**tree, "models": map_models(models, normalize_url)} if isinstance(models, dict) else tree
 
 
-def each_model(models: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-    """The table `models` with every model in it changed, those of `policies` too. What is no table stays as it is."""
+def map_models(models: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """Apply `change` to every model in the table `models`, and in `policies`. Values that are no tables stay."""
 
-    def changed(table: Any) -> Any:
+    def map_table(table: Any) -> Any:
         if not isinstance(table, dict):
             return table
-        return {name: change(one) if isinstance(one, dict) else one for name, one in table.items()}
+        return {name: change(value) if isinstance(value, dict) else value for name, value in table.items()}
 
-    policies = {name: changed(one) for name, one in models.items() if name == "policies"}
-    return {**changed({name: one for name, one in models.items() if name != "policies"}), **policies}
+    policies = {name: map_table(value) for name, value in models.items() if name == "policies"}
+    return {**map_table({name: value for name, value in models.items() if name != "policies"}), **policies}

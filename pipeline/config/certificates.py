@@ -1,4 +1,4 @@
-"""Certificate authorities that the environment names, by the variables of OpenSSL, requests and curl."""
+"""Certificate authorities from the environment variables of OpenSSL, requests and curl."""
 
 import os
 import ssl
@@ -10,9 +10,9 @@ _VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BU
 
 
 def context_from_environment() -> ssl.SSLContext | None:
-    """Return a context that trusts all authorities that the environment names, or None if it names none.
+    """Return a context that trusts the authorities that the environment names, or None if it names none.
 
-    Raises UsageError for a path that holds no certificates.
+    Raises UsageError for a path without certificates.
     """
     paths = {name: Path(value) for name in _VARIABLES if (value := os.environ.get(name, "").strip())}
     if not paths:
@@ -24,6 +24,6 @@ def context_from_environment() -> ssl.SSLContext | None:
         except OSError as error:
             cause = error.strerror or str(error)
             raise UsageError(
-                f"the environment variable {name} names {path}, which holds no certificates: {cause}"
+                f"the environment variable {name} names {path}, which contains no certificates: {cause}"
             ) from None
     return context

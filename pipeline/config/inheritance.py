@@ -1,4 +1,4 @@
-"""Which settings of the default model a role takes."""
+"""Which settings of the default model a role inherits."""
 
 from typing import Any
 
@@ -10,17 +10,23 @@ _OF_ONE_SERVER = {"api_key_env", "headers", "query"}
 
 
 def inherit(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a role, filled up from those of the base model.
+    """Complete the settings of a role with those of the base model.
 
-    A role with another model takes no prices, context or terms; one at another server takes no key, headers or query;
-    one of another provider takes no name or weights. `sampling` and `limits` are filled up key by key.
+    Another model does not inherit prices, context, tool mode and terms; one at another server does not inherit key,
+    headers and query; one of another provider does not inherit name and weights. `sampling` and `limits` are inherited
+    key by key.
     """
-    kept, role = address.listed(base), address.listed(role)
+    inherited, role = address.normalize_url(base), address.normalize_url(role)
     if role.get("model", base.get("model")) != base.get("model"):
-        kept = {key: value for key, value in kept.items() if key not in _OF_ONE_MODEL}
-    if not address.servers(role.get("base_urls", kept.get("base_urls"))) <= address.servers(kept.get("base_urls")):
-        kept = {key: value for key, value in kept.items() if key not in _OF_ONE_SERVER}
+        inherited = _without(inherited, _OF_ONE_MODEL)
+    base_urls = inherited.get("base_urls")
+    if not address.servers(role.get("base_urls", base_urls)) <= address.servers(base_urls):
+        inherited = _without(inherited, _OF_ONE_SERVER)
     if role.get("provider", base.get("provider", BUILT_IN)) != base.get("provider", BUILT_IN):
-        kept = {key: value for key, value in kept.items() if key not in {"model", "file", *_OF_ONE_MODEL}}
+        inherited = _without(inherited, {"model", "file", *_OF_ONE_MODEL})
     tables: dict[str, Any] = {name: role[name] for name in ("sampling", "limits") if name in role}
-    return toml.merged(kept, tables) | {key: value for key, value in role.items() if key not in tables}
+    return toml.merge(inherited, tables) | _without(role, set(tables))
+
+
+def _without(tree: dict[str, Any], keys: set[str]) -> dict[str, Any]:
+    return {key: value for key, value in tree.items() if key not in keys}

@@ -1,4 +1,4 @@
-"""What joins the documents of a corpus."""
+"""The settings of the links between documents of a corpus."""
 
 import hashlib
 from functools import cache
@@ -12,8 +12,9 @@ from pipeline.types import Data
 
 class LinksConfig(Data):
     most_documents: int = Field(20, ge=2, le=1000)
-    """The most documents that a phrase may occur in to link them; in a small corpus one in forty of its documents, or
-    one for each hundred passages where these are more, and three at least. Versions of a document count as one."""
+    """A phrase links documents only if it occurs in at most this many. In a small corpus the limit is lower: one
+    fortieth of the documents or one hundredth of the passages, whichever is more, but at least three. Versions of a
+    document count as one."""
 
 
 @cache

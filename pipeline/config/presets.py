@@ -1,11 +1,11 @@
-"""Named sets of settings: what differs from the defaults of `pipeline.config`, as a tree of plain values."""
+"""Named sets of settings, each as a tree of the values that differ from the defaults."""
 
 from typing import Any
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
-    # The paper's loop: no audit, checks, early stop, confirmation or seekers; one trace of feedback; a refiner without
-    # search.
+    # The paper's loop: without audit, checks, early stop, confirmation and seekers; one rollout as feedback; a refiner
+    # that cannot search.
     "sage": {
         "strategy": "sage",
         "loop": {
@@ -20,7 +20,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "checks": {"run": ()},
         "difficulty": {"adversarial": False},
     },
-    # The paper's tree under this product's loop, which it has none of; its questions have three hops at least.
+    # The paper's tree, whose questions have at least three hops. The paper has no loop, so Digsite's is used.
     "ragshaper": {
         "strategy": "ragshaper",
         "steps": [3, 4],

@@ -1,4 +1,4 @@
-"""Which prompts a run may ask, and so which of them its identity rests on."""
+"""Which prompts a run may use, and therefore which prompts are part of its digest."""
 
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
 
 def may_ask(prompt: str, config: "RunConfig") -> bool:
-    """Not that of strategies, of questions to harden, of a kind of distractor beyond the shipped ones, of seekers, of
-    twins or of a target, that is not asked for: to add one changes no run."""
-    own = {*prompt.removesuffix("_in_band").split("/")} & {*LINKED}
-    if not own <= config.strategies.keys():
+    """Return whether the run may use a prompt, so that a new prompt of an optional feature changes no other run."""
+    strategies = {*prompt.removesuffix("_in_band").split("/")} & {*LINKED}
+    if not strategies <= config.strategies.keys():
         return False
     if prompt in prompts.HARDENING and not config.hardens:
         return False

@@ -1,7 +1,7 @@
-"""Headers and query parameters that a user adds to every request to a model.
+"""Headers and query parameters that the user adds to every request to a model.
 
 A value may name environment variables, as in `"Bearer ${TOKEN}"`. Settings are written to disk, so a secret must come
-from the environment: a value that looks like one is refused, and its text is never repeated.
+from the environment: a value that looks like a secret is refused, and messages never repeat it.
 """
 
 import os
@@ -28,7 +28,7 @@ _OWN_HEADERS = {"accept-encoding", "connection", "content-length", "content-type
 
 
 def _check_query(values: Any) -> Any:
-    return _checked(values, "query", str) if isinstance(values, Mapping) else values
+    return _check_values(values, "query", str) if isinstance(values, Mapping) else values
 
 
 def _check_headers(values: Any) -> Any:
@@ -37,18 +37,18 @@ def _check_headers(values: Any) -> Any:
         return values
     for name, value in values.items():
         if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", str(name)) or str(name).lower() in _OWN_HEADERS:
-            raise ValueError(f"cannot hold a header '{show_name(str(name))}'")
+            raise ValueError(f"cannot have a header '{show_name(str(name))}'")
         if not re.fullmatch(r"[ -~]*", str(value)):
             raise ValueError(f"headers.{show_name(str(name))} must be one line of ASCII text")
-    return _checked(values, "headers", str.lower)
+    return _check_values(values, "headers", str.lower)
 
 
 Query = Annotated[dict[str, str], BeforeValidator(_check_query)]
 Headers = Annotated[dict[str, str], BeforeValidator(_check_headers)]
 
 
-def _checked(values: Mapping[Any, Any], table: str, normalise: Callable[[str], str]) -> dict[str, str]:
-    # TOML reads 2024-10-21 as a date.
+def _check_values(values: Mapping[Any, Any], table: str, normalise: Callable[[str], str]) -> dict[str, str]:
+    # Convert to text, since TOML reads 2024-10-21 as a date.
     texts = {normalise(str(name)): str(value) for name, value in values.items()}
     for name, text in texts.items():
         setting = f"{table}.{show_name(name)}"
@@ -62,16 +62,16 @@ def _checked(values: Mapping[Any, Any], table: str, normalise: Callable[[str], s
 
 
 def may_be_secret(name: str, text: str) -> bool:
-    """Return whether what the settings themselves hold of the value may be a secret."""
+    """Return whether a value may be a secret, apart from the environment variables in it."""
     literal = Template(text).substitute(dict.fromkeys(Template(text).get_identifiers(), " ")).strip()
     # A short word beside a variable is a scheme, such as `Basic ${TOKEN}`.
-    named = literal if literal == text.strip() else re.search(r"\S{8}", literal)
+    has_literal = literal if literal == text.strip() else re.search(r"\S{8}", literal)
     has_secret_name = _SECRET_NAME.search(name.replace("_", "-"))
-    return bool((named and has_secret_name) or _SECRET_VALUE.search(literal) or _SECRET_VALUE.search(name))
+    return bool((has_literal and has_secret_name) or _SECRET_VALUE.search(literal) or _SECRET_VALUE.search(name))
 
 
 def show_name(name: str) -> str:
-    """Return a name for a message: a user may have written a secret in its place."""
+    """Return a name that is safe in a message, since the user may have put a secret in its place."""
     return "NAME" if _SECRET_VALUE.search(name) else name
 
 
@@ -81,7 +81,7 @@ def fill_values(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def secrets(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each environment variable with its value, also as it is written in a URL."""
+    """Yield each environment variable with its value, and with the value as quoted in a URL."""
     for text in values.values():
         for name, value in _variables(text).items():
             yield from (

@@ -1,4 +1,4 @@
-"""Which retriever a run searches with, and what of that is digested."""
+"""The settings of the retriever, and which of them are part of the run's digest."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,29 +9,29 @@ from pipeline.config.dense_settings import DenseConfig
 from pipeline.types import Data
 
 TOKEN_ENV = "DIGSITE_TOKEN"  # noqa: S105
-"""The environment variable that holds the token of a retrieval server, served or asked."""
+"""The environment variable with the token of a retrieval server, for `digsite serve` and its clients."""
 _PARTS = ("lucene", "dense")
 
 
 class RetrievalConfig(Data):
     retriever: str = "lucene"
-    """`lucene`, `bm25`, `dense`, `hybrid`, or the address of a server with Search-R1's interface, followed by '#'
-    and a name for its index."""
+    """`lucene`, `bm25`, `dense`, `hybrid`, or the address of a server with Search-R1's interface, followed by '#' and a
+    name for its index."""
     k: int = Field(5, ge=1, le=100)
-    """Passages per search, for every agent."""
+    """Number of passages that each search returns to an agent."""
     dense: DenseConfig = DenseConfig()
     """The encoder of `dense`."""
     parts: tuple[str, ...] = Field(_PARTS, min_length=2, max_length=8)
     """The retrievers, or addresses, whose ranks `hybrid` fuses."""
     audit: tuple[str, ...] = Field((), max_length=8)
-    """More retrievers, or addresses, that the reviews search beside the run's own: name those that training will
-    use. A draft is sent back if any of them finds a shortcut, since what is hard for BM25 may be trivial for a dense
-    index. The column `one_search` says what each of them finds of an accepted pair. Rollouts use the run's own
-    retriever only."""
+    """Further retrievers, or addresses, that the reviews also search. Name those that training will use, since a
+    question that is hard for BM25 may be trivial for a dense index. A draft is sent back if any of them finds a
+    shortcut. The column `one_search` says what each of them finds for an accepted pair. Rollouts only use the run's own
+    retriever."""
 
     @field_validator("retriever")
     @classmethod
-    def _plain_address(cls, retriever: str) -> str:
+    def _check_address(cls, retriever: str) -> str:
         parts = urlsplit(retriever)
         if parts.scheme and (parts.scheme not in ("http", "https") or not parts.hostname):
             raise ValueError(
@@ -43,15 +43,15 @@ class RetrievalConfig(Data):
 
     @field_validator("parts")
     @classmethod
-    def _plain_parts(cls, parts: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_parts(cls, parts: tuple[str, ...]) -> tuple[str, ...]:
         if "hybrid" in parts or len(set(parts)) < len(parts):
             raise ValueError("must be different retrievers, none of them hybrid")
-        return tuple(cls._plain_address(part) for part in parts)
+        return tuple(cls._check_address(part) for part in parts)
 
     @field_validator("audit")
     @classmethod
-    def _each_once(cls, audit: tuple[str, ...]) -> tuple[str, ...]:
-        identities = [cls(retriever=cls._plain_address(one)).identity for one in audit]
+    def _check_audit(cls, audit: tuple[str, ...]) -> tuple[str, ...]:
+        identities = [cls(retriever=cls._check_address(retriever)).identity for retriever in audit]
         if len(set(identities)) < len(identities):
             raise ValueError(
                 "must be different retrievers; give each address a name of its own: http://host/retrieve#e5"
@@ -64,19 +64,17 @@ class RetrievalConfig(Data):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The retrievers that rank: the parts of `hybrid`, or the one."""
         return self.parts if self.retriever == "hybrid" else (self.retriever,)
 
     @property
     def others(self) -> dict[str, "RetrievalConfig"]:
-        """The settings of the retrievers that the audit searches beside the run's own, by what identifies each."""
-        asked = {self.of(one).identity: self.of(one) for one in self.audit}
-        return {identity: settings for identity, settings in asked.items() if identity != self.identity}
+        """Return the settings of the further retrievers of the audit, by identity."""
+        settings = {self.of(retriever).identity: self.of(retriever) for retriever in self.audit}
+        return {identity: other for identity, other in settings.items() if identity != self.identity}
 
     @property
     def identity(self) -> str:
-        """What is digested: the kind, for `dense` with its encoder and settings, or `http` and the name of the index,
-        wherever it stands."""
+        """Return the retriever in the digest: its kind, with the encoder of `dense` or the name of a server's index."""
         if self.retriever == "hybrid":
             return f"hybrid#{'+'.join(self.of(part).identity for part in self.parts)}"
         if self.retriever == "dense":
@@ -87,11 +85,9 @@ class RetrievalConfig(Data):
         return f"http#{name}" if name else "http"
 
     def of(self, retriever: str) -> "RetrievalConfig":
-        """The same settings for another retriever, alone."""
         return self.model_copy(update={"retriever": retriever, "audit": ()})
 
-    def digested(self) -> dict[str, Any]:
-        """The digested part."""
+    def digest_input(self) -> dict[str, Any]:
         tree: dict[str, Any] = {"retriever": self.identity, "k": self.k, "audit": list(self.others)}
-        dense = any("dense" in settings.kinds for settings in (self, *self.others.values()))
-        return {**tree, "dense": self.dense.digested()} if dense else tree
+        uses_dense = any("dense" in settings.kinds for settings in (self, *self.others.values()))
+        return {**tree, "dense": self.dense.digest_input()} if uses_dense else tree

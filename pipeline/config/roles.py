@@ -1,11 +1,11 @@
-"""Which model plays which role, and which models are to be trained."""
+"""The settings of which model plays which role, and which models will be trained."""
 
 from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from pipeline.config.address import each_model
+from pipeline.config.address import map_models
 from pipeline.config.inheritance import inherit
 from pipeline.config.models import ModelConfig
 from pipeline.types import Data
@@ -15,11 +15,11 @@ ROLES = ("generator", "refiner", "curator", "solver", "seeker", "teacher", "judg
 PolicyName = Annotated[
     str, matching(r"[a-z0-9][a-z0-9_-]{0,39}", "the name must be of small letters, digits, - and _, 40 at most")
 ]
-"""As it stands in file names: small letters, digits, `-` and `_`."""
+"""A name that is also used for files."""
 
 
 class Models(Data):
-    """The model of every role; a role that is left out is played by the default's, and so is every key left out."""
+    """The model of every role. Roles, and keys of a role, that are left out are taken from the default."""
 
     default: ModelConfig = ModelConfig()
     generator: ModelConfig | None = None
@@ -27,32 +27,32 @@ class Models(Data):
     curator: ModelConfig | None = None
     solver: ModelConfig | None = None
     seeker: ModelConfig | None = None
-    """Of the tries that look for shortcuts."""
+    """The model that looks for shortcuts."""
     teacher: ModelConfig | None = None
     judge: ModelConfig | None = None
     writer: ModelConfig | None = None
-    """Of distractors."""
+    """The model that writes distractors."""
     reader: ModelConfig | None = None
-    """Of the checks that read given passages."""
+    """The model of the checks that read passages."""
     policies: dict[PolicyName, ModelConfig] = Field(default_factory=dict)
-    """The models to be trained, by names of the user's own: every accepted pair is measured for each of them."""
+    """The models that will be trained, by names that you choose. Every accepted pair is measured with each of them."""
 
     @model_validator(mode="before")
     @classmethod
-    def _filled(cls, tree: Any) -> Any:
+    def _fill_roles(cls, tree: Any) -> Any:
         if not isinstance(tree, dict):
             return tree
         if not isinstance(base := tree.get("default", {}), dict):
             return tree
-        return each_model(tree, partial(inherit, base))
+        return map_models(tree, partial(inherit, base))
 
     @model_validator(mode="after")
-    def _one_address(self) -> "Models":
-        """Answers are kept under the model's name, so that one name must mean one model."""
-        known: dict[str, ModelConfig] = {}
+    def _check_addresses(self) -> "Models":
+        # Answers are cached under the model's name, so one name must mean one model.
+        first_by_name: dict[str, ModelConfig] = {}
         for model in self.all():
-            other = known.setdefault(model.model, model)
-            if (other.provider, set(other.base_urls)) != (model.provider, set(model.base_urls)):
+            first = first_by_name.setdefault(model.model, model)
+            if (first.provider, set(first.base_urls)) != (model.provider, set(model.base_urls)):
                 raise ValueError(f"two roles have a model '{model.model}' at different addresses")
         return self
 
@@ -60,50 +60,51 @@ class Models(Data):
         return getattr(self, role) or self.default
 
     def judges(self) -> tuple[ModelConfig, ...]:
-        """Who must say yes for a yes: the judge, and another model where there is one, neither the generator's nor, if
-        it can be helped, the solver's; else the judge again. One that goes by rules gives
-        one answer, once.
+        """Return the models that must all say yes for an answer to count as right.
 
-        A model to be trained judges nothing: a new checkpoint must be graded as the one before it was.
+        They are the judge and, if possible, a second model: not the generator's unless the judge is that already, and
+        preferably not the solver's. Without a second model the judge is asked twice. The demo model, which goes by
+        rules, is asked once. Models that will be trained never judge, so that all their checkpoints get the same
+        grades.
         """
-        first = self.of("judge")
-        if not first.capabilities.understands:
-            return (first,)
-        partial = [self.of("generator").model, self.of("solver").model]
-        played = [self.default, *map(self.of, ROLES)]
-        others = {one.model: one for one in played if one.model != first.model and one.capabilities.understands}
-        ranked = sorted(others.values(), key=lambda one: [one.model == name for name in partial])
-        if ranked and (first.model == partial[0] or ranked[0].model != partial[0]):
-            return first, ranked[0]
-        return first, first
+        judge = self.of("judge")
+        if not judge.capabilities.understands:
+            return (judge,)
+        biased = [self.of("generator").model, self.of("solver").model]
+        models = [self.default, *map(self.of, ROLES)]
+        candidates = {
+            model.model: model for model in models if model.model != judge.model and model.capabilities.understands
+        }
+        ranked = sorted(candidates.values(), key=lambda model: [model.model == name for name in biased])
+        if ranked and (judge.model == biased[0] or ranked[0].model != biased[0]):
+            return judge, ranked[0]
+        return judge, judge
 
     def names(self) -> str:
-        """The models of all roles, the generator's first, then those to be trained, each once."""
-        return " + ".join(dict.fromkeys(one.model for one in self.played()))
+        """Return the names of all models in use, the generator's first, without repeats."""
+        return " + ".join(dict.fromkeys(model.model for model in self.in_use()))
 
-    def shared(self) -> list[tuple[str, list[str]]]:
-        """Models that play more than one of generator, solver and judge, with those roles."""
+    def with_several_roles(self) -> list[tuple[str, list[str]]]:
+        """Return the models that play more than one of generator, solver and judge, with those roles."""
         roles: dict[str, list[str]] = {}
         for role in ("generator", "solver", "judge"):
             roles.setdefault(self.of(role).model, []).append(role)
-        return [(model, played) for model, played in roles.items() if len(played) > 1]
+        return [(model, its_roles) for model, its_roles in roles.items() if len(its_roles) > 1]
 
-    def played(self) -> list[ModelConfig]:
-        """One for each role, then those to be trained."""
+    def in_use(self) -> list[ModelConfig]:
+        """Return the model of each role, then those that will be trained."""
         return [*map(self.of, ROLES), *self.policies.values()]
 
     def all(self) -> list[ModelConfig]:
-        """The default's, then as `played`."""
-        return [self.default, *self.played()]
+        return [self.default, *self.in_use()]
 
-    def named(self) -> dict[str, ModelConfig]:
-        """`all`, by the settings that name them."""
+    def by_setting(self) -> dict[str, ModelConfig]:
         return dict(zip(("default", *ROLES, *(f"policies.{name}" for name in self.policies)), self.all(), strict=True))
 
-    def digested(self) -> dict[str, Any]:
-        """Return the digested part: the default, the roles that another model plays, and the models to be trained."""
-        default = self.default.digested()
-        roles = {role: self.of(role).digested() for role in ROLES}
-        others = {role: model for role, model in roles.items() if model != default}
-        policies = {name: model.digested() for name, model in self.policies.items()}
-        return {"default": default, **others, "policies": policies}
+    def digest_input(self) -> dict[str, Any]:
+        """Return the settings that are part of the run's digest. Roles that the default model plays are left out."""
+        default = self.default.digest_input()
+        roles = {role: self.of(role).digest_input() for role in ROLES}
+        exceptions = {role: model for role, model in roles.items() if model != default}
+        policies = {name: model.digest_input() for name, model in self.policies.items()}
+        return {"default": default, **exceptions, "policies": policies}

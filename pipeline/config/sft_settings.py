@@ -1,4 +1,4 @@
-"""Which of the rollouts that were paid for are trained on, and how much of what they thought."""
+"""The settings of which rollouts are trained on, and with how much of their reasoning."""
 
 from typing import Literal
 
@@ -8,33 +8,33 @@ from pipeline.types import Data
 
 
 class SftConfig(Data):
-    """`[sft]`: as `[gates]`, nothing of it changes the journal or is digested. Without any filter too, a rollout is
-    correct, ended on its own and neither repeated a call nor made one that could not be read."""
+    """`[sft]`: like `[gates]`, it never changes the journal and is not part of the run's digest. Even without filters,
+    a rollout must be correct, end by itself, and have no repeated or unreadable call."""
 
     source: tuple[Literal["solver", "teacher", "policy"], ...] = Field(("solver", "teacher"), min_length=1)
-    """Agents whose rollouts become rows; `policy` is the model to be trained that `--for` names."""
+    """Agents whose rollouts become rows. `policy` is the model in training that `--for` names."""
     per_pair: int | None = Field(None, ge=1)
-    """Most rollouts of one agent for one pair; left out, one of the solver, one of the policy, and all kept ones of
-    the teacher."""
+    """Largest number of rollouts of one agent for one pair. If left out, one of the solver, one of the policy, and all
+    kept ones of the teacher."""
     select: Literal["shortest", "longest", "random", "diverse", "all"] = "shortest"
-    """Order of the rollouts of a pair: `shortest`: fewest steps first; `longest`: most steps first; `random`: by a
-    hash; `diverse`: the shortest, then each time the one whose calls differ most from those before it; `all`: every
-    one, the shortest first."""
+    """Which rollouts of a pair come first. `shortest`: those with the fewest steps. `longest`: those with the most.
+    `random`: in the order of a hash. `diverse`: the shortest, then always the one whose calls differ most from those of
+    the earlier ones. `all`: every one, the shortest first."""
     min_steps: int = Field(0, ge=0)
-    """Take only rollouts of at least this many steps."""
+    """Only take rollouts with at least this many steps."""
     every_hop: bool = False
-    """Take only rollouts that saw the evidence of every hop."""
+    """Only take rollouts that saw the evidence of every hop."""
     unguessed: bool = False
-    """Take only rollouts that never searched for a hop's answer before they had seen it."""
+    """Only take rollouts that never searched for the answer of a hop before they had seen it."""
     max_tokens: int | None = Field(None, ge=1)
-    """Take only rollouts of at most this many tokens, by the estimate in the column `tokens`."""
+    """Only take rollouts with at most this many tokens, as estimated in the column `tokens`."""
     thinking: Literal["all", "last", "none"] = "all"
-    """Reasoning in the views that train on turns. `all`: every turn is learnt with its reasoning and in the context
-    in which it was sampled; where reasoning was not sent back, a trajectory becomes one row per turn. `last`: a row
-    holds the reasoning of its last turn only. `none`: no row holds any."""
+    """Reasoning in the views that train on turns. `all`: every turn has its reasoning and the context in which it was
+    sampled; if the model did not get its reasoning back, a trajectory becomes one row per turn. `last`: a row only has
+    the reasoning of its last turn. `none`: rows have no reasoning."""
 
     @model_validator(mode="after")
-    def _all_or_some(self) -> "SftConfig":
+    def _check_select(self) -> "SftConfig":
         if self.select == "all" and self.per_pair is not None:
             raise ValueError("select = all takes every rollout: leave per_pair out")
         return self

@@ -1,4 +1,4 @@
-"""Which strategy makes the drafts of a seed: one for all seeds, or several by weight, `compose:2,sage:1`."""
+"""The strategy of each seed: the same for all, or drawn from several by weight, such as `compose:2,sage:1`."""
 
 import re
 from typing import Annotated
@@ -8,31 +8,31 @@ from pydantic import AfterValidator
 from pipeline.types import sha256
 
 LINKED = ("compose",)
-"""Strategies that are shown the links of the corpus and have prompts of their own."""
+"""Strategies that use the links of the corpus and have their own prompts."""
 
 
 def strategy_weights(strategies: str) -> dict[str, int]:
-    """The weight of each strategy, by name in their order. Raises ValueError."""
-    found: dict[str, int] = {}
-    for part in sorted(one.strip() for one in strategies.split(",")):
-        named = re.fullmatch(r"([^:,]+)(?::([1-9]\d{0,3}))?", part)
-        if not named or named[1] in found:
-            raise ValueError(f"takes NAME, or NAME:WEIGHT of several, such as compose:2,sage:1, not '{strategies}'")
-        found[named[1]] = int(named[2] or 1)
-    return found
+    """Return the weights by name, sorted. Raise ValueError for an invalid text."""
+    weights: dict[str, int] = {}
+    for part in sorted(text.strip() for text in strategies.split(",")):
+        match = re.fullmatch(r"([^:,]+)(?::([1-9]\d{0,3}))?", part)
+        if not match or match[1] in weights:
+            raise ValueError(f"takes NAME, or several NAME:WEIGHT, such as compose:2,sage:1, not '{strategies}'")
+        weights[match[1]] = int(match[2] or 1)
+    return weights
 
 
-def _one_way(strategies: str) -> str:
-    """In the one way in which a mix is written: another order is the same run."""
-    found = strategy_weights(strategies)
-    return ",".join(f"{name}:{weight}" for name, weight in found.items()) if len(found) > 1 else next(iter(found))
+def _normalise(strategies: str) -> str:
+    """Sort the strategies, so that their order does not change the run."""
+    weights = strategy_weights(strategies)
+    return ",".join(f"{name}:{weight}" for name, weight in weights.items()) if len(weights) > 1 else next(iter(weights))
 
 
-StrategyMix = Annotated[str, AfterValidator(_one_way)]
+StrategyMix = Annotated[str, AfterValidator(_normalise)]
 
 
 def draw(strategies: str, key: str) -> str:
-    """The strategy of the seed of that key. It is drawn by hash, whatever the order in which seeds are run."""
-    found = strategy_weights(strategies)
-    place = int(sha256(f"strategy:{key}")[:8], 16) * sum(found.values()) >> 32
-    return [name for name, weight in found.items() for _ in range(weight)][place]
+    """Return the strategy of the seed with this key. A hash decides, so the order of seeds does not matter."""
+    weights = strategy_weights(strategies)
+    index = int(sha256(f"strategy:{key}")[:8], 16) * sum(weights.values()) >> 32
+    return [name for name, weight in weights.items() for _ in range(weight)][index]

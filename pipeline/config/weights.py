@@ -1,4 +1,4 @@
-"""A GGUF file of weights: its name, and whether it is one."""
+"""Names and checks for GGUF files of weights."""
 
 import hashlib
 from importlib.util import find_spec
@@ -11,14 +11,13 @@ _PART = 1 << 20
 
 
 def name(file: Path) -> str:
-    """The file's stem and a digest of its size and both its ends, which tells files of one name apart. Raises
-    UsageError if there is no such file, or no weights in it."""
+    """Return the file's stem and a digest of its size and both its ends. Raise UsageError if it is not a GGUF file."""
     try:
-        with file.open("rb") as opened:
-            first = opened.read(_PART)
-            size = opened.seek(0, 2)
-            opened.seek(max(0, size - _PART))
-            last = opened.read()
+        with file.open("rb") as stream:
+            first = stream.read(_PART)
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - _PART))
+            last = stream.read()
     except OSError as error:
         raise UsageError(f"cannot read the weights {file}: {error.strerror}") from error
     if not first.startswith(MAGIC):
@@ -27,10 +26,10 @@ def name(file: Path) -> str:
 
 
 def check(file: Path | None, model: str) -> None:
-    """Raises UsageError if the weights called `model` cannot run here."""
+    """Raise UsageError if the weights with the name `model` cannot run here."""
     if file is None:
-        raise UsageError(f"which file holds '{model}'? say --model gguf:/path/model.gguf")
-    if (found := name(file)) != model:
-        raise UsageError(f"{file} holds other weights ({found}) than the run's ({model})")
+        raise UsageError(f"which file contains '{model}'? Add --model gguf:/path/model.gguf")
+    if (actual := name(file)) != model:
+        raise UsageError(f"{file} contains other weights ({actual}) than the run's ({model})")
     if find_spec("xllamacpp") is None:
         raise UsageError("a GGUF file needs the extra 'local'; install it: .uv/bin/uv sync --locked --extra local")

@@ -105,7 +105,7 @@ async def _check_context(model: ModelConfig, client: LLM, config: RunConfig) -> 
 
     contexts = {
         name: role_model.context
-        for name, role_model in config.models.named().items()
+        for name, role_model in config.models.by_setting().items()
         if role_model.model == model.model
     }
     role = max(contexts, key=lambda role: contexts[role])

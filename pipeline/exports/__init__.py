@@ -1,4 +1,4 @@
-"""What a run gives away: views in shards, card, report, mixes, upload. Every file here is made from records.
+"""Everything that a run publishes: views in shards, card, report, mixes, upload. All of it is made from records.
 
-It may import `analysis`, `gates` and what lies below; neither `run` nor a command.
+It may import `analysis`, `gates` and what is below them, but neither `run` nor a command.
 """

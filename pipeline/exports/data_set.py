@@ -1,9 +1,9 @@
-"""Records → shards, code, environment, card and manifest: one folder that trainers load as it is.
+"""Export of records as a data set: one folder with shards, code, environment, card and manifest.
 
-A pure function of the records and settings: the same journal gives the same shards, byte for byte. Every shard has the
-view's own schema and at least one row, since an empty one makes the whole set unreadable. A view's folder holds Parquet
-alone, so that every reader takes it as it is; the code that trainers need lies in `code/`. The folder is built aside
-and takes its place when all of it is there, with the manifest written last.
+Trainers load the folder as it is. It is a pure function of the records and settings: the same journal gives the same
+shards, byte for byte. The folder of a view holds only Parquet files, since readers load every file in it; code for
+trainers is in `code/`. The folder is built under a temporary name and renamed when complete; the manifest is written
+last.
 """
 
 from collections import Counter
@@ -22,8 +22,8 @@ from pipeline.errors import UsageError, unknown
 from pipeline.exports.card.card import Contents, card
 from pipeline.exports.mix import mix_version
 from pipeline.exports.reward_questions import RewardCounter, RewardQuestions
-from pipeline.exports.shards import SHARD_BYTES, File, ShardFile, ShardWriter, described
-from pipeline.exports.trajectories.selection import counts
+from pipeline.exports.shards import SHARD_BYTES, File, ShardFile, ShardWriter, describe_file
+from pipeline.exports.trajectories.selection import count_rollouts
 from pipeline.exports.twins import with_twin
 from pipeline.exports.views import base
 from pipeline.store.files import atomic_folder, atomic_write, find_folder, link_or_copy, write_json
@@ -33,51 +33,51 @@ Redistribute = Literal["full", "spans", "ids", "unknown"]
 CODE = "code"
 MANIFEST = "manifest.json"
 _EXAMPLES = 3
-"""Pairs on the card."""
+"""Number of pairs that the card shows."""
 ENVIRONMENT = "environment.json"
 
 
 class Exported(Data):
-    """How one view was last written."""
+    """How a view was last written."""
 
     include: tuple[str, ...] = ()
     missing: int = 0
-    """Seeds whose lines in the journal were damaged, so that their pairs are in no row."""
+    """Number of seeds that no row holds, because their journal lines were damaged."""
     plain: bool = False
-    """With text in place of Arrow's JSON type."""
+    """Whether text replaces Arrow's JSON type."""
     source: str = ""
-    """Digest of what decides the rows: views with another one were written from another state of the run."""
+    """Digest of all that decides the rows. Views with different digests come from different states of the run."""
 
 
 class DatasetManifest(Data):
-    """What a finished data set holds: with this file, all that is of it."""
+    """The contents of a finished data set. Every file of it, except the manifest, is listed here."""
 
     run: str
     records: int
-    """All that the last export has read, taken or not."""
+    """Number of records that the last export read, exported or not."""
     views: dict[str, Exported]
-    """One without rows has no shard."""
+    """A view without rows has no shard."""
     shards: tuple[ShardFile, ...]
     rewards: RewardQuestions = RewardQuestions()
     withheld: tuple[str, ...] = ()
-    """Views that hold more of the corpus than may be passed on."""
+    """Views that hold more of the corpus than may be redistributed."""
     files: tuple[File, ...] = ()
     """Card, environment, code and the table of all seeds."""
 
     @property
     def missing(self) -> int:
-        """Seeds of the run whose pairs could not be exported."""
-        return max((how.missing for how in self.views.values()), default=0)
+        """Number of seeds whose pairs could not be exported."""
+        return max((written.missing for written in self.views.values()), default=0)
 
     @property
     def unwritten(self) -> dict[str, str]:
-        """The views that were asked for and not written, with the reason."""
+        """The requested views that were not written, each with the reason."""
         rows = self.rows()
         needs = {name: f"needs {base.load(name).OPTIONS.needs}" for name in self.views if name not in rows}
         return needs | dict.fromkeys(self.withheld, "holds more of the corpus than may be passed on")
 
     def rows(self) -> dict[str, dict[str, int]]:
-        """By view, then split, the one to train on first."""
+        """Return the number of rows by view and split; the training split comes first."""
         counts: dict[str, dict[str, int]] = {}
         for shard in sorted(self.shards, key=lambda shard: (shard.view, shard.split != "train")):
             splits = counts.setdefault(shard.view, {})
@@ -85,7 +85,7 @@ class DatasetManifest(Data):
         return counts
 
     def token_shares(self) -> dict[str, tuple[float, ...]]:
-        """Return by view with a column `tokens` the share of its rows within each of TOKEN_LIMITS."""
+        """Return for each view with a column `tokens` the share of its rows within each of TOKEN_LIMITS."""
         shares: dict[str, tuple[float, ...]] = {}
         for view, splits in self.rows().items():
             counts = [shard.within for shard in self.shards if shard.view == view and shard.within]
@@ -95,29 +95,28 @@ class DatasetManifest(Data):
 
 
 class Selection(Data):
-    """What to export."""
+    """What to export, and how."""
 
     config: RunConfig
     views: tuple[str, ...] = ()
-    """None named: all. Those that are not named stay as they are."""
+    """Views to write; empty for all. Other views of an existing data set stay as they are."""
     include: tuple[str, ...] = ()
     plain: bool = False
-    """Text in place of Arrow's JSON type, for readers that do not know it."""
+    """Write text instead of Arrow's JSON type, for readers that do not support it."""
     missing: int = 0
-    """Seeds whose lines in the journal were damaged."""
+    """Number of seeds whose journal lines were damaged."""
     source: str = ""
-    """Digest of the state of the run, by which the table of seeds is known to be the latest."""
+    """Digest of the state of the run, which shows later whether the table of seeds is up to date."""
     outside: Outside = Outside()
     redistribute: Redistribute = "unknown"
-    """How much of the corpus may be passed on: views that hold more are left out."""
+    """How much of the corpus may be redistributed. Views that hold more are left out."""
     language_detected: bool = False
     shard_bytes: int = SHARD_BYTES
     mix: mix_version.Mix | None = None
-    """What is mixed, where the records are of several runs. Then no view of before stays."""
+    """The mix, if the records come from several runs. No view of an earlier version is kept then."""
 
 
-def read(folder: Path) -> DatasetManifest:
-    """The manifest of the data set in `folder`. Raises UsageError where there is none that can be read."""
+def read_manifest(folder: Path) -> DatasetManifest:
     try:
         return DatasetManifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError) as error:
@@ -126,13 +125,15 @@ def read(folder: Path) -> DatasetManifest:
         ) from error
 
 
-def unchanged(folder: Path, file: File) -> Path:
-    """Where that file of the data set lies. Raises UsageError where it is not as it was exported, or is reached through
-    a link or from outside the folder."""
+def verify_file(folder: Path, file: File) -> Path:
+    """Return the path of a file of the data set.
+
+    Raises UsageError if the file was changed since the export, or if its path leaves the folder or holds a link.
+    """
     path, home = folder / file.path, folder.resolve()
     if path.resolve() != home / file.path or home not in path.resolve().parents:
         problem = "is no file of the data set's own"
-    elif not path.is_file() or described(path, file.path).sha256 != file.sha256:
+    elif not path.is_file() or describe_file(path, file.path).sha256 != file.sha256:
         problem = "is not as it was exported"
     else:
         return path
@@ -142,79 +143,81 @@ def unchanged(folder: Path, file: File) -> Path:
 def export(
     records: Iterable[Record],
     folder: Path,
-    chosen: Selection,
+    selection: Selection,
     row: Callable[[Record], seeds.Row] = seeds.row,
     environment_of: Callable[[Record], Environment] | None = None,
 ) -> DatasetManifest:
-    """Write the data set of `records`, which come in the order of the plan, to `folder`, replacing what was there but
-    for the views that were not asked for.
+    """Write the data set of `records` to `folder`. Views that are not selected are kept from the data set there.
 
-    One record is held at a time, and one row group per view and split. `row` gives a record's row of `seeds.parquet`:
-    one that names a gate stands there alone. `environment_of` gives what the record's agents were given where that is
-    not the same for all.
+    Memory holds one record, and one row group per view and split.
+
+    Args:
+        records: in the order of the plan.
+        row: returns the row of `seeds.parquet` for a record. A record whose row names a gate gets no other row.
+        environment_of: returns the environment of a record's agents, if it differs between records.
     """
-    if strange := set(chosen.include) - set(base.INCLUDES):
-        raise unknown("reason to --include", min(strange), base.INCLUDES)
-    views = _views(chosen)
-    shared, seen, examples = environment(chosen.config), 0, list[tuple[int, Draft]]()
-    rewards, selected, twin_drops = RewardCounter(chosen.config.gates), dict[str, Counter[str]](), Counter[str]()
+    if unknown_reasons := set(selection.include) - set(base.INCLUDES):
+        raise unknown("reason to --include", min(unknown_reasons), base.INCLUDES)
+    views = _load_views(selection)
+    shared, digest_sum, examples = environment(selection.config), 0, list[tuple[int, Draft]]()
+    rewards, rollouts, twin_drops = RewardCounter(selection.config.gates), dict[str, Counter[str]](), Counter[str]()
     with (
         atomic_folder(folder) as building,
-        ShardWriter(building, chosen.shard_bytes, as_text=chosen.plain) as shards,
-        seed_table.SeedTable(building / seed_table.NAME, chosen.source) as table,
+        ShardWriter(building, selection.shard_bytes, as_text=selection.plain) as shards,
+        seed_table.SeedTable(building / seed_table.NAME, selection.source) as table,
     ):
-        before = find_folder(folder)
-        kept, kept_shards = _kept(before, views, chosen)
+        previous = find_folder(folder)
+        kept_views, kept_shards = _find_kept_views(previous, views, selection)
         for record in records:
-            table.add(in_table := row(record))
-            # A sum of hashes, since what is included comes last and a list of all would grow with the run.
+            table.add(seed_row := row(record))
+            # A sum of hashes does not depend on the order, in which included records come last, nor grows with the run.
             measured = len(record.assessments) + len(record.measurements)
-            seen += int(sha256(f"{record.key} {record.status} {len(record.forks)} {measured}"), 16)
-            if in_table["gate"] or not base.is_exported(record, chosen.include):
+            digest_sum += int(sha256(f"{record.key} {record.status} {len(record.forks)} {measured}"), 16)
+            if seed_row["gate"] or not base.is_exported(record, selection.include):
                 continue
-            # Nothing below may see the record as it was.
-            (record, *twin), dropped_by = with_twin(record, chosen.config)  # noqa: PLW2901
-            twin_drops.update([dropped_by] if dropped_by else [])
-            if record.draft:
-                _exemplify(examples, record.seed.target_steps, record.draft)
-            context = (environment_of(record) if environment_of else shared).of(record)
-            for one in (record, *twin):
-                for agent, count in counts(one, context).items():
-                    selected.setdefault(agent, Counter()).update(count)
-                _add_rows(shards, views, one, context, rewards)
+            pairs, twin_gate = with_twin(record, selection.config)
+            twin_drops.update([twin_gate] if twin_gate else [])
+            # From here on only the masked pairs are used.
+            _add_example(examples, pairs[0])
+            context = (environment_of(pairs[0]) if environment_of else shared).of(pairs[0])
+            for pair in pairs:
+                for agent, count in count_rollouts(pair, context).items():
+                    rollouts.setdefault(agent, Counter()).update(count)
+                _add_rows(shards, views, pair, context, rewards)
         for shard in kept_shards:
-            link_or_copy(before / shard.path, building / shard.path)
-        source = _state(seen, chosen.config)
-        how = Exported(include=chosen.include, plain=chosen.plain, missing=chosen.missing, source=source)
-        made = figures(table.close(), chosen.outside, chosen.config.gates.policy)
+            link_or_copy(previous / shard.path, building / shard.path)
+        source = _digest_state(digest_sum, selection.config)
+        written = Exported(include=selection.include, plain=selection.plain, missing=selection.missing, source=source)
+        run_figures = figures(table.close(), selection.outside, selection.config.gates.policy)
         manifest = DatasetManifest(
-            run=made.lineage.run if made.lineage else "",
-            records=made.planned,
-            views=dict(sorted({**kept, **dict.fromkeys(views, how)}.items())),
+            run=run_figures.lineage.run if run_figures.lineage else "",
+            records=run_figures.planned,
+            views=dict(sorted({**kept_views, **dict.fromkeys(views, written)}.items())),
             shards=tuple(sorted((*kept_shards, *shards.close()), key=lambda shard: shard.path)),
             rewards=rewards.total(),
-            withheld=() if chosen.views else tuple(sorted({*base.names()} - views.keys())),
+            withheld=() if selection.views else tuple(sorted({*base.names()} - views.keys())),
         )
-        if chosen.mix:
-            chosen = chosen.model_copy(update={"mix": mix_version.write(building, before, chosen.mix, manifest.shards)})
-        rows, how_made = manifest.rows(), manifest.views
+        if selection.mix:
+            mix = mix_version.write(building, previous, selection.mix, manifest.shards)
+            selection = selection.model_copy(update={"mix": mix})
+        rows, exports = manifest.rows(), manifest.views
         contents = Contents(
             rows=rows,
-            included={reason: [name for name in rows if reason in how_made[name].include] for reason in base.INCLUDES},
-            plain=[name for name in rows if how_made[name].plain],
+            included={reason: [name for name in rows if reason in exports[name].include] for reason in base.INCLUDES},
+            plain=[name for name in rows if exports[name].plain],
             missing=manifest.missing,
             token_shares=manifest.token_shares(),
-            older=[name for name in rows if how_made[name].source != source],
+            older=[name for name in rows if exports[name].source != source],
             examples=[draft for _, draft in examples],
-            selected=selected,
+            selected=rollouts,
             twin_drops=twin_drops,
-            redistribute=chosen.redistribute,
-            language_detected=chosen.language_detected,
-            mix=chosen.mix,
+            redistribute=selection.redistribute,
+            language_detected=selection.language_detected,
+            mix=selection.mix,
             rewards=manifest.rewards,
             unwritten=manifest.unwritten,
         )
-        return _described(building, manifest, card(made, contents, chosen.config), chosen)
+        return _write_files(building, manifest, card(run_figures, contents, selection.config), selection)
 
 
 def _add_rows(
@@ -227,63 +230,73 @@ def _add_rows(
             shards.add(name, record.seed.side, view.SCHEMA, view.rows(source, context))
 
 
-def _exemplify(examples: list[tuple[int, Draft]], target: int, draft: Draft) -> None:
-    """Keep the first pairs as examples; one of a target that they lack takes the place of one that they have twice."""
-    targets = [one for one, _ in examples]
+def _add_example(examples: list[tuple[int, Draft]], record: Record) -> None:
+    """Keep the first pairs as examples. A pair of a new target replaces one of a target that is there twice."""
+    target, draft = record.seed.target_steps, record.draft
+    if draft is None:
+        return
+    targets = [example_target for example_target, _ in examples]
     if len(examples) < _EXAMPLES:
         examples.append((target, draft))
-    elif target not in targets and (twice := [at for at, one in enumerate(targets) if one in targets[:at]]):
-        examples[twice[-1]] = (target, draft)
+    elif target not in targets:
+        duplicates = [index for index, repeated in enumerate(targets) if repeated in targets[:index]]
+        if duplicates:
+            examples[duplicates[-1]] = (target, draft)
 
 
-def _state(seen: int, config: RunConfig) -> str:
-    """Return a digest of what decides the rows: the records and, if they differ from the defaults, `[sft]`, the policy,
-    and what `rl_*` views take."""
-    said = config.sft.model_dump_json(exclude_defaults=True)
-    asked = {"strict_calls": config.gates.strict_calls, "rl_yes_no": config.gates.rl_yes_no}
-    gates = [config.gates.policy, *(name for name, is_asked in asked.items() if is_asked)]
-    return sha256(" ".join([str(seen), *([said] if said != "{}" else []), *filter(None, gates)]))
+def _digest_state(digest_sum: int, config: RunConfig) -> str:
+    """Return a digest of what decides the rows.
+
+    It covers the records and, if they differ from the defaults, `[sft]`, the policy, and the gates on `rl_*` views.
+    """
+    sft = config.sft.model_dump_json(exclude_defaults=True)
+    flags = {"strict_calls": config.gates.strict_calls, "rl_yes_no": config.gates.rl_yes_no}
+    gates = [config.gates.policy, *(name for name, is_set in flags.items() if is_set)]
+    return sha256(" ".join([str(digest_sum), *([sft] if sft != "{}" else []), *filter(None, gates)]))
 
 
-def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> tuple[dict[str, Exported], tuple[ShardFile, ...]]:
-    """Of the data set that is there, the views that stay, and their shards. Raises UsageError where they cannot be
-    trusted."""
-    if not chosen.views or chosen.mix or not folder.exists():
+def _find_kept_views(
+    folder: Path, views: Iterable[str], selection: Selection
+) -> tuple[dict[str, Exported], tuple[ShardFile, ...]]:
+    if not selection.views or selection.mix or not folder.exists():
         return {}, ()
-    before = read(folder)
-    others = {name: how for name, how in before.views.items() if name not in views}
-    # What may be passed on can have become less.
-    stay = {name: how for name, how in others.items() if not base.exceeds_licence(base.load(name), chosen.redistribute)}
-    shards = tuple(shard for shard in before.shards if shard.view in stay)
+    previous = read_manifest(folder)
+    # The licence may have become stricter since.
+    views_to_keep = {
+        name: written
+        for name, written in previous.views.items()
+        if name not in views and not base.exceeds_licence(base.load(name), selection.redistribute)
+    }
+    shards = tuple(shard for shard in previous.shards if shard.view in views_to_keep)
     for shard in shards:
-        unchanged(folder, shard)
-    return stay, shards
+        verify_file(folder, shard)
+    return views_to_keep, shards
 
 
-def _views(chosen: Selection) -> dict[str, base.View]:
-    """Those asked for, or all that may be passed on."""
-    views = {name: base.load(name) for name in chosen.views or base.names()}
-    withheld = [name for name, view in views.items() if base.exceeds_licence(view, chosen.redistribute)]
-    if chosen.views and withheld:
+def _load_views(selection: Selection) -> dict[str, base.View]:
+    views = {name: base.load(name) for name in selection.views or base.names()}
+    withheld = [name for name, view in views.items() if base.exceeds_licence(view, selection.redistribute)]
+    if selection.views and withheld:
         raise UsageError(
             f"view '{withheld[0]}' holds more of the corpus than its manifest allows to redistribute "
-            f"(redistribute = {chosen.redistribute})"
+            f"(redistribute = {selection.redistribute})"
         )
     return {name: view for name, view in views.items() if name not in withheld}
 
 
-def _described(building: Path, manifest: DatasetManifest, page: str, chosen: Selection) -> DatasetManifest:
-    """With all that stands beside the shards: the card's page, code and environment; written last."""
+def _write_files(building: Path, manifest: DatasetManifest, page: str, selection: Selection) -> DatasetManifest:
+    """Write card, code, environment and, last of all, the manifest. Return the manifest with these files."""
     texts = {"README.md": page}
     for view in manifest.rows():
         texts |= {f"{CODE}/{file}": text for file, text in base.load(view).OPTIONS.extra_files.items()}
     for file, text in texts.items():
         atomic_write(building / file, text.encode())
     names = [*texts, seed_table.NAME]
-    if not (chosen.mix and chosen.mix.left_out):
-        write_json(building / ENVIRONMENT, environment(chosen.config).model_dump(mode="json"))
+    if not (selection.mix and selection.mix.left_out):
+        write_json(building / ENVIRONMENT, environment(selection.config).model_dump(mode="json"))
         names.append(ENVIRONMENT)
-    names += mix_version.FILES if chosen.mix else ()
-    manifest = manifest.model_copy(update={"files": tuple(described(building / name, name) for name in sorted(names))})
+    names += mix_version.FILES if selection.mix else ()
+    files = tuple(describe_file(building / name, name) for name in sorted(names))
+    manifest = manifest.model_copy(update={"files": files})
     write_json(building / MANIFEST, manifest.model_dump(mode="json"))
     return manifest

@@ -1,8 +1,8 @@
-"""A finished data set to the Hugging Face Hub: what would be sent, and sending it in one commit.
+"""Upload of a finished data set to the Hugging Face Hub.
 
-Sent is what the manifest names, as it was exported, and nothing else that may lie in the folder. One commit, so that
-nobody ever loads the shards of one run with the card of another. Shards that an earlier push left there and that this
-one does not have go in the same commit, as does anything else among them: readers take all files that are there.
+Only the files of the manifest are sent, unchanged since the export; other files in the folder are not. Everything is
+one commit, so nobody loads the shards of one run with the card of another. The same commit deletes shards of earlier
+pushes and any other file in the folders of views, since readers load every file that they find there.
 """
 
 import re
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import HubError, UsageError
-from pipeline.exports.data_set import MANIFEST, read, unchanged
-from pipeline.exports.shards import File, described
+from pipeline.exports.data_set import MANIFEST, read_manifest, verify_file
+from pipeline.exports.shards import File, describe_file
 from pipeline.types import Data, by_demo
 
 if TYPE_CHECKING:
@@ -24,29 +24,33 @@ _LASTING: Mapping[int, str] = {
     403: "the token may not write there",
     404: "there is no such organisation or repository, or the token may not see it",
 }
-"""What no waiting mends, by the status of the Hub's answer."""
+"""Permanent errors, by HTTP status: it does not help to try again."""
 
 
 class UploadPlan(Data):
-    """What a push would send."""
+    """The files that a push would send."""
 
     repo: str
     private: bool
     folder: Path
     files: tuple[File, ...]
     unsent: tuple[str, ...]
-    """What else lies in the folder, by path."""
+    """Paths of the other files in the folder."""
     missing: int
     """Seeds of the run whose pairs could not be exported."""
     rows: dict[str, dict[str, int]]
-    """By view and split."""
+    """Number of rows by view and split."""
 
 
 def upload_plan(folder: Path, models: str, repo: str, *, private: bool) -> UploadPlan:
-    """The data set in `folder` that these models made, joined by " + ", checked against its manifest.
+    """Check the data set in `folder` against its manifest, and return what would be sent.
 
-    Raises UsageError for a name that is none, a folder without a finished data set, files that are not as they were
-    exported or are links, and everything that the demo model had a part in: such rows teach nothing.
+    Args:
+        models: the models that made the data set, joined by " + ".
+
+    Raises:
+        UsageError: if `repo` is no valid name, if `folder` holds no finished data set, if a file was changed or is a
+            link, or if the demo model took part, whose rows are not for training.
     """
     if not REPO.fullmatch(repo):
         raise UsageError(f"--repo takes ORG/NAME, in letters, digits and - _ . only, not '{repo}'")
@@ -55,14 +59,14 @@ def upload_plan(folder: Path, models: str, repo: str, *, private: bool) -> Uploa
             "the demo model had a part in this run, and its rows are not for training; "
             "generate with a real model (--model openai:NAME) and push that run"
         )
-    manifest = read(folder)
+    manifest = read_manifest(folder)
     if not manifest.shards:
         raise UsageError("the data set has no row to push: no pair was accepted")
-    files: list[File] = [*manifest.files, *manifest.shards, described(folder / MANIFEST, MANIFEST)]
+    files: list[File] = [*manifest.files, *manifest.shards, describe_file(folder / MANIFEST, MANIFEST)]
     for file in files:
-        unchanged(folder, file)
+        verify_file(folder, file)
     names = {file.path for file in files}
-    here = sorted(
+    present = sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()
     )
     return UploadPlan(
@@ -70,51 +74,51 @@ def upload_plan(folder: Path, models: str, repo: str, *, private: bool) -> Uploa
         private=private,
         folder=folder,
         files=tuple(files),
-        unsent=tuple(path for path in here if path not in names),
+        unsent=tuple(path for path in present if path not in names),
         missing=manifest.missing,
         rows=manifest.rows(),
     )
 
 
-def push(sent: UploadPlan, message: str, *, endpoint: str | None = None) -> str:
-    """Send it; the address of the commit. The repository is made, private or not, if it is not there, and an existing
-    one keeps its visibility. The token is the one that `hf auth login` keeps, or that of HF_TOKEN.
+def push(plan: UploadPlan, message: str, *, endpoint: str | None = None) -> str:
+    """Upload the data set and return the URL of the commit.
 
-    Raises HubError with the Hub's own words.
+    A missing repository is created; an existing one keeps its visibility. The token is that of `hf auth login` or of
+    HF_TOKEN. Raises HubError with the Hub's message.
     """
+    # Start-up time: most commands never push.
     from httpx2 import HTTPError
     from huggingface_hub import CommitOperationDelete, HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
     api = HfApi(endpoint=endpoint, library_name="digsite")
     try:
-        api.create_repo(sent.repo, repo_type="dataset", private=sent.private, exist_ok=True)
-        there = api.list_repo_files(sent.repo, repo_type="dataset")
+        api.create_repo(plan.repo, repo_type="dataset", private=plan.private, exist_ok=True)
+        present = api.list_repo_files(plan.repo, repo_type="dataset")
         operations: list[CommitOperationAdd | CommitOperationDelete] = [
-            *(_addition(sent.folder, file) for file in sent.files),
-            *map(CommitOperationDelete, _stale(sent, there)),
+            *(_add_file(plan.folder, file) for file in plan.files),
+            *map(CommitOperationDelete, _find_stale(plan, present)),
         ]
-        done = api.create_commit(sent.repo, operations, commit_message=message, repo_type="dataset")
+        commit = api.create_commit(plan.repo, operations, commit_message=message, repo_type="dataset")
     except (HfHubHTTPError, HTTPError, OSError, ValueError, RuntimeError) as error:
         status = int(getattr(getattr(error, "response", None), "status_code", 0))
-        told = _LASTING.get(status) or " ".join(str(error).split())[:300] or type(error).__name__
-        raise HubError(f"nothing was pushed to {sent.repo}: {told}", lasting=status in _LASTING) from error
-    return str(done.commit_url)
+        cause = _LASTING.get(status) or " ".join(str(error).split())[:300] or type(error).__name__
+        raise HubError(f"nothing was pushed to {plan.repo}: {cause}", lasting=status in _LASTING) from error
+    return str(commit.commit_url)
 
 
-def _stale(sent: UploadPlan, there: Iterable[str]) -> list[str]:
-    """What must go from the repository, or readers would take it for rows of this data set."""
-    names = {file.path for file in sent.files}
-    return [p for p in there if p not in names and (p.endswith(".parquet") or p.partition("/")[0] in sent.rows)]
+def _find_stale(plan: UploadPlan, present: Iterable[str]) -> list[str]:
+    names = {file.path for file in plan.files}
+    return [p for p in present if p not in names and (p.endswith(".parquet") or p.partition("/")[0] in plan.rows)]
 
 
-def _addition(folder: Path, file: File) -> "CommitOperationAdd":
-    """The file as it was checked: it may have been changed since, while somebody was asked."""
+def _add_file(folder: Path, file: File) -> "CommitOperationAdd":
+    """Add a file to the commit. It is checked again: it may have changed while the user was asked to confirm."""
     from huggingface_hub import CommitOperationAdd
 
     path = folder / file.path
-    # Shards are streamed; the others, which the Hub's client would read again when it sends them, are small.
-    made = CommitOperationAdd(file.path, path if file.path.endswith(".parquet") else path.read_bytes())
-    if made.upload_info.sha256.hex() != file.sha256:
+    # Shards are streamed. Other files are small and are read once, so that what is sent is what was checked.
+    operation = CommitOperationAdd(file.path, path if file.path.endswith(".parquet") else path.read_bytes())
+    if operation.upload_info.sha256.hex() != file.sha256:
         raise OSError(f"{path} was changed meanwhile; write the data set anew with digsite export RUN")
-    return made
+    return operation

@@ -1,4 +1,4 @@
-"""What a row says of its question beside the text: how it is computed, who solves it, and with which search."""
+"""Columns about a question besides its text: how its answer is computed, who solves it, and with which search."""
 
 from typing import Any
 
@@ -24,9 +24,8 @@ COLUMNS: dict[str, Any] = {
 
 
 def question_columns(record: Record, environment: Environment) -> dict[str, Any]:
-    """Return the values of COLUMNS for a record with a draft."""
     draft = record.draft
-    assert draft  # noqa: S101 - a view gives no row without one
+    assert draft  # noqa: S101 - views skip records without one
     low, high = answer_interval(draft) or (None, None)
     policy = record.find_assessment(environment.policy) if environment.policy else None
     return {
@@ -37,7 +36,7 @@ def question_columns(record: Record, environment: Environment) -> dict[str, Any]
         "solver_solve_rate": _solver_solve_rate(record),
         "policy_solve_rate": policy.solve_rate if policy else None,
         "policy_tries": policy.rollouts if policy else None,
-        "known_to": [known.model_dump() for known in record.known_to],
+        "known_to": [model.model_dump() for model in record.known_to],
         "evidence_ids": list(dict.fromkeys(hop.passage_id for hop in draft.hops)),
         "retriever": record.lineage.retriever,
         "k": environment.k,
@@ -46,12 +45,11 @@ def question_columns(record: Record, environment: Environment) -> dict[str, Any]
 
 
 def _solver_solve_rate(record: Record) -> float | None:
-    # What another model opened was measured by that one; the run's own solver never solved it.
+    # The run's own solver never solved a question that another model opened.
     return record.assessments[0].solve_rate if record.opener and record.assessments else record.solve_rate
 
 
 def _measured_by(record: Record) -> str | None:
-    """Return the model whose honest rollouts are measured."""
     if record.opener:
         return record.opener.assessment.model
     return record.assessments[0].model if record.assessments else None

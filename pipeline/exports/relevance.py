@@ -1,8 +1,7 @@
-"""Queries with the passages that answer them and those that only look as if they did; for retrievers and rerankers.
+"""Training queries for retrievers and rerankers, each with positive passages and hard negatives.
 
-A hard negative is a passage that searches of the pair's rollouts brought, that is of no cited document, and that names
-no answer which its query asks for: what states an answer in other words than any spelling of it is the one way in which
-such a passage can be evidence after all.
+A hard negative is a passage that the rollouts' searches returned, that belongs to no cited document, and that contains
+no spelling of an answer to its query. It can still be evidence only if it states the answer in other words.
 """
 
 from collections import defaultdict
@@ -17,13 +16,13 @@ from pipeline.types import Draft, Record
 from pipeline.types.corpus import shown_id
 
 NEGATIVES = 10
-"""Most hard negatives of one query, the hardest first."""
+"""Maximum number of hard negatives per query; the hardest come first."""
 _RANK = 60
-"""Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): a hit counts 1 / (60 + its rank)."""
+"""Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): a hit scores 1 / (60 + rank)."""
 
 
 class FoundPassage(NamedTuple):
-    """A passage as agents were shown it, by its id in the corpus."""
+    """A passage as agents saw it, with its id in the corpus."""
 
     docid: str
     title: str
@@ -31,13 +30,15 @@ class FoundPassage(NamedTuple):
 
     @property
     def contents(self) -> str:
-        """As the product's dense indexes encode it."""
+        """Title and text, as Digsite's dense indexes encode them."""
         return f"{self.title}\n{self.text}"
 
 
 class Query(NamedTuple):
-    """One query of a pair. `kind` is `question`, `sub_question` or `search`, which is a solver's own; `hops` are the
-    hops, from 0, whose evidence it is for."""
+    """A query of a pair, with the hops (from 0) whose evidence it looks for.
+
+    `kind` is `question`, `sub_question`, or `search` for a query of the solver.
+    """
 
     kind: str
     text: str
@@ -48,73 +49,72 @@ class Query(NamedTuple):
 
 class _Search(NamedTuple):
     text: str
-    found: list[FoundPassage]
+    passages: list[FoundPassage]
     hops: tuple[int, ...]
-    """The hops whose evidence was among what it found."""
+    """The hops whose evidence it found."""
 
 
 def queries(record: Record) -> Iterator[Query]:
-    """The question, its sub-questions, and the solver's searches that brought cited evidence, each text once. A query
-    without evidence that some agent was shown whole, or without a hard negative, is left out."""
+    """Yield the question, its sub-questions, and the solver's searches that found cited evidence, each text once.
+
+    A query is left out if no agent saw the full text of its evidence, or if it has no hard negative.
+    """
     if (draft := record.draft) is None:
         return
-    shown = all_shown([past.agent for past in record.rounds] + [one.rollout.trajectory for one in record.graded])
-    texts = {hop.passage_id: shown.get(shown_id(hop.passage_id)) for hop in draft.hops}
-    cited = {key: FoundPassage(key, found.title, found.text) for key, found in texts.items() if found}
-    searches = list(_searches(record, draft))
-    asked = [("question", draft.question, tuple(range(len(draft.hops))))]
-    asked += [("sub_question", hop.sub_question, (number,)) for number, hop in enumerate(draft.hops)]
-    asked += [("search", search.text, search.hops) for search in searches if search.hops]
-    seen = set[str]()
-    for kind, text, hops in asked:
-        own = [search for search in searches if not set(hops).isdisjoint(search.hops)] or searches
+    trajectories = [past.agent for past in record.rounds] + [graded.rollout.trajectory for graded in record.graded]
+    passages_shown = all_shown(trajectories)
+    passages = {hop.passage_id: passages_shown.get(shown_id(hop.passage_id)) for hop in draft.hops}
+    cited = {key: FoundPassage(key, passage.title, passage.text) for key, passage in passages.items() if passage}
+    searches = list(_list_searches(record, draft))
+    candidates = [("question", draft.question, tuple(range(len(draft.hops))))]
+    candidates += [("sub_question", hop.sub_question, (number,)) for number, hop in enumerate(draft.hops)]
+    candidates += [("search", search.text, search.hops) for search in searches if search.hops]
+    texts_seen = set[str]()
+    for kind, text, hops in candidates:
+        related = [search for search in searches if not set(hops).isdisjoint(search.hops)] or searches
         keys = dict.fromkeys(draft.hops[number].passage_id for number in hops)
         positives = [cited[key] for key in keys if key in cited]
-        negatives = _negatives(draft, hops, own)
-        if positives and negatives and text not in seen:
-            seen.add(text)
+        negatives = _find_negatives(draft, hops, related)
+        if positives and negatives and text not in texts_seen:
+            texts_seen.add(text)
             yield Query(kind, text, hops, positives, negatives)
 
 
-def _searches(record: Record, draft: Draft) -> Iterator[_Search]:
-    """The searches of the rollouts of the final question, each text once."""
-    done = set[str]()
+def _list_searches(record: Record, draft: Draft) -> Iterator[_Search]:
+    texts_seen = set[str]()
     for rollout, _ in record.graded:
         texts = {message.tool_call_id: message.content for message in rollout.trajectory.messages}
         for call in rollout.trajectory.calls:
-            if call.tool == "search" and call.argument not in done:
-                done.add(call.argument)
-                shown = shown_passages(texts[call.id])
-                found = [
-                    FoundPassage(key, one.title, one.text) for one, key in zip(shown, call.passage_ids, strict=False)
-                ]
+            if call.tool == "search" and call.argument not in texts_seen:
+                texts_seen.add(call.argument)
+                hits = zip(shown_passages(texts[call.id]), call.passage_ids, strict=False)
+                passages = [FoundPassage(key, passage.title, passage.text) for passage, key in hits]
                 hops = [number for number, hop in enumerate(draft.hops) if hop.passage_id in call.passage_ids]
-                yield _Search(call.argument, found, tuple(hops))
+                yield _Search(call.argument, passages, tuple(hops))
 
 
-def _negatives(draft: Draft, hops: Iterable[int], searches: Iterable[_Search]) -> list[FoundPassage]:
-    names = list(chain.from_iterable(_names(draft, hop) for hop in hops))
-    cited = {_document(hop.passage_id) for hop in draft.hops}
-    score, found = defaultdict[str, float](float), dict[str, FoundPassage]()
+def _find_negatives(draft: Draft, hops: Iterable[int], searches: Iterable[_Search]) -> list[FoundPassage]:
+    answers = list(chain.from_iterable(_answer_spellings(draft, hop) for hop in hops))
+    cited = {_document_id(hop.passage_id) for hop in draft.hops}
+    scores, passages = defaultdict[str, float](float), dict[str, FoundPassage]()
     for search in searches:
-        for rank, passage in enumerate(search.found, 1):
-            score[passage.docid] += 1 / (_RANK + rank)
-            found[passage.docid] = passage
-    ordered = sorted(found.values(), key=lambda passage: (-score[passage.docid], passage.docid))
-    unmarked = (passage for passage in ordered if _document(passage.docid) not in cited)
-    return list(islice((passage for passage in unmarked if not _names_one(passage, names)), NEGATIVES))
+        for rank, passage in enumerate(search.passages, 1):
+            scores[passage.docid] += 1 / (_RANK + rank)
+            passages[passage.docid] = passage
+    by_score = sorted(passages.values(), key=lambda passage: (-scores[passage.docid], passage.docid))
+    negatives = (
+        passage
+        for passage in by_score
+        if _document_id(passage.docid) not in cited and not any(holds(passage.contents, answer) for answer in answers)
+    )
+    return list(islice(negatives, NEGATIVES))
 
 
-def _document(passage_id: str) -> str:
+def _document_id(passage_id: str) -> str:
     return passage_id.rpartition("#")[0]
 
 
-def _names_one(passage: FoundPassage, names: Iterable[str]) -> bool:
-    return any(holds(passage.contents, name) for name in names)
-
-
-def _names(draft: Draft, number: int) -> list[str]:
-    """Return the spellings of what a hop gives; of one that gives the final answer also those of the answer."""
-    names = draft.hops[number].spellings
-    gives_answer = draft.graph.found[number] is draft.graph.last
+def _answer_spellings(draft: Draft, hop_index: int) -> list[str]:
+    names = draft.hops[hop_index].spellings
+    gives_answer = draft.graph.found[hop_index] is draft.graph.last
     return [*names, *spellings(draft)] if gives_answer else list(names)

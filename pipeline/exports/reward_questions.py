@@ -1,9 +1,9 @@
-"""The questions for reinforcement learning: how many were solved by some, all or none of the rollouts."""
+"""Counts of the questions for reinforcement learning: solved by some, all or none of their rollouts."""
 
 from collections import Counter
 
 from pipeline.config.gates import GateConfig
-from pipeline.exports.trajectories.strict_calls import strict
+from pipeline.exports.trajectories.strict_calls import fail_repaired_rollouts
 from pipeline.exports.views.base import is_yes_no
 from pipeline.types import Data, Record
 
@@ -11,7 +11,7 @@ BAND_COMMAND = "digsite generate CORPUS --for NAME --solve-rate 0.2-0.8"
 
 
 class RewardQuestions(Data):
-    """The exported questions by how many of their rollouts solved them, graded as `rl_*` views grade them."""
+    """Numbers of exported questions, by how many of their rollouts solved them, graded as in `rl_*` views."""
 
     policy: str = ""
     """The policy whose rollouts count; empty: the run's own solver."""
@@ -22,10 +22,9 @@ class RewardQuestions(Data):
     none: int = 0
     unmeasured: int = 0
     yes_no: int = 0
-    """Questions of yes or no, which are left out whatever the rollouts said."""
+    """Yes-or-no questions, which are left out however often they were solved."""
 
     def describe(self) -> str:
-        """Say how many questions `rl_*` views take, how many they leave out, and how to make pairs within a band."""
         whose = f" of {self.policy}" if self.policy else ""
         groups = [
             (self.some, f"that some rollouts{whose} solved and some did not", True),
@@ -34,28 +33,28 @@ class RewardQuestions(Data):
             (self.unmeasured, "not measured (digsite remeasure)", False),
             (self.yes_no, "of yes or no (gates.rl_yes_no=true takes them)", False),
         ]
-        taken = [(count, text) for count, text, is_taken in groups if is_taken]
+        included = [(count, text) for count, text, is_taken in groups if is_taken]
         left_out = [(count, text) for count, text, is_taken in groups if count and not is_taken]
-        total = sum(count for count, _ in taken)
-        line = f"{total:,} question{'s' if total != 1 else ''}: {_listed(taken)}"
+        total = sum(count for count, _ in included)
+        line = f"{total:,} question{'s' if total != 1 else ''}: {_join(included)}"
         if left_out:
-            line += f"; left out: {_listed(left_out)}"
+            line += f"; left out: {_join(left_out)}"
         return line if self.policy or self.has_band else f"{line}; for a band: {BAND_COMMAND}"
 
 
-def _listed(groups: list[tuple[int, str]]) -> str:
+def _join(groups: list[tuple[int, str]]) -> str:
     return ", ".join(f"{count:,} {text}" for count, text in groups)
 
 
 class RewardCounter:
-    """Grades the records of an export for views of rewards, and counts them."""
+    """Grades the records of an export for `rl_*` views, and counts them."""
 
     def __init__(self, gates: GateConfig) -> None:
         self.gates, self._counts = gates, Counter[str]()
 
     def grade(self, record: Record) -> Record:
         if self.gates.strict_calls:
-            record = strict(record)
+            record = fail_repaired_rollouts(record)
         self._counts[self._group(record)] += 1
         return record
 

@@ -1,7 +1,7 @@
-"""Parquet shards: rows in, by view and split; numbered files out, each with its own schema and at least one row.
+"""A writer of Parquet shards: it takes rows by view and split and writes numbered files.
 
-An empty shard, or one whose schema was guessed, makes a whole data set unreadable. Files are written inside a folder
-that `atomic_folder` gives, so none of them stands under a final name before it is complete.
+Each shard has its view's schema and at least one row: one shard that is empty or has a guessed schema makes the whole
+data set unreadable. Shards are written into a folder of `atomic_folder`, so no reader sees an incomplete one.
 """
 
 from collections.abc import Iterable
@@ -23,43 +23,40 @@ from pipeline.types import Data
 GROUP_ROWS = 500
 GROUP_BYTES = 4 << 20
 FIRST_ROWS = 16
-"""Of a first group, when nothing is known of how large rows are."""
+"""Rows of the first group, before the size of a row is known."""
 SHARD_BYTES = 128 << 20
-
-
 TOKEN_LIMITS = {"8k": 8_192, "16k": 16_384, "32k": 32_768}
-"""Context lengths, by name, for which rows are counted."""
+"""Context lengths, by name. Each shard counts its rows that fit."""
 
 
 class File(Data):
-    """One file of the data set."""
+    """A file of the data set."""
 
     path: str
-    """In the folder of the data set."""
+    """Relative to the folder of the data set."""
     bytes: int
     sha256: str
 
 
-def described(file: Path, path: str) -> File:
-    """The file, as the one that stands at `path` of the data set."""
+def describe_file(file: Path, path: str) -> File:
     return File(path=path, bytes=file.stat().st_size, sha256=checksum(file))
 
 
 class ShardFile(File):
-    """One Parquet file of a view."""
+    """A Parquet file of one view and split."""
 
     view: str
     split: str
     rows: int
     within: tuple[int, ...] = ()
-    """Rows within each of TOKEN_LIMITS; empty if the view has no column `tokens`."""
+    """Number of rows within each of TOKEN_LIMITS; empty if the view has no column `tokens`."""
 
 
 class ShardWriter(AbstractContextManager["ShardWriter"]):
-    """All open shards, by view and split. Leave its context before its folder is given up: then nothing writes there.
+    """The open shards of an export, by view and split. Leave its context before you remove the folder.
 
-    One thread writes, a row group at a time: Arrow releases Python's lock while it encodes and compresses, so that the
-    next rows are made meanwhile. A group that could not be written raises its error when the next one is full, or on
+    One thread writes, a row group at a time: Arrow releases Python's lock while it encodes and compresses, so the next
+    rows are built meanwhile. If a group cannot be written, the error is raised when the next one is full, or by
     `close`.
     """
 
@@ -76,14 +73,13 @@ class ShardWriter(AbstractContextManager["ShardWriter"]):
         writer = self._splits.get((view, split))
         for row in rows:
             if writer is None:
-                kept = plain(schema) if self.as_text else schema
-                writer = self._splits[view, split] = SplitWriter(self.folder / view, split, kept, self.shard_bytes)
+                schema = plain(schema) if self.as_text else schema
+                writer = self._splits[view, split] = SplitWriter(self.folder / view, split, schema, self.shard_bytes)
             writer.group.append(row)
             if len(writer.group) >= writer.most:
                 self._write(writer)
 
     def close(self) -> list[ShardFile]:
-        """Finish all files, give them their final names, and list them in the order of their paths."""
         for writer in self._splits.values():
             if writer.group:
                 self._write(writer)
@@ -92,22 +88,21 @@ class ShardWriter(AbstractContextManager["ShardWriter"]):
         return sorted(shards, key=lambda shard: shard.path)
 
     def _write(self, writer: "SplitWriter") -> None:
-        """Have the row group written, once the one before is."""
-        made = writer.take()
+        rows = writer.take()
         self._wait()
-        self._writing = self._thread.submit(writer.write, made)
+        self._writing = self._thread.submit(writer.write, rows)
 
     def _wait(self) -> None:
-        """Until nothing is being written. Raises what stopped it."""
+        """Wait until the last row group is written. Raise the error if that failed."""
         if self._writing:
             self._writing.result()
 
 
 @dataclass
 class SplitWriter:
-    """The shards of one view and split. Their number is known only at the end, and so are their names.
+    """The shards of one view and split. Their names hold their number, which is known only at the end.
 
-    `rows`, `within`, `writer` and `written` belong to the thread that writes, until it has been waited for.
+    `rows`, `within`, `writer` and `written` belong to the writing thread until it is finished.
     """
 
     folder: Path
@@ -115,7 +110,7 @@ class SplitWriter:
     schema: pa.Schema
     shard_bytes: int
     most: int = field(default_factory=lambda: FIRST_ROWS)
-    """Rows that the next group is to have."""
+    """Number of rows at which the next group is written."""
     group: list[dict[str, Any]] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     within: list[tuple[int, ...]] = field(default_factory=list)
@@ -123,15 +118,19 @@ class SplitWriter:
     written: int = 0
 
     def take(self) -> pa.Table:
-        """The group as a table: one conversion, since Arrow's own cost for a call is that of many rows."""
-        made = table(self.group, self.schema)
-        # As many as would have filled this one: measuring every row takes as long as converting it.
-        self.most = min(GROUP_ROWS, max(1, GROUP_BYTES * made.num_rows // made.get_total_buffer_size()))
-        self.group = []
-        return made
+        """Return the group as a table, and start a new group.
 
-    def write(self, made: pa.Table) -> None:
-        """One row group, or several where rows were larger than those before; the shard ends where it is large enough.
+        All rows are converted in one call, since a call of Arrow costs as much as many rows.
+        """
+        rows = table(self.group, self.schema)
+        # The size of the next group is estimated from this one: measuring a row takes as long as converting it.
+        self.most = min(GROUP_ROWS, max(1, GROUP_BYTES * rows.num_rows // rows.get_total_buffer_size()))
+        self.group = []
+        return rows
+
+    def write(self, rows: pa.Table) -> None:
+        """Write a row group, or several if its rows are larger than expected. Close the shard once it is large enough.
+
         Sizes are those before compression.
         """
         if self.writer is None:
@@ -139,13 +138,13 @@ class SplitWriter:
             self.writer = parquet_writer(self.part(len(self.rows)), self.schema)
             self.rows.append(0)
             self.within.append(())
-        groups = max(1, made.get_total_buffer_size() // GROUP_BYTES)
-        self.writer.write_table(made, row_group_size=-(-made.num_rows // groups))
-        self.rows[-1] += made.num_rows
-        if "tokens" in made.schema.names:
-            counts = _rows_within(made["tokens"])
+        groups = max(1, rows.get_total_buffer_size() // GROUP_BYTES)
+        self.writer.write_table(rows, row_group_size=-(-rows.num_rows // groups))
+        self.rows[-1] += rows.num_rows
+        if "tokens" in rows.schema.names:
+            counts = _rows_within(rows["tokens"])
             self.within[-1] = tuple(map(sum, zip(self.within[-1], counts, strict=True))) if self.within[-1] else counts
-        self.written += made.get_total_buffer_size()
+        self.written += rows.get_total_buffer_size()
         if self.written >= self.shard_bytes:
             self.end()
 
@@ -155,11 +154,10 @@ class SplitWriter:
             self.writer, self.written = None, 0
 
     def close(self) -> Iterable[ShardFile]:
-        """Once all is written: the shards under their final names."""
         self.end()
         for number, (rows, within) in enumerate(zip(self.rows, self.within, strict=True)):
             name = f"{self.split}-{number:05d}-of-{len(self.rows):05d}.parquet"
-            file = described(self.part(number).rename(self.folder / name), f"{self.folder.name}/{name}")
+            file = describe_file(self.part(number).rename(self.folder / name), f"{self.folder.name}/{name}")
             yield ShardFile(view=self.folder.name, split=self.split, rows=rows, within=within, **file.model_dump())
 
     def part(self, number: int) -> Path:
@@ -167,4 +165,4 @@ class SplitWriter:
 
 
 def _rows_within(tokens: pa.ChunkedArray) -> tuple[int, ...]:
-    return tuple(pc.sum(pc.less_equal(tokens, most)).as_py() or 0 for most in TOKEN_LIMITS.values())
+    return tuple(pc.sum(pc.less_equal(tokens, limit)).as_py() or 0 for limit in TOKEN_LIMITS.values())

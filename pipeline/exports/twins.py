@@ -1,7 +1,7 @@
-"""The unanswerable twin of a pair as a record of its own, so that every view takes it as it takes any pair.
+"""The unanswerable twin of a pair as a record of its own, so that every view treats it like any other pair.
 
-It lies on the side of its pair and passes where its pair passes: it is no duplicate of it, and "not found" is no answer
-that too many have. Only what depends on its own words and rollouts is asked of it again.
+The twin has the split of its pair. If the pair passes the gates, the twin is checked again only by the gates that
+depend on its own wording and rollouts: it would otherwise count as a duplicate, and "not found" as a frequent answer.
 """
 
 from pipeline import registry
@@ -14,15 +14,17 @@ GATES = ("contaminated", "personal", "solve_rate")
 
 
 def with_twin(record: Record, config: RunConfig) -> tuple[list[Record], str]:
-    """What the views are given of a record, as it may be passed on: itself, and its twin if it has one that
-    passes; and the gate that dropped the twin, if one did."""
+    """Return the records that views get for a record, and the gate that dropped its twin, if any.
+
+    These are the record itself and its twin, if it has one that passes. Personal data is masked in both.
+    """
     twin = as_record(record)
     gate = gate_of_twin(twin, config) if twin else ""
-    given = [record, twin] if twin and not gate else [record]
-    return [mask_record(one) for one in given] if "personal" not in config.gates.off else given, gate
+    records = [record, twin] if twin and not gate else [record]
+    return [mask_record(pair) for pair in records] if "personal" not in config.gates.off else records, gate
 
 
 def gate_of_twin(twin: Record, config: RunConfig) -> str:
-    """The first gate that drops the twin; empty where it passes. It must see what no view is to show."""
-    asked = (name for name in GATES if name not in config.gates.off)
-    return next((name for name in asked if registry.load("gates", name).check(twin.draft, twin, config.gates)), "")
+    """Return the first gate that drops the twin, or an empty text. The twin must not be masked yet."""
+    gates = (name for name in GATES if name not in config.gates.off)
+    return next((name for name in gates if registry.load("gates", name).check(twin.draft, twin, config.gates)), "")

@@ -61,7 +61,7 @@ async def attempts(draft: Draft, context: RunContext, threshold: assess.Threshol
 
 def _have_decided(tried: Sequence[GradedRollout], threshold: assess.Threshold, config: RunConfig) -> bool:
     verdicts = [verdict for _, verdict in tried]
-    return assess.have_decided(verdicts, threshold, rollouts=config.loop.rollouts, screen=config.screened())
+    return assess.have_decided(verdicts, threshold, rollouts=config.loop.rollouts, screen=config.screen_rollouts())
 
 
 async def confirm(draft: Draft, context: RunContext) -> list[GradedRollout]:

@@ -42,8 +42,8 @@ Attempt = Callable[[Draft, int, RunContext, ModelConfig], Awaitable[tuple[Rollou
 def identity(policy: str, config: RunConfig) -> str:
     """Digest of all that the rollouts and verdicts of a policy rest on."""
     what = {
-        "model": config.models.policies[policy].digested(),
-        "judges": [judge.digested() for judge in config.models.judges()],
+        "model": config.models.policies[policy].digest_input(),
+        "judges": [judge.digest_input() for judge in config.models.judges()],
         "limits": config.solver.model_dump(mode="json"),
         "retriever": [config.retrieval.identity, config.retrieval.k],
         "rollouts": config.loop.rollouts,
@@ -156,7 +156,7 @@ def _answered_in_audit(record: Record, model: ModelConfig, context: RunContext) 
     """What the model answered the audit without any passage, if it was asked often enough, and no other settings of it
     were asked too. It is counted where it was asked."""
     models = context.config.models
-    alike = [one.digested() for one in (models.of("solver"), *models.policies.values()) if one.model == model.model]
+    alike = [one.digest_input() for one in (models.of("solver"), *models.policies.values()) if one.model == model.model]
     probes = record.last.probes if record.last else ()
     asked = [probe for probe in probes if probe.check == "closed_book" and probe.model == model.model]
     if any(one != alike[0] for one in alike) or len(asked) != 1 or asked[0].tries < KNOWN_TRIES:

@@ -48,7 +48,7 @@ T = TypeVar("T")
 def check(config: RunConfig) -> Manifest:
     """Return the manifest of the corpus. Raises UsageError for every unknown name, and lists the known ones."""
     check_models(config)
-    selection.ready(config)
+    selection.require_policy(config)
     for name in config.strategies:
         registry.load("strategies", name)
     check_retriever(config.retrieval)
@@ -148,7 +148,7 @@ def connect(config: RunConfig, settings: ModelConfig) -> LLM:
 
 def check_models(config: RunConfig) -> None:
     """Raise UsageError if a model cannot be used as it is configured."""
-    for name, settings in config.models.named().items():
+    for name, settings in config.models.by_setting().items():
         if settings.built_in:
             continue
         if settings.provider == "gguf":
@@ -243,7 +243,7 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
         language=corpus.language if corpus.language_detected else corpus.manifest.language,
         as_of=corpus.manifest.as_of,
         retriever=f"{engine} ({analyser})" if analyser != ENGLISH else engine,
-        trainable=all(settings.may_train for settings in config.models.played()),
+        trainable=all(settings.may_train for settings in config.models.in_use()),
     )
     given_by_passage = {given.passage.id: given for given in given_questions.load_given(config, corpus)}
     return RunContext(

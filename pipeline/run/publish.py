@@ -16,8 +16,7 @@ from pipeline.config import RunConfig
 from pipeline.config.corpus_name import ADDRESSED
 from pipeline.corpus import manifest
 from pipeline.errors import UsageError
-from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
-from pipeline.exports.data_set import read as manifest_of
+from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export, read_manifest
 from pipeline.exports.report.page import page
 from pipeline.gates import Drop
 from pipeline.run import RunResult, facts, given_questions, read
@@ -65,7 +64,7 @@ class RunRecords:
         return source(self.folder, self.config, lines, self._include)
 
     def read_exported(self) -> pl.LazyFrame | None:
-        return seed_table.current(self.folder / "dataset" / seed_table.NAME, self.source)
+        return seed_table.scan_current(self.folder / "dataset" / seed_table.NAME, self.source)
 
     def seeds(self) -> pl.LazyFrame:
         exported = self.read_exported()
@@ -157,7 +156,7 @@ def check_redistribution(folder: Path, config: RunConfig) -> Redistribute:
 
     Raises UsageError if that is unknown, or if a prompt of the environment has changed.
     """
-    current_prompts = config.digested()["prompts"]
+    current_prompts = config.digest_input()["prompts"]
     for prompt in ("solver/answer", *config.solver_notes()):
         if read(folder).what["prompts"].get(prompt) != current_prompts[prompt]:
             raise UsageError(f"{folder} was made with another prompt {prompt}; restore that to export it")
@@ -229,7 +228,7 @@ def report(folder: Path, config: RunConfig) -> Path:
 
 def _read_manifest(folder: Path) -> DatasetManifest | None:
     try:
-        return manifest_of(folder / "dataset")
+        return read_manifest(folder / "dataset")
     except UsageError:
         return None
 

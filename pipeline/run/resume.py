@@ -73,7 +73,7 @@ def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
     Raises UsageError, naming each change, if configuration, prompts, model, code or corpus have changed.
     """
     check_unchanged(folder, config, fingerprint)
-    what, digest = config.digested(), config.digest()
+    what, digest = config.digest_input(), config.digest()
     file = RunFile(config=config, what=what, digest=digest, corpus_fingerprint=fingerprint, format=FORMAT)
     write_json(folder / NAME, file.model_dump(mode="json"))
 
@@ -83,7 +83,7 @@ def check_unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
     if not (folder / NAME).exists():
         return
     stored = read(folder)
-    changed = [name for name, _, _ in differences(stored.what, config.digested())]
+    changed = [name for name, _, _ in differences(stored.what, config.digest_input())]
     if stored.corpus_fingerprint != fingerprint:
         changed.append("corpus (its texts)")
     if changed:
@@ -108,7 +108,7 @@ def regate(folder: Path, gates: GateConfig | None, sft: SftConfig | None = None)
         )
         from pipeline.exports.trajectories import selection
 
-        selection.ready(config)
+        selection.require_policy(config)
         write_json(folder / NAME, stored.model_copy(update={"config": config}).model_dump(mode="json"))
     return config
 

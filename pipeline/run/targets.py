@@ -40,7 +40,7 @@ def _check_contexts(config: RunConfig, passage_tokens: int) -> None:
     needs_by_role = {"solver": searcher, **{f"policies.{name}": searcher for name in models.policies}}
     needs_by_role |= {"generator": writer, "refiner": writer} | ({"reader": reader} if config.checks_run() else {})
     for role, (fixed, per_step, portion) in needs_by_role.items():
-        room, setting = models.named()[role].room, f"models.{role}.context"
+        room, setting = models.by_setting()[role].room, f"models.{role}.context"
         if room and role in ("generator", "refiner") and config.generator.request_tokens < room:
             room, setting = config.generator.request_tokens, "generator.request_tokens"
         if room is None or (needed := fixed + max_steps * per_step) <= room:

@@ -36,12 +36,14 @@ def open_corpus(config: RunConfig, file: Path | None = None) -> Served:
 
 
 def _open(config: RunConfig, file: Path | None) -> Served:
+    # First, since a mistake in the file must not cost the time of opening an index.
+    served_environment = read_environment(file) if file else environment(config)
     corpus = prepare.corpus(config)
     retriever = open_retriever(config.retrieval, corpus, config.how.out)
     return Served(
         corpus=corpus,
         retriever=retriever,
-        environment=read_environment(file) if file else environment(config),
+        environment=served_environment,
         engine=retriever.name or config.retrieval.identity,
         fixed=file is not None,
     )

@@ -42,7 +42,7 @@ class RunSource(TabledSource):
     def __init__(self, slug: str, folder: Path, scratch: Scratch) -> None:
         run = read(folder)
         self.config = run.config
-        self.what = run.what | {"gates": run.config.gates.shown()}
+        self.what = run.what | {"gates": run.config.gates.public_settings()}
         super().__init__(slug, folder, folder, publish.journal_of(folder, whole=False), scratch)
 
     def outside(self) -> Outside:

@@ -7,9 +7,9 @@ from markupsafe import Markup
 
 from pipeline.agents.tools import ShownPassage, all_shown
 from pipeline.analysis.rollout_metrics import FailureKind
-from pipeline.analysis.traces import Item, RolloutTrace, attempts, by_title, grown, item
+from pipeline.analysis.traces import Item, RolloutTrace, attempts, by_title, item, lay_out_tree
 from pipeline.distractors.encounters import encounters
-from pipeline.exports.report.rendering import BOLD, marked
+from pipeline.exports.report.rendering import BOLD, mark_phrases
 from pipeline.text.redact import clean
 from pipeline.types import (
     Branch,
@@ -74,7 +74,7 @@ def sheet(record: Record) -> dict[str, Any]:
     return {
         "item": report_item,
         "evidence": _evidence(draft, report_item, record.skippable_hops) if draft else (),
-        "tree": grown(record),
+        "tree": lay_out_tree(record),
         # The keys are the ids that agents saw.
         "distractors": {shown_id(distractor.id): distractor for distractor in distractor_eval.distractors}
         if distractor_eval
@@ -131,8 +131,8 @@ def highlight_quote(text: str, quote: str, answers: Sequence[str]) -> Markup:
     """Return the text with the quote in <mark>, and the answers within the quote in <b>."""
     before, quoted, after = clean(text).partition(clean(quote)) if quote else (clean(text), "", "")
     if not quoted:
-        return marked(text, [quote])
-    return Markup("{}<mark>{}</mark>{}").format(before, marked(quoted, answers, BOLD), after)
+        return mark_phrases(text, [quote])
+    return Markup("{}<mark>{}</mark>{}").format(before, mark_phrases(quoted, answers, BOLD), after)
 
 
 def _pair_traces(draft: Draft, distractor_eval: DistractorEval) -> list[tuple[RolloutTrace, RolloutTrace]]:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from pipeline.analysis.comparison import RATES, rate
-from pipeline.analysis.estimates import counted
+from pipeline.analysis.comparison import RATES, rate_index
+from pipeline.analysis.estimates import count_values
 from pipeline.analysis.figures import ACCEPTED
 from pipeline.types import Share
 from pipeline.view.filters import PLACE, TOKENS
@@ -70,7 +70,9 @@ def steps_by_target(seeds: pl.LazyFrame) -> Matrix:
 
 
 def rates_by_steps(seeds: pl.LazyFrame) -> Matrix:
-    counts = _count_pairs(seeds.filter(pl.col("solve_rate").is_not_null()), pl.col("difficulty"), rate("solve_rate"))
+    counts = _count_pairs(
+        seeds.filter(pl.col("solve_rate").is_not_null()), pl.col("difficulty"), rate_index("solve_rate")
+    )
     names, spans = list(RATES), list(RATES.values())
     return _build_matrix(
         counts,
@@ -84,7 +86,7 @@ def causes_by_round(seeds: pl.LazyFrame) -> Matrix:
     """Count why drafts were sent back, the most frequent cause first."""
     drafts = seeds.select(pl.int_ranges("rounds").alias("round"), "causes").explode("round", "causes")
     counts = _count_pairs(drafts, pl.col("causes"), pl.col("round"))
-    total = counted(drafts.drop_nulls("causes"), "causes")
+    total = count_values(drafts.drop_nulls("causes"), "causes")
     return _build_matrix(
         counts,
         rows={cause_count.name: cause_count.name for cause_count in total},

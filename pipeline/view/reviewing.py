@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from pipeline.analysis.figures import ACCEPTED
-from pipeline.analysis.human_marks import reviewed, sample
+from pipeline.analysis.human_marks import sample, summarise_marks
 from pipeline.analysis.run_source import Source
 from pipeline.errors import UsageError
 from pipeline.store.review_marks import ASKED, Mark, clean_reviewer_name, login_name, now
@@ -96,7 +96,7 @@ def _page(request: Request, template: str, source: Source, order: list[str], **v
         "asked": ASKED,
         "pairs": len(order),
         "mine": len(set(order) & _keys_marked_by(source, values["by"])),
-        "found": reviewed(source.marks(), set(order)),
+        "found": summarise_marks(source.marks(), set(order)),
         "names": sorted({mark.reviewer for mark in source.marks()}),
         "written": False,
         "myself": values["by"],

@@ -13,7 +13,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import BudgetExceeded, ProviderError, RequestRefused, UsageError
-from pipeline.exports.trajectories.cleaning import correct
+from pipeline.exports.trajectories.cleaning import correct_rollouts
 from pipeline.exports.views.base import is_exported, provenance
 from pipeline.exports.views.qa import assessments
 from pipeline.gates import Drop, mark_dropped
@@ -75,7 +75,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
     assert (opened.status, opened.difficulty, opened.lineage.model) == (Status.REJECTED, 3, "scripted + strong")
     assert not is_exported(opened)
     assert is_exported(opened, ("beyond_solver",))
-    assert len(list(correct(opened))) == 4
+    assert len(list(correct_rollouts(opened))) == 4
     assert accepted == ACCEPTED.model_copy(update={"measurements": accepted.measurements})
     assert len(accepted.measurements) == 1
     assert broken == BROKEN

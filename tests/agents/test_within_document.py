@@ -179,4 +179,4 @@ def test_off_nothing_is_digested_and_on_it_is_another_run_and_another_policy() -
     runs = [config.build(sets=[policy, *sets]) for sets in ([], ["environment.pages=true"], ["environment.find=true"])]
     assert len({run.digest() for run in runs}) == len({policies.identity("p", run) for run in runs}) == 3
     assert len({environment(run).digest for run in runs}) == 3
-    assert "solver/_find" in runs[2].digested()["prompts"]
+    assert "solver/_find" in runs[2].digest_input()["prompts"]

@@ -1,6 +1,6 @@
 """Aims follow from what aims have given."""
 
-from pipeline.analysis.aims import fit_aims, unreached
+from pipeline.analysis.aims import find_unreached, fit_aims
 from pipeline.analysis.estimates import Count
 from pipeline.analysis.figures import Target
 
@@ -16,7 +16,7 @@ def target(aim: int, planned: int, **measured: int) -> Target:
 def test_each_number_of_steps_is_left_to_the_aim_that_gives_it_most_often() -> None:
     targets = [target(3, 10, s2=5, s3=1), target(4, 10, s2=2, s3=2), target(5, 20, s3=2)]
     assert fit_aims(targets, range(2, 4)) == {3: 1, 4: 2}
-    assert unreached(targets, range(2, 5)) == [4]
+    assert find_unreached(targets, range(2, 5)) == [4]
 
 
 def test_nothing_fits_where_nothing_was_measured() -> None:

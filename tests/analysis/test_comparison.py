@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from pipeline.analysis.comparison import Compared, Comparison, compare
+from pipeline.analysis.comparison import Comparison, ComparisonInput, compare
 from pipeline.analysis.contrasts import Contrast, in_words
 from pipeline.analysis.estimates import Interval
 from pipeline.analysis.figures import Outside, figures
@@ -15,8 +15,8 @@ from tests.records import accepted, batch, below_target, rejected
 from tests.tables import table
 
 
-def side(records: Sequence[Record], what: dict[str, Any] | None = None) -> Compared:
-    return Compared("made", table(records), Outside(), what or {})
+def side(records: Sequence[Record], what: dict[str, Any] | None = None) -> ComparisonInput:
+    return ComparisonInput("made", table(records), Outside(), what or {})
 
 
 def again(record: Record) -> Record:

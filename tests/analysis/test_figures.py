@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.analysis.figures import ASKED, Outside
+from pipeline.analysis.figures import ROLE_OF_REQUEST, Outside
 from pipeline.demo.role_dispatch import ROLES as EMBEDDED
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Share, Usage
@@ -96,4 +96,4 @@ def test_wilson(part, whole, low, high):
 
 
 def test_whatever_a_model_is_asked_for_stands_under_a_role():
-    assert set(EMBEDDED) <= set(ASKED)
+    assert set(EMBEDDED) <= set(ROLE_OF_REQUEST)

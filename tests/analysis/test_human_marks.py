@@ -71,7 +71,7 @@ def read(text, by="Ada"):
 @pytest.mark.parametrize("parted", [",", ";"])
 def test_marks_come_back_as_a_share_of_what_was_marked(parted):
     sheet = filled("yes/yes/yes", "Y/1/no", "no", "", "yes/0", "yes/yes", "yes", "/no", parted=parted)
-    found = review.reviewed(read("\ufeff" + sheet), set(KEYS))
+    found = review.summarise_marks(read("\ufeff" + sheet), set(KEYS))
     assert found == Review(items=7, precision=Share(part=3, whole=6), unsure=1, natural=Share(part=1, whole=2))
 
 
@@ -83,10 +83,10 @@ def test_rows_that_somebody_emptied_are_no_rows():
 
 def test_a_fault_that_one_of_several_people_saw_counts(tmp_path):
     marks = [*read(filled("yes/yes", "yes/yes", "yes/yes")), *read(filled("yes/yes", "no", ""), "Ben")]
-    found = review.reviewed(marks, set(KEYS))
+    found = review.summarise_marks(marks, set(KEYS))
     assert (found.precision, found.reviewers) == (Share(part=2, whole=3), 2)
     assert found.agreed == Share(part=1, whole=2)
-    assert review.reviewed(marks, set(KEYS[3:])) is None
+    assert review.summarise_marks(marks, set(KEYS[3:])) is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pipeline.config import RunConfig, build
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
 from pipeline.exports.card.card import Contents, card
-from pipeline.exports.trajectories.selection import counts
+from pipeline.exports.trajectories.selection import count_rollouts
 from pipeline.exports.views import base, qa, rl_openrlhf, rl_search_r1, rl_trl, rl_verl_tool, sft, sft_masked
 from pipeline.gates import Gates
 from pipeline.types import Assessment, PolicyMeasurement, Record, Rollout, Share, Stop, correct
@@ -152,7 +152,7 @@ def test_a_policy_s_own_right_rollouts_are_trained_on_where_they_are_asked_for()
     assert row["trainable"] is record.lineage.trainable
     assert len(rows_of(record, source=["policy"])) == 1
     here = environment(settings(source=["policy"], select="all")).of(record)
-    found = counts(record, here)["policy"]
+    found = count_rollouts(record, here)["policy"]
     assert found == {"made": 4, "correct": 2, "fit": 2, "passed": 2, "kept": 2}
 
 

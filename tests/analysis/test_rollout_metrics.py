@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.agents import grading
-from pipeline.analysis import rollout_metrics as process
+from pipeline.analysis import rollout_metrics
 from pipeline.analysis.rollout_metrics import FailureKind
 from pipeline.text import contains
 from pipeline.types import Stop
@@ -17,7 +17,7 @@ DRAFT = draft(W)
 
 def fields(style):
     r = rollout(W, DRAFT, 0, style)
-    return process.process(DRAFT, r, verdict(W, r, DRAFT))
+    return rollout_metrics.measure_rollout(DRAFT, r, verdict(W, r, DRAFT))
 
 
 def searching(*found, answer=W.year):
@@ -51,7 +51,7 @@ def test_a_shortcut_deviates_and_misses_a_hop():
 def test_a_step_that_brings_nothing_new_is_not_useful():
     r = searching([W.bridge], [W.bridge], [], [W.engineer, W.bridge])
     assert r.trajectory.steps == 4
-    assert process.process(DRAFT, r, verdict(W, r, DRAFT)).useful_steps == 2
+    assert rollout_metrics.measure_rollout(DRAFT, r, verdict(W, r, DRAFT)).useful_steps == 2
 
 
 def test_another_passage_that_says_the_same_counts_as_the_evidence():
@@ -72,24 +72,24 @@ def test_another_passage_that_says_the_same_counts_as_the_evidence():
 def test_a_wrong_answer_has_a_computed_cause(answer, found, cause):
     r = searching(found, answer=answer)
     wrong = verdict(W, r, DRAFT).model_copy(update={"right": False})
-    assert process.failure(DRAFT, r, wrong) is cause
+    assert rollout_metrics.find_failure(DRAFT, r, wrong) is cause
 
 
 def test_right_without_evidence_and_no_answer_are_failures_of_their_own():
     r = searching([W.noise[0]])
-    assert process.failure(DRAFT, r, verdict(W, r, DRAFT)) is FailureKind.UNSUPPORTED
+    assert rollout_metrics.find_failure(DRAFT, r, verdict(W, r, DRAFT)) is FailureKind.UNSUPPORTED
     silent = rollout(W, DRAFT, 0, "silent")
-    assert process.failure(DRAFT, silent, verdict(W, silent, DRAFT)) is FailureKind.OUT_OF_BUDGET
+    assert rollout_metrics.find_failure(DRAFT, silent, verdict(W, silent, DRAFT)) is FailureKind.OUT_OF_BUDGET
     stopped = silent.trajectory.model_copy(update={"stop": Stop.FORMAT_ERRORS})
     silent = silent.model_copy(update={"trajectory": stopped})
-    assert process.failure(DRAFT, silent, verdict(W, silent, DRAFT)) is FailureKind.FORMAT
+    assert rollout_metrics.find_failure(DRAFT, silent, verdict(W, silent, DRAFT)) is FailureKind.FORMAT
 
 
 def test_of_a_record_the_rollouts_count_that_difficulty_rests_on():
     record = accepted(1)
-    assert [r.sample for _, r, _ in process.measured(record)] == [100, 101, 102, 103]
+    assert [r.sample for _, r, _ in rollout_metrics.measured_rollouts(record)] == [100, 101, 102, 103]
     unconfirmed = record.model_copy(update={"confirmation": (), "confirmation_verdicts": ()})
-    assert [r.sample for _, r, _ in process.measured(unconfirmed)] == [0, 1, 2, 3]
+    assert [r.sample for _, r, _ in rollout_metrics.measured_rollouts(unconfirmed)] == [0, 1, 2, 3]
 
 
 @given(st.text("aAb's’ éß\u0301-_.\n12", max_size=30), st.text("aAb's’ éß\u0301-_.12", max_size=5))

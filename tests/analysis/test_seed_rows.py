@@ -15,7 +15,7 @@ from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import figures
 from pipeline.config import RunConfig, build
-from pipeline.exports.data_set import read
+from pipeline.exports.data_set import read_manifest
 from pipeline.gates import Drop
 from pipeline.run import publish, resume
 from pipeline.store.files import write_json
@@ -111,7 +111,7 @@ def test_the_same_journal_gives_the_same_bytes_and_one_state_of_the_run_one_sour
     path = exported(folder, config)
     before = path.read_bytes()
     assert exported(folder, config, views=("qa",)).read_bytes() == before
-    (file,) = [file for file in read(folder / "dataset").files if file.path == seed_table.NAME]
+    (file,) = [file for file in read_manifest(folder / "dataset").files if file.path == seed_table.NAME]
     assert (file.bytes, file.sha256) == (len(before), hashlib.sha256(before).hexdigest())
 
 
@@ -133,7 +133,7 @@ def test_what_a_gate_keeps_out_of_what_is_included_stands_in_the_table_as_it_end
     out = pl.read_parquet(path).to_dicts()[1]
     assert (out["reason"], out["gate"], out["stage"]) == ("below_target", "duplicate", "candidate")
     assert out["labels"] == ["candidate"]
-    assert read(folder / "dataset").rows()["qa"] == {"train": 1}
+    assert read_manifest(folder / "dataset").rows()["qa"] == {"train": 1}
 
 
 def test_rows_come_in_groups_and_are_those_of_the_table_in_memory(
@@ -157,19 +157,19 @@ def test_a_run_that_has_gone_on_since_its_export_is_read_from_its_journal(tmp_pa
     for place, record in enumerate(records[20:], 20):
         journal.append(record, f"{place:06}")
     found = publish.RunRecords(folder, config)
-    assert seed_table.current(path, found.source) is None
+    assert seed_table.scan_current(path, found.source) is None
     assert found.seeds().collect()["key"].to_list() == [record.key for record in records]
     exported(folder, config)
-    assert seed_table.current(path, found.source) is not None
+    assert seed_table.scan_current(path, found.source) is not None
 
 
 def test_a_file_that_is_no_table_of_ours_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / seed_table.NAME
-    assert seed_table.current(path, "") is None
+    assert seed_table.scan_current(path, "") is None
     path.write_bytes(b"PAR1 not at all")
-    assert seed_table.current(path, "") is None
+    assert seed_table.scan_current(path, "") is None
     pq.write_table(pa.table({"key": ["a"]}), path)
-    assert seed_table.current(path, "") is None
+    assert seed_table.scan_current(path, "") is None
 
 
 def test_no_seed_is_a_table_without_rows() -> None:

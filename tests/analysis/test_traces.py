@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.analysis.traces import SNIPPET, grown, item, snippet, steps
+from pipeline.analysis.traces import SNIPPET, item, lay_out_tree, snippet, steps
 from pipeline.exports.report import page
 from pipeline.types import Node, Tree
 from tests.records import accepted, batch, draft, rejected, rollout, world
@@ -21,7 +21,7 @@ def test_a_call_that_had_to_be_repaired_is_marked_as_such_on_the_page():
     first = record.confirmation[0].model_copy(update={"trajectory": made.model_copy(update={"messages": messages})})
     mended = record.model_copy(update={"confirmation": (first, *record.confirmation[1:])})
     assert [step.repaired for step in item(mended).confirmation[0].steps][:2] == [True, False]
-    pages = ["".join(page._articles([(1, item(one))], 10**6)) for one in (record, mended)]
+    pages = ["".join(page._fit_articles([(1, item(one))], 10**6)) for one in (record, mended)]
     assert [text.count("</span> repaired") for text in pages] == [0, 1]
 
 
@@ -74,11 +74,11 @@ def test_a_tree_is_shown_by_its_stretches_and_forks():
     nodes = (node(None, ""), node(0, "a"), node(1, "b"), node(2, "c"), node(1, "d"))
     record = accepted(1)
     first = record.rounds[0].model_copy(update={"tree": Tree(nodes=nodes, paths=(4, 3), composed=4)})
-    found = grown(record.model_copy(update={"rounds": (first,)}))
+    found = lay_out_tree(record.model_copy(update={"rounds": (first,)}))
     assert found
     assert [(taken, node.argument) for taken, node in found.limb.nodes] == [(True, ""), (True, "a")]
     left, right = found.limb.limbs
     assert [(taken, node.argument) for taken, node in left.nodes] == [(False, "b"), (False, "c")]
     assert [(taken, node.argument) for taken, node in right.nodes] == [(True, "d")]
     assert left.limbs == right.limbs == ()
-    assert grown(record) is None
+    assert lay_out_tree(record) is None

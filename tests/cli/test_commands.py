@@ -63,7 +63,7 @@ def test_what_was_dug_beyond_the_plan_is_told(digsite: Digsite, out: Path, tmp_p
     said = digsite("generate", "tiny", *SMALL, "--pairs", "1", "--out", tmp_path, "--no-flow")
     planned, beyond = (
         int(next(line for line in said.out.splitlines() if line.startswith(name)).split()[-1])
-        for name in ("planned", "spare seeds, used when more --pairs are asked for")
+        for name in ("planned", "spare seeds, for a larger --pairs")
     )
     assert planned + beyond == 8
 

@@ -12,7 +12,7 @@ from pipeline.errors import UsageError
 def test_flags_that_are_not_given_leave_file_and_preset_alone(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text('preset = "sage"\nsteps = [3, 5]\n[how]\npairs = 7\n')
-    config = options.settings({"pairs": None, "steps": None, "seed": 4}, file=file)
+    config = options.build_config({"pairs": None, "steps": None, "seed": 4}, file=file)
     assert (config.preset, config.steps, config.how.pairs, config.seed) == ("sage", (3, 5), 7, 4)
     assert not config.loop.audit
 
@@ -20,7 +20,7 @@ def test_flags_that_are_not_given_leave_file_and_preset_alone(tmp_path: Path) ->
 def test_a_flag_wins_over_the_file_and_set_over_the_flag(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text("seed = 1\n[how]\npairs = 7\n")
-    config = options.settings({"pairs": 9, "seed": 2}, file=file, sets=["seed=3", "loop.rounds=1"])
+    config = options.build_config({"pairs": 9, "seed": 2}, file=file, sets=["seed=3", "loop.rounds=1"])
     assert (config.how.pairs, config.seed, config.loop.rounds) == (9, 3, 1)
 
 
@@ -45,19 +45,19 @@ def test_every_flag_has_a_key_of_the_configuration(tmp_path: Path) -> None:
         value = texts.get(option) or (3 if option in numbers or option.startswith("budget") else "bm25")
         given = ["models.policies.mine={provider='openai',model='m'}"]
         given += ["strategy=compose"] if option == "like" else []
-        before, after = options.settings({}, sets=given), options.settings({option: value}, sets=given)
+        before, after = options.build_config({}, sets=given), options.build_config({option: value}, sets=given)
         assert before != after, option
 
 
 @pytest.mark.parametrize("name", ["embedded", "embedded-weak"])
 def test_the_demo_model_has_two_strengths(name: str) -> None:
-    assert options.settings({"model": name}).models.default.model == name
-    assert options.settings({"model": name}).models.default.provider == "embedded"
+    assert options.build_config({"model": name}).models.default.model == name
+    assert options.build_config({"model": name}).models.default.provider == "embedded"
 
 
 @pytest.mark.parametrize(("text", "steps"), [("3", (3, 3)), ("2-5", (2, 5)), ("20", (20, 20))])
 def test_steps(text: str, steps: tuple[int, int]) -> None:
-    assert options.settings({"steps": text}).steps == steps
+    assert options.build_config({"steps": text}).steps == steps
 
 
 @pytest.mark.parametrize(
@@ -69,18 +69,18 @@ def test_steps(text: str, steps: tuple[int, int]) -> None:
 )
 def test_an_address_at_which_no_model_is_asked_is_refused(sets: list[str]) -> None:
     with pytest.raises(UsageError, match=r"add --model openai:NAME"):
-        options.settings({"base_url": ["http://localhost:8000/v1"]}, sets=sets)
+        options.build_config({"base_url": ["http://localhost:8000/v1"]}, sets=sets)
 
 
 def test_an_address_may_be_that_of_a_model_that_the_file_names(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text("[models.solver]\nprovider = 'openai'\nmodel = 'm'\n")
-    config = options.settings({"base_url": ["http://localhost:8000/v1"]}, file=file)
+    config = options.build_config({"base_url": ["http://localhost:8000/v1"]}, file=file)
     assert config.models.of("solver").base_url == "http://localhost:8000/v1"
 
 
 def test_a_model_at_an_address() -> None:
-    config = options.settings({"base_url": ["http://localhost:8000/v1/"], "model": "openai:Qwen/Qwen3:8b"})
+    config = options.build_config({"base_url": ["http://localhost:8000/v1/"], "model": "openai:Qwen/Qwen3:8b"})
     assert {role.model_dump_json() for role in config.models.all()} == {config.models.default.model_dump_json()}
     default = config.models.default
     assert (default.provider, default.model, default.base_url) == (
@@ -97,9 +97,9 @@ def test_a_model_at_an_address() -> None:
 )
 def test_example_questions_are_part_of_the_run(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    config = options.settings({"like": tmp_path / name, "strategy": "compose"})
+    config = options.build_config({"like": tmp_path / name, "strategy": "compose"})
     assert config.questions.like == ("Who is it?", "What is it?")
-    assert config.digest() != options.settings({"strategy": "compose"}).digest()
+    assert config.digest() != options.build_config({"strategy": "compose"}).digest()
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_example_questions_that_cannot_be_followed_are_a_mistake(
 ) -> None:
     (tmp_path / "like.txt").write_text(text)
     with pytest.raises(UsageError, match=told):
-        options.settings({"like": tmp_path / "like.txt", "strategy": strategy})
+        options.build_config({"like": tmp_path / "like.txt", "strategy": strategy})
 
 
 def test_defaults_that_help_tells_are_those_of_the_settings() -> None:
-    config = options.settings({})
+    config = options.build_config({})
     defaults = {
         "strategy": config.strategy,
         "steps": "-".join(map(str, config.steps)),

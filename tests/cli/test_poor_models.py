@@ -33,7 +33,7 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_model_that_asks_nothing_is_to_be_examined(digsite: Digsite, tmp_path: Path) -> None:
     said = digsite("generate", *ASKED, "--pairs", "1", "--max-seeds", "2", "--out", tmp_path)
     assert said.code == 3
-    assert "the model asked nothing usable: test it with digsite doctor --model" in said.err
+    assert "the model proposed no usable question: test it with digsite doctor --model" in said.err
     assert "fewer --steps" not in said.err
     items = digsite("inspect", "latest", "--out", tmp_path, "--json").json["items"]
     assert "ended by format errors" in digsite("inspect", "latest", "--out", tmp_path, "--item", items[0]["key"]).out

@@ -16,21 +16,21 @@ def test_another_solver_has_a_name_weights_and_prices_of_its_own() -> None:
         {"provider": "openai", "model": "m", "base_url": "http://one/v1", "prices": {"prompt": 1, "completion": 2}}
     )
     models = Models.model_validate({"default": {"provider": "openai", "model": "d"}, "policies": {"mine": before}})
-    weights = remeasure._model(models, "mine", f"gguf:{TINY}", None)
+    weights = remeasure._configure_model(models, "mine", f"gguf:{TINY}", None)
     assert weights.model.startswith("tiny-tool-caller@")
     assert weights.limits.concurrency == 2
-    other = remeasure._model(models, "mine", "openai:n", None)
+    other = remeasure._configure_model(models, "mine", "openai:n", None)
     assert (other.base_url, other.prices) == ("http://one/v1", None)
-    same = remeasure._model(models, "mine", None, ["http://two/v1"])
+    same = remeasure._configure_model(models, "mine", None, ["http://two/v1"])
     assert (same.model, same.base_url, same.prices) == ("m", "http://two/v1", before.prices)
-    assert remeasure._model(models, "mine", None, None) is None
-    assert remeasure._model(models, "other", "openai:n", None).prices is None
+    assert remeasure._configure_model(models, "mine", None, None) is None
+    assert remeasure._configure_model(models, "other", "openai:n", None).prices is None
 
 
 def test_the_address_of_the_run_counts_and_not_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     openai = {"provider": "openai", "model": "d", "base_url": "https://api.openai.com/v1"}
     models = Models.model_validate({"default": openai})
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
-    chosen = remeasure._model(models, "mine", "openai:n", None)
+    chosen = remeasure._configure_model(models, "mine", "openai:n", None)
     assert chosen is not None
     assert chosen.base_url == "https://api.openai.com/v1"

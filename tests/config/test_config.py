@@ -29,8 +29,11 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
     [
         ('checks.run=["orakel"]', r"checks\.run\.0: no check by a reader 'orakel'; did you mean 'oracle'\?"),
         ('checks.run=["false_quote"]', "'false_quote'; known: closed_book, oracle, alternatives"),
-        ('checks.run=["seeker"]', "'seeker' is gone: every draft's graph and wording are reviewed; known: closed_book"),
-        ("checks.seeker_tries=3", "'checks.seeker_tries' is gone: nobody looks for shortcuts before the rollouts"),
+        (
+            'checks.run=["seeker"]',
+            "'seeker' was removed: every draft's graph and wording are reviewed; known: closed_book",
+        ),
+        ("checks.seeker_tries=3", "'checks.seeker_tries' was removed: nobody looks for shortcuts before the rollouts"),
     ],
 )
 def test_a_check_that_no_reader_makes_is_one_line_that_names_it(setting: str, message: str) -> None:
@@ -57,7 +60,7 @@ def test_the_generators_limits_follow_it_too_in_proportion_and_in_the_digest() -
     grown = [getattr(deep.generator, name) / getattr(usual.generator, name) for name in ("searches", "request_tokens")]
     assert grown == pytest.approx([44 / 12] * 2, rel=0.01)
     assert deep.generator.tokens / usual.generator.tokens == pytest.approx((44 / 12) ** 2, rel=0.01)
-    assert deep.digested()["generator"]["searches"] == deep.generator.searches
+    assert deep.digest_input()["generator"]["searches"] == deep.generator.searches
     given = config.build(sets=["steps=20", "generator.searches=9", "generator.request_tokens=8000"]).generator
     assert (given.searches, given.request_tokens, given.turns) == (9, 8000, deep.generator.turns)
 
@@ -99,7 +102,7 @@ def test_how_a_run_is_made_is_not_digested() -> None:
 def test_what_a_run_makes_is_digested(change: str) -> None:
     base, other = config.build(), config.build(sets=[change])
     assert base.digest() != other.digest()
-    assert [name for name, _, _ in differences(base.digested(), other.digested())] == [change.partition("=")[0]]
+    assert [name for name, _, _ in differences(base.digest_input(), other.digest_input())] == [change.partition("=")[0]]
 
 
 def test_a_corpus_path_gives_a_plain_folder_name() -> None:

@@ -62,12 +62,12 @@ def test_prices_names_and_weights_are_of_one_model_alone(mixed: config.RunConfig
 
 
 def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> None:
-    what = mixed.digested()
+    what = mixed.digest_input()
     assert set(what["models"]) == {"default", "judge", "solver", "policies"}
     judge, default = what["models"]["judge"], what["models"]["default"]
     assert set(judge) == {"model", "sampling", "context", "reasoning", "trainable", "tools", "version"}
     assert (set(default), default["version"]) == (set(judge), None)
-    built_in = config.build().digested()["models"]["default"]
+    built_in = config.build().digest_input()["models"]["default"]
     assert set(built_in) == {"model", "sampling", "trainable", "tools", "version"}
     assert "SMALL_KEY" not in str(what)
 
@@ -200,11 +200,11 @@ def test_a_policy_takes_from_the_default_what_it_leaves_out_and_is_digested_by_i
     assert (small.model, small.base_url, small.prices) == ("p", "http://one/v1", None)
     assert (same.model, same.prices) == ("m", built.models.default.prices)
     assert config.RunConfig.model_validate(built.model_dump()) == built
-    assert set(built.digested()["models"]) == {"default", "policies"}
-    assert set(built.digested()["models"]["policies"]) == {"small-1", "same"}
+    assert set(built.digest_input()["models"]) == {"default", "policies"}
+    assert set(built.digest_input()["models"]["policies"]) == {"small-1", "same"}
     assert built.models.names() == "m + p"
     without = config.build(values={"models": {"default": POLICIES["default"]}})
-    assert without.digested()["models"]["policies"] == {}
+    assert without.digest_input()["models"]["policies"] == {}
     assert without.digest() != built.digest()
     moved = config.build(values={"models": POLICIES}, sets=['models.policies.small-1.base_url="http://two/v1"'])
     assert (moved.models.policies["small-1"].base_urls, moved.digest()) == (("http://two/v1",), built.digest())
@@ -216,7 +216,7 @@ def test_for_whom_the_pairs_are_is_digested_with_a_band_alone() -> None:
 
     plain, named = built(), built("policy=same")
     assert (named.digest(), named.gates.policy) == (plain.digest(), "same")
-    assert "policy" not in plain.digested()
+    assert "policy" not in plain.digest_input()
     assert built("policy=same", "gates.policy=small-1").gates.policy == "small-1"
     digests = {built(*sets).digest() for sets in ((), ("solve_rate=0.2-0.8",), ("solve_rate=0.2-0.8", "policy=same"))}
     assert len(digests) == 3

@@ -20,6 +20,6 @@ def test_the_requests_try_most_roles() -> None:
 
 
 def test_the_version_is_part_of_a_run() -> None:
-    assert build().digested()["models"]["default"]["version"] == VERSION
+    assert build().digest_input()["models"]["default"]["version"] == VERSION
     openai = {"models": {"default": {"provider": "openai", "model": "m"}}}
-    assert build(values=openai).digested()["models"]["default"]["version"] is None
+    assert build(values=openai).digest_input()["models"]["default"]["version"] is None

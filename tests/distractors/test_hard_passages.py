@@ -208,7 +208,7 @@ def test_both_kinds_take_passages_of_their_own() -> None:
 
 
 def test_prompts_of_these_kinds_change_no_other_run() -> None:
-    plain = config.build().digested()["prompts"]
+    plain = config.build().digest_input()["prompts"]
     assert not any(name.startswith("hard_passage/") for name in plain)
-    asked = config.build(sets=['distractors.kinds=["altered"]']).digested()["prompts"]
+    asked = config.build(sets=['distractors.kinds=["altered"]']).digest_input()["prompts"]
     assert {*asked} - {*plain} == {"hard_passage/altered"}

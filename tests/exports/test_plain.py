@@ -4,8 +4,7 @@ import orjson
 import pyarrow.parquet as pq
 
 from pipeline.config import RunConfig
-from pipeline.exports.data_set import Selection, export
-from pipeline.exports.data_set import read as read_manifest
+from pipeline.exports.data_set import Selection, export, read_manifest
 from tests.exports.test_data_set import load
 from tests.forks import branched
 from tests.records import batch

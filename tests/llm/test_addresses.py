@@ -157,7 +157,7 @@ async def test_query_and_headers_are_sent_with_their_secrets(caplog: pytest.LogC
     assert (sent["api-key"], sent["x-title"]) == (SECRET, "Digsite")
     assert sent["cf-aig-authorization"] == f"Bearer {SECRET}"
     assert "authorization" not in sent
-    for text in (caplog.text, settings.model_dump_json(), str(settings.digested()), repr(settings)):
+    for text in (caplog.text, settings.model_dump_json(), str(settings.digest_input()), repr(settings)):
         assert "canary" not in text
 
 

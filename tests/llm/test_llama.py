@@ -29,7 +29,7 @@ needs_llama = pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamac
 
 
 def configured(file: Path) -> RunConfig:
-    return options.settings({"model": f"gguf:{file}"})
+    return options.build_config({"model": f"gguf:{file}"})
 
 
 def test_the_name_tells_files_apart_and_not_where_they_lie(tmp_path: Path) -> None:

@@ -90,4 +90,4 @@ def test_links_of_both_sides_are_listed_to_who_rewrites_where_there_are_any(film
 def test_links_are_opened_only_for_a_model_that_rewrites_by_searching(given: dict[str, Any], *, opened: bool) -> None:
     own = settings(*given.get("sets", ()), model=given.get("model", "m"))
     assert own.uses_links is opened
-    assert ("links" in own.digested()) is opened
+    assert ("links" in own.digest_input()) is opened

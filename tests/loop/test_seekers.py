@@ -123,8 +123,8 @@ def test_presets_of_papers_keep_their_rule() -> None:
     for preset in ("sage", "ragshaper"):
         config = build(values={"preset": preset})
         assert not config.difficulty.adversarial
-        assert "seeker/clues" not in config.digested()["prompts"]
-    assert "seeker/clues" in build().digested()["prompts"]
+        assert "seeker/clues" not in config.digest_input()["prompts"]
+    assert "seeker/clues" in build().digest_input()["prompts"]
 
 
 def test_an_accepted_pair_that_is_drawn_is_attacked_again_and_keeps_its_difficulty() -> None:

@@ -166,9 +166,9 @@ def test_the_aim_follows_the_last_draft_that_was_too_easy_or_too_hard() -> None:
 
 def test_a_usual_run_asks_with_the_usual_prompts() -> None:
     usual, banded = (config.build(sets=[*sets, "strategy='aggregate,constraints,walk'"]) for sets in ((), POLICY))
-    assert not any(name.endswith("_in_band") for name in usual.digested()["prompts"])
-    assert usual.digested()["steps_required"] is True
-    added = set(banded.digested()["prompts"]) - set(usual.digested()["prompts"])
+    assert not any(name.endswith("_in_band") for name in usual.digest_input()["prompts"])
+    assert usual.digest_input()["steps_required"] is True
+    added = set(banded.digest_input()["prompts"]) - set(usual.digest_input()["prompts"])
     assert added == set(prompts.IN_BAND.values()) - set(prompts.HARDENING)
     for name, other in prompts.IN_BAND.items():
         assert prompts.load(other).inputs == (*prompts.load(name).inputs, "solve_rate", "tries")

@@ -250,11 +250,11 @@ def test_with_the_demo_model_there_are_none(sets: list[str], share: int) -> None
 
 def test_what_is_not_asked_for_changes_no_digest() -> None:
     plain = config.build()
-    assert plain.digested()["questions"]["unanswerable"] == 0
-    assert not any(name.startswith("twin/") for name in plain.digested()["prompts"])
+    assert plain.digest_input()["questions"]["unanswerable"] == 0
+    assert not any(name.startswith("twin/") for name in plain.digest_input()["prompts"])
     asked = config.build(sets=["questions.unanswerable=0.1"])
-    assert asked.digested()["questions"]["unanswerable"] == 0.1
-    assert {"twin/absent", "twin/change"} < set(asked.digested()["prompts"])
+    assert asked.digest_input()["questions"]["unanswerable"] == 0.1
+    assert {"twin/absent", "twin/change"} < set(asked.digest_input()["prompts"])
     assert asked.digest() != plain.digest()
 
 

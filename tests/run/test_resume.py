@@ -76,7 +76,7 @@ def changed(base: RunConfig, name: str) -> RunConfig:
 BASE = RunConfig()
 WHAT = sorted(
     name
-    for name in leaves(BASE.digested())
+    for name in leaves(BASE.digest_input())
     if not name.startswith("prompts.") and not name.endswith((".version", ".code"))
 )
 
@@ -182,8 +182,8 @@ def test_another_prompt_is_refused_by_name(begun: Path, own_prompts: Path) -> No
 def test_a_new_kind_of_distractor_is_no_change_of_a_run_without_it(begun: Path, own_prompts: Path) -> None:
     shutil.copy(own_prompts / "distractor/doppelganger.md", own_prompts / "distractor/old_name.md")
     assert resumable(begun)
-    asked = build(sets=['distractors.kinds=["old_name"]']).digested()["prompts"]
-    assert set(asked) - set(RunConfig().digested()["prompts"]) == {"distractor/old_name"}
+    asked = build(sets=['distractors.kinds=["old_name"]']).digest_input()["prompts"]
+    assert set(asked) - set(RunConfig().digest_input()["prompts"]) == {"distractor/old_name"}
 
 
 def test_another_version_of_the_demo_model_is_refused(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,5 @@
-"""Methods that learn from taking stored rollouts up again: which states they ask about, and what the answers say.
+"""Methods that sample again from states of stored rollouts: which states, and what the samples show.
 
-The directory is the registry: a method is one file. All of them are pure functions of records; `run/resampling.py` does
-the asking.
+The directory is the registry: each method is one file. All are pure functions of records; `afterwards/resampling.py`
+makes the samples.
 """

@@ -1,4 +1,4 @@
-"""What every method is, and how it sees a rollout: as turns, each a state that can be gone back to."""
+"""Interface of the branching methods, and a rollout as they see it: turns, each a state to sample from again."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, cast
@@ -11,7 +11,7 @@ from pipeline.types import Draft, Fork, GradedRollout, Message, Record, Rollout,
 
 
 class State(NamedTuple):
-    """A rollout of the record's final question and the number of its messages that lead to the state."""
+    """A rollout of the final question, and the number of its messages that lead to the state."""
 
     source: int
     prefix: int
@@ -21,29 +21,29 @@ class Method(Protocol):
     """A module of this package."""
 
     ATTEMPTS: int
-    """Fresh samples from each state."""
+    """Number of fresh samples from each state."""
     CONTROLS: bool
-    """Are the same samples also sent on from the rollout's own next turn, where one of the fresh ones was correct?"""
+    """Whether the rollout's own next turn is continued with the same samples, if one of the fresh ones was correct."""
 
     def states(self, record: Record) -> Iterator[State]:
-        """The states to ask about, the most telling first."""
+        """Yield the states to sample from, the most informative first."""
         ...
 
 
 class ToolTurn(NamedTuple):
-    """An assistant message that calls tools; `prefix` messages stand before it."""
+    """An assistant message that calls tools. `prefix` is the number of messages before it."""
 
     prefix: int
     message: Message
 
 
 def load(name: str) -> Method:
-    """The method of that name; UsageError names the known ones."""
+    """Load a method. Raise UsageError with the known names if there is none of that name."""
     return cast(Method, registry.load("branching", name))
 
 
 def by_sample(record: Record) -> dict[int, GradedRollout]:
-    """The rollouts of the final question: of its own round, then of its confirmation."""
+    """Return the rollouts of the final question by sample: those of its round, then those of its confirmation."""
     return {graded.rollout.sample: graded for graded in sorted(record.graded, key=lambda graded: graded.rollout.sample)}
 
 
@@ -51,46 +51,43 @@ def turns(trajectory: Trajectory) -> list[ToolTurn]:
     return [ToolTurn(n, m) for n, m in enumerate(trajectory.messages) if m.role == "assistant" and m.tool_calls]
 
 
-def forks(record: Record, method: str, source: int) -> list[Fork]:
-    """Those of one rollout, in the order of their states."""
-    mine = [fork for fork in record.forks if fork.method == method and fork.source == source]
-    return sorted(mine, key=lambda fork: fork.prefix)
+def select_forks(record: Record, method: str, source: int) -> list[Fork]:
+    forks = [fork for fork in record.forks if fork.method == method and fork.source == source]
+    return sorted(forks, key=lambda fork: fork.prefix)
 
 
 def signature(message: Message) -> tuple[tuple[str, str], ...]:
-    """What a turn does, apart from how it is put: two turns with one signature are one action."""
-    return tuple((call.name, _gist(call)) for call in chat.spelt([message])[0].tool_calls)
+    """Return what a turn does, regardless of its wording. Two turns with the same signature are one action."""
+    return tuple((call.name, _normalise_arguments(call)) for call in chat.normalise_calls([message])[0].tool_calls)
 
 
-def idle(trajectory: Trajectory, turn: ToolTurn) -> bool:
-    """Did none of the turn's searches do anything new: made before, or not to be carried out?"""
-    useful = {call.id for call in trajectory.calls if not call.repeat}
-    asked = [call for call in turn.message.tool_calls if call.name != "answer"]
-    return bool(asked) and all(call.id not in useful for call in asked)
-
-
-def progress(draft: Draft, rollout: Rollout) -> dict[int, frozenset[int]]:
-    """For each turn, by its prefix: the hops whose evidence had been shown before it."""
-    trajectory = rollout.trajectory
-    made = {call.id: (call, text) for call, text in observations(rollout)}
-    known: frozenset[int] = frozenset()
-    before = {}
-    for turn in turns(trajectory):
-        before[turn.prefix] = known
-        for call, text in (made[asked.id] for asked in turn.message.tool_calls if asked.id in made):
-            known |= {hop for hop in range(len(draft.hops)) if shows(draft, hop, call.passage_ids, text)}
-    return before
-
-
-def written(message: Message) -> str:
-    """An action as text, for rewards that compare texts: `search {"query":"..."}`, a call a line."""
-    return "\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
-
-
-def _gist(call: ToolCall) -> str:
+def _normalise_arguments(call: ToolCall) -> str:
     return normalise(call.arguments) if call.name == "answer" else " ".join(words(call.arguments))
 
 
-def first(branch_messages: Sequence[Message], prefix: int) -> Message | None:
-    """The turn that a branch took at the state; none where it could take none."""
+def is_idle(trajectory: Trajectory, turn: ToolTurn) -> bool:
+    """Check whether the turn searches, and all its searches are repeats or could not be carried out."""
+    useful = {call.id for call in trajectory.calls if not call.repeat}
+    searches = [call for call in turn.message.tool_calls if call.name != "answer"]
+    return bool(searches) and all(call.id not in useful for call in searches)
+
+
+def evidence_before_turns(draft: Draft, rollout: Rollout) -> dict[int, frozenset[int]]:
+    """Return for each turn, by its prefix, the hops whose evidence was shown before it."""
+    by_id = {call.id: (call, text) for call, text in observations(rollout)}
+    hops_seen: frozenset[int] = frozenset()
+    before = {}
+    for turn in turns(rollout.trajectory):
+        before[turn.prefix] = hops_seen
+        for call, text in (by_id[request.id] for request in turn.message.tool_calls if request.id in by_id):
+            hops_seen |= {hop for hop in range(len(draft.hops)) if shows(draft, hop, call.passage_ids, text)}
+    return before
+
+
+def format_action(message: Message) -> str:
+    """Return an action as text, one line per call: `search {"query":"..."}`. Rewards compare these texts."""
+    return "\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
+
+
+def next_message(branch_messages: Sequence[Message], prefix: int) -> Message | None:
     return branch_messages[prefix] if len(branch_messages) > prefix else None

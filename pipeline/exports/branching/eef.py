@@ -1,15 +1,15 @@
-"""`eef`: what is worth learning from a rollout that failed, and which of its turns are to be masked.
+"""`eef`: what is worth learning from a failed rollout, and which of its turns to mask.
 
-Exploring Expert Failures (arXiv 2504.13145): the policy is run from evenly spaced states of a failed rollout. Turns
-that lead to a state from which the answer is still reached are kept, those that lose it are masked and not removed, and
-the policy's own way on from the last such state is the rest. What is reached is relative to the solver and to a few
-samples: the counts go with every row.
+Exploring Expert Failures (arXiv 2504.13145) samples the policy from evenly spaced states of a failed rollout. Turns
+that lead to a state from which the answer is still reached are kept. Turns that lose it are masked, not removed. After
+the last solvable state comes a branch that solved it. What can be reached depends on the solver and on few samples,
+so every row holds the counts.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from pipeline.exports.branching.base import State, ToolTurn, by_sample, forks, idle, turns
+from pipeline.exports.branching.base import State, ToolTurn, by_sample, is_idle, select_forks, turns
 from pipeline.types import Branch, Fork, GradedRollout, Record, Stop, Trajectory
 
 ATTEMPTS = 2
@@ -19,8 +19,11 @@ Label = Literal["beneficial", "recovery", "harmful", "lost", "idle", "own"]
 
 
 class LabelledTurn(NamedTuple):
-    """A turn of a spliced rollout. `solved` of `tried` samples reach the answer from the next state that was asked
-    about, and for the branch's own turns from the state where it begins."""
+    """A turn of a spliced rollout.
+
+    `solved` of `tried` samples reach the answer from the next sampled state. For turns of the branch, they start from
+    the state where the branch begins.
+    """
 
     turn: ToolTurn
     label: Label
@@ -33,7 +36,7 @@ class LabelledTurn(NamedTuple):
 
 
 class Spliced(NamedTuple):
-    """The failed rollout up to its last state that is still solvable, then a branch that solved it."""
+    """A failed rollout up to its last solvable state, followed by a branch that solved it."""
 
     fork: Fork
     trajectory: Trajectory
@@ -41,42 +44,44 @@ class Spliced(NamedTuple):
 
 
 def states(record: Record) -> Iterator[State]:
-    """Of every failed rollout its first state and others at equal distances."""
+    """Yield evenly spaced states of each failed rollout, from its first on."""
     for sample, graded in by_sample(record).items():
         if not graded.verdict.correct:
-            made = turns(graded.rollout.trajectory)
-            count = min(MOST_STATES, len(made))
-            yield from (State(sample, made[n * len(made) // count].prefix) for n in range(count))
+            tool_turns = turns(graded.rollout.trajectory)
+            count = min(MOST_STATES, len(tool_turns))
+            yield from (State(sample, tool_turns[n * len(tool_turns) // count].prefix) for n in range(count))
 
 
-def spliced(record: Record) -> Iterator[Spliced]:
-    """At most one for every failed rollout: none where it has no solvable state, where no branch is fit to learn from,
-    and where its first state was not asked about, so that nobody knows what its first turns lost."""
+def splice_rollouts(record: Record) -> Iterator[Spliced]:
+    """Yield at most one spliced rollout per failed rollout.
+
+    There is none without a solvable state or a branch that is worth imitating. There is none either if the first state
+    was not sampled, since it is then unknown what the first turns lost.
+    """
     for sample, graded in by_sample(record).items():
-        asked = forks(record, "eef", sample)
-        first = turns(graded.rollout.trajectory)[:1]
-        if [fork.prefix for fork in asked[:1]] != [turn.prefix for turn in first]:
+        forks = select_forks(record, "eef", sample)
+        first_turns = turns(graded.rollout.trajectory)[:1]
+        if [fork.prefix for fork in forks[:1]] != [turn.prefix for turn in first_turns]:
             continue
-        for fork in reversed(asked):
-            if branch := next((b for b in fork.branches if b.verdict.correct and _fit(b, fork.prefix)), None):
-                if fork.prefix > asked[0].prefix:
-                    yield _spliced(graded, branch, [f for f in asked if f.prefix <= fork.prefix])
+        for fork in reversed(forks):
+            if branch := next((b for b in fork.branches if b.verdict.correct and _is_trainable(b, fork.prefix)), None):
+                if fork.prefix > forks[0].prefix:
+                    yield _splice(graded, branch, [f for f in forks if f.prefix <= fork.prefix])
                 break
 
 
-def _spliced(graded: GradedRollout, branch: Branch, asked: Sequence[Fork]) -> Spliced:
-    """`asked` are the forks up to the one that the branch starts from."""
-    prefix = asked[-1].prefix
+def _splice(graded: GradedRollout, branch: Branch, forks: Sequence[Fork]) -> Spliced:
+    start = forks[-1]
     labelled = []
     for turn in turns(branch.rollout.trajectory):
-        if turn.prefix >= prefix:
-            labelled.append(LabelledTurn(turn, "own", asked[-1].solved, len(asked[-1].branches)))
+        if turn.prefix >= start.prefix:
+            labelled.append(LabelledTurn(turn, "own", start.solved, len(start.branches)))
             continue
-        before = max((f for f in asked if f.prefix <= turn.prefix), key=lambda f: f.prefix)
-        after = min((f for f in asked if f.prefix > turn.prefix), key=lambda f: f.prefix)
-        label = "idle" if idle(graded.rollout.trajectory, turn) else _label(before.solved, after.solved)
+        before = max((f for f in forks if f.prefix <= turn.prefix), key=lambda f: f.prefix)
+        after = min((f for f in forks if f.prefix > turn.prefix), key=lambda f: f.prefix)
+        label = "idle" if is_idle(graded.rollout.trajectory, turn) else _label(before.solved, after.solved)
         labelled.append(LabelledTurn(turn, label, after.solved, len(after.branches)))
-    return Spliced(asked[-1], branch.rollout.trajectory, tuple(labelled))
+    return Spliced(start, branch.rollout.trajectory, tuple(labelled))
 
 
 def _label(before: int, after: int) -> Label:
@@ -85,8 +90,7 @@ def _label(before: int, after: int) -> Label:
     return "harmful" if before else "lost"
 
 
-def _fit(branch: Branch, prefix: int) -> bool:
-    """Did it end on its own, without an idle turn of its own?"""
+def _is_trainable(branch: Branch, prefix: int) -> bool:
     trajectory = branch.rollout.trajectory
-    own = [turn for turn in turns(trajectory) if turn.prefix >= prefix]
-    return trajectory.stop is Stop.ANSWERED and not any(idle(trajectory, turn) for turn in own)
+    branch_turns = [turn for turn in turns(trajectory) if turn.prefix >= prefix]
+    return trajectory.stop is Stop.ANSWERED and not any(is_idle(trajectory, turn) for turn in branch_turns)

@@ -1,4 +1,4 @@
-"""Writes the data card, and the words that card, report and commands explain.
+"""Writes the data card, and the glossary of card, report and commands.
 
 It may import views and gates, which it describes.
 """

@@ -1,7 +1,7 @@
 """The data card: what a data set holds, how it was made, and what its figures mean; a Hugging Face `README.md`.
 
-Its front matter makes `load_dataset(folder, view)` work. Text of corpus, model or operator is hostile: in the front
-matter it stands in ASCII-only quoted scalars, in the body in fences longer than any run of backticks in it.
+Its front matter makes `load_dataset(folder, view)` work. Text of corpus, model or operator may be hostile: the front
+matter has it in quoted ASCII scalars, the body in fences that are longer than any run of backticks in it.
 """
 
 import json
@@ -33,62 +33,62 @@ from pipeline.store.arrow import plain
 from pipeline.text.redact import clean
 from pipeline.types import Data, Draft
 
-# What the Hub knows by that name; any other licence is declared as `other` and named beside it.
+# Licences that the Hub has names for. Any other is declared as `other`, with its name in `license_name`.
 HUB_LICENCES = frozenset(
     "apache-2.0 mit cc0-1.0 cc-by-3.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc-by-nc-4.0 cc-by-nc-sa-4.0 gfdl odc-by "
     "odbl pddl unlicense".split()
 )
 _WIDE = ("records",)
-"""Views of so many nested columns that their types would bury the card."""
+"""Views whose column types are left out, since there are too many."""
 _BAR = 20
 _JINJA = Jinja(
     loader=FileSystemLoader(Path(__file__).parent),
     undefined=StrictUndefined,
-    autoescape=False,  # noqa: S701 - Markdown; `fence` and `code` below are its escapes
+    autoescape=False,  # noqa: S701 - Markdown; `fence` and `code` below escape it
     trim_blocks=True,
     lstrip_blocks=True,
 )
 
 
 class Contents(Data):
-    """What a card describes: rows by view and split (none that is empty), and some pairs to show."""
+    """What a card describes besides the figures of the run."""
 
     rows: dict[str, dict[str, int]]
+    """Number of rows by view and split."""
     included: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """What was asked for beside the accepted questions, and the views that hold it."""
+    """By reason of `--include`, the views that hold the added rows."""
     rewards: RewardQuestions = RewardQuestions()
     unwritten: dict[str, str] = Field(default_factory=dict)
-    """Views that were asked for and not written, with the reason."""
+    """The requested views that were not written, each with the reason."""
     plain: tuple[str, ...] = ()
-    """Views with text in place of Arrow's JSON type."""
+    """Views that have text instead of Arrow's JSON type."""
     token_shares: dict[str, tuple[float, ...]] = Field(default_factory=dict)
-    """By view with a column `tokens`, the share of its rows within each of TOKEN_LIMITS."""
+    """For each view with a column `tokens`, the share of its rows within each of TOKEN_LIMITS."""
     missing: int = 0
-    """Seeds whose lines in the journal were damaged."""
+    """Number of seeds whose journal lines were damaged."""
     older: tuple[str, ...] = ()
-    """Views that were written from an earlier state of the run than the figures."""
+    """Views that were written from another state of the run than the figures."""
     redistribute: str = "unknown"
-    """How much of the corpus may be passed on, as its manifest says."""
+    """How much of the corpus may be redistributed, by its manifest."""
     language_detected: bool = False
     examples: tuple[Draft, ...] = ()
     selected: dict[str, dict[str, int]] = Field(default_factory=dict)
-    """By agent, what became of its rollouts on their way into `sft`."""
+    """By agent, how many rollouts each filter of `sft` left."""
     twin_drops: dict[str, int] = Field(default_factory=dict)
-    """Twins of the pairs above that a gate kept out, by gate."""
+    """Number of twins that were dropped, by gate."""
     mix: Mix | None = None
-    """What was mixed, where it is of several runs."""
+    """The mix, if the data set is of several runs."""
 
     @property
     def unvalidated(self) -> list[str]:
-        """Views with rows to train on and none to validate with."""
+        """Views with training rows but no validation rows."""
         return [view for view, splits in self.rows.items() if "train" in splits and "eval" not in splits]
 
 
 def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
-    """The whole text of the card."""
     return front_matter(metadata(figures, contents, config)) + _JINJA.get_template("card.md.j2").render(
         f=figures,
-        # The demo model's seconds are no price, and would make two equal data sets differ.
+        # The demo model has no price, and its seconds would make two equal data sets differ.
         money=[] if figures.paid.total.money == 0 else money.rows(figures.paid, figures.accepted),
         money_heads=money.HEADS,
         estimated_note=money.ESTIMATED,
@@ -98,7 +98,7 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         published_source=SOURCE,
         token_limits=TOKEN_LIMITS,
         choose="digsite mix RUNS" if contents.mix else "digsite export RUN",
-        # Of a mix `config` is that of one run.
+        # The config of a mix is that of only one of its runs.
         target="" if contents.mix else band.explained(config),
         benchmarks=benchmarks.coverage(config.gates),
         lineages=list({lineage.attribution: lineage for lineage in figures.lineages}.values()) or [None],
@@ -108,13 +108,12 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
 
 
 def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[str, Any]:
-    """The front matter as a tree."""
     lineages = figures.lineages
     licence = " AND ".join(dict.fromkeys(lineage.licence for lineage in lineages))
-    languages = [one for one in dict.fromkeys(lineage.language for lineage in lineages) if one != "unknown"]
-    known = licence.lower() in HUB_LICENCES
-    tree: dict[str, Any] = {"license": licence.lower() if known else "other"}
-    if not known:
+    languages = list(dict.fromkeys(lineage.language for lineage in lineages if lineage.language != "unknown"))
+    has_hub_name = licence.lower() in HUB_LICENCES
+    tree: dict[str, Any] = {"license": licence.lower() if has_hub_name else "other"}
+    if not has_hub_name:
         tree["license_name"] = licence or "unknown"
     if languages:
         tree["language"] = languages
@@ -123,15 +122,17 @@ def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[st
         + ("mixed" if contents.mix else f"{config.preset} preset"),
         "task_categories": ["question-answering"],
         "tags": ["synthetic", "deep-search", "multi-hop", "agent-trajectories", "digsite"],
-        "size_categories": [_size(max((sum(splits.values()) for splits in contents.rows.values()), default=0))],
+        "size_categories": [
+            _size_category(max((sum(splits.values()) for splits in contents.rows.values()), default=0))
+        ],
         "configs": [_config(view, splits) for view, splits in contents.rows.items()],
     }
-    declared = [
+    schemas = [
         {"config_name": view, "features": columns}
         for view in contents.rows
         if view not in (*_WIDE, *contents.older) and (columns := features(_schema(view, contents)))
     ]
-    return tree | ({"dataset_info": declared} if declared else {})
+    return tree | ({"dataset_info": schemas} if schemas else {})
 
 
 def _schema(view: str, contents: Contents) -> pa.Schema:
@@ -144,28 +145,30 @@ def _corpora(figures: Figures, config: RunConfig) -> list[str]:
 
 
 def front_matter(tree: Mapping[str, Any]) -> str:
-    """YAML in its JSON form, one key a line. ASCII only, since YAML refuses some of Unicode or ends lines at it."""
-    lines = (f"{key}: {_ascii(json.dumps(value, ensure_ascii=False))}" for key, value in tree.items())
+    """Return YAML in its JSON form, one key per line.
+
+    It is ASCII only: YAML rejects some characters of Unicode and ends lines at others.
+    """
+    lines = (f"{key}: {_escape_unicode(json.dumps(value, ensure_ascii=False))}" for key, value in tree.items())
     return "\n".join(("---", *lines, "---", ""))
 
 
 def fence(text: str) -> str:
-    """A code block that the text cannot close."""
+    """Return a code block that the text cannot close."""
     text = clean(text)
     marks = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{marks}text\n{text}\n{marks}"
 
 
 def code(text: str) -> str:
-    """A code span, for a cell of a table too, that the text cannot leave."""
+    """Return a code span that the text cannot close, safe in a cell of a table."""
     text = " ".join(clean(text).split()).replace("|", "¦")
     marks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{marks} {text} {marks}" if "`" in text else f"`{text}`"
 
 
-def bar(part: int, whole: int) -> str:
-    """A bar of blocks, which every page shows that shows a table."""
-    full = round(_BAR * part / whole) if whole else 0
+def bar(part: int, total: int) -> str:
+    full = round(_BAR * part / total) if total else 0
     return "█" * full + "░" * (_BAR - full)
 
 
@@ -175,9 +178,11 @@ def _config(view: str, splits: Mapping[str, int]) -> dict[str, Any]:
 
 
 def features(schema: pa.Schema) -> list[dict[str, Any]] | None:
-    """The columns of a view as the Hub declares them, so that it need not guess their types; `datasets` would give the
-    same, and an export need not import it. None where a column holds JSON: readers of before `datasets` 4.7 know no
-    such type, and would refuse the card."""
+    """Return the columns of a view in the Hub's form, so that it does not have to infer their types.
+
+    The form is that of `datasets`, which is not imported here. Return None if a column holds JSON: `datasets` before
+    4.7 does not know the type and would reject the card.
+    """
     if any("json" in str(field.type) for field in schema):
         return None
     return [{"name": field.name, **_feature(field.type)} for field in schema]
@@ -192,13 +197,13 @@ def _feature(kind: pa.DataType) -> dict[str, Any]:
     return {"dtype": {"double": "float64", "float": "float32"}.get(str(kind), str(kind))}
 
 
-def _size(rows: int) -> str:
+def _size_category(rows: int) -> str:
     sizes = "n<1K 1K<n<10K 10K<n<100K 100K<n<1M 1M<n<10M 10M<n<100M 100M<n<1B 1B<n<10B".split()
     return sizes[min(max(0, len(str(rows)) - 3), len(sizes) - 1)]
 
 
-def _ascii(text: str) -> str:
-    """JSON's escapes for characters beyond its 16 bits are halves of pairs, which YAML would keep apart."""
+def _escape_unicode(text: str) -> str:
+    """Escape all but ASCII. `json.dumps` would write surrogate pairs, which YAML does not join."""
     return re.sub(
         r"[^\x20-\x7e]", lambda m: f"\\u{ord(m[0]):04x}" if ord(m[0]) < 0x10000 else f"\\U{ord(m[0]):08x}", text
     )

@@ -1,7 +1,7 @@
-"""What every status, label, cause, reject reason, check and stop means, in one sentence each: `glossary.toml`.
+"""The meaning of every status, label, cause, reject reason, check and stop, in one sentence each.
 
-Report, card and `digsite inspect` show these sentences, and `python -m docs.write` makes docs/glossary.md of them. The
-sentence of a gate or a check is the first line of its docstring.
+The sentences are in `glossary.toml`; that of a gate or a check is the first line of its docstring. Report, card and
+`digsite inspect` show them, and `python -m docs.write` makes docs/glossary.md from them.
 """
 
 import tomllib
@@ -21,25 +21,24 @@ Written by `python -m docs.write`. Report, card and `digsite inspect` use the sa
 
 
 def checks() -> dict[str, str]:
-    """What each check looks for: the first line of its file, and what it says of all else that it finds."""
     return {name: meaning.gloss for name, meaning in meanings().items()}
 
 
 def gloss(reason: str) -> str:
-    """The sentence for a status, reason or cause as it stands in record, card or report; empty for an unknown one.
+    """Return the sentence for a status, reason or cause, or an empty text if it is unknown.
 
-    `gate:leak: the question …` and `surplus: below_target` are glossed by their code, the part before the detail.
+    Details after the code are ignored, as in `gate:leak: the question …` or `surplus: below_target`.
     """
     code = reason.partition(": ")[0]
     if code.startswith("gate:"):
         return describe_gates().get(code.removeprefix("gate:"), "")
-    # A few checks have the name of the cause that they find; a reason is a cause.
-    every = (REASONS, STATUSES, LABELS, CAUSES, checks(), STOPS)
-    return next((sentences[code] for sentences in every if code in sentences), "")
+    # The order matters: some checks have the name of the cause that they report.
+    tables = (REASONS, STATUSES, LABELS, CAUSES, checks(), STOPS)
+    return next((sentences[code] for sentences in tables if code in sentences), "")
 
 
 def page() -> str:
-    """docs/glossary.md."""
+    """Return the text of docs/glossary.md."""
     tables = {
         "How a seed ends": STATUSES,
         "What the feedback says of a draft": LABELS,
@@ -52,8 +51,8 @@ def page() -> str:
     }
     parts = [_HEAD, _table("word", _ALL["words"].items())]
     for title, entries in tables.items():
-        coded = ((f"`{code}`", meaning) for code, meaning in sorted(entries.items()))
-        parts += [f"## {title}\n", _table("code", coded)]
+        rows = ((f"`{code}`", meaning) for code, meaning in sorted(entries.items()))
+        parts += [f"## {title}\n", _table("code", rows)]
     return "\n".join(parts)
 
 

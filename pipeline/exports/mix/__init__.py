@@ -1,4 +1,4 @@
-"""Chooses the pairs of a data set that is mixed of several runs, and says what each version adds.
+"""Chooses the pairs of a data set that is mixed of several runs, and records what each version changes.
 
-It may import gates and shards; `run/mixing.py` opens the runs.
+It may import gates and shards; `afterwards/mixing.py` opens the runs.
 """

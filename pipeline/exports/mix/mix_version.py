@@ -1,5 +1,6 @@
-"""A data set that is mixed of several runs, its versions, and what one has that the version before had not."""
+"""The mix of several runs in a data set, its versions, and the changes from one version to the next."""
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -25,42 +26,45 @@ _IDS = pa.schema([("id", pa.string()), ("change", pa.string())])
 
 
 class Changes(Data):
-    """Pairs of one version against those of the version before."""
+    """Differences between a version and the one before it, in numbers of pairs."""
 
     before: str = ""
-    """That version; empty where there is none."""
+    """The version before; empty for the first."""
     added: int = 0
     removed: int = 0
     changed: int = 0
-    """Pairs in both of which some column of `seeds.parquet` is another."""
+    """Pairs in both versions that differ in some column of `seeds.parquet`."""
 
 
 class Mix(Data):
-    """What was mixed, as `mix.json` keeps it."""
+    """The contents of `mix.json`: what was mixed."""
 
     runs: tuple[Lineage, ...]
-    """In the order of their digests."""
+    """Sorted by their digests."""
     settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    """All that the rows of each run depend on: its digested configuration, with its prompts."""
+    """The digested configuration of each run, with its prompts: everything that its rows depend on."""
     solvers: dict[str, str] = Field(default_factory=dict)
     """The solver's model of each run."""
     pairs: dict[str, int] = Field(default_factory=dict)
-    """By run."""
+    """Number of pairs by run."""
     policy: str = ""
-    """The policy whose bands quotas and columns name; empty: each run's own solver."""
+    """The policy that defines the bands of quotas and columns; empty for each run's own solver."""
     quotas: tuple[QuotaResult, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Views that hold an environment, where the runs have several."""
+    """Views that hold an environment, if the runs have several."""
     number: int = 1
     version: str = ""
-    """The number, unless `--version` says another name."""
+    """The number, or the name of `--version`."""
     content: str = ""
     """Digest of all shards."""
     changes: Changes = Changes()
 
 
 def read(folder: Path) -> Mix | None:
-    """The mix that stands there; None where nothing does. Raises UsageError where something else stands there."""
+    """Return the mix in `folder`, or None if the folder is empty or missing.
+
+    Raises UsageError if it holds something else.
+    """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return None
     try:
@@ -70,8 +74,7 @@ def read(folder: Path) -> Mix | None:
 
 
 def write(building: Path, before: Path, mix: Mix, shards: Iterable[ShardFile]) -> Mix:
-    """Give the finished shards of `building` a version, and write the files of FILES beside them; `before` is the
-    folder of the version before, if there is one."""
+    """Give the finished shards in `building` a version and write FILES. `before` is the folder of the last version."""
     content = sha256("\n".join(f"{shard.path} {shard.sha256}" for shard in shards))
     old = read(before)
     if old and old.content == content and mix.version in ("", old.version):
@@ -80,30 +83,27 @@ def write(building: Path, before: Path, mix: Mix, shards: Iterable[ShardFile]) -
             link_or_copy(before / name, building / name)
     else:
         number = old.number + 1 if old else 1
-        ids = _differences(_pairs(before) if old else {}, _pairs(building))
-        counts = {change: sum(said == change for _, said in ids) for change in ("added", "removed", "changed")}
-        update = {"number": number, "version": mix.version or str(number), "content": content}
+        ids = _list_changes(_digest_pairs(before) if old else {}, _digest_pairs(building))
+        counts = Counter(change for _, change in ids)
         changes = Changes(before=old.version if old else "", **counts)
-        mix = mix.model_copy(update={**update, "changes": changes})
-        atomic_write(building / CHANGES, _page(mix, before / CHANGES if old else None).encode())
+        update = {"number": number, "version": mix.version or str(number), "content": content, "changes": changes}
+        mix = mix.model_copy(update=update)
+        atomic_write(building / CHANGES, _render_changes(mix, before / CHANGES if old else None).encode())
         with parquet_writer(building / IDS, _IDS) as writer:
             writer.write(pa.Table.from_pylist([{"id": key, "change": change} for key, change in ids], _IDS))
     write_json(building / MIX, mix.model_dump(mode="json"))
     return mix
 
 
-def _pairs(folder: Path) -> dict[str, str]:
-    """A digest of every pair by its id: of its row of the table of seeds, whichever views are written."""
+def _digest_pairs(folder: Path) -> dict[str, str]:
     rows = scan_parquet(folder / seed_table.NAME).filter(pl.col("status") == "accepted").collect()
-    return {row["key"]: _digest(row) for row in rows.drop("plan_order", "journal_file").iter_rows(named=True)}
+    return {
+        row["key"]: sha256(orjson.dumps(row, option=orjson.OPT_SORT_KEYS).decode())[:16]
+        for row in rows.drop("plan_order", "journal_file").iter_rows(named=True)
+    }
 
 
-def _digest(row: dict[str, object]) -> str:
-    return sha256(orjson.dumps(row, option=orjson.OPT_SORT_KEYS).decode())[:16]
-
-
-def _differences(old: dict[str, str], new: dict[str, str]) -> list[tuple[str, str]]:
-    """Ids with what became of them, in their order. In a first version all are added."""
+def _list_changes(old: dict[str, str], new: dict[str, str]) -> list[tuple[str, str]]:
     return [
         (key, "removed" if key not in new else "added" if key not in old else "changed")
         for key in sorted(old.keys() | new.keys())
@@ -111,11 +111,15 @@ def _differences(old: dict[str, str], new: dict[str, str]) -> list[tuple[str, st
     ]
 
 
-def _page(mix: Mix, before: Path | None) -> str:
-    """The page of all versions, the latest first."""
-    now = mix.changes
+def _render_changes(mix: Mix, before: Path | None) -> str:
+    changes = mix.changes
     pairs = f"{sum(mix.pairs.values()):,} pairs of {len(mix.runs)} runs"
-    since = f" Since version {now.before}: {now.added:,} added, {now.removed:,} removed, {now.changed:,} changed."
-    text = f"## Version {mix.version}\n\n{pairs}, content `{mix.content[:12]}`.{since if now.before else ''}\n"
+    text = f"## Version {mix.version}\n\n{pairs}, content `{mix.content[:12]}`."
+    if changes.before:
+        text += (
+            f" Since version {changes.before}: {changes.added:,} added, {changes.removed:,} removed, "
+            f"{changes.changed:,} changed."
+        )
+    text += "\n"
     earlier = before.read_text(encoding="utf-8").removeprefix(_HEAD) if before else ""
     return f"{_HEAD}{text}" + (f"\n{earlier}" if earlier else "")

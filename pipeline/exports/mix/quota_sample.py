@@ -1,8 +1,8 @@
-"""Which pairs of a mix are taken so that its quotas are met: exact shares, as far as the pairs that there are allow.
+"""A sample of the pairs of a mix that meets its quotas: exact shares, as far as the available pairs allow.
 
-The pairs are counted by all values that quotas name at once, and those whose values are the scarcest come first. Of
-pairs alike in all of these, those with the least keys are taken, which are hashes, so that no order of runs matters and
-a pair that was taken mostly stays.
+Pairs are grouped into cells by the values of all traits that quotas name; cells with the scarcest values come first.
+Within a cell the pairs with the smallest keys are taken. Keys are hashes, so the order of runs does not matter, and
+most pairs of one version stay in the next.
 """
 
 import re
@@ -16,8 +16,8 @@ from pipeline.types import Data
 
 _REST = ""
 """Stands for all values of a trait that no quota names."""
-_NOTHING = 1e-9
-"""What rounding may leave of shares that add up to 1."""
+_ROUNDING = 1e-9
+"""Tolerance for shares that add up to 1."""
 Cell = tuple[str, ...]
 """The value of each trait, or _REST."""
 Counts = Mapping[Cell, int]
@@ -30,16 +30,16 @@ class Quota(NamedTuple):
 
 
 class QuotaResult(Data):
-    """What became of one quota, or of the rest that the quotas of a trait leave."""
+    """How well a quota was met, or the remaining share of a trait."""
 
     trait: str
     value: str
-    """Empty for the rest: all values that no quota of the trait names."""
+    """Empty for all values that no quota of the trait names."""
     share: float
     wanted: int
     taken: int
     there: int
-    """Pairs that have the value, taken or not."""
+    """Number of available pairs with the value."""
 
     @property
     def name(self) -> str:
@@ -55,9 +55,12 @@ class Sample(NamedTuple):
     quotas: tuple[QuotaResult, ...]
 
 
-def parsed(texts: list[str]) -> tuple[Quota, ...]:
-    """`band:hard=0.3` and so on. Raises UsageError for an unknown trait, and where shares of one exceed 1."""
-    found: dict[tuple[str, str], Quota] = {}
+def parse_quotas(texts: list[str]) -> tuple[Quota, ...]:
+    """Parse quotas such as `band:hard=0.3`.
+
+    Raises UsageError if a quota is malformed, a trait or value is unknown, or the shares of a trait exceed 1.
+    """
+    quotas: dict[tuple[str, str], Quota] = {}
     for text in texts:
         match = re.fullmatch(r"\s*(\w+):(.+)=\s*(\d+(?:\.\d*)?|\.\d+)\s*", text)
         if match is None or float(match[3]) > 1:
@@ -68,18 +71,18 @@ def parsed(texts: list[str]) -> tuple[Quota, ...]:
             raise unknown("trait for --quota", match[1], TRAITS)
         quota = Quota(match[1], match[2].strip(), float(match[3]))
         check_values(quota.trait, {quota.value}, "--quota")
-        found[quota.trait, quota.value] = quota
-    for trait, _ in found:
-        if sum(quota.share for quota in found.values() if quota.trait == trait) > 1 + _NOTHING:
+        quotas[quota.trait, quota.value] = quota
+    for trait, _ in quotas:
+        if sum(quota.share for quota in quotas.values() if quota.trait == trait) > 1 + _ROUNDING:
             raise UsageError(f"--quota: the shares of {trait} add up to more than 1")
-    return tuple(sorted(found.values()))
+    return tuple(sorted(quotas.values()))
 
 
-def sampled(values: Mapping[str, Mapping[str, str]], quotas: tuple[Quota, ...], most: int | None) -> Sample:
-    """The keys to take, of pairs given by key with their values of the quotas' traits.
+def sample_pairs(values: Mapping[str, Mapping[str, str]], quotas: tuple[Quota, ...], most: int | None) -> Sample:
+    """Choose pairs, given by key with the values of their traits, so that the quotas are met.
 
-    At most `most` of them; without it, as many as leave every share exact. Fewer are taken where a value has too few
-    pairs: what is short is not made up with others.
+    The sample has at most `most` pairs; if None, the largest number at which every share is exact. If a value has too
+    few pairs, the sample is smaller: no other pairs replace them.
     """
     if not quotas:
         return Sample(frozenset(sorted(values)[:most]), ())
@@ -88,69 +91,74 @@ def sampled(values: Mapping[str, Mapping[str, str]], quotas: tuple[Quota, ...], 
         shares[trait][value] = share
     cells: dict[Cell, list[str]] = defaultdict(list)
     for key in sorted(values):
-        found = ((values[key][trait], named) for trait, named in shares.items())
-        cells[tuple(value if value in named else _REST for value, named in found)].append(key)
-    targets = [{**named, _REST: max(0.0, 1 - sum(named.values()))} for named in shares.values()]
+        pair = ((values[key][trait], by_value) for trait, by_value in shares.items())
+        cells[tuple(value if value in by_value else _REST for value, by_value in pair)].append(key)
+    targets = [{**by_value, _REST: max(0.0, 1 - sum(by_value.values()))} for by_value in shares.values()]
     available = {cell: len(keys) for cell, keys in sorted(cells.items())}
-    size = _exact(available, targets) if most is None else min(most, len(values))
-    counts, results = _greedy(available, targets, size), []
-    rests = (Quota(trait, _REST, target[_REST]) for trait, target in zip(shares, targets, strict=True))
-    for quota in (*quotas, *(rest for rest in rests if rest.share > _NOTHING)):
-        place = list(shares).index(quota.trait)
-        wanted = _whole(targets[place], size)[quota.value]
-        taken, there = (_holding(stock, place, quota.value) for stock in (counts, available))
-        results.append(QuotaResult(**quota._asdict(), wanted=wanted, taken=taken, there=there))
+    size = _find_exact_size(available, targets) if most is None else min(most, len(values))
+    counts, results = _fill_cells(available, targets, size), []
+    unnamed = (Quota(trait, _REST, target[_REST]) for trait, target in zip(shares, targets, strict=True))
+    for quota in (*quotas, *(quota for quota in unnamed if quota.share > _ROUNDING)):
+        trait_index = list(shares).index(quota.trait)
+        pairs = {
+            "wanted": _round_shares(targets[trait_index], size)[quota.value],
+            "taken": _count_pairs(counts, trait_index, quota.value),
+            "there": _count_pairs(available, trait_index, quota.value),
+        }
+        results.append(QuotaResult(**quota._asdict(), **pairs))
     return Sample(frozenset(key for cell, count in counts.items() for key in cells[cell][:count]), tuple(results))
 
 
-def _exact(available: Counts, targets: list[dict[str, float]]) -> int:
-    """The largest size found at which nothing is short; where a value has no pair at all, it does not count."""
-    shares = {(place, value): share for place, named in enumerate(targets) for value, share in named.items() if share}
-    stock = {at: count for at in shares if (count := _holding(available, *at))}
+def _find_exact_size(available: Counts, targets: list[dict[str, float]]) -> int:
+    """Search for the largest size that meets every share. Values without any pair are ignored."""
+    shares = {(trait, value): share for trait, target in enumerate(targets) for value, share in target.items() if share}
+    stock = {key: count for key in shares if (count := _count_pairs(available, *key))}
 
-    def enough(size: int) -> bool:
-        counts, wanted = _greedy(available, targets, size), [_whole(shares, size) for shares in targets]
-        # What is over after rounding may fit into no cell where several traits are to agree.
-        return all(_holding(counts, place, value) > wanted[place][value] - len(targets) for place, value in stock)
+    def meets_shares(size: int) -> bool:
+        counts, goals = _fill_cells(available, targets, size), [_round_shares(target, size) for target in targets]
+        # With several traits, the remainder of rounding may fit into no cell.
+        return all(_count_pairs(counts, trait, value) > goals[trait][value] - len(targets) for trait, value in stock)
 
-    low, high = 0, min([sum(available.values()), *(int(count / shares[at] + 1e-6) for at, count in stock.items())])
+    low, high = 0, min([sum(available.values()), *(int(count / shares[key] + 1e-6) for key, count in stock.items())])
     while low < high:
         size = (low + high + 1) // 2
-        low, high = (size, high) if enough(size) else (low, size - 1)
+        low, high = (size, high) if meets_shares(size) else (low, size - 1)
     return low
 
 
-def _greedy(available: Counts, targets: list[dict[str, float]], size: int) -> dict[Cell, int]:
-    """How many pairs each cell gives, so that no value has more than its share of the size. Next comes each time half
-    of what can come of the cell whose values need the most of what is left of them."""
+def _fill_cells(available: Counts, targets: list[dict[str, float]], size: int) -> dict[Cell, int]:
+    """Return how many pairs to take from each cell, so that no value exceeds its share of the size.
+
+    Each step takes half of what is possible from the cell whose values are the scarcest.
+    """
     counts = dict.fromkeys(available, 0)
-    left = [_whole(shares, size) for shares in targets]
-    stock = [{value: _holding(available, place, value) for value in shares} for place, shares in enumerate(targets)]
+    needed = [_round_shares(target, size) for target in targets]
+    stock = [{value: _count_pairs(available, trait, value) for value in target} for trait, target in enumerate(targets)]
 
-    def room(cell: Cell) -> int:
-        return min(available[cell] - counts[cell], *(left[place][value] for place, value in enumerate(cell)))
+    def count_possible(cell: Cell) -> int:
+        return min(available[cell] - counts[cell], *(needed[trait][value] for trait, value in enumerate(cell)))
 
-    def need(cell: Cell) -> tuple[float, Cell]:
-        return sum(left[place][value] / stock[place][value] for place, value in enumerate(cell)), cell
+    def scarcity(cell: Cell) -> tuple[float, Cell]:
+        return sum(needed[trait][value] / stock[trait][value] for trait, value in enumerate(cell)), cell
 
-    while free := [cell for cell in available if room(cell) > 0]:
-        cell = max(free, key=need)
-        count = max(1, room(cell) // 2)
+    while open_cells := [cell for cell in available if count_possible(cell) > 0]:
+        cell = max(open_cells, key=scarcity)
+        count = max(1, count_possible(cell) // 2)
         counts[cell] += count
-        for place, value in enumerate(cell):
-            left[place][value] -= count
-            stock[place][value] -= count
+        for trait, value in enumerate(cell):
+            needed[trait][value] -= count
+            stock[trait][value] -= count
     return counts
 
 
-def _holding(counts: Counts, trait: int, value: str) -> int:
-    return sum(count for cell, count in counts.items() if cell[trait] == value)
+def _count_pairs(counts: Counts, trait_index: int, value: str) -> int:
+    return sum(count for cell, count in counts.items() if cell[trait_index] == value)
 
 
-def _whole(shares: dict[str, float], size: int) -> dict[str, int]:
-    """So many of `size` for each value, by largest remainders."""
-    whole = {value: int(share * size + 1e-9) for value, share in shares.items()}
-    rest = sorted(shares, key=lambda value: (whole[value] - shares[value] * size, value))
-    for value in rest[: size - sum(whole.values())]:
-        whole[value] += 1
-    return whole
+def _round_shares(shares: dict[str, float], size: int) -> dict[str, int]:
+    """Divide `size` among the values by largest remainders."""
+    counts = {value: int(share * size + 1e-9) for value, share in shares.items()}
+    by_remainder = sorted(shares, key=lambda value: (counts[value] - shares[value] * size, value))
+    for value in by_remainder[: size - sum(counts.values())]:
+        counts[value] += 1
+    return counts

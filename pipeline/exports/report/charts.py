@@ -1,4 +1,4 @@
-"""What report and browser show: rounds and diversity. Queries of the table of seeds."""
+"""Charts of report and browser: rounds and diversity. They are queries of the table of seeds."""
 
 import math
 from collections import Counter
@@ -7,23 +7,23 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pipeline.analysis.estimates import Count, counted
+from pipeline.analysis.estimates import Count, count_values
 from pipeline.analysis.figures import ACCEPTED
 from pipeline.gates.quota import opening
 from pipeline.text import normalise
 
 
 class RoundFigures(NamedTuple):
-    """All drafts of one round."""
+    """Figures over all drafts of a round."""
 
     became: Counter[str]
-    """How many got which label, were `accepted`, or are `none`."""
+    """Number of drafts by label; `accepted` and `none` (no draft) count as labels."""
     mean_steps: float | None
-    """Mean over the drafts that were solved of the least steps of their correct rollouts."""
+    """Mean, over the solved drafts, of the least steps of their correct rollouts."""
 
 
 class Diversity(NamedTuple):
-    """What the accepted pairs are made of, how they begin, and what they rest on; the most frequent first."""
+    """Operations, answer types, openings, answers and passages of the accepted pairs, the most frequent first."""
 
     operations: tuple[Count, ...]
     answer_types: tuple[Count, ...]
@@ -37,31 +37,30 @@ def rounds(seeds: pl.LazyFrame) -> dict[int, RoundFigures]:
     drafts = seeds.select(pl.int_ranges("rounds").alias("round"), "labels", "least_steps").explode(
         "round", "labels", "least_steps"
     )
-    found = drafts.group_by("round").agg("labels", pl.col("least_steps").mean()).sort("round").drop_nulls("round")
-    return {index: RoundFigures(Counter(labels), steps) for index, labels, steps in found.collect().rows()}
+    by_round = drafts.group_by("round").agg("labels", pl.col("least_steps").mean()).sort("round").drop_nulls("round")
+    return {index: RoundFigures(Counter(labels), steps) for index, labels, steps in by_round.collect().rows()}
 
 
 def diversity(seeds: pl.LazyFrame) -> Diversity:
     pairs = seeds.filter(ACCEPTED & pl.col("question").is_not_null())
-    of_hops = ("hop_titles", "hop_passages")
-    hops = pairs.select("key", *of_hops).explode(of_hops)
+    hop_columns = ("hop_titles", "hop_passages")
+    hops = pairs.select("key", *hop_columns).explode(hop_columns)
     title = pl.format("{} [{}]", "hop_titles", "hop_passages").alias("passage")
-    as_first_spelled = pl.col("answer").first().over(_each("answer", normalise))
+    first_spelling = pl.col("answer").first().over(_map("answer", normalise))
     return Diversity(
-        operations=counted(pairs, "operation"),
-        answer_types=counted(pairs, "answer_type"),
-        reasoning=counted(pairs.drop_nulls("reasoning"), "reasoning"),
-        openings=counted(pairs.select(_each("question", opening)), "question"),
-        answers=counted(pairs.select(as_first_spelled), "answer"),
-        passages=counted(hops.select("key", title).unique(), "passage"),
+        operations=count_values(pairs, "operation"),
+        answer_types=count_values(pairs, "answer_type"),
+        reasoning=count_values(pairs.drop_nulls("reasoning"), "reasoning"),
+        openings=count_values(pairs.select(_map("question", opening)), "question"),
+        answers=count_values(pairs.select(first_spelling), "answer"),
+        passages=count_values(hops.select("key", title).unique(), "passage"),
     )
 
 
 def entropy(counts: Iterable[Count]) -> float:
-    """In bits; 0 where there is nothing, or only one thing."""
-    numbers = [one.count for one in counts]
+    numbers = [value.count for value in counts]
     return -sum(n / sum(numbers) * math.log2(n / sum(numbers)) for n in numbers) + 0.0
 
 
-def _each(column: str, change: Callable[[str], str]) -> pl.Expr:
-    return pl.col(column).map_elements(change, return_dtype=pl.String)
+def _map(column: str, function: Callable[[str], str]) -> pl.Expr:
+    return pl.col(column).map_elements(function, return_dtype=pl.String)

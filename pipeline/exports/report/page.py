@@ -1,8 +1,7 @@
-"""The page of a run: one file without scripts, links or fonts from elsewhere, readable in a browser and on paper, and
-of at most 1 MB whatever the run: an item that would take more than its share is shown with less of its traces.
+"""The report of a run: one page without external scripts, links or fonts, readable in a browser and on paper.
 
-Everything in it may come from corpus or model: no value becomes an address, and the page's own policy forbids whatever
-might slip through.
+It has at most 1 MB: an item that would exceed its share is shown with shorter traces. Any value may come from corpus or
+model, so no value becomes an address, and the page's Content-Security-Policy blocks what might slip through.
 """
 
 import json
@@ -16,8 +15,8 @@ from pipeline.analysis import money
 from pipeline.analysis.distractor_effect import DistractorFigures
 from pipeline.analysis.figures import ACCEPTED, Outside, figures
 from pipeline.analysis.published_signatures import PUBLISHED, SOURCE
-from pipeline.analysis.seed_rows import TELLING, met
-from pipeline.analysis.traces import Item, grown, item
+from pipeline.analysis.seed_rows import TELLING, encounters_of_kind
+from pipeline.analysis.traces import Item, item, lay_out_tree
 from pipeline.config import RunConfig
 from pipeline.corpus.unreadable_files import in_words
 from pipeline.exports.data_set import DatasetManifest
@@ -29,25 +28,25 @@ from pipeline.loop import solve_rates as band
 from pipeline.types import Record, Status
 
 SHOWN = 10
-"""Items shown of each kind."""
+"""Number of accepted items, and of others, on the page."""
 MOST_BYTES = 1_000_000
 _LONGEST = 2_000
-"""Letters of any text outside of the items, but for the settings."""
+"""Maximum length of a text outside the items; settings are not cut."""
 
 
 class Detail(NamedTuple):
-    """How much of an item is shown."""
+    """How much of an item to show."""
 
     text: int
-    """Letters of any text."""
+    """Maximum length of a text."""
     passages: bool = False
-    """All that any agent saw, in full."""
+    """Show all passages that any agent saw, in full."""
     snippets: bool = False
-    """Of every result, and not only of the evidence."""
+    """Show snippets of all results, and not only of the evidence."""
     author_steps: bool = False
-    """How generator and refiner searched."""
+    """Show the searches of generator and refiner."""
     rollout_steps: bool = False
-    """How the solver searched."""
+    """Show the searches of the solver."""
     note: str = ""
 
 
@@ -60,7 +59,7 @@ DETAILS = (
     Detail(300, note="Its traces are left out here."),
     Detail(100, note="Its traces are left out here, and long texts are cut."),
 )
-"""The first with which an item takes no more than its share of the page."""
+"""From most to least. An item is shown with the first that fits into its share of the page."""
 
 
 def page(
@@ -70,21 +69,21 @@ def page(
     outside: Outside = Outside(),  # noqa: B008
     data_set: DatasetManifest | None = None,
 ) -> str:
-    """The whole page. `read` gives the record of a key: of the items that are shown, and of no other."""
-    made = figures(seeds, outside, config.gates.policy)
-    accepted, others = (
-        [item(_as_counted(read(row["key"]), row)) for row in rows]
-        for rows in (seeds.filter(ACCEPTED).head(SHOWN).select(_SHOWN_AS).collect().to_dicts(), _of_each_reason(seeds))
+    """Render the page. `read` returns the record of a key; it is called only for the items on the page."""
+    run_figures = figures(seeds, outside, config.gates.policy)
+    accepted, rejected = (
+        [item(_as_in_table(read(row["key"]), row)) for row in rows]
+        for rows in (seeds.filter(ACCEPTED).head(SHOWN).select(_ROW).collect().to_dicts(), _choose_rejected(seeds))
     )
     values: dict[str, Any] = {
-        "f": made,
-        "run": made.lineage.run[:12] if made.lineage else config.digest()[:12],
+        "f": run_figures,
+        "run": run_figures.lineage.run[:12] if run_figures.lineage else config.digest()[:12],
         "data_set": data_set,
-        "money": money.rows(made.paid, made.accepted),
+        "money": money.rows(run_figures.paid, run_figures.accepted),
         "money_heads": money.HEADS,
         "estimated_note": money.ESTIMATED,
         "rounds": charts.rounds(seeds),
-        "examples": dict(_examples(made.distractors, read)),
+        "examples": dict(_find_examples(run_figures.distractors, read)),
         "diversity": charts.diversity(seeds),
         "config": config,
         "target": band.explained(config),
@@ -92,8 +91,8 @@ def page(
         "published_source": SOURCE,
         "token_limits": TOKEN_LIMITS,
         "benchmarks": coverage(config.gates),
-        "settings": escape(json.dumps({**config.shown(), "gates": config.gates.shown()}, indent=2)),
-        "grown": next((tree for one in accepted if (tree := grown(one.record))), None),
+        "settings": escape(json.dumps({**config.public_settings(), "gates": config.gates.public_settings()}, indent=2)),
+        "grown": next((tree for pair in accepted if (tree := lay_out_tree(pair.record))), None),
         "unread": in_words(outside.unread),
     }
     template = _JINJA.get_template("report.html.j2")
@@ -101,54 +100,58 @@ def page(
     if room < MOST_BYTES // 2:
         values |= {"grown": None, "examples": {}}
         room = MOST_BYTES - len(template.render(values, accepted=[], rejected=[]).encode())
-    articles = _articles([*enumerate(accepted, 1), *enumerate(others, 1)], room)
+    articles = _fit_articles([*enumerate(accepted, 1), *enumerate(rejected, 1)], room)
     return template.render(values, accepted=articles[: len(accepted)], rejected=articles[len(accepted) :])
 
 
-def _examples(
-    distractors: Iterable[DistractorFigures], read: Callable[[str], Record]
+def _find_examples(
+    figures_by_kind: Iterable[DistractorFigures], read: Callable[[str], Record]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Of each kind of distractor that was met, the rollout whose outcome tells most, with the one that it met."""
-    for kind, key in ((one.kind, one.example) for one in distractors if one.kind and one.example):
+    """Yield for each kind of distractor the rollout with the most telling outcome, and the distractor that it met."""
+    for kind, key in ((kind.kind, kind.example) for kind in figures_by_kind):
+        if not kind or not key:
+            continue
         record = read(key)
-        if tried := record.distractor_eval:
-            pairs = zip(tried.with_distractors, met(record, kind), strict=True)
-            found = [(encounter, rollout) for rollout, all_met in pairs for encounter in all_met]
-            encounter, rollout = min(found, key=lambda pair: TELLING.index(pair[0].outcome))
-            distractor = next(one for one in tried.used if one.id == encounter.distractor)
+        if evaluation := record.distractor_eval:
+            encounters = zip(evaluation.with_distractors, encounters_of_kind(record, kind), strict=True)
+            pairs = [(encounter, rollout) for rollout, in_rollout in encounters for encounter in in_rollout]
+            encounter, rollout = min(pairs, key=lambda pair: TELLING.index(pair[0].outcome))
+            distractor = next(used for used in evaluation.used if used.id == encounter.distractor)
             yield kind, {"draft": record.draft, "distractor": distractor, "met": encounter, "rollout": rollout}
 
 
-def _articles(items: list[tuple[int, Item]], room: int) -> list[Markup]:
-    """Each item with as much detail as its share of so many bytes holds. The smallest come first to their shares, so
-    that what they leave goes to the larger ones."""
-    draw = _JINJA.get_template("item.html.j2").module.item  # type: ignore[attr-defined]
-    made: dict[int, Markup] = {}
-    whole = {place: draw(one, number, DETAILS[0]) for place, (number, one) in enumerate(items)}
-    for place in sorted(whole, key=lambda place: len(whole[place])):
-        number, one = items[place]
-        share = room // (len(items) - len(made))
+def _fit_articles(items: list[tuple[int, Item]], room: int) -> list[Markup]:
+    """Render each item with as much detail as fits into its share of `room` bytes.
+
+    The smallest items come first, so that the room that they leave goes to larger ones.
+    """
+    render = _JINJA.get_template("item.html.j2").module.item  # type: ignore[attr-defined]
+    articles: dict[int, Markup] = {}
+    full = {index: render(trace, number, DETAILS[0]) for index, (number, trace) in enumerate(items)}
+    for index in sorted(full, key=lambda index: len(full[index])):
+        number, trace = items[index]
+        share = room // (len(items) - len(articles))
         for detail in DETAILS:
-            made[place] = whole[place] if detail is DETAILS[0] else draw(one, number, detail)
-            if (size := len(made[place].encode())) <= share:
+            articles[index] = full[index] if detail is DETAILS[0] else render(trace, number, detail)
+            if (size := len(articles[index].encode())) <= share:
                 break
         room -= size
-    return [made[place] for place in range(len(items))]
+    return [articles[index] for index in range(len(items))]
 
 
-_SHOWN_AS = ("key", "status", "reason")
+_ROW = ("key", "status", "reason")
 
 
-def _of_each_reason(seeds: pl.LazyFrame) -> list[dict[str, str]]:
-    """Of those that were not accepted the first of every reason in turn, in the order of the reasons."""
+def _choose_rejected(seeds: pl.LazyFrame) -> list[dict[str, str]]:
+    """Choose the first seeds of every reason in turn among those not accepted. Return them sorted by reason."""
     turn = pl.int_range(pl.len()).over("status", "reason").alias("turn")
-    rest = seeds.filter(~ACCEPTED).select(*_SHOWN_AS, "draw", turn)
-    chosen = rest.sort("turn", "status", "reason", maintain_order=True).head(SHOWN)
-    return chosen.sort("reason", "draw", maintain_order=True).select(_SHOWN_AS).collect().to_dicts()
+    rejected = seeds.filter(~ACCEPTED).select(*_ROW, "draw", turn)
+    chosen = rejected.sort("turn", "status", "reason", maintain_order=True).head(SHOWN)
+    return chosen.sort("reason", "draw", maintain_order=True).select(_ROW).collect().to_dicts()
 
 
-def _as_counted(record: Record, row: dict[str, str]) -> Record:
-    """With the end that the table gives it: a gate may have dropped what the journal calls accepted."""
+def _as_in_table(record: Record, row: dict[str, str]) -> Record:
+    """Set status and reason as in the table: a gate may have dropped a record that is accepted in the journal."""
     return record.model_copy(update={"status": Status(row["status"]), "reason": row["reason"]})
 
 

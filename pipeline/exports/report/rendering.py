@@ -1,7 +1,7 @@
-"""Templates of pages that show what corpus and models wrote: all of it is text, and none of it acts.
+"""Templates of pages that show texts of corpus and models. All of it is escaped, so none of it can run.
 
-`autoescape` is on by name: it goes by the file's ending otherwise, and ours ends in `.j2`. Whatever a template prints
-loses control and bidi code points on its way.
+`autoescape` is set explicitly, since by default it depends on the file's ending, which is `.j2` here. Control and bidi
+code points are removed from everything that a template prints.
 """
 
 import difflib
@@ -28,7 +28,7 @@ MARK, BOLD = Markup("<mark>{}</mark>"), Markup("<b>{}</b>")
 
 
 def templates(*folders: Path, longest: int | None = None) -> Jinja:
-    """The templates in these folders, with the filters that they share. Of a longer text they print the beginning."""
+    """Load the templates in these folders, with shared filters. They shorten every text to `longest` characters."""
     jinja = Jinja(
         loader=FileSystemLoader(folders),
         autoescape=True,
@@ -37,50 +37,51 @@ def templates(*folders: Path, longest: int | None = None) -> Jinja:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (about, marked, changed, cut, plain, explained, gloss, short, compact, percent, charts.entropy)
+    filters = (about, cut, gloss, short, compact, percent, charts.entropy)
     jinja.filters |= {function.__name__: function for function in filters}
+    jinja.filters |= {
+        "marked": mark_phrases, "changed": mark_changes, "plain": code_to_words, "explained": explain_code
+    }  # fmt: skip
     return jinja
 
 
-def marked(text: str, phrases: Sequence[str], mark: Markup = MARK) -> Markup:
-    """The text with every whole occurrence of a phrase in <mark>, or in another mark. In scripts without blanks, and in
-    Korean, which writes particles on to a name, nothing shows where a word ends."""
+def mark_phrases(text: str, phrases: Sequence[str], mark: Markup = MARK) -> Markup:
+    """Put each whole occurrence of a phrase into `mark`.
+
+    In scripts without blanks, and in Korean, where particles are attached to names, a phrase may be part of a word.
+    """
     spellings = sorted({clean(phrase) for phrase in phrases if phrase.strip()}, key=len, reverse=True)
     text = clean(text)
     if not spellings:
         return escape(text)
     pattern = rf"(?<![^\W{SINGLE}])({'|'.join(map(re.escape, spellings))})(?![^\W{SINGLE}])"
     pieces = re.split(pattern, text, flags=re.IGNORECASE)
-    return Markup().join(mark.format(piece) if place % 2 else escape(piece) for place, piece in enumerate(pieces))
+    return Markup().join(mark.format(piece) if index % 2 else escape(piece) for index, piece in enumerate(pieces))
 
 
-def changed(old: str, new: str) -> Markup:
-    """The new text with the words that went in <del> and those that came in <ins>."""
+def mark_changes(old: str, new: str) -> Markup:
     a, b = (re.findall(r"\S+\s*", clean(text)) for text in (old, new))
-    out = Markup()
+    html = Markup()
     for kind, a0, a1, b0, b1 in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        gone, come = "".join(a[a0:a1]), "".join(b[b0:b1])
+        removed, added = "".join(a[a0:a1]), "".join(b[b0:b1])
         if kind == "equal":
-            out += escape(come)
+            html += escape(added)
             continue
-        out += Markup("<del>{}</del> ").format(gone.strip()) if gone else Markup()
-        out += Markup("<ins>{}</ins> ").format(come.strip()) if come else Markup()
-    return out.rstrip()
+        html += Markup("<del>{}</del> ").format(removed.strip()) if removed else Markup()
+        html += Markup("<ins>{}</ins> ").format(added.strip()) if added else Markup()
+    return html.rstrip()
 
 
-def plain(name: str) -> str:
-    """A code, such as `below_target`, in words."""
-    return name.replace("_", " ")
+def code_to_words(code: str) -> str:
+    return code.replace("_", " ")
 
 
-def explained(code: str) -> Markup:
-    """A code in words, with what it means where the mouse rests on it."""
-    meaning = gloss(code)
-    return Markup('<abbr title="{}">{}</abbr>').format(meaning, plain(code)) if meaning else escape(plain(code))
+def explain_code(code: str) -> Markup:
+    meaning, words = gloss(code), code_to_words(code)
+    return Markup('<abbr title="{}">{}</abbr>').format(meaning, words) if meaning else escape(words)
 
 
 def cut(text: str, most: int) -> str:
-    """The text, or its beginning where it has more than so many letters."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 

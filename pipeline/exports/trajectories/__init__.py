@@ -1,4 +1,4 @@
 """Chooses which rollouts are worth imitating, and writes them as trainers read them.
 
-It may import agents and types; views, which call it, are above.
+It may import agents and types. Views import it.
 """

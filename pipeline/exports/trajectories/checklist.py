@@ -1,8 +1,8 @@
-"""The evidence chain of a question, read as a plan to follow and as a checklist to judge by: pure functions of a draft.
+"""The evidence chain of a question as a plan and as a checklist: pure functions of a draft.
 
-The plan is APEX-Searcher's (arXiv 2603.13853), as MuSiQue's decompositions: "#1" stands for the answer of the first
-sub-question. The checklist is CM2's (arXiv 2602.12268): yes-or-no items anchored in a reference rollout, with
-dependences and weights.
+The plan has the form of APEX-Searcher (arXiv 2603.13853) and of MuSiQue's decompositions: "#1" stands for the answer
+of the first sub-question. The checklist has the form of CM2 (arXiv 2602.12268): yes-or-no items anchored in a
+reference rollout, with dependences and weights.
 """
 
 import re
@@ -13,33 +13,39 @@ from pipeline.types import NOT_FOUND, Draft, Hop
 
 
 def step(hop: Hop, earlier: tuple[Hop, ...]) -> tuple[str, list[int]]:
-    """The sub-question with references for answers, the longest first, and the numbers (from 1) that it depends on."""
-    references = {known.answer: number for number, known in reversed([*enumerate(earlier, 1)])}
-    # In one go, since a reference may be what another answer looks like.
+    """Replace answers of earlier hops in the sub-question by references.
+
+    Returns the text and the sorted numbers (from 1) of the hops that it depends on.
+    """
+    references = {previous.answer: number for number, previous in reversed([*enumerate(earlier, 1)])}
+    # One substitution for all answers, longest first: a reference may look like another answer.
     answers = "|".join(map(re.escape, sorted(references, key=len, reverse=True))) or "(?!)"
     answer = re.compile(rf"(?<!\w)(?:{answers})(?!\w)")
-    numbers = {n for n, known in enumerate(earlier, 1) if normalise(known.answer) == normalise(hop.title)}
-    numbers |= {references[found] for found in answer.findall(hop.sub_question)}
-    return answer.sub(lambda found: f"#{references[found[0]]}", hop.sub_question), sorted(numbers)
+    title = normalise(hop.title)
+    numbers = {number for number, previous in enumerate(earlier, 1) if normalise(previous.answer) == title}
+    numbers |= {references[text] for text in answer.findall(hop.sub_question)}
+    return answer.sub(lambda match: f"#{references[match[0]]}", hop.sub_question), sorted(numbers)
 
 
 def checklist(draft: Draft, found_at: tuple[int | None, ...]) -> list[dict[str, Any]]:
-    """One user turn with an item for each hop and one for the answer; the weights add up to 1.
+    """Return one user turn with an item for each hop and one for the answer. The weights add up to 1.
 
-    `found_at` is of the reference rollout: the step that first brought the evidence of each hop.
+    Args:
+        draft: the question with its hops.
+        found_at: for each hop, the step at which the reference rollout first saw its evidence.
     """
-    hops, answer = draft.hops, _of_answer(draft)
-    items = [_of_hop(number, hop, at) for number, (hop, at) in enumerate(zip(hops, found_at, strict=True))]
+    hops, answer = draft.hops, _answer_item(draft)
+    items = [_hop_item(number, hop, step) for number, (hop, step) in enumerate(zip(hops, found_at, strict=True))]
     needs = {f"C{n}": [f"C{needed}" for needed in hop.needs] for n, hop in enumerate(hops)}
     needs[answer["id"]] = [f"C{number}" for number in draft.graph.decisive_hops]
     items.append(answer)
     return [{"turn": 0, "checklist": items, "dependence": needs, "weight": dict.fromkeys(needs, 1 / len(items))}]
 
 
-def _of_hop(number: int, hop: Hop, at: int | None) -> dict[str, Any]:
+def _hop_item(number: int, hop: Hop, step: int | None) -> dict[str, Any]:
     return {
         "id": f"C{number}",
-        "evidence": [{"turn": 0, "step": at, "from": "tool.content", "snippet": hop.quote}] if at else [],
+        "evidence": [{"turn": 0, "step": step, "from": "tool.content", "snippet": hop.quote}] if step else [],
         "focus_on": "tool.content",
         "question": f"Did a search bring evidence for “{hop.sub_question}”?",
         "pass_condition": f"a passage states otherwise what is asked, as “{hop.title}” does"
@@ -50,7 +56,7 @@ def _of_hop(number: int, hop: Hop, at: int | None) -> dict[str, Any]:
     }
 
 
-def _of_answer(draft: Draft) -> dict[str, Any]:
+def _answer_item(draft: Draft) -> dict[str, Any]:
     return {
         "id": f"C{len(draft.hops)}",
         "evidence": [],

@@ -1,4 +1,4 @@
-"""Rejection sampling: which of the rollouts of a pair that were paid for are worth imitating, and in what order."""
+"""Rejection sampling: which rollouts of a pair are worth imitating, and in what order."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,13 +24,13 @@ class TrainingExample(NamedTuple):
     rollout: Rollout
     verdict: Verdict
     resisted: bool | None = None
-    """Did a teacher resist every distractor that it met? None where it met none, and for the others."""
+    """Whether a teacher resisted every distractor that it met. None for other agents, or if it met none."""
     measured: PolicyMeasurement | None = None
-    """What a policy's rollout is part of."""
+    """The measurement that a policy's rollout belongs to."""
 
 
-def ready(config: RunConfig) -> None:
-    """Raises UsageError where a policy's rollouts are asked for, and nobody says which policy."""
+def require_policy(config: RunConfig) -> None:
+    """Raise UsageError if `[sft]` asks for a policy's rollouts but no policy is named."""
     if "policy" in config.sft.source and not config.gates.policy:
         raise UsageError("sft.source = policy needs the name of the policy: --for NAME")
 
@@ -38,74 +38,80 @@ def ready(config: RunConfig) -> None:
 def examples(
     record: Record, environment: Environment, render: Callable[[TrainingExample], T | None]
 ) -> Iterator[tuple[TrainingExample, T]]:
-    """The rollouts that `[sft]` selects, the solver's first, with what `render` makes of each.
+    """Yield the rollouts that `[sft]` selects, the solver's first, each with its rendering by `render`.
 
-    Left out are those that cannot be rendered, and those rendered before: a teacher at temperature 0 repeats itself.
+    Rollouts that cannot be rendered are skipped, and so are repeated renderings: a teacher at temperature 0 repeats
+    itself.
     """
-    settings, seen = environment.sft, list[T]()
+    settings, rendered = environment.sft, list[T]()
     for agent in AGENTS:
         if agent not in settings.source:
             continue
-        passing = _passing(record, _made(record, agent, environment), environment)
-        left = settings.per_pair or (len(passing) if settings.select == "all" or agent == "teacher" else 1)
-        for example in _ordered(record, passing, settings):
-            if not left:
+        passing = _filter_candidates(record, _list_candidates(record, agent, environment), environment)
+        remaining = settings.per_pair or (len(passing) if settings.select == "all" or agent == "teacher" else 1)
+        for example in _sort(record, passing, settings):
+            if not remaining:
                 break
             text = render(example)
-            if text and text not in seen:
-                seen.append(text)
-                left -= 1
+            if text and text not in rendered:
+                rendered.append(text)
+                remaining -= 1
                 yield example, text
 
 
-def counts(record: Record, environment: Environment) -> dict[str, Counter[str]]:
-    """By agent, of those that made rollouts of the question and are asked for: how many were `made`, and how many each
-    condition left. `fit` are correct, and of a form worth imitating, of the teacher those that the run keeps; `passed`
-    passed the filters of `[sft]` too."""
-    kept = Counter(example.agent for example, _ in examples(record, environment, said))
-    every = {agent: _made(record, agent, environment) for agent in environment.sft.source}
+def count_rollouts(record: Record, environment: Environment) -> dict[str, Counter[str]]:
+    """Return by agent how many rollouts were `made`, and how many remained after each condition.
+
+    `fit` are those that are good enough and worth imitating by their form; `passed` also passed the filters of `[sft]`;
+    `kept` became rows. Agents without a rollout are left out.
+    """
+    rows_by_agent = Counter(example.agent for example, _ in examples(record, environment, dump_conversation))
+    by_agent = {agent: _list_candidates(record, agent, environment) for agent in environment.sft.source}
     return {
         agent: Counter(
-            made=len(made),
-            correct=sum(example.verdict.correct for example, _ in made),
-            fit=len(_fit(made)),
-            passed=len(_passing(record, made, environment)),
-            kept=kept[agent],
+            made=len(candidates),
+            correct=sum(example.verdict.correct for example, _ in candidates),
+            fit=len(_filter_trainable(candidates)),
+            passed=len(_filter_candidates(record, candidates, environment)),
+            kept=rows_by_agent[agent],
         )
-        for agent, made in every.items()
-        if made
+        for agent, candidates in by_agent.items()
+        if candidates
     }
 
 
-def said(example: TrainingExample) -> list[str] | None:
-    """Its messages after the system prompt, by which two trajectories are the same; none where it cannot be read."""
-    return chat.dumped(example.rollout.trajectory.messages[1:])
+def dump_conversation(example: TrainingExample) -> list[str] | None:
+    """Return the messages after the system prompt as JSON, or None if they cannot be dumped."""
+    return chat.dump_messages(example.rollout.trajectory.messages[1:])
 
 
-def _made(record: Record, agent: str, environment: Environment) -> list[tuple[TrainingExample, bool]]:
-    """All rollouts of an agent, each with whether it is good enough: correct, or of the teacher what the run keeps."""
+def _list_candidates(record: Record, agent: str, environment: Environment) -> list[tuple[TrainingExample, bool]]:
+    """Return all rollouts of an agent, each with whether it is good enough.
+
+    A teacher's rollout is good enough if the run keeps it, any other if it is correct.
+    """
     if agent == "teacher":
         return [
-            (TrainingExample(agent, made.rollout, made.verdict, made.resisted if made.encounters else None), made.kept)
-            for made in record.teacher_rollouts
+            (TrainingExample(agent, t.rollout, t.verdict, t.resisted if t.encounters else None), t.kept)
+            for t in record.teacher_rollouts
         ]
-    measured, graded = None, record.graded
+    measured, rollouts = None, record.graded
     if agent == "policy":
         measured = record.measurement(environment.policy) if environment.policy else None
         pairs = zip(measured.rollouts, measured.verdicts, strict=True) if measured else ()
-        graded = [GradedRollout(*pair) for pair in pairs]
-    return [(TrainingExample(agent, *one, measured=measured), one.verdict.correct) for one in graded]
+        rollouts = [GradedRollout(*pair) for pair in pairs]
+    return [(TrainingExample(agent, *graded, measured=measured), graded.verdict.correct) for graded in rollouts]
 
 
-def _fit(made: list[tuple[TrainingExample, bool]]) -> list[TrainingExample]:
-    return [example for example, good in made if good and is_trainable(example.rollout.trajectory)]
+def _filter_trainable(candidates: list[tuple[TrainingExample, bool]]) -> list[TrainingExample]:
+    return [example for example, is_good in candidates if is_good and is_trainable(example.rollout.trajectory)]
 
 
-def _passing(
-    record: Record, made: list[tuple[TrainingExample, bool]], environment: Environment
+def _filter_candidates(
+    record: Record, candidates: list[tuple[TrainingExample, bool]], environment: Environment
 ) -> list[TrainingExample]:
     draft = record.draft
-    return [one for one in _fit(made) if draft and _passes(one, draft, environment)]
+    return [example for example in _filter_trainable(candidates) if draft and _passes(example, draft, environment)]
 
 
 def _passes(example: TrainingExample, draft: Draft, environment: Environment) -> bool:
@@ -114,49 +120,49 @@ def _passes(example: TrainingExample, draft: Draft, environment: Environment) ->
         return False
     if settings.every_hop and None in example.verdict.found_at:
         return False
-    if settings.unguessed and guessed(draft, example.rollout):
+    if settings.unguessed and has_guessed(draft, example.rollout):
         return False
     if settings.max_tokens is None:
         return True
-    texts = chat.dumped(example.rollout.trajectory.messages) or []
+    texts = chat.dump_messages(example.rollout.trajectory.messages) or []
     return chat.tokens([*texts, environment.offered]) <= settings.max_tokens
 
 
-def guessed(draft: Draft, rollout: Rollout) -> bool:
-    """Did it search with the answer of a hop before it had been shown it?"""
+def has_guessed(draft: Draft, rollout: Rollout) -> bool:
+    """Check whether the rollout searched for the answer of a hop before it had seen it."""
     if by_heart(draft, rollout):
         return True
     if draft.graph.is_computed:
         return False
-    names = [draft.answer]
+    unseen = [draft.answer]
     for call, text in observations(rollout):
-        shown = [name for name in names if holds(text, name)]
-        if any(holds(call.argument, name) for name in names):
+        if any(holds(call.argument, name) for name in unseen):
             return True
-        names = [name for name in names if name not in shown]
+        unseen = [name for name in unseen if not holds(text, name)]
     return False
 
 
-def _ordered(record: Record, found: list[TrainingExample], settings: SftConfig) -> list[TrainingExample]:
+def _sort(record: Record, candidates: list[TrainingExample], settings: SftConfig) -> list[TrainingExample]:
     if settings.select == "random":
-        return sorted(found, key=lambda one: sha256(f"{record.key}:{one.agent}:{one.rollout.sample}"))
-    if settings.select == "longest":
-        return sorted(found, key=lambda one: (-one.verdict.steps, one.verdict.calls, one.rollout.sample))
-    ordered = sorted(found, key=lambda one: (one.verdict.steps, one.verdict.calls, one.rollout.sample))
-    return _spread(ordered) if settings.select == "diverse" else ordered
+        return sorted(candidates, key=lambda example: sha256(f"{record.key}:{example.agent}:{example.rollout.sample}"))
+    sign = -1 if settings.select == "longest" else 1
+    by_steps = sorted(
+        candidates,
+        key=lambda example: (sign * example.verdict.steps, example.verdict.calls, example.rollout.sample),
+    )
+    return _sort_diverse(by_steps) if settings.select == "diverse" else by_steps
 
 
-def _spread(ordered: list[TrainingExample]) -> list[TrainingExample]:
-    """The first, then each time whichever shares the fewest calls with the one before it that is most like it."""
-    acts = [{(call.tool, call.argument) for call in one.rollout.trajectory.calls} for one in ordered]
-    taken, left = list[int](), list(range(len(ordered)))
-    while left:
-        # Of equals the earlier, which is the shorter.
-        nearest = [max((_likeness(acts[n], acts[other]) for other in taken), default=0.0) for n in left]
-        taken.append(left.pop(nearest.index(min(nearest))))
-    return [ordered[n] for n in taken]
+def _sort_diverse(candidates: list[TrainingExample]) -> list[TrainingExample]:
+    """Start with the first candidate; then always append the one that is least similar to all before it."""
+    calls = [{(call.tool, call.argument) for call in example.rollout.trajectory.calls} for example in candidates]
+    chosen, waiting = list[int](), list(range(len(candidates)))
+    while waiting:
+        # Ties go to the first, which is the shortest.
+        nearest = [max((_jaccard(calls[n], calls[m]) for m in chosen), default=0.0) for n in waiting]
+        chosen.append(waiting.pop(nearest.index(min(nearest))))
+    return [candidates[n] for n in chosen]
 
 
-def _likeness(one: set[Any], other: set[Any]) -> float:
-    """Jaccard's."""
-    return len(one & other) / len(one | other) if one or other else 1.0
+def _jaccard(first: set[Any], second: set[Any]) -> float:
+    return len(first & second) / len(first | second) if first or second else 1.0

@@ -1,7 +1,7 @@
 """The common ways to write an answer that is a date or a number, for rewards that compare text.
 
-A reward by exact match scores "March 12, 1875" as wrong where the gold answer reads "12 March 1875". What is listed
-here is the same day or the same value and nothing near it.
+A reward by exact match scores "March 12, 1875" as wrong if the gold answer is "12 March 1875". Every spelling listed
+here means exactly the same day or value.
 """
 
 import re
@@ -23,37 +23,37 @@ _SMALL = (
 )
 _SCALES = ((10**9, "billion"), (10**6, "million"))
 _SCALE = re.compile(r"\s*(?:mi[lo]|mrd|tausend|bi[lh]|lakh|crore|мил|млн|млрд|тыс)", re.IGNORECASE)
-"""As millions, milliards and thousands begin in other languages."""
+"""The beginnings of words for million, milliard and thousand in other languages."""
 _PARTS = {"": 3, "day": 3, "month": 2, "year": 1}
+"""How many of year, month and day an answer must give, by its precision."""
 
 
 def spellings(draft: Draft) -> list[str]:
-    """Return the answer, its aliases, and their other spellings; each once, the answer first.
+    """Return the answer, its aliases, and their other spellings, each once, the answer first.
 
-    Of a list that is one JSON text, which `reward.py` reads: its items, each with its aliases, and beside them the
-    other things that the question names to choose from. Of yes or no also that word, by which it knows such a question
+    A list is one JSON text for `reward.py`: its items, each with its aliases, and the other candidates that the
+    question names. For a yes-or-no question the English word is added, by which `reward.py` recognises such a question
     in any language.
     """
     if items := list_items(draft):
         names = [item.spellings for item in items]
-        others = other_candidates(draft)
-        return [orjson.dumps({"items": names, "others": others} if others else names).decode()]
-    known = [draft.answer, *draft.answer_aliases]
-    more: list[str] = []
-    for text in known:
+        candidates = other_candidates(draft)
+        return [orjson.dumps({"items": names, "others": candidates} if candidates else names).decode()]
+    answers = [draft.answer, *draft.answer_aliases]
+    forms: list[str] = []
+    for text in answers:
         if draft.answer_type is AnswerType.DATE:
-            found = dates(text)
-            more += _dates(found[0], _PARTS[draft.answer_precision]) if len(found) == 1 else []
+            days = dates(text)
+            forms += _spell_date(days[0], _PARTS[draft.answer_precision]) if len(days) == 1 else []
         elif draft.answer_type is AnswerType.BOOLEAN:
-            more += filter(None, [side(text)])
+            forms += filter(None, [side(text)])
         elif draft.answer_type is AnswerType.NUMBER:
             amounts = numbers(text)
-            more += _numbers(text, amounts[0]) if len(amounts) == 1 else []
-    return list(dict.fromkeys([*known, *more, *filter(None, [answer_limits(draft)])]))
+            forms += _spell_number(text, amounts[0]) if len(amounts) == 1 else []
+    return list(dict.fromkeys([*answers, *forms, *filter(None, [answer_limits(draft)])]))
 
 
-def _dates(date: Date, asked: int) -> list[str]:
-    """All forms with at least the `asked` parts (year, month, day), as far as they are known."""
+def _spell_date(date: Date, least_parts: int) -> list[str]:
     year, month, day = str(date.year), MONTHS[date.month - 1] if date.month else "", date.day
     forms = []
     if day:
@@ -62,25 +62,30 @@ def _dates(date: Date, asked: int) -> list[str]:
             forms += [f"{day} {name} {year}", f"{name} {day}, {year}"]
         forms += [f"{nth} {month} {year}", f"{month} {nth}, {year}", f"{nth} of {month} {year}"]
         forms += [f"{year}-{date.month:02}-{day:02}"]
-    if month and asked < 3:
+    if month and least_parts < 3:
         forms += [f"{month} {year}", f"{month[:3]} {year}", f"{month} of {year}", f"{year}-{date.month:02}"]
-    return forms if asked > 1 else [*forms, year]
+    return forms if least_parts > 1 else [*forms, year]
 
 
-def _numbers(text: str, number: Number) -> list[str]:
-    """The value in digits, with and without groups, in words if small, in millions if round; with its unit and bare.
-    Nothing for a number with more digits than a float holds, or whose point may part thousands (12.000); and no bare
-    form before a scale of another language ("Millionen")."""
+def _spell_number(text: str, number: Number) -> list[str]:
+    """Return the value in digits, with and without groups, in words if small, in millions if round; with and without
+    its unit.
+
+    Return nothing for a number with more digits than a float holds, or with a point that may separate thousands
+    (12.000). Forms without the unit are left out before a scale of another language ("Millionen").
+    """
     before, written, after = text[: number.span.start], text[slice(*number.span)], text[number.span.end :]
     if before.strip() or len("".join(filter(str.isdigit, written)).strip("0")) > sys.float_info.dig:
         return []
-    # 8.14 million is read as 8140000.000000001.
+    # Rounded, since 8.14 million is parsed as 8140000.000000001.
     value = Decimal(f"{number.value:.{sys.float_info.dig}g}")
-    read = quantity(written)
-    if read is None or read.number != Fraction(value):
+    amount = quantity(written)
+    if amount is None or amount.number != Fraction(value):
         return []
-    if read.doubtful and ((whole := quantity(text)) is None or whole.doubtful or whole.number != read.number):
-        return []
+    if amount.doubtful:
+        in_context = quantity(text)
+        if in_context is None or in_context.doubtful or in_context.number != amount.number:
+            return []
     forms = [f"{value:f}", f"{value:,f}"]
     if value == int(value):
         forms += [f"{value:,f}".replace(",", " ")]

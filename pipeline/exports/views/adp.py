@@ -1,10 +1,10 @@
 """`adp`: the solver's rollouts of `sft` as trajectories of the Agent Data Protocol, schema version 1.5.0.
 
-Rules: neulab/agent-data-protocol (arXiv 2510.24702), `schema/`: the columns are exactly a `Trajectory`'s, so that a
-row as `datasets` gives it is one. Calls and their results carry the same id, each once; the call of `answer`, which
-nothing answers, is a message with a reward. The system prompt may not stand in `details` and is in
-`environment.json`. Thoughts that were not sent back were in the context of no later turn, and a row has no mask: only
-the last turn's stands in it. Calls are given as calls also where the model was told of the tools in words.
+Rules: neulab/agent-data-protocol (arXiv 2510.24702), `schema/`. The columns are exactly those of a `Trajectory`, so a
+row that `datasets` returns is one. A call and its result have the same id, each once. The call of `answer`, which has
+no result, is a message with a reward. `details` must not hold the system prompt; it is in `environment.json`. A row
+has no mask, so it has only the thought of the last turn if thoughts were not sent back to the model. Calls stay calls
+even if the model was told about the tools in words.
 """
 
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ import orjson
 
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories import chat
-from pipeline.exports.trajectories.selection import examples, said
-from pipeline.exports.views.base import Rows, ViewOptions, provenance, shown
+from pipeline.exports.trajectories.selection import dump_conversation, examples
+from pipeline.exports.views.base import Rows, ViewOptions, provenance, render_for_model
 from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
@@ -26,9 +26,9 @@ OPTIONS = ViewOptions(needs="a solved rollout that [sft] takes")
 
 def rows(record: Record, environment: Environment) -> Rows:
     number, environment = 0, environment.model_copy(update={"calls": "native"})
-    for (agent, rollout, *_), _ in examples(record, environment, said):
+    for (agent, rollout, *_), _ in examples(record, environment, dump_conversation):
         if record.draft and agent == "solver":
-            messages = shown(rollout.trajectory.messages, 1, environment, agent)[1:]
+            messages = render_for_model(rollout.trajectory.messages, 1, environment, agent)[1:]
             content = [orjson.dumps(item).decode() for message in messages for item in items(message, rollout.answer)]
             gold = {"answer": record.draft.answer, "answer_aliases": record.draft.answer_aliases}
             details = {**gold, **provenance(record, content), "source_id": record.key}
@@ -43,18 +43,18 @@ def rows(record: Record, environment: Environment) -> Rows:
 
 
 def items(message: Message, answer: str) -> Iterator[dict[str, Any]]:
-    """The actions of a turn, or the one observation that a message is."""
     if message.role == "user":
         yield {"class_": "text_observation", "content": message.content, "source": "user"}
     elif message.role == "tool":
         source = {"source": "environment", "tool_call_id": message.tool_call_id}
         yield {"class_": "text_observation", "content": message.content, **source}
-    for place, call in enumerate(message.tool_calls):
-        # What was said before several calls belongs to the first.
-        said = {"description": message.content, "reasoning_content": message.reasoning} if place == 0 else {}
-        said = {key: text for key, text in said.items() if text}
+    words = {"description": message.content, "reasoning_content": message.reasoning}
+    words = {key: text for key, text in words.items() if text}
+    for call in message.tool_calls:
         if call.name == "answer":
-            yield {"class_": "message_action", "content": answer, "reward": 1.0, **said}
+            yield {"class_": "message_action", "content": answer, "reward": 1.0, **words}
         else:
             action = {"class_": "api_action", "function": call.name, "kwargs": chat.arguments(call)}
-            yield {**action, "tool_call_id": call.id, **said}
+            yield {**action, "tool_call_id": call.id, **words}
+        # The words before several calls belong to the first.
+        words = {}

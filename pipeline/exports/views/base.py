@@ -1,4 +1,4 @@
-"""What a view is, and what views share: columns, the records they take, and the rollouts worth learning from."""
+"""The interface of a view, and what views share: groups of columns, and which records and messages they take."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -16,8 +16,8 @@ from pipeline.types import AnswerType, Message, PolicyMeasurement, Record, Statu
 from pipeline.types.twin_record import twin_of
 
 INCLUDES = ("below_target", "below_range", "beyond_solver")
-"""What `include` may add: confirmed pairs below their target, and those that only a solver of `digsite remeasure`
-solved."""
+"""Reasons that `include` accepts: confirmed pairs below their target, and pairs that only a solver of
+`digsite remeasure` solved."""
 Rows = Iterator[dict[str, Any]]
 
 PROVENANCE: dict[str, Any] = {
@@ -32,49 +32,49 @@ PROVENANCE: dict[str, Any] = {
     "trainable": bool,
     "run": str,
 }
-"""Columns of every row to train on, which no prompt holds."""
+"""Columns of every row to train on. No prompt holds them."""
 RL: dict[str, Any] = PROVENANCE | curriculum.COLUMNS | question_columns.COLUMNS
-"""Columns of every row to learn from by reward."""
+"""Columns of every row for reinforcement learning."""
 COMPLETION: dict[str, Any] = {"prompt": chat.MESSAGES, "completion": chat.MESSAGES, "tools": chat.JSON}
 PREFERENCE: dict[str, Any] = {
     "prompt": chat.MESSAGES, "chosen": chat.MESSAGES, "rejected": chat.MESSAGES, "tools": chat.JSON
 }  # fmt: skip
-"""TRL's shapes: the last turn is what is learnt, or the last two, of which one is."""
+"""TRL's formats: the trainer learns the last turn, or prefers one of two last turns."""
 PROMPT = [{"role": str, "content": str}]
 """A prompt of plain messages, without tool calls."""
 
 
 class ViewOptions(NamedTuple):
-    """What an export must know of a view beside its columns."""
+    """What an export must know about a view besides its columns."""
 
     corpus_text: Literal["full", "spans", "ids"] = "full"
-    """What its rows hold of the corpus: whole passages, quotes, or neither."""
+    """How much of the corpus its rows hold: whole passages, quotes, or ids only."""
     env_specific: bool = True
-    """Do rows hold prompt, tools or observations of the environment, so that those of several cannot stand together?"""
+    """Whether rows hold prompts, tools or observations, so that rows of several environments must not be mixed."""
     takes_twins: bool = True
-    """Is it given questions without an answer?"""
+    """Whether it takes questions without an answer."""
     rewarded: bool = False
-    """Whether it is for reinforcement learning: it takes the questions of `is_rewarded`, graded as
+    """Whether it is for reinforcement learning. It then takes the questions of `is_rewarded`, graded as
     `gates.strict_calls` says."""
     extra_files: Mapping[str, str] = MappingProxyType({})
     """Texts to write into `code/` of the data set, by file name."""
     needs: str = "an accepted pair"
-    """What there must be for the view to have a row."""
+    """What a run must have to give the view a row."""
 
 
 class View(Protocol):
-    """A module of this package. Its docstring names its consumer and where its rules come from."""
+    """A module of this package. Its docstring names its consumer and the source of its rules."""
 
     SCHEMA: pa.Schema
     OPTIONS: ViewOptions
 
     def rows(self, record: Record, environment: Environment) -> Rows:
-        """The rows of one record: any number, none where the consumer could not use it."""
+        """Yield the rows of a record; none if the consumer could not use it."""
         ...
 
 
 def projection(**table: tuple[Any, Callable[..., Any]]) -> tuple[dict[str, Any], Callable[..., dict[str, Any]]]:
-    """The columns and a function that makes a row, from each column's type and how it is read."""
+    """Return the column types and a function that builds a row, from each column's type and its reader."""
 
     def row(*values: Any) -> dict[str, Any]:
         return {name: read(*values) for name, (_, read) in table.items()}
@@ -87,12 +87,10 @@ def names() -> list[str]:
 
 
 def load(name: str) -> View:
-    """The view of that name; UsageError names the known ones."""
     return cast(View, registry.load("views", name))
 
 
 def exceeds_licence(view: View, redistribute: str) -> bool:
-    """Does the view hold more of the corpus than may be passed on? `redistribute` is the manifest's."""
     order = ("ids", "spans", "full")
     return redistribute in order and order.index(view.OPTIONS.corpus_text) > order.index(redistribute)
 
@@ -100,9 +98,12 @@ def exceeds_licence(view: View, redistribute: str) -> bool:
 NO_ANSWER = "If you have searched in several ways and nothing states the answer, the answer is: not found. "
 
 
-def task(text: str, environment: Environment) -> str:
-    """A prompt that ends in "Question: ", with what to answer where there is no answer, if there are such questions: in
-    all rows, since a prompt must not tell which ones they are."""
+def task_prompt(text: str, environment: Environment) -> str:
+    """Return a prompt that ends in "Question: ".
+
+    If there are questions without an answer, every prompt says what to answer to them: a prompt must not reveal which
+    questions they are.
+    """
     return f"{text.removesuffix('Question: ')}{NO_ANSWER}Question: " if environment.unanswerable else text
 
 
@@ -112,7 +113,7 @@ REWARDED = ViewOptions(
     extra_files={"reward.py": standalone("reward.py")},
     needs="a question whose solved rollouts the reward accepts",
 )
-"""Of every view for reinforcement learning."""
+"""Options of every view for reinforcement learning."""
 
 
 def is_exported(record: Record, include: tuple[str, ...] = ()) -> bool:
@@ -121,11 +122,11 @@ def is_exported(record: Record, include: tuple[str, ...] = ()) -> bool:
 
 
 def is_rewarded(record: Record, gates: GateConfig) -> bool:
-    """Return whether views for reinforcement learning take the question.
+    """Check whether views for reinforcement learning take the question.
 
-    They take every question that a rollout solved. For a named policy, equal rewards in a group give no gradient, so
-    they leave out what it always solves, unless `gates.solve_rate` was set and let that pass. A guess is right half of
-    the time where yes or no is asked, so that such questions are taken only if `gates.rl_yes_no` asks for them.
+    They take every question that a rollout solved. For a named policy they leave out questions that it always solves,
+    since equal rewards in a group give no gradient; `gates.solve_rate` can let these pass. Yes-or-no questions are
+    taken only with `gates.rl_yes_no`, since every second guess is right.
     """
     if is_yes_no(record) and not gates.rl_yes_no:
         return False
@@ -138,7 +139,6 @@ def is_yes_no(record: Record) -> bool:
 
 
 def accepts(view: View, record: Record, gates: GateConfig) -> bool:
-    """Return whether the view takes an exported record."""
     if twin_of(record) and not view.OPTIONS.takes_twins:
         return False
     return not view.OPTIONS.rewarded or is_rewarded(record, gates)
@@ -147,8 +147,11 @@ def accepts(view: View, record: Record, gates: GateConfig) -> bool:
 def provenance(
     record: Record, texts: Iterable[str], policy: str = "", *, measured: PolicyMeasurement | None = None
 ) -> dict[str, Any]:
-    """The columns of PROVENANCE; `texts` are what a trainer tokenises. Difficulty and solve rate are those for the
-    policy of that name; a row with a rollout that was `measured` is a work of that model too."""
+    """Return the columns of PROVENANCE. `texts` are those that a trainer tokenises.
+
+    Difficulty and solve rate are those for `policy`, or else for the run's own solver. If the rollout of the row was
+    `measured`, the model of the measurement is named too.
+    """
     (difficulty, solve_rate), lineage = record.hardness_for(policy), record.lineage
     models = [lineage.model, *([measured.assessment.model] if measured else [])]
     return {
@@ -165,8 +168,13 @@ def provenance(
     }
 
 
-def rewarded(record: Record, environment: Environment, texts: Iterable[str]) -> dict[str, Any]:
-    """The columns of RL."""
+def rl_row(record: Record, environment: Environment, prompt: Mapping[str, str]) -> dict[str, Any]:
+    """Return the column `prompt`, whose texts are given by role, and the columns of RL."""
+    messages = [{"role": role, "content": text} for role, text in prompt.items()]
+    return {"prompt": messages, **rl_columns(record, environment, prompt.values())}
+
+
+def rl_columns(record: Record, environment: Environment, texts: Iterable[str]) -> dict[str, Any]:
     policy = environment.policy
     return {
         **provenance(record, texts, policy),
@@ -175,65 +183,70 @@ def rewarded(record: Record, environment: Environment, texts: Iterable[str]) -> 
     }
 
 
-def completion(
+def completion_columns(
     record: Record, texts: list[str], tools: str, measured: PolicyMeasurement | None = None
 ) -> dict[str, Any]:
-    """The columns of COMPLETION and PROVENANCE."""
+    """Return the columns of COMPLETION and PROVENANCE. The last text is the completion."""
     turns = {"prompt": texts[:-1], "completion": texts[-1:], "tools": tools}
     return {**turns, **provenance(record, [*texts, tools], measured=measured)}
 
 
-def preference(
+def preference_columns(
     record: Record, texts: list[str], tools: str, measured: PolicyMeasurement | None = None
 ) -> dict[str, Any]:
-    """The columns of PREFERENCE and PROVENANCE; `texts` end with the chosen turn and the rejected one."""
+    """Return the columns of PREFERENCE and PROVENANCE. The last two texts are the chosen and the rejected turn."""
     turns = {"prompt": texts[:-2], "chosen": texts[-2:-1], "rejected": texts[-1:]}
     return {**turns, "tools": tools, **provenance(record, [*texts, tools], measured=measured)}
 
 
-def conversations(
+def split_conversation(
     messages: Sequence[Message], environment: Environment, agent: str
 ) -> list[tuple[tuple[Message, ...], list[bool]]]:
-    """The rows that a trajectory is for a trainer that learns assistant turns within one conversation: the messages of
-    each, and which of them are learnt.
+    """Return the rows of a trajectory for a trainer that learns assistant turns: messages, and which of them to learn.
 
-    It is one row, but for thoughts that are all to be learnt and were not sent back: none of them was in the context of
-    a later turn, so that every turn is a row of its own.
+    Usually this is one row. If all thoughts are learnt but the model was not sent its earlier ones, each turn is a row
+    of its own: the earlier thoughts were not in its context.
     """
-    turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
-    apart = environment.sft.thinking == "all" and not environment.keeps_thoughts(agent)
-    if apart and any(messages[place].reasoning for place in turns[:-1]):
-        rows = [shown(messages[: place + 1], 1, environment, agent) for place in turns]
+    turns = [index for index, message in enumerate(messages) if message.role == "assistant"]
+    per_turn = environment.sft.thinking == "all" and not environment.keeps_thoughts(agent)
+    if per_turn and any(messages[index].reasoning for index in turns[:-1]):
+        rows = [render_for_model(messages[: index + 1], 1, environment, agent) for index in turns]
         return [(row, [*[False] * (len(row) - 1), True]) for row in rows]
-    # In words the results of one turn are one message.
-    row = shown(messages, 1, environment, agent)
+    # Roles are read from the rendered messages: in words, all results of a turn are one message.
+    row = render_for_model(messages, 1, environment, agent)
     return [(row, [message.role == "assistant" for message in row])]
 
 
-def shown(messages: Sequence[Message], targets: int, environment: Environment, agent: str) -> tuple[Message, ...]:
-    """Return the messages, of which the last `targets` are learnt, as the model was shown what stands before them.
+def render_for_model(
+    messages: Sequence[Message], targets: int, environment: Environment, agent: str
+) -> tuple[Message, ...]:
+    """Return the messages in the form that the model saw. The last `targets` are to be learnt.
 
-    That is without thoughts that were not sent back or that `sft.thinking` leaves out, and in words if it was told of
-    the tools in words.
+    Thoughts are left out if they were not sent back or if `sft.thinking` excludes them. If the model was told about
+    the tools in words, calls and results are in words as well.
     """
-    return environment.worded(remembered(messages, targets, environment, agent))
+    return environment.worded(select_thoughts(messages, targets, environment, agent))
 
 
-def remembered(messages: Sequence[Message], targets: int, environment: Environment, agent: str) -> tuple[Message, ...]:
-    """Return the same messages one by one, with the thoughts that the model was shown and that are learnt."""
+def select_thoughts(
+    messages: Sequence[Message], targets: int, environment: Environment, agent: str
+) -> tuple[Message, ...]:
+    """Return the messages with only those thoughts that the model saw, or that are to be learnt."""
     thinking, last = environment.sft.thinking, len(messages) - targets
-    kept = thinking == "all" and environment.keeps_thoughts(agent)
-    context = messages[:last] if kept else [_unthought(message) for message in messages[:last]]
-    learnt = map(_unthought, messages[last:]) if thinking == "none" else messages[last:]
+    keeps_thoughts = thinking == "all" and environment.keeps_thoughts(agent)
+    context = messages[:last] if keeps_thoughts else map(_drop_thought, messages[:last])
+    learnt = map(_drop_thought, messages[last:]) if thinking == "none" else messages[last:]
     return (*context, *learnt)
 
 
-def _unthought(message: Message) -> Message:
+def _drop_thought(message: Message) -> Message:
     return message.model_copy(update={"reasoning": ""}) if message.reasoning else message
 
 
-def with_system_prompt(environment: Environment, messages: Sequence[Message]) -> list[str] | None:
-    """The conversation as `chat.dumped` gives it, with the environment's system prompt: a trained model will be given
-    that one, and not a teacher's own."""
-    texts = chat.dumped(messages[1:])
+def dump_with_system_prompt(environment: Environment, messages: Sequence[Message]) -> list[str] | None:
+    """Dump the messages, with the environment's system prompt in place of the first one.
+
+    A trained model will get that prompt, not the prompt of a teacher.
+    """
+    texts = chat.dump_messages(messages[1:])
     return texts and [environment.opening, *texts]

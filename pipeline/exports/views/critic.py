@@ -1,20 +1,20 @@
 """`critic`: rollouts with their calls, their result and the kind of failure; to train verifiers and judges.
 
-Rules: DeepVerifier (arXiv 2601.15808): a trajectory as steps with their sources, the predicted answer and whether it is
-right, with a kind of failure, which is computed.
+Rules: DeepVerifier (arXiv 2601.15808): a trajectory as steps with their sources, the predicted answer, whether it is
+right, and a computed kind of failure.
 CM2 (arXiv 2602.12268): a checklist of yes-or-no items anchored in a reference rollout, with dependences and weights.
-Its items are those of the evidence chain, one for each hop and one for the answer; `passed` says which of them this
-rollout meets, by passage and by name, without a model. `right`, and what it is in `passed`, is null of an answer
-without its evidence, which no judge was asked about. Rollouts that are the same word for word are one row.
+There is one item for each hop of the evidence chain and one for the answer. `passed` says which of them the rollout
+meets, by passage and by name, without a model. `right`, and its entry in `passed`, is null if the answer lacks its
+evidence, since no judge saw it. Identical rollouts give one row.
 """
 
 import orjson
 
 from pipeline.agents.environment_file import Environment
-from pipeline.analysis.rollout_metrics import process, summary
+from pipeline.analysis.rollout_metrics import measure_rollout, summarise_steps
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.checklist import checklist
-from pipeline.exports.trajectories.cleaning import correct
+from pipeline.exports.trajectories.cleaning import correct_rollouts
 from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
 from pipeline.store.arrow import columns
 from pipeline.types import Record
@@ -31,26 +31,26 @@ def rows(record: Record, environment: Environment) -> Rows:
     draft = record.draft
     if draft is None:
         return
-    reference = next((verdict.found_at for _, verdict in correct(record)), (None,) * len(draft.hops))
+    reference = next((verdict.found_at for _, verdict in correct_rollouts(record)), (None,) * len(draft.hops))
     items = orjson.dumps(checklist(draft, reference)).decode()
-    seen = set()
+    seen_texts = set()
     for graded in record.graded:
         rollout, verdict = graded
         right = verdict.right or (False if graded.wrong else None)
-        went, texts = process(draft, rollout, verdict), chat.dumped(rollout.trajectory.messages)
-        if texts and tuple(texts) not in seen:
-            seen.add(tuple(texts))
+        metrics, texts = measure_rollout(draft, rollout, verdict), chat.dump_messages(rollout.trajectory.messages)
+        if texts and tuple(texts) not in seen_texts:
+            seen_texts.add(tuple(texts))
             yield {
                 "task": draft.question,
                 "messages": texts,
-                "trajectory_summary": summary(rollout, went.found_at),
+                "trajectory_summary": summarise_steps(rollout, metrics.found_at),
                 "answer_pred": rollout.answer,
                 "gold_correct": verdict.correct,
                 "right": right,
                 "supported": verdict.supported,
-                "failure": went.failure,
+                "failure": metrics.failure,
                 "checklist": items,
-                "passed": [*(step is not None for step in went.found_at), right],
+                "passed": [*(step is not None for step in metrics.found_at), right],
                 "sample": rollout.sample,
                 **provenance(record, texts),
             }

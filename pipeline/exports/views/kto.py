@@ -1,13 +1,13 @@
 """`kto`: every rollout's answer, graded; for TRL's KTOTrainer.
 
 Rules: TRL 1.16 "Dataset formats" (`prompt`, `completion` as messages, `label`, and `tools`). The completion is the
-one turn that calls `answer`, the prompt all before it. `label` is whether the rollout was correct. A right answer
-without its evidence is neither and makes no row; nor does one without its evidence that nobody judged.
+turn that calls `answer`, the prompt everything before it. `label` is whether the rollout was correct. An answer
+without its evidence makes no row if it is right or if nobody judged it.
 """
 
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories import chat
-from pipeline.exports.views.base import COMPLETION, PROVENANCE, Rows, ViewOptions, completion, shown
+from pipeline.exports.views.base import COMPLETION, PROVENANCE, Rows, ViewOptions, completion_columns, render_for_model
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
@@ -16,11 +16,11 @@ OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    seen = set()
+    seen_texts = set()
     for graded in record.graded:
         rollout, verdict = graded
-        answers = [call.name for call in rollout.trajectory.messages[-1].tool_calls] == ["answer"]
-        texts = chat.dumped(shown(rollout.trajectory.messages, 1, environment, "solver"))
-        if answers and texts and (verdict.correct or graded.wrong) and tuple(texts) not in seen:
-            seen.add(tuple(texts))
-            yield {**completion(record, texts, environment.offered), "label": verdict.correct}
+        has_answered = [call.name for call in rollout.trajectory.messages[-1].tool_calls] == ["answer"]
+        texts = chat.dump_messages(render_for_model(rollout.trajectory.messages, 1, environment, "solver"))
+        if has_answered and texts and (verdict.correct or graded.wrong) and tuple(texts) not in seen_texts:
+            seen_texts.add(tuple(texts))
+            yield {**completion_columns(record, texts, environment.offered), "label": verdict.correct}

@@ -1,9 +1,9 @@
 """`planner`: question → sub-questions with references to each other's answers; for APEX-style planners.
 
 Rules: APEX-Searcher (arXiv 2603.13853), `{question, gold_plan}` as in MuSiQue's decompositions: "#1" stands for the
-answer of the first sub-question. The plan is the evidence chain of the question; a sub-question depends on those
-whose answers it names or whose answer is the title of its evidence. One hop is no plan, and a hop that nothing
-depends on is no part of one. A question without an answer has no plan that leads to one.
+answer of the first sub-question. The plan is the evidence chain of the question. A sub-question depends on another if
+it names that one's answer, or if the answer is the title of its evidence. Questions are left out if they have one hop,
+if nothing depends on one of their earlier hops, or if they have no answer.
 """
 
 from pipeline.agents.environment_file import Environment
@@ -22,7 +22,7 @@ def rows(record: Record, environment: Environment) -> Rows:
     if record.draft is None:
         return
     hops = record.draft.hops
-    steps = [step(hop, hops[:place]) for place, hop in enumerate(hops)]
+    steps = [step(hop, hops[:index]) for index, hop in enumerate(hops)]
     used = {number for _, numbers in steps for number in numbers}
     if len(hops) < 2 or used != set(range(1, len(hops))):
         return

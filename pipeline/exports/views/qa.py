@@ -1,9 +1,9 @@
 """`qa`: one flat row per question with its evidence; for people, evaluation harnesses and your own converter.
 
-The columns are the product's own contract. Difficulty, solve rate and hit step are those of the confirmation: the
-least of the rollouts that chose a question is biased, the least of fresh ones is not. `assessments` has them for the
-run's own solver, then for every policy that was measured, its latest last. A question without an answer follows the
-pair that it was made from (`twin_of`); its last hop holds the passage that states otherwise what it asks for.
+The columns are a contract of Digsite. Difficulty, solve rate and hit step come from the confirmation: the least number
+of steps over the rollouts that chose a question is biased, over fresh rollouts it is not. `assessments` has them for
+the run's own solver, then for every measured policy, its latest measurement last. A question without an answer follows
+its pair (`twin_of`); its last hop holds the passage that contradicts its premise.
 """
 
 from collections.abc import Iterable
@@ -29,12 +29,11 @@ ITEM: dict[str, object] = {"answer": str, "aliases": [str]}
 
 
 def item(value: AnswerItem | Hop, columns: Iterable[str]) -> dict[str, object]:
-    """Return the named fields of a hop or of an item of a list."""
     fields = {name: getattr(value, name) for name in columns}
     return {name: list(field) if isinstance(field, tuple) else field for name, field in fields.items()}
 
 
-_OWN, row = projection(
+_QUESTION, row = projection(
     id=(str, lambda record, draft: record.key),
     question=(str, lambda record, draft: draft.question),
     answer=(str, lambda record, draft: draft.answer),
@@ -48,9 +47,9 @@ _OWN, row = projection(
     solve_rate=(float, lambda record, draft: record.solve_rate),
     hit_step=(int, lambda record, draft: hit_step(record)),
     rollouts=(int, lambda record, draft: len(record.measured)),
-    assessments=([Assessment], lambda record, draft: [one.model_dump() for one in assessments(record)]),
-    one_search=([OneSearch], lambda record, draft: [one.model_dump() for one in record.one_search]),
-    # Revisions, as the configuration counts them: 0 is the generator's own draft.
+    assessments=([Assessment], lambda record, draft: [assessment.model_dump() for assessment in assessments(record)]),
+    one_search=([OneSearch], lambda record, draft: [search.model_dump() for search in record.one_search]),
+    # Number of revisions: 0 is the generator's own draft.
     rounds=(int, lambda record, draft: record.rounds[-1].index),
     strategy=(str, lambda record, draft: record.lineage.strategy),
     preset=(str, lambda record, draft: record.lineage.preset),
@@ -65,7 +64,7 @@ _OWN, row = projection(
     trainable=(bool, lambda record, draft: record.lineage.trainable),
     run=(str, lambda record, draft: record.lineage.run),
 )
-SCHEMA = columns(**_OWN | COLUMNS | question_columns.COLUMNS)
+SCHEMA = columns(**_QUESTION | COLUMNS | question_columns.COLUMNS)
 OPTIONS = ViewOptions("spans", env_specific=False)
 
 
@@ -80,5 +79,4 @@ def assessments(record: Record) -> list[Assessment]:
 
 
 def hit_step(record: Record) -> int | None:
-    """The least over the correct rollouts that were measured."""
     return min((v.hit_step for v in correct(record.measured) if v.hit_step is not None), default=None)

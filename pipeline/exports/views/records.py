@@ -1,8 +1,8 @@
-"""`records`: everything, nested; the source that any other view can be made from again.
+"""`records`: everything, nested; the source from which every other view can be made again.
 
-Consumer: our own tools and anyone's analysis. A row is the JSON of a `types.Record`, with how the rollouts went that
-its difficulty rests on (`process`), and whether it may be trained on; `record` turns a row back into the record.
-The schema is that of the types, field by field: texts, whole numbers of 64 bits, lists, structs.
+Consumer: Digsite's tools and your own analysis. A row is the JSON of a `types.Record`, with the metrics of the rollouts
+that set its difficulty (`process`), and whether it may be used for training. `record` turns a row back into the record.
+The schema follows the types, field by field: texts, 64-bit integers, lists, structs.
 """
 
 from collections.abc import Container
@@ -11,18 +11,18 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.agents.environment_file import Environment
-from pipeline.analysis.rollout_metrics import RolloutMetrics, measured, process
+from pipeline.analysis.rollout_metrics import RolloutMetrics, measure_rollout, measured_rollouts
 from pipeline.exports.views.base import Rows, ViewOptions
 from pipeline.store.arrow import arrow
 from pipeline.types import Record
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
 _ADDED = ("process", "trainable")
-"""Columns that a record does not have."""
+"""Columns that are no fields of a record."""
 WHOLE = pa.int64()
 _NO_STEP = dict.fromkeys((*FoundStep.model_fields, *ComputedStep.model_fields))
 _LEFT_OUT = ("server_fields",)
-"""What is meant for the model's server alone."""
+"""Fields that only the model's server needs."""
 
 
 def _without(kind: pa.DataType, names: Container[str]) -> pa.DataType:
@@ -43,32 +43,27 @@ OPTIONS = ViewOptions(env_specific=False, takes_twins=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    went = [process(*one).model_dump(mode="json") for one in measured(record)]
-    added = {"process": went, "trainable": record.lineage.trainable}
-    yield _strip(record.model_dump(mode="json")) | added
+    metrics = [measure_rollout(*rollout).model_dump(mode="json") for rollout in measured_rollouts(record)]
+    yield _strip(record.model_dump(mode="json")) | {"process": metrics, "trainable": record.lineage.trainable}
 
 
 def _strip(tree: Any) -> Any:
-    """Return a JSON tree without the fields that are left out, at any depth."""
+    """Remove the fields of _LEFT_OUT from a JSON tree. Give each step of a graph the fields of both kinds."""
     if isinstance(tree, dict):
-        kept = {name: _strip(value) for name, value in tree.items() if name not in _LEFT_OUT}
-        return kept | {"steps": _with_nulls(kept["steps"])} if tree.keys() == Graph.model_fields.keys() else kept
+        fields = {name: _strip(value) for name, value in tree.items() if name not in _LEFT_OUT}
+        if tree.keys() == Graph.model_fields.keys():
+            fields["steps"] = [_NO_STEP | step for step in fields["steps"]]
+        return fields
     return [_strip(value) for value in tree] if isinstance(tree, list) else tree
 
 
 def record(row: dict[str, Any]) -> Record:
-    """Return the record of a row."""
     fields = {name: value for name, value in row.items() if name not in _ADDED}
     return Record.model_validate(fields | {"rounds": list(map(_without_nulls, row["rounds"]))})
 
 
-def _with_nulls(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return steps that have the fields of both kinds."""
-    return [_NO_STEP | step for step in steps]
-
-
 def _without_nulls(past: dict[str, Any]) -> dict[str, Any]:
-    """Return a round whose steps have the fields of their own kind only: a column holds those of both kinds."""
+    """Remove from each step of the round's graph the fields of the other kind, which are null in a row."""
     if (draft := past["draft"]) is None:
         return past
     steps = [{name: value for name, value in step.items() if value is not None} for step in draft["graph"]["steps"]]

@@ -1,9 +1,9 @@
 """`reranker`: query, passage, and whether the passage holds evidence; for cross-encoders of sentence-transformers.
 
-Rules: sentence-transformers' CrossEncoder "Dataset Format": two texts and a column `label`, here 1 or 0, so that
-`.select_columns(["query", "passage", "label"])` is what BinaryCrossEntropyLoss is given. `evidence` quotes what makes a
-passage relevant, and is empty of the others. FlagEmbedding's rerankers read what `recipes/retriever/forms.py` makes of
-the view `retriever`.
+Rules: sentence-transformers' CrossEncoder "Dataset Format": two texts and a column `label`, here 1 or 0. Pass
+`.select_columns(["query", "passage", "label"])` to BinaryCrossEntropyLoss. `evidence` quotes what makes a passage
+relevant; it is empty for negatives. For FlagEmbedding's rerankers, `recipes/retriever/forms.py` converts the view
+`retriever`.
 """
 
 from pipeline.agents.environment_file import Environment

@@ -1,8 +1,8 @@
 """`retriever`: queries with the passages that hold their evidence, and hard negatives; for Tevatron.
 
 Rules: Tevatron's `TrainDataset` (`query`, `positive_passages` and `negative_passages` with `title` and `text`), as MS
-MARCO and NQ are published for it. FlagEmbedding and BEIR read files of their own, which `recipes/retriever/forms.py`
-makes of these rows. `kind` tells whole questions, sub-questions and the solver's own searches apart.
+MARCO and NQ are published for it. FlagEmbedding and BEIR have file formats of their own; `recipes/retriever/forms.py`
+writes them from these rows. `kind` tells questions, sub-questions and the solver's searches apart.
 """
 
 from pipeline.agents.environment_file import Environment
@@ -26,7 +26,9 @@ OPTIONS = ViewOptions(env_specific=False, takes_twins=False)
 
 def rows(record: Record, environment: Environment) -> Rows:
     for number, query in enumerate(queries(record)):
-        positives, negatives = ([one._asdict() for one in side] for side in (query.positives, query.negatives))
+        positives, negatives = (
+            [passage._asdict() for passage in passages] for passages in (query.positives, query.negatives)
+        )
         yield {
             "query_id": f"{record.key}-{number}",
             "query": query.text,

@@ -1,9 +1,9 @@
 """`retriever_triplets`: anchor, positive, negative; for sentence-transformers.
 
-Rules: sentence-transformers' "Dataset Format": the first columns, in their order, are the texts of the loss, so that
-`.select_columns(["anchor", "positive", "negative"])` is what MultipleNegativesRankingLoss is given. A query is a row
-for each passage of its evidence, each with another of its hard negatives. A passage is its title and its text, as
-Digsite's dense indexes encode it.
+Rules: sentence-transformers' "Dataset Format": the first columns, in order, are the texts of the loss. Pass
+`.select_columns(["anchor", "positive", "negative"])` to MultipleNegativesRankingLoss. A query has one row per passage
+of its evidence, each with another hard negative. A passage is its title and its text, as Digsite's dense indexes
+encode it.
 """
 
 from itertools import cycle

@@ -2,15 +2,16 @@
 
 Rules: OpenRLHF 0.11, `datasets/prompts_dataset.py` (`--data.input_key prompt --data.label_key label
 --data.apply_chat_template`; `datasource` names the metric) and `utils/agent.py` (`--reward.remote_url reward.py`
-calls `reward_func`). Its prompts have no tool schemas, so the prompt says how to search in tags; the agent that does
-is given with `--train.agent_func_path`. It holds no pair of answer tags, which the reward would take for an answer.
+calls `reward_func`). Its prompts have no tool schemas, so the prompt explains how to search in tags; pass an agent that
+does so with `--train.agent_func_path`. The prompt has no pair of answer tags, which the reward would take for an
+answer.
 """
 
 import orjson
 
 from pipeline.agents.environment_file import Environment
-from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded, task
-from pipeline.exports.views.rl_trl import scorable
+from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rl_row, task_prompt
+from pipeline.exports.views.rl_trl import find_golds
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
@@ -24,13 +25,9 @@ OPTIONS = REWARDED._replace(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    golds = scorable(record)
-    # A tag of the question's own would be read as part of the response.
+    golds = find_golds(record)
+    # A tag in the question would be parsed as part of the response.
     if record.draft and golds and "<answer>" not in record.draft.question and "<image>" not in record.draft.question:
-        prompt = task(TASK, environment) + record.draft.question
-        yield {
-            "prompt": [{"role": "user", "content": prompt}],
-            "label": orjson.dumps(golds).decode(),
-            "datasource": record.lineage.corpus,
-            **rewarded(record, environment, [prompt]),
-        }
+        prompt = {"user": task_prompt(TASK, environment) + record.draft.question}
+        label = orjson.dumps(golds).decode()
+        yield {"label": label, "datasource": record.lineage.corpus, **rl_row(record, environment, prompt)}

@@ -1,29 +1,30 @@
 """`rl_search_r1`: prompts and gold answers for Search-R1 (and what reads its Parquet files).
 
 Rules: PeterGriffinJin/Search-R1, `scripts/data_process/nq_search.py` (columns, prompt) and
-`verl/utils/reward_score/qa_em.py` (reward). The reward is exact match after SQuAD's normalisation, over the *last* pair
-of answer tags of prompt and response together, if there is more than one. The stock prompt holds two pairs itself, so a
-response without an answer is scored as "Beijing": questions with that answer are left out. So are rows whose own solver
-would not have scored: an answer that exact match cannot recognise teaches nothing but despair; it recognises no list.
-Its trainer picks the scorer by `data_source`; `code/reward.py` is the one for verl's `custom_reward_function`.
+`verl/utils/reward_score/qa_em.py` (reward). The reward is exact match after SQuAD's normalisation. It reads the *last*
+pair of answer tags in prompt and response together, if there is more than one. The stock prompt has two pairs, so a
+response without an answer is scored as "Beijing": questions with that answer are left out. A question is also left out
+if exact match accepts none of its correct rollouts, since nothing can be learnt from a reward that is always zero; this
+includes every list. The trainer chooses the scorer by `data_source`; `code/reward.py` has one for verl's
+`custom_reward_function`.
 """
 
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from pipeline.agents.answers import list_items
 from pipeline.agents.environment_file import Environment
-from pipeline.exports.trajectories.cleaning import correct
+from pipeline.exports.trajectories.cleaning import correct_rollouts
 from pipeline.exports.trajectories.spellings import spellings
-from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded, task
+from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rl_row, task_prompt
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
-# `data_source` picks the reward; other names than those of its seven benchmarks raise. All seven share this one.
+# `data_source` chooses the reward. Only the names of seven benchmarks are valid, and all seven have the same reward.
 DATA_SOURCE = "nq"
 STOCK = (
     "Answer the given question. You must conduct reasoning inside <think> and </think> first every time you get new "
@@ -41,60 +42,62 @@ OPTIONS = REWARDED._replace(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    if (found := scorable(record, "search", "information")) is None:
+    if (scorable := find_scorable(record, "search", "information")) is None:
         return
-    question, golds = found
-    prompt = f"{task(TASK, environment)}{question}\n"
+    question, golds = scorable
+    prompt = f"{task_prompt(TASK, environment)}{question}\n"
     if score(prompt, golds):
         return
     yield {
         "question": question,
         "golden_answers": golds,
         "data_source": DATA_SOURCE,
-        **verl({"user": prompt}, golds),
-        "extra_info": {"split": record.seed.side, "index": index(record)},
-        **rewarded(record, environment, [prompt]),
+        "extra_info": {"split": record.seed.side, "index": group_index(record)},
+        **verl_row(record, environment, {"user": prompt}, golds),
     }
 
 
-def verl(prompt: dict[str, str], golds: list[str]) -> dict[str, Any]:
-    """The columns of VERL, from the texts of the prompt by role."""
-    messages = [{"role": role, "content": text} for role, text in prompt.items()]
+def verl_row(record: Record, environment: Environment, prompt: Mapping[str, str], golds: list[str]) -> dict[str, Any]:
     truth = {"style": "rule", "ground_truth": {"target": golds}}
-    return {"prompt": messages, "ability": "fact-reasoning", "reward_model": truth}
+    return {"ability": "fact-reasoning", "reward_model": truth, **rl_row(record, environment, prompt)}
 
 
-def scorable(record: Record, *tags: str) -> tuple[str, list[str]] | None:
-    """The question, with one question mark at its end, and the gold answers; none where they hold a tag of the prompt,
-    or where no correct rollout would have scored."""
+def find_scorable(record: Record, *tags: str) -> tuple[str, list[str]] | None:
+    """Return the question with its question mark, and the gold answers.
+
+    Return None for a list, if the question or an answer holds a tag of the prompt, or if the reward accepts none of the
+    correct rollouts.
+    """
     if record.draft is None or list_items(record.draft):
         return None
-    question = asked(record.draft.question)
+    question = end_with_question_mark(record.draft.question)
     golds = [gold for gold in spellings(record.draft) if normalise(gold)]
     tag = re.compile(rf"</?(?:think|answer|{'|'.join(tags)})>")
-    scores = any(score(f"<answer> {rollout.answer} </answer>", golds, least=1) for rollout, _ in correct(record))
-    return (question, golds) if scores and not any(map(tag.search, (question, *golds))) else None
+    answers = (f"<answer> {rollout.answer} </answer>" for rollout, _ in correct_rollouts(record))
+    is_rewarded = any(score(answer, golds, least=1) for answer in answers)
+    return (question, golds) if is_rewarded and not any(map(tag.search, (question, *golds))) else None
 
 
-def asked(question: str) -> str:
-    """With one question mark at its end."""
+def end_with_question_mark(question: str) -> str:
     return question.strip().rstrip(" .!?") + "?"
 
 
-def index(record: Record) -> int:
-    """Its trainer groups rollouts for GRPO by this number, so it is another one for every question."""
+def group_index(record: Record) -> int:
+    """Return a number that is unique for each question: the trainer groups rollouts for GRPO by it."""
     return int(record.key[:15], 16)
 
 
 def score(text: str, golds: Sequence[str], least: int = 2) -> int:
-    """What Search-R1 gives prompt and response together, which hold at least two pairs of answer tags; with `least=1`
-    what verl gives a response of its own."""
-    # What `<answer>(.*?)</answer>` finds, which takes quadratic time where nothing closes the tags.
+    """Return the reward of Search-R1 for a prompt with its response, which hold at least two pairs of answer tags.
+
+    With `least=1`, return the reward of verl for a response alone.
+    """
+    # Equivalent to `<answer>(.*?)</answer>`, which takes quadratic time if tags are not closed.
     answers = [part.partition("<answer>")[2] for part in text.split("</answer>")[:-1] if "<answer>" in part]
     return int(len(answers) >= least and normalise(answers[-1].strip()) in {normalise(gold) for gold in golds})
 
 
 def normalise(text: str) -> str:
-    """SQuAD's, as Search-R1 applies it: ASCII marks go, accents stay. Not the product's own, which folds both."""
+    """Normalise as SQuAD and Search-R1 do: remove ASCII punctuation and keep accents, unlike `pipeline.text`."""
     plain = "".join(c for c in text.lower() if c not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())

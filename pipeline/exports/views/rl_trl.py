@@ -1,14 +1,14 @@
 """`rl_trl`: prompts and gold answers for TRL's GRPOTrainer, in this data set's own environment.
 
-Rules: TRL 1.16, `trainer/grpo_trainer.py`: `prompt` as messages; every other column goes to the reward functions, so
-`reward_funcs=[reward.exact_match]` of `code/reward.py` finds `golden_answers`. The tools `search`,
-`open` and `answer` are Python functions given to the trainer; their schemas are in `environment.json`.
+Rules: TRL 1.16, `trainer/grpo_trainer.py`: `prompt` as messages. Every other column is passed to the reward functions,
+so `reward_funcs=[reward.exact_match]` of `code/reward.py` gets `golden_answers`. The tools `search`, `open` and
+`answer` are Python functions that you give to the trainer; their schemas are in `environment.json`.
 """
 
 from pipeline.agents.environment_file import Environment
-from pipeline.exports.trajectories.cleaning import correct
+from pipeline.exports.trajectories.cleaning import correct_rollouts
 from pipeline.exports.trajectories.spellings import spellings
-from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded
+from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rl_row
 from pipeline.reward import reward
 from pipeline.store.arrow import columns
 from pipeline.types import Record
@@ -18,17 +18,13 @@ OPTIONS = REWARDED
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    golds = scorable(record)
+    golds = find_golds(record)
     if record.draft and golds:
-        texts = {"system": environment.system, "user": record.draft.question}
-        yield {
-            "prompt": [{"role": role, "content": content} for role, content in texts.items()],
-            "golden_answers": golds,
-            **rewarded(record, environment, texts.values()),
-        }
+        prompt = {"system": environment.system, "user": record.draft.question}
+        yield {"golden_answers": golds, **rl_row(record, environment, prompt)}
 
 
-def scorable(record: Record) -> list[str]:
-    """The gold answers, or none where no correct rollout would have been rewarded."""
+def find_golds(record: Record) -> list[str]:
+    """Return the gold answers, or an empty list if `reward.py` accepts none of the correct rollouts."""
     golds = spellings(record.draft) if record.draft else []
-    return golds if any(reward.score(rollout.answer, golds) == 1 for rollout, _ in correct(record)) else []
+    return golds if any(reward.score(rollout.answer, golds) == 1 for rollout, _ in correct_rollouts(record)) else []

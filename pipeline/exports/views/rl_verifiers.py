@@ -1,15 +1,15 @@
 """`rl_verifiers`: questions and answers for verifiers and prime-rl.
 
-Rules: verifiers 0.4 (`verifiers.v1`): a `Taskset` yields tasks with their data and a reward; `code/taskset.py`
-is one. The columns are those that environments of the older interface take: `question`, `answer`, and `info` as JSON
-text, which holds all else, since other columns reach the rubric as arguments.
+Rules: verifiers 0.4 (`verifiers.v1`): a `Taskset` yields tasks with their data and a reward; `code/taskset.py` is one.
+The columns are those of environments of the older interface: `question`, `answer`, and `info`, which holds everything
+else as JSON text, since the rubric gets each further column as an argument.
 """
 
 import orjson
 
 from pipeline.agents.environment_file import Environment
-from pipeline.exports.views.base import REWARDED, Rows, rewarded
-from pipeline.exports.views.rl_trl import scorable
+from pipeline.exports.views.base import REWARDED, Rows, rl_columns
+from pipeline.exports.views.rl_trl import find_golds
 from pipeline.reward import standalone
 from pipeline.store.arrow import columns
 from pipeline.types import Record
@@ -19,8 +19,8 @@ OPTIONS = REWARDED._replace(extra_files={**REWARDED.extra_files, "taskset.py": s
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    golds = scorable(record)
+    golds = find_golds(record)
     if record.draft and golds:
         question, system = record.draft.question, environment.system
-        info = {"golden_answers": golds, "system": system, **rewarded(record, environment, [system, question])}
+        info = {"golden_answers": golds, "system": system, **rl_columns(record, environment, [system, question])}
         yield {"question": question, "answer": record.draft.answer, "info": orjson.dumps(info).decode()}

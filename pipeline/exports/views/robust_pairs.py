@@ -1,27 +1,28 @@
 """`robust_pairs`: the turn that believed a distractor, and one that did not from the same state; for TRL's DPOTrainer.
 
-Rules: TRL 1.16 "Dataset formats" (`prompt`, `chosen`, `rejected` as messages, and `tools`). Trainers mask the prompt
-alone, so that a completion with observations would train on the distractor: either completion is one assistant turn.
-The rejected one is the first of a misled rollout that searches for the distractor's claim or answers with it; the
-chosen one is the next turn, after the very same messages, of a rollout that met the distractor and never cited it.
-The teacher's rollouts are taken, and the solver's over the overlay; those of the policy that the data set is for too.
+Rules: TRL 1.16 "Dataset formats" (`prompt`, `chosen`, `rejected` as messages, and `tools`). Trainers mask only the
+prompt, so a completion with observations would train on the distractor: each completion is one assistant turn. The
+rejected one is the first turn of a misled rollout that searches for the distractor's claim or answers with it. The
+chosen one is the next turn, after the same messages, of a rollout that met the distractor and never cited it. Rollouts
+come from the teacher, from the solver over the overlay, and from the policy that the data set is for.
 """
 
 from pipeline.agents.environment_file import Environment
 from pipeline.distractors.encounters import contrasts
-from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, ViewOptions, preference, shown, with_system_prompt
+from pipeline.exports.views import base
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
-SCHEMA = columns(**PREFERENCE, distractor=str, step=int, **PROVENANCE)
-OPTIONS = ViewOptions(needs="distractors, one of which misled a rollout")
+SCHEMA = columns(**base.PREFERENCE, distractor=str, step=int, **base.PROVENANCE)
+OPTIONS = base.ViewOptions(needs="distractors, one of which misled a rollout")
 
 
-def rows(record: Record, environment: Environment) -> Rows:
-    seen = set()
-    for met, prompt, resisting, misled, agent, measured in contrasts(record, environment.policy):
-        texts = with_system_prompt(environment, shown((*prompt, resisting, misled), 2, environment, agent))
-        if texts and (*texts[-2:], len(texts)) not in seen:
-            seen.add((*texts[-2:], len(texts)))
-            learnt = preference(record, texts, environment.offered, measured)
-            yield {**learnt, "distractor": met.distractor, "step": met.step}
+def rows(record: Record, environment: Environment) -> base.Rows:
+    seen_texts = set()
+    for encounter, prompt, resisting, misled, agent, measured in contrasts(record, environment.policy):
+        messages = base.render_for_model((*prompt, resisting, misled), 2, environment, agent)
+        texts = base.dump_with_system_prompt(environment, messages)
+        if texts and (*texts[-2:], len(texts)) not in seen_texts:
+            seen_texts.add((*texts[-2:], len(texts)))
+            row = base.preference_columns(record, texts, environment.offered, measured)
+            yield {**row, "distractor": encounter.distractor, "step": encounter.step}

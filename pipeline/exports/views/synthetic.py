@@ -1,9 +1,9 @@
 """`synthetic`: the distractors of every question, as passages; to train with them in the index.
 
-A passage that is `synthetic` was written or altered to mislead and is false in part. It belongs to the overlay of its
-own question, `question_id`, and must enter no index that other questions search. One that is not is a passage of the
-corpus as it stands, which a search for its question brings up. `shown_id` is the id that the observations of the
-trajectories show; nothing there tells them from other passages.
+A `synthetic` passage was written or altered to mislead and is partly false. It belongs to the overlay of its question,
+`question_id`, and must not be in an index that other questions search. Any other passage is an unaltered one of the
+corpus, which a search for the question retrieves. `shown_id` is the id that observations of trajectories show; nothing
+there tells distractors from other passages.
 """
 
 from pipeline.agents.environment_file import Environment

@@ -19,7 +19,7 @@ async def closed_book(draft: Draft, context: RunContext) -> CheckResult:
     solver, known = context.config.models.of("solver"), list[Probe]()
     probes = [await recalled(draft, context, solver)]
     for model in trained(context.config):
-        same = model.digested() == solver.digested()
+        same = model.digest_input() == solver.digest_input()
         probes += [] if same else [await recalled(draft, context, model)]
         known.append(probes[0] if same else probes[-1])
         if beyond_chance(known[-1].right, known[-1].tries, guess_chance(draft)) <= 0.5:
@@ -44,7 +44,7 @@ def trained(config: RunConfig) -> list[ModelConfig]:
 async def recalled(draft: Draft, context: RunContext, model: ModelConfig) -> Probe:
     """What a model answers without any passage, in at least three tries if it is to be trained. There an answer that
     cannot be read is a wrong one: a checkpoint need not speak JSON."""
-    policy = any(model.digested() == one.digested() for one in context.config.models.policies.values())
+    policy = any(model.digest_input() == one.digest_input() for one in context.config.models.policies.values())
 
     async def answer(sample: int) -> readers.Reading:
         try:

@@ -17,7 +17,9 @@ def curve(*solved, sample=1):
 
 
 def labels(record):
-    return [[(judged.label, judged.solved, judged.tried) for judged in found.turns] for found in eef.spliced(record)]
+    return [
+        [(judged.label, judged.solved, judged.tried) for judged in found.turns] for found in eef.splice_rollouts(record)
+    ]
 
 
 def test_states_lie_at_equal_distances_over_failed_rollouts_only():
@@ -35,12 +37,12 @@ def test_what_loses_the_answer_is_harmful_and_what_finds_it_again_recovers():
 
 
 def test_only_beneficial_recovering_and_own_turns_are_trained():
-    (found,) = eef.spliced(curve(1, 0, 2, 0))
+    (found,) = eef.splice_rollouts(curve(1, 0, 2, 0))
     assert [judged.trained for judged in found.turns] == [False, True, True, True]
 
 
 def test_the_spliced_rollout_is_the_failed_one_and_then_the_branch():
-    (found,) = eef.spliced(branched())
+    (found,) = eef.splice_rollouts(branched())
     source = accepted(1).last.rollouts[1].trajectory.messages
     assert found.fork.prefix == 6
     assert found.trajectory.messages[:6] == source[:6]

@@ -56,4 +56,4 @@ def test_a_rollout_that_searches_beside_its_answer_is_no_example():
     count = len(record.last.rollouts)
     last_round = record.last.model_copy(update={"rollouts": tuple(spoilt[:count])})
     record = record.model_copy(update={"rounds": (last_round,), "confirmation": tuple(spoilt[count:])})
-    assert pivot.best(record) is None
+    assert pivot.best_rollout(record) is None

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from pipeline.errors import UsageError
-from pipeline.exports.mix.quota_sample import Quota, parsed, sampled
+from pipeline.exports.mix.quota_sample import Quota, parse_quotas, sample_pairs
 from pipeline.types import sha256
 
 HARD, GERMAN = Quota("band", "hard", 0.3), Quota("language", "de", 0.2)
@@ -25,7 +25,7 @@ def shares(values: dict[str, dict[str, str]], keys: frozenset[str]) -> tuple[flo
 
 def test_one_quota_is_exact_and_takes_all_that_it_can() -> None:
     values = pool(hard_en=90, easy_en=600, medium_en=310)
-    found = sampled(values, (HARD,), None)
+    found = sample_pairs(values, (HARD,), None)
     assert len(found.keys) == 300
     assert shares(values, found.keys)[0] == 0.3
     assert [(met.name, met.wanted, met.taken, met.there, met.short) for met in found.quotas] == [
@@ -36,7 +36,7 @@ def test_one_quota_is_exact_and_takes_all_that_it_can() -> None:
 
 def test_two_quotas_are_met_together_though_their_pairs_are_of_different_kinds() -> None:
     values = pool(hard_de=10, hard_en=90, easy_de=70, easy_en=830)
-    found = sampled(values, (HARD, GERMAN), None)
+    found = sample_pairs(values, (HARD, GERMAN), None)
     assert len(found.keys) >= 330
     hard, german = shares(values, found.keys)
     assert hard == pytest.approx(0.3, abs=0.004)
@@ -45,24 +45,24 @@ def test_two_quotas_are_met_together_though_their_pairs_are_of_different_kinds()
 
 def test_what_is_short_is_said_and_not_made_up_with_others() -> None:
     values = pool(hard_en=50, easy_en=950)
-    found = sampled(values, (HARD,), 500)
+    found = sample_pairs(values, (HARD,), 500)
     assert [(met.wanted, met.taken, met.short) for met in found.quotas] == [(150, 50, 100), (350, 350, 0)]
     assert len(found.keys) == 50 + 350
-    none, _ = sampled(pool(easy_en=10), (HARD,), None).quotas
+    none, _ = sample_pairs(pool(easy_en=10), (HARD,), None).quotas
     assert (none.wanted, none.taken, none.there) == (3, 0, 0)
 
 
 @pytest.mark.parametrize("most", [None, 10])
 def test_pairs_of_one_value_alone_leave_the_rest_short(most: int | None) -> None:
-    found = sampled(pool(hard_en=10), (HARD,), most)
+    found = sample_pairs(pool(hard_en=10), (HARD,), most)
     assert [(met.wanted, met.taken, met.short) for met in found.quotas] == [(3, 3, 0), (7, 0, 7)]
     halves = (Quota("band", "easy", 0.7), HARD)
-    assert [met.value for met in sampled(pool(hard_en=3, easy_en=7), halves, most).quotas] == ["easy", "hard"]
+    assert [met.value for met in sample_pairs(pool(hard_en=3, easy_en=7), halves, most).quotas] == ["easy", "hard"]
 
 
 def test_shares_that_exclude_each_other_are_never_exceeded() -> None:
     values = pool(hard_de=300, easy_en=700)
-    found = sampled(values, (HARD, Quota("language", "de", 0.5)), 100)
+    found = sample_pairs(values, (HARD, Quota("language", "de", 0.5)), 100)
     assert [(met.wanted, met.taken) for met in found.quotas] == [(30, 30), (50, 30), (70, 50), (50, 50)]
 
 
@@ -78,7 +78,7 @@ def test_no_value_ever_has_more_than_its_share(seed: int) -> None:
         for n in range(400)
     }
     quotas = (HARD, Quota("hops", "4", 0.1), Quota("language", "de", 0.5), Quota("language", "en", 0.1))
-    found = sampled(values, quotas, chance.choice([None, 50, 200]))
+    found = sample_pairs(values, quotas, chance.choice([None, 50, 200]))
     assert found.keys
     assert all(0 <= met.taken <= met.wanted for met in found.quotas)
     assert all(met.short <= 3 for met in found.quotas if met.there > met.wanted)
@@ -87,10 +87,10 @@ def test_no_value_ever_has_more_than_its_share(seed: int) -> None:
 def test_the_choice_rests_on_the_keys_alone() -> None:
     values = pool(hard_en=40, easy_en=300, easy_de=60)
     turned = dict(reversed(values.items()))
-    assert sampled(values, (HARD, GERMAN), None) == sampled(turned, (HARD, GERMAN), None)
-    fewer = sampled(values, (HARD,), 60).keys
-    assert fewer < sampled(values, (HARD,), 100).keys
-    assert len(sampled(values, (), 7).keys) == 7
+    assert sample_pairs(values, (HARD, GERMAN), None) == sample_pairs(turned, (HARD, GERMAN), None)
+    fewer = sample_pairs(values, (HARD,), 60).keys
+    assert fewer < sample_pairs(values, (HARD,), 100).keys
+    assert len(sample_pairs(values, (), 7).keys) == 7
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,11 @@ def test_the_choice_rests_on_the_keys_alone() -> None:
 )
 def test_a_quota_that_is_none_is_a_mistake(texts: list[str], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        parsed(texts)
+        parse_quotas(texts)
 
 
 def test_a_quota_that_is_said_again_replaces_the_first() -> None:
-    assert parsed(["band:hard=0.2", "language:pt-BR=0.5", "band:hard=0.3"]) == (HARD, Quota("language", "pt-BR", 0.5))
+    assert parse_quotas(["band:hard=0.2", "language:pt-BR=0.5", "band:hard=0.3"]) == (
+        HARD,
+        Quota("language", "pt-BR", 0.5),
+    )

@@ -8,7 +8,7 @@ from pipeline.analysis.figures import Outside
 from pipeline.config import RunConfig
 from pipeline.exports.card.card import Contents, card
 from pipeline.exports.report.page import SHOWN
-from pipeline.exports.report.rendering import changed, marked
+from pipeline.exports.report.rendering import mark_changes, mark_phrases
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Status
 from tests.hostile import HOSTILE, MARKUP
@@ -146,16 +146,18 @@ def test_refused_requests_are_counted_in_report_and_card():
 
 
 def test_marked_marks_whole_occurrences_only():
-    assert marked("Born 1201, not 12010. <b>", ["1201"]) == "Born <mark>1201</mark>, not 12010. &lt;b&gt;"
-    assert marked("<i>", []) == "&lt;i&gt;"
-    assert marked("a", [" "]) == "a"
+    assert mark_phrases("Born 1201, not 12010. <b>", ["1201"]) == "Born <mark>1201</mark>, not 12010. &lt;b&gt;"
+    assert mark_phrases("<i>", []) == "&lt;i&gt;"
+    assert mark_phrases("a", [" "]) == "a"
     # Where no blank parts words, a name stands anywhere.
-    assert marked("大会在北京举行。", ["北京"]) == "大会在<mark>北京</mark>举行。"
-    assert marked("서울에서 열렸다, 1201년", ["서울", "1201"]) == "<mark>서울</mark>에서 열렸다, <mark>1201</mark>년"
+    assert mark_phrases("大会在北京举行。", ["北京"]) == "大会在<mark>北京</mark>举行。"
+    assert (
+        mark_phrases("서울에서 열렸다, 1201년", ["서울", "1201"]) == "<mark>서울</mark>에서 열렸다, <mark>1201</mark>년"
+    )
 
 
 def test_changed_shows_what_went_and_what_came():
-    assert changed("Who built the <old> bridge?", "Who drew the bridge?") == (
+    assert mark_changes("Who built the <old> bridge?", "Who drew the bridge?") == (
         "Who <del>built</del> <ins>drew</ins> the <del>&lt;old&gt;</del> bridge?"
     )
 

@@ -20,7 +20,7 @@ def asking(arguments: str) -> Message:
 
 
 def dumped(messages: list[Message]) -> list[str]:
-    texts = chat.dumped(messages)
+    texts = chat.dump_messages(messages)
     assert texts is not None
     return texts
 
@@ -37,7 +37,7 @@ def test_arguments_are_objects():
 
 @pytest.mark.parametrize("arguments", ["", "x", '"text"', "[1]", '{"query": NaN}', '{"query": "\\ud800"}'])
 def test_a_conversation_with_broken_arguments_is_none(arguments):
-    assert chat.dumped([asking(arguments)]) is None
+    assert chat.dump_messages([asking(arguments)]) is None
 
 
 @pytest.mark.parametrize("text", ["1969", "true", "null", "1e5", "a\u2028b", "nul\x00", "x" * (1 << 20)])
@@ -67,7 +67,7 @@ def test_tools_stand_as_a_server_gives_them_to_a_chat_template():
 def test_a_lone_surrogate_comes_from_no_journal_and_into_no_row():
     with pytest.raises(ValueError, match="Invalid JSON"):
         TypeAdapter(Message).validate_json(b'{"role": "user", "content": "\\ud800"}')
-    assert chat.dumped([Message(role="user", content="\ud800")]) is None
+    assert chat.dump_messages([Message(role="user", content="\ud800")]) is None
 
 
 def test_tokens_are_a_third_of_the_bytes():
@@ -78,10 +78,10 @@ def test_tokens_are_a_third_of_the_bytes():
 def test_no_view_holds_what_was_meant_for_the_server() -> None:
     call = ToolCall(id="call00000", name="search", arguments='{"query":"x"}', server_fields='{"id":"SECRET"}')
     turn = Message(role="assistant", content="a", tool_calls=(call,), server_fields='{"reasoning_details":["SECRET"]}')
-    texts = chat.dumped((turn,))
+    texts = chat.dump_messages((turn,))
     assert texts
     assert "SECRET" not in texts[0]
     plain = Message(role="assistant", content="a", tool_calls=(call.model_copy(update={"server_fields": ""}),))
-    assert chat.spelt((turn,)) == chat.spelt((plain,))
+    assert chat.normalise_calls((turn,)) == chat.normalise_calls((plain,))
     assert "server_fields" not in records.SCHEMA.to_string()
     assert "SECRET" not in chat.nemo_gym((turn,), turn, ())

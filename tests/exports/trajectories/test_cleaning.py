@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.exports.trajectories.cleaning import is_trainable, weight, well_formed
+from pipeline.exports.trajectories.cleaning import is_trainable, is_well_formed, weight
 from pipeline.types import Message
 from tests.records import draft, rollout, world
 
@@ -18,7 +18,7 @@ ANSWERED = Message(role="tool", tool_call_id=END.tool_calls[0].id)
 
 def test_one_that_repeats_a_call_is_not_imitated() -> None:
     assert is_trainable(GOOD)
-    assert well_formed(GOOD.messages)
+    assert is_well_formed(GOOD.messages)
     assert not is_trainable(rollout(W, D, 0, "repeats").trajectory)
 
 
@@ -36,7 +36,7 @@ def test_one_that_repeats_a_call_is_not_imitated() -> None:
     ],
 )
 def test_what_has_another_form_is_not_imitated(messages: tuple[Message, ...]) -> None:
-    assert not well_formed(messages)
+    assert not is_well_formed(messages)
 
 
 @pytest.mark.parametrize(("turns", "often"), [(1, 1), (50, 1), (51, 2), (100, 2), (101, 5)])

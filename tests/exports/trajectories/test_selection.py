@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.agents.environment_file import Environment, environment
 from pipeline.config import RunConfig, build
-from pipeline.exports.trajectories.selection import counts, examples, guessed, said
+from pipeline.exports.trajectories.selection import count_rollouts, dump_conversation, examples, has_guessed
 from pipeline.exports.views import sft, sft_masked, sft_sharegpt
 from pipeline.types import Call, Message, Record, Rollout
 from tests.records import Style, World, accepted, draft, rollout, round_, verdict, world
@@ -48,7 +48,7 @@ def styled(style: Style = "right", *, words: str = "", after: str = "") -> Rollo
 
 
 def samples(record: Record, **settings: object) -> list[int]:
-    found = examples(record, selecting(**settings), said)
+    found = examples(record, selecting(**settings), dump_conversation)
     return [example.rollout.sample for example, _ in found if example.agent == "solver"]
 
 
@@ -117,7 +117,7 @@ def searching(w: World, *queries: str) -> Rollout:
 )
 def test_who_searches_with_what_it_was_not_shown_has_guessed(queries: tuple[str, ...], known: bool) -> None:
     made = searching(W, *queries)
-    assert guessed(draft(W), made) is known
+    assert has_guessed(draft(W), made) is known
     assert samples(having(made), unguessed=True) == ([] if known else [0])
     assert samples(having(made)) == [0]
 
@@ -126,7 +126,7 @@ def test_the_source_is_solver_teacher_or_both() -> None:
     record = taught()
 
     def agents(**settings: object) -> list[str]:
-        return [example.agent for example, _ in examples(record, selecting(**settings), said)]
+        return [example.agent for example, _ in examples(record, selecting(**settings), dump_conversation)]
 
     assert agents() == ["solver", "teacher", "teacher"]
     assert agents(source=["solver"]) == ["solver"]
@@ -135,10 +135,10 @@ def test_the_source_is_solver_teacher_or_both() -> None:
 
 
 def test_it_counts_what_each_condition_left() -> None:
-    (agent, found), *others = counts(FOUR, selecting(per_pair=2, every_hop=True)).items()
+    (agent, found), *others = count_rollouts(FOUR, selecting(per_pair=2, every_hop=True)).items()
     assert (agent, others) == ("solver", [])
     assert found == {"made": 5, "correct": 4, "fit": 4, "passed": 3, "kept": 2}
-    assert set(counts(taught(), selecting())) == {"solver", "teacher"}
+    assert set(count_rollouts(taught(), selecting())) == {"solver", "teacher"}
 
 
 def test_all_views_of_solved_rollouts_hold_the_same() -> None:
@@ -174,4 +174,4 @@ def test_the_longest_come_first_where_they_are_asked_for() -> None:
 @pytest.mark.parametrize(("least", "taken"), [(0, [1, 2, 0, 3]), (3, [2, 0, 3]), (4, [0, 3]), (5, [])])
 def test_those_with_few_steps_may_be_left_out(least: int, taken: list[int]) -> None:
     assert samples(FOUR, per_pair=9, min_steps=least) == taken
-    assert counts(FOUR, selecting(min_steps=least))["solver"]["passed"] == len(taken)
+    assert count_rollouts(FOUR, selecting(min_steps=least))["solver"]["passed"] == len(taken)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.exports.data_set import Selection, export
-from pipeline.exports.trajectories.strict_calls import strict
+from pipeline.exports.trajectories.strict_calls import fail_repaired_rollouts
 from pipeline.exports.views import records
 from pipeline.types import Record, Rollout
 from tests.analysis.test_policy_figures import measured
@@ -34,19 +34,19 @@ def with_repairs(record: Record, *samples: int) -> Record:
 
 def test_a_repaired_rollout_counts_as_unsolved_for_the_solver_and_for_policies() -> None:
     plain = accepted(1)
-    assert strict(plain) is plain
+    assert fail_repaired_rollouts(plain) is plain
     assert [v.correct for v in plain.confirmation_verdicts] == [True, True, False, True]
     some = with_repairs(plain, 0, 2)
-    assert (some.solve_rate, strict(some).solve_rate) == (0.75, 0.5)
+    assert (some.solve_rate, fail_repaired_rollouts(some).solve_rate) == (0.75, 0.5)
     assert [rollout.repaired for rollout in some.confirmation] == [True, False, True, False]
-    assert strict(with_repairs(plain, 0, 1, 3)).hardness == (None, 0.0)
+    assert fail_repaired_rollouts(with_repairs(plain, 0, 1, 3)).hardness == (None, 0.0)
     mine = measured("mine")
     mine = mine.model_copy(update={"rollouts": (repaired(mine.rollouts[0]), *mine.rollouts[1:])})
     record = plain.model_copy(update={"measurements": (mine,)})
-    before, after = record.hardness_for("mine"), strict(record).hardness_for("mine")
+    before, after = record.hardness_for("mine"), fail_repaired_rollouts(record).hardness_for("mine")
     assert before[1] == sum(v.correct for v in mine.verdicts) / 4
     assert after[1] == sum(v.correct for v in mine.verdicts[1:]) / 4 < before[1]
-    assert strict(record).hardness == plain.hardness
+    assert fail_repaired_rollouts(record).hardness == plain.hardness
 
 
 def test_only_rl_views_count_strictly_and_only_where_it_is_asked_for(tmp_path: Path) -> None:

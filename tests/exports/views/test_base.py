@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.errors import UsageError
-from pipeline.exports.trajectories.cleaning import correct
+from pipeline.exports.trajectories.cleaning import correct_rollouts
 from pipeline.exports.views import base
 from tests.records import accepted, below_target, failed, rejected
 
@@ -23,7 +23,7 @@ def test_below_target_is_taken_when_asked_for_and_measured():
 
 
 def test_correct_rollouts_come_shortest_first():
-    found = list(correct(below_target()))
+    found = list(correct_rollouts(below_target()))
     steps = [verdict.steps for _, verdict in found]
     assert steps == sorted(steps)
     assert steps[0] == 1
@@ -44,4 +44,4 @@ def test_the_rollouts_of_a_relaxed_pair_are_those_of_its_last_draft():
     relaxed = record.model_copy(
         update={"rounds": (tried, gave_up), "confirmation": (), "confirmation_verdicts": (), "reason": "relaxed"}
     )
-    assert len(list(correct(relaxed))) == sum(v.correct for v in record.confirmation_verdicts) > 0
+    assert len(list(correct_rollouts(relaxed))) == sum(v.correct for v in record.confirmation_verdicts) > 0

@@ -10,7 +10,7 @@ from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import build
 from pipeline.config.models import ToolMode
 from pipeline.exports.views import adp, dpo, kto, sft, sft_masked, sft_sharegpt
-from pipeline.exports.views.base import conversations
+from pipeline.exports.views.base import split_conversation
 from pipeline.llm import reply
 from pipeline.llm.base import Request
 from pipeline.llm.chat_body import body
@@ -101,7 +101,7 @@ def test_the_results_of_one_turn_are_one_message_that_is_not_learnt(mode: ToolMo
     messages = (Message(role="system", content="S"), Message(role="user", content="Q"), turn, *results, turn)
     environment_ = told(mode)
     environment_ = environment_.model_copy(update={"sft": environment_.sft.model_copy(update={"thinking": thinking})})
-    rows = conversations(messages, environment_, "solver")
+    rows = split_conversation(messages, environment_, "solver")
     assert len(rows) == (2 if thinking == "all" else 1)
     row, loss = rows[-1]
     assert [message.role for message in row] == ["system", "user", "assistant", "user", "assistant"]
