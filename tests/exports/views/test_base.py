@@ -15,12 +15,13 @@ def test_accepted_records_alone_are_taken_by_default():
     ]
 
 
-def test_a_rejected_pair_is_taken_when_its_reason_is_asked_for_and_a_rollout_measured_it():
+def test_a_rejected_pair_is_taken_when_its_reason_is_asked_for_and_it_was_confirmed_or_attacked():
     assert base.is_exported(below_target(), ("below_target",))
     assert not base.is_exported(below_target(), ("below_range",))
-    sought = below_target().model_copy(update={"confirmation": (), "confirmation_verdicts": ()})
-    assert base.is_exported(sought, ("below_target",))
-    assert not base.is_exported(sought.model_copy(update={"rounds": ()}), ("below_target",))
+    unmeasured = below_target().model_copy(update={"confirmation": (), "confirmation_verdicts": ()})
+    assert not base.is_exported(unmeasured, ("below_target",))
+    attacked = unmeasured.model_copy(update={"seekers": below_target().confirmation})
+    assert base.is_exported(attacked, ("below_target",))
     assert not base.is_exported(rejected(), ("below_target",))
 
 
