@@ -80,7 +80,7 @@ def test_no_line_of_a_help_is_cut(columns: str, digsite: Digsite, monkeypatch: p
         shown = digsite(*command.split(), "--help").out
         assert "..." not in shown.replace("[ARGS]...", "")
         assert max(map(len, shown.splitlines())) <= int(columns)
-    assert "refused if the configuration, prompts or corpus changed." in " ".join(digsite("--help").out.split())
+    assert "Refuses if the configuration, prompts or corpus changed." in " ".join(digsite("--help").out.split())
 
 
 def test_the_version_is_the_packages(digsite: Digsite) -> None:

@@ -40,7 +40,7 @@ def test_limits_of_gates_can_be_set_for_a_run_that_is_there(digsite: Digsite, ru
     before = digsite("export", *where, "--json").json["shards"]
     none_left = digsite("export", *where, "--set", "gates.quotas.strategy={compose=0.0}")
     assert none_left.code == 0
-    assert f"no pair passed the gates: digsite inspect tiny --out {run} counts" in none_left.err
+    assert f"no pair passed the gates; to see why: digsite inspect tiny --out {run}" in none_left.err
     assert "gate:quota" in (run / "tiny/latest/dataset/README.md").read_text()
     assert digsite("export", *where, "--set", "gates.quotas={}", "--json").json["shards"] == before
 
