@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState, fetch, identity
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import EXPLORE, ExploreArguments, shown
+from pipeline.agents.tools import EXPLORE, ExploreArguments, show_passage
 from pipeline.config.limits import AgentLimits
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
@@ -92,7 +92,7 @@ class _Growth:
         limited = self._agent().room is not None
         messages = self.context.prompt(
             "curator/explore",
-            passage=shown(self.seed.passage),
+            passage=show_passage(self.seed.passage),
             path=steps(self.tree.path(parent), self.passages, limited=limited),
             left=left,
             tried=list(self.tried.values()),
@@ -173,7 +173,7 @@ def steps(
                 "argument": node.argument,
                 "intent": node.intent,
                 "found": [passages[i].shown_id for i in node.passage_ids],
-                "passages": [shown(passage, numbered=numbered) for passage in whole],
+                "passages": [show_passage(passage, numbered=numbered) for passage in whole],
                 "titles": [{"id": p.shown_id, "title": p.heading} for p in fresh if p not in whole],
             }
         )

@@ -104,7 +104,7 @@ class Environment(Data):
 
 def environment(config: RunConfig) -> Environment:
     messages = prompts.load("solver/answer").render("", question="", searches=config.solver.searches)
-    system = prompts.noted(messages, config.solver_notes())[0].content
+    system = prompts.add_notes(messages, config.solver_notes())[0].content
     return Environment(
         system=system,
         tools=solver_tools(config.environment),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from pipeline.agents.judge import Grade
-from pipeline.agents.tools import undated
+from pipeline.agents.tools import remove_dates
 from pipeline.agents.unshown_words import unshown_words
 from pipeline.text import MONTHS, fold, normalise, strip_tag
 from pipeline.text.names import contains
@@ -30,21 +30,21 @@ _APOSTROPHE = re.compile(r"['’]s?\b")
 def observations(rollout: Rollout) -> list[tuple[Call, str]]:
     """Each call of a rollout with the text that it brought back, without dates of documents."""
     messages = rollout.trajectory.messages
-    texts = {message.tool_call_id: undated(message.content) for message in messages if message.tool_call_id}
+    texts = {message.tool_call_id: remove_dates(message.content) for message in messages if message.tool_call_id}
     return [(call, texts[call.id]) for call in rollout.trajectory.calls]
 
 
-def verdict(draft: Draft, rollout: Rollout, graded: Grade) -> Verdict:
+def build_verdict(draft: Draft, rollout: Rollout, graded: Grade) -> Verdict:
     """Join the judge's ruling with what the rollout read and how many steps it took."""
-    found_at = found(draft, rollout)
+    found_at = find_hop_steps(draft, rollout)
     return Verdict(
         sample=rollout.sample,
-        supported=supported(draft, rollout),
+        supported=is_supported(draft, rollout),
         steps=rollout.trajectory.steps,
         calls=len(rollout.trajectory.calls),
         hit_step=_hit_step(draft, rollout, found_at),
         found_at=found_at,
-        recalled=recalled(draft, rollout),
+        recalled=is_recalled(draft, rollout),
         **dict(graded),
     )
 
@@ -63,13 +63,13 @@ def _hit_step(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) ->
     return None
 
 
-def supported(draft: Draft, rollout: Rollout) -> bool:
+def is_supported(draft: Draft, rollout: Rollout) -> bool:
     """Return whether a rollout read every passage that decides the answer, or others that say the same.
 
     A question without an answer is supported if the rollout came to the premise that nothing states: it read the
     passage that states it otherwise, or the evidence of the hop before; without a hop before, two searches suffice.
     """
-    at = found(draft, rollout)
+    at = find_hop_steps(draft, rollout)
     if all(at[index] is not None for index in draft.graph.decisive_hops):
         return True
     if draft.answer_type is not AnswerType.UNANSWERABLE:
@@ -78,18 +78,18 @@ def supported(draft: Draft, rollout: Rollout) -> bool:
     return all(at[index] is not None for index in needs) if needs else rollout.trajectory.steps > 1
 
 
-def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
+def find_hop_steps(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
     """Return for each hop the step at which its own passage, or another one that says the same, was first shown."""
     at, step = dict[int, int](), 0
     for call, text in observations(rollout):
         step += not call.repeat
         for number in {*range(len(draft.hops))} - at.keys():
-            if shows(draft, number, call.passage_ids, text):
+            if shows_evidence(draft, number, call.passage_ids, text):
                 at[number] = step
     return tuple(map(at.get, range(len(draft.hops))))
 
 
-def skipped(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> tuple[int, ...]:
+def skipped_hops(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> tuple[int, ...]:
     """The hops that a rollout went without: a later one was found, and until then neither a search of its own nor
     anything that it was shown had named their answers.
 
@@ -108,20 +108,20 @@ def skipped(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> t
     return tuple(sorted(gone))
 
 
-def by_heart(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
+def recalled_hops(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
     """The hops before the last whose answers it searched with before it had been shown them."""
     return tuple(sorted(_named_unseen(draft, rollout) - {len(draft.hops) - 1}))
 
 
-def recalled(draft: Draft, rollout: Rollout) -> bool:
+def is_recalled(draft: Draft, rollout: Rollout) -> bool:
     """Return whether a rollout searched for a hidden thing that nothing had shown it: by name, or by a description
     with a name or number that stood neither in the question nor in anything shown before."""
     if _named_unseen(draft, rollout):
         return True
     hidden = {number for number in range(len(draft.hops)) if _is_hidden(draft, number)}
-    texts = [undated(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
+    texts = [remove_dates(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
     for call, text, before in _searches(rollout):
-        if reached := {number for number in hidden if shows(draft, number, call.passage_ids, text)}:
+        if reached := {number for number in hidden if shows_evidence(draft, number, call.passage_ids, text)}:
             if unshown_words(call.argument, (draft.question, *texts[:before]), texts[before:]):
                 return True
             hidden -= reached
@@ -145,12 +145,12 @@ def _searches(rollout: Rollout) -> Iterator[tuple[Call, str, int]]:
         if message.tool_call_id:
             shown += 1
             if call := calls.get(message.tool_call_id):
-                yield call, undated(message.content), before
+                yield call, remove_dates(message.content), before
 
 
 def _named_unseen(draft: Draft, rollout: Rollout) -> set[int]:
     """The hops whose answers a rollout searched with before it had been shown them."""
-    texts = [undated(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
+    texts = [remove_dates(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
     shown, read = _naming(draft, draft.question), 0
     named: set[int] = set()
     for call, _, before in _searches(rollout):
@@ -166,7 +166,7 @@ def _naming(draft: Draft, text: str) -> set[int]:
     return {number for number, hop in enumerate(draft.hops) if _names(text, hop.spellings)}
 
 
-def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
+def shows_evidence(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
     """Does an observation hold the evidence of that hop?"""
     hop = draft.hops[number]
     if hop.passage_id in passage_ids:
@@ -176,7 +176,7 @@ def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> b
     about = _about(draft, number)
     gives = hop.answer == draft.answer or draft.graph.found[number] is draft.graph.last
     answers = (*hop.spellings, draft.answer, *draft.answer_aliases) if gives else hop.spellings
-    return any(_proves(block, answers) and _proves(block, about) for block in undated(text).split("\n\n"))
+    return any(_proves(block, answers) and _proves(block, about) for block in remove_dates(text).split("\n\n"))
 
 
 def _about(draft: Draft, number: int) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Literal
 
 from pipeline.agents.answers import answer_limits, list_items
-from pipeline.agents.structured import schema, structured
+from pipeline.agents.structured import request_object, schema
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.llm.base import LLM
@@ -253,7 +253,7 @@ async def ask_judges(case: NearMiss, judges: tuple[ModelConfig, ...], llm: LLM, 
         # The second, where it is the first again, is asked with its own temperature: cold, it would repeat itself.
         cold = judge.sampling.model_copy(update={"temperature": 0.0})
         model = judge if place else judge.model_copy(update={"sampling": cold})
-        output, took = await structured(llm, model, messages, VERDICT.name, VerdictOutput, sample=place)
+        output, took = await request_object(llm, model, messages, VERDICT.name, VerdictOutput, sample=place)
         usage += took
         second = took if place else second
         if not output.correct:

@@ -27,14 +27,14 @@ def mentions(text: str, name: str) -> bool:
     return any(contains(text, form) for form in _arabic(name))
 
 
-def without(text: str, names: Iterable[str]) -> str:
+def remove_names(text: str, names: Iterable[str]) -> str:
     """The text without these names as they are written, in whatever case."""
     for name in sorted(names, key=len, reverse=True):
-        text = re.sub(whole(name), " ", text, flags=re.IGNORECASE) if name else text
+        text = re.sub(name_pattern(name), " ", text, flags=re.IGNORECASE) if name else text
     return " ".join(text.split())
 
 
-def whole(name: str) -> str:
+def name_pattern(name: str) -> str:
     """A pattern of the name where it is no part of a word, with the ending of its genitive."""
     written = re.escape(name).replace("'", "’").replace("’", "['’]")
     return rf"(?<![^\W{_TIES}]){written}(?:['’]?s\b|['’])?(?![^\W{_TIES}])"

@@ -11,8 +11,8 @@ from pydantic import BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from pipeline import prompts
-from pipeline.agents.structured import structured
-from pipeline.agents.tools import shown
+from pipeline.agents.structured import request_object
+from pipeline.agents.tools import show_passage
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.types import Data, Message, Passage, Usage
@@ -77,11 +77,11 @@ async def oracle(question: str, passages: Sequence[Passage], context: RunContext
 
     This and the others here ask the model that plays `reader`, and raise FormatError where it says nothing readable.
     """
-    messages = context.prompt("oracle/read", question=question, passages=list(map(shown, passages)))
+    messages = context.prompt("oracle/read", question=question, passages=list(map(show_passage, passages)))
     return await _cited(messages, passages, context, sample)
 
 
-async def about_the_living(
+async def is_about_the_living(
     question: str, passages: Sequence[Passage], claim: str, context: RunContext
 ) -> tuple[bool, str, Usage]:
     """Is the last passage, or its claim as an answer to the question, about someone who may be alive? With the reader's
@@ -89,14 +89,15 @@ async def about_the_living(
 
     Raises FormatError where the reader says nothing readable.
     """
-    messages = context.prompt("living/weigh", question=question, passages=list(map(shown, passages)), claim=claim)
+    blocks = list(map(show_passage, passages))
+    messages = context.prompt("living/weigh", question=question, passages=blocks, claim=claim)
     output, _, usage = await read(messages, CHECK, CheckOutput, context)
     return output.fits, " ".join(output.reason.split()), usage
 
 
 async def closed_book(question: str, context: RunContext, model: ModelConfig, sample: int = 0) -> Reading:
     """Answer from prior knowledge alone."""
-    messages = noted(context.prompt("closed_book/recall", question=question), context)
+    messages = add_answer_notes(context.prompt("closed_book/recall", question=question), context)
     output, usage = await _once(messages, READ, ReadOutput, context, model, sample)
     return Reading(answer=output.answer.strip(), model=model.model, usage=usage)
 
@@ -105,22 +106,22 @@ async def check_alternative(
     question: str, answer: str, passages: Sequence[Passage], context: RunContext
 ) -> tuple[bool, Usage]:
     """Do the passages state of this answer all that the question asks for? The known answer is not in the prompt."""
-    given = list(map(shown, passages))
+    given = list(map(show_passage, passages))
     asked = context.prompt("rival/weigh", question=question, answer=answer, passages=given)
     weighed, _, usage = await weigh(asked, context)
     return weighed.fits, usage
 
 
-async def absent(
+async def check_absence(
     question: str, sub_question: str, premise: str, passages: Sequence[Passage], context: RunContext
 ) -> tuple[AbsentOutput, list[str], Usage]:
     """Does any of the passages state the premise of a question? With the corpus ids of those that it cites."""
-    given = list(map(shown, passages))
+    given = list(map(show_passage, passages))
     messages = context.prompt(
         "twin/absent", question=question, sub_question=sub_question, premise=premise, passages=given
     )
     output, _, usage = await read(messages, ABSENT, AbsentOutput, context)
-    return output, list(named(" ".join(output.passages), passages)), usage
+    return output, list(find_cited_ids(" ".join(output.passages), passages)), usage
 
 
 def _sample(model: ModelConfig, sample: int) -> int:
@@ -128,14 +129,14 @@ def _sample(model: ModelConfig, sample: int) -> int:
     return sample if model.sampling.temperature else 0
 
 
-def named(text: str, passages: Sequence[Passage]) -> tuple[str, ...]:
+def find_cited_ids(text: str, passages: Sequence[Passage]) -> tuple[str, ...]:
     """The corpus ids of the passages whose shown ids a text holds, however they are written."""
     return tuple(passage.id for passage in passages if passage.shown_id in text)
 
 
-def noted(messages: tuple[Message, ...], context: RunContext) -> tuple[Message, ...]:
+def add_answer_notes(messages: tuple[Message, ...], context: RunContext) -> tuple[Message, ...]:
     """With what the solver is told of answers that are no short span."""
-    return prompts.noted(messages, context.config.answer_notes())
+    return prompts.add_notes(messages, context.config.answer_notes())
 
 
 async def read(
@@ -146,7 +147,7 @@ async def read(
     Raises FormatError where it says nothing readable.
     """
     model = context.config.models.of("reader")
-    found, usage = await structured(context.llm, model, messages, name, output, sample=_sample(model, sample))
+    found, usage = await request_object(context.llm, model, messages, name, output, sample=_sample(model, sample))
     return found, model.model, usage
 
 
@@ -158,7 +159,7 @@ async def _once(
     asked = model.model_dump_json(), name, sample, *(message.content for message in messages)
     usage = Usage()
     if asked not in said:
-        said[asked], usage = await structured(context.llm, model, messages, name, output, sample=sample)
+        said[asked], usage = await request_object(context.llm, model, messages, name, output, sample=sample)
     return cast(T, said[asked]), usage
 
 
@@ -170,7 +171,7 @@ async def weigh(messages: tuple[Message, ...], context: RunContext) -> tuple[Che
 async def _cited(
     messages: tuple[Message, ...], passages: Sequence[Passage], context: RunContext, sample: int = 0
 ) -> Reading:
-    output, model, usage = await read(noted(messages, context), READ, CitedOutput, context, sample)
+    output, model, usage = await read(add_answer_notes(messages, context), READ, CitedOutput, context, sample)
     # An id counts however it is written: in brackets, or beside another.
     ids = {passage.shown_id for passage in passages}
     uncited = [" ".join(f.fact.split()) for f in output.facts if not any(shown_id in f.passage for shown_id in ids)]

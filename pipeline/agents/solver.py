@@ -39,7 +39,7 @@ async def attempt(agent: Agent, question: str, sample: int) -> Rollout:
     """One rollout. `sample` sets its chance; an agent that ends without an answer gives an empty one."""
     # The question goes in bare, without a fence: this conversation is what a model is trained on.
     messages = prompts.load("solver/answer").render("", question=question, searches=agent.limits.searches)
-    return await rollout(agent, prompts.noted(messages, agent.notes), sample, AgentState())
+    return await rollout(agent, prompts.add_notes(messages, agent.notes), sample, AgentState())
 
 
 async def rollout(agent: Agent, messages: tuple[Message, ...], sample: int, state: AgentState) -> Rollout:
@@ -58,27 +58,27 @@ async def graded_rollout(
     agent = solver(context.config, context.llm, context.retriever, model)
     # Without its support an answer is not correct even if the judge accepts it, so the judge need not be paid.
     ask = not context.config.loop.early_stop
-    return await graded(draft, partial(attempt, agent, draft.question, sample), context, ask=ask)
+    return await run_and_grade(draft, partial(attempt, agent, draft.question, sample), context, ask=ask)
 
 
-async def graded(
+async def run_and_grade(
     draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext, *, ask: bool
 ) -> GradedRollout:
     """Make one rollout and grade it; `ask` the judge about an answer without its support too. Raises as
     `graded_rollout` does."""
     made = await with_timeouts(start, context.config.how.rollout_seconds)
-    ruling = await grade(draft, made.answer, context, ask=ask or grading.supported(draft, made))
-    return GradedRollout(made, grading.verdict(draft, made, ruling))
+    ruling = await grade(draft, made.answer, context, ask=ask or grading.is_supported(draft, made))
+    return GradedRollout(made, grading.build_verdict(draft, made, ruling))
 
 
 async def graded_rollouts(
     draft: Draft, samples: Iterable[int], context: RunContext, model: ModelConfig | None = None
 ) -> list[GradedRollout]:
     """Make several rollouts at once."""
-    return await all_of(graded_rollout(draft, sample, context, model) for sample in samples)
+    return await gather_rollouts(graded_rollout(draft, sample, context, model) for sample in samples)
 
 
-async def all_of(rollouts: Iterable[Awaitable[GradedRollout]]) -> list[GradedRollout]:
+async def gather_rollouts(rollouts: Iterable[Awaitable[GradedRollout]]) -> list[GradedRollout]:
     """Await several rollouts. Raise the first error among them after all have ended: an earlier end would close the
     books on calls that are still being paid."""
     made = await asyncio.gather(*rollouts, return_exceptions=True)

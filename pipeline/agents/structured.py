@@ -19,7 +19,7 @@ def schema(name: str, output: type[Data]) -> Schema:
     return Schema(name=name, body=schema_of(output))
 
 
-async def structured(
+async def request_object(
     llm: LLM, model: ModelConfig, messages: tuple[Message, ...], name: str, output: type[T], *, sample: int = 0
 ) -> tuple[T, Usage]:
     """The object, and what all tries took.

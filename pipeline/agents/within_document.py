@@ -23,7 +23,7 @@ def window(passages: Sequence[Passage], opened: Passage, position: int = 0) -> t
     return start, list(passages[start : start + OPENED])
 
 
-def place(start: int, shown: int, total: int) -> str:
+def describe_position(start: int, shown: int, total: int) -> str:
     """The line below what an `open` with positions shows."""
     end = start + shown
     more = f" Open it with position {end + 1} to read on." if end < total else ""
