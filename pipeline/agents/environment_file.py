@@ -85,7 +85,7 @@ class Environment(Data):
         return sha256(orjson.dumps(published, option=orjson.OPT_SORT_KEYS).decode())[:12]
 
     def apply_tool_mode(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """Return a conversation as the model reads and writes it: with tools and calls in words, unless they are native."""
+        """Return a conversation as the model reads and writes it: with tools and calls in words unless native."""
         if self.calls == "native":
             return tuple(messages)
         return tuple(tools_as_text(messages, self.tools, "auto", objects=self.calls == "schema"))
