@@ -236,8 +236,6 @@ def _fold_to_ascii(text: str) -> str:
 def f1(answer: str, gold: str) -> float:
     """Return SQuAD's F1 of the words; 1 if neither text has any."""
     answer_words, gold_words = Counter(normalise(answer).split()), Counter(normalise(gold).split())
-    return (
-        2 * (answer_words & gold_words).total() / (answer_words + gold_words).total()
-        if answer_words or gold_words
-        else 1.0
-    )
+    if not answer_words and not gold_words:
+        return 1.0
+    return 2 * (answer_words & gold_words).total() / (answer_words + gold_words).total()
