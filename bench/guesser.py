@@ -83,7 +83,7 @@ async def share(record: Record, context: RunContext) -> float:
     assert draft
     for sample in range(GUESSES):
         rollout = await guess(draft.question, sample, target, context)
-        verdict = grading.verdict(draft, rollout, await grade(draft, rollout.answer, context))
+        verdict = grading.build_verdict(draft, rollout, await grade(draft, rollout.answer, context))
         count += verdict.correct and verdict.steps >= target
     return count / GUESSES
 

@@ -93,7 +93,7 @@ def note(name: str) -> str:
     return unwrapped((ROOT / f"{name}.md").read_text(encoding="utf-8")).strip()
 
 
-def noted(messages: tuple[Message, ...], names: Iterable[str]) -> tuple[Message, ...]:
+def add_notes(messages: tuple[Message, ...], names: Iterable[str]) -> tuple[Message, ...]:
     """The messages with these notes at the end of the system part."""
     system, *others = messages
     said = "\n\n".join([system.content, *map(note, names)])

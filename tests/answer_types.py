@@ -91,7 +91,7 @@ def _asked(record: Record, draft: Draft, chain: Sequence[Passage], answers: Sequ
     rollouts = tuple(played(draft.question, searches, answer, sample) for sample, answer in enumerate(answers))
     golds = spellings(draft)
     verdicts = tuple(
-        grading.verdict(draft, one, Grade(right=reward.score(one.answer, golds) == 1, method="exact"))
+        grading.build_verdict(draft, one, Grade(right=reward.score(one.answer, golds) == 1, method="exact"))
         for one in rollouts
     )
     return record.model_copy(

@@ -144,7 +144,7 @@ def verdict(w: World, r: Rollout, d: Draft) -> Verdict:
     return Verdict(
         sample=r.sample, right=right, supported=hit is not None, method="exact" if r.answer else "none",
         usage=Usage(calls=1, prompt_tokens=150, completion_tokens=5) if r.answer and r.answer != w.year else Usage(),
-        steps=len(calls), calls=len(r.trajectory.calls), hit_step=hit, found_at=grading.found(d, r),
+        steps=len(calls), calls=len(r.trajectory.calls), hit_step=hit, found_at=grading.find_hop_steps(d, r),
     )  # fmt: skip
 
 

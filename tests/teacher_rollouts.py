@@ -60,7 +60,7 @@ def teacher_rollout(draft: Draft, w: World, searches: Searches, answer: str, sam
     made, right = played(draft.question, searches, answer, sample), answer == draft.answer
     verdict = Verdict(
         sample=sample, right=right, supported=right, method="exact", steps=made.trajectory.steps,
-        calls=len(made.trajectory.calls), hit_step=None, found_at=grading.found(draft, made),
+        calls=len(made.trajectory.calls), hit_step=None, found_at=grading.find_hop_steps(draft, made),
     )  # fmt: skip
     met = encounters(draft, [lie(w)], made, correct=right)
     return TeacherRollout(rollout=made, verdict=verdict, f1=float(right), encounters=met, kept=right)

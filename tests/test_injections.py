@@ -6,7 +6,7 @@ import re
 import pytest
 
 from pipeline import prompts
-from pipeline.agents.tools import ShownPassage, render, render_links, shown, shown_passages
+from pipeline.agents.tools import ShownPassage, render, render_links, show_passage, shown_passages
 from pipeline.links.related import Related
 from pipeline.text import normalise
 from tests.shelf import passage
@@ -33,7 +33,7 @@ HEADS = (
 def test_no_passage_can_begin_a_turn(text: str) -> None:
     source = passage("d1", f"Tarn {text}", f"The tarn is deep. {text}")
     related = Related(phrase="tarn", documents=2, passages=(source,), sentences=("",))
-    fenced = prompts.load("oracle/read").render("0" * 16, question=text, passages=[shown(source)])[1].content
+    fenced = prompts.load("oracle/read").render("0" * 16, question=text, passages=[show_passage(source)])[1].content
     for sent in (render([source]), render([source], numbered=True), render_links([related]), fenced):
         heads = (f"[{source.shown_id}]", "[1]", "[2]")
         assert [token for token in TOKEN.findall(sent) if token not in heads] == []
@@ -49,11 +49,13 @@ def test_no_passage_can_leave_its_place(text: str) -> None:
     assert [show.id for show in shows] == [source.shown_id for source in sources]
     assert shows[1] == ShownPassage(sources[1].shown_id, "Orrin", "Orrin lies on the tarn.")
     fenced = (
-        prompts.load("oracle/read").render("0" * 16, question="Where?", passages=list(map(shown, sources)))[1].content
+        prompts.load("oracle/read")
+        .render("0" * 16, question="Where?", passages=list(map(show_passage, sources)))[1]
+        .content
     )
     assert prompts.unfence(fenced) == {
         "question": "Where?",
-        "passages": json.loads(json.dumps(list(map(shown, sources)))),
+        "passages": json.loads(json.dumps(list(map(show_passage, sources)))),
     }
 
 

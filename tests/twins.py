@@ -30,7 +30,8 @@ def twinned(n: int = 0, answers: tuple[str, ...] = (NOT_FOUND, "1399", NOT_FOUND
     ]
     rollouts = tuple(played(twin.question, searches, answer, sample) for sample, answer in enumerate(answers))
     verdicts = tuple(
-        grading.verdict(twin, rollout, Grade(right=refuses(rollout.answer), method="exact")) for rollout in rollouts
+        grading.build_verdict(twin, rollout, Grade(right=refuses(rollout.answer), method="exact"))
+        for rollout in rollouts
     )
     refused = tried.model_copy(update={"outcome": "stated", "detail": "a passage states it", "state": ""})
     rate, steps = sum(v.correct for v in verdicts) / len(verdicts), min(v.steps for v in verdicts)

@@ -58,11 +58,11 @@ async def make_graded_rollout(
     """Make a rollout within its time limit, and grade it. Raises ProviderError if clock, server or judge fail it."""
     try:
         rollout = await with_timeouts(start, context.config.how.rollout_seconds)
-        grades = await grade(draft, rollout.answer, context, ask=grading.supported(draft, rollout))
+        grades = await grade(draft, rollout.answer, context, ask=grading.is_supported(draft, rollout))
     except DeadlineExceeded as error:
         raise ProviderError("a rollout hit its time limit twice; repeat the command to continue") from error
     except FormatError as error:
         raise ProviderError(f"{error}; repeat the command to continue, or choose another judge") from error
     except RequestRefused as error:
         raise ProviderError(f"{error}; repeat the command to continue") from error
-    return rollout, grading.verdict(draft, rollout, grades)
+    return rollout, grading.build_verdict(draft, rollout, grades)

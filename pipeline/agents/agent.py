@@ -1,8 +1,8 @@
 """The one tool loop of generator, refiner, solver and teacher.
 
 Tools and system prompt come first and never change. A conversation only grows, so that a server can cache its prefix.
-There is one exception: an author's conversation that has reached its limit is cut to half (`Agent.author`). Whatever
-goes wrong in a conversation goes back to the model as text or ends it with a `Stop`; nothing raises an exception.
+There is one exception: a generator's conversation that reaches its limit is trimmed to half (`Agent.author`). A fault
+in a conversation goes back to the model as text or ends the conversation with a `Stop`; it raises no exception.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
-from pipeline.agents.context_trimming import cut
+from pipeline.agents.context_trimming import trim_conversation
 from pipeline.agents.parse import MOST_BYTES
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import LLM, Finish, Request
@@ -19,48 +19,55 @@ from pipeline.llm.token_estimate import shared_prefix, size
 from pipeline.types import Message, Stop, ToolCall, Trajectory
 
 MOST_CALLS = 4
-"""Times the calls that a turn may hold: those beyond are not even answered."""
+"""Calls per turn that get an answer, as a multiple of those allowed; the loop drops all calls beyond."""
 _UNUSABLE = {
     Finish.LENGTH: "was cut off at the token limit",
     Finish.REPEATS: "said one thing again and again until the token limit",
 }
 MOST_SAME = 4
-"""Times that one call may be made in turns of its own: a turn of nothing but calls beyond that ends the agent."""
+"""Turns in which an agent may make the same call. A turn that holds only calls made more often ends the agent."""
 MOST_THOUGHT = 500_000
-"""Characters of one turn's reasoning; 32k tokens are about 130,000 in English."""
+"""Characters of one turn's reasoning. In English, 32k tokens are about 130,000 characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agent(Toolbox):
-    """A toolbox and the model that works with it."""
+    """A model and its tools."""
 
     llm: LLM
     model: ModelConfig
     notes: tuple[str, ...] = ()
-    """What its prompt is followed by (`prompts.noted`)."""
+    """Notes that follow the system prompt (`prompts.add_notes`)."""
 
     @property
     def room(self) -> int | None:
-        """Tokens that one request may have; None where the model has no limit."""
+        """Return how many tokens one request may have, or None if the model has no limit."""
         room = self.model.room
         if room is None or self.author is None:
             return room
-        thought = self.model.sampling.max_tokens if self.model.keeps_thoughts else 0
-        return min(room, self.author.request_tokens + thought)
+        reasoning_tokens = self.model.sampling.max_tokens if self.model.keeps_thoughts else 0
+        return min(room, self.author.request_tokens + reasoning_tokens)
 
 
 async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, state: AgentState) -> Trajectory:
-    """Run one agent to its end. `state` may hold what it already knows, and `messages` the turns that it has had."""
+    """Run an agent to its end.
+
+    Args:
+        agent: the agent.
+        messages: the prompt, and the turns of an earlier conversation if the agent goes on with one.
+        sample: the index of the rollout, which sets its chance.
+        state: the state to begin with, which may hold passages that the agent was shown.
+    """
     state.messages = list(messages)
-    state.made = Counter(same for message in messages for same in _told_apart(message.tool_calls))
+    state.turns_by_call = Counter(key for message in messages for key in _call_keys(message.tool_calls))
     stop = Stop.MAX_TURNS
     for _ in range(agent.limits.turns - sum(message.role == "assistant" for message in messages)):
         forced = len(state.calls) >= agent.limits.searches and state.checks >= agent.checks
         if not _fits(agent, state) or not await _turn(agent, state, sample=sample, forced=forced):
             stop = Stop.CONTEXT
             break
-        if ended := _ended(agent, state, forced=forced):
-            stop = ended
+        if reason := _stop_reason(agent, state, forced=forced):
+            stop = reason
             break
     return Trajectory(
         messages=tuple(state.messages),
@@ -72,8 +79,7 @@ async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, 
     )
 
 
-def _ended(agent: Agent, state: AgentState, *, forced: bool) -> Stop | None:
-    """Why a turn was the last one, if it was."""
+def _stop_reason(agent: Agent, state: AgentState, *, forced: bool) -> Stop | None:
     if state.final:
         return Stop.SEARCH_BUDGET if forced and agent.limits.searches else Stop.ANSWERED
     if state.errors_in_a_row >= agent.limits.format_errors:
@@ -86,19 +92,22 @@ def _ended(agent: Agent, state: AgentState, *, forced: bool) -> Stop | None:
 
 
 def _fits(agent: Agent, state: AgentState) -> bool:
-    """Return whether the next request fits. An author's conversation that does not fit is cut to half of the room, so
-    that the turns after it share a prefix again."""
+    """Return whether the next request fits.
+
+    A generator's conversation that does not fit is first trimmed to half of the room: then the turns after it share a
+    prefix again.
+    """
     room, thoughts = agent.room, agent.model.keeps_thoughts
     if room is None or size(state.messages, agent.tools, thoughts=thoughts) <= room:
         return True
     if agent.author:
-        cut(state, agent.tools, room, thoughts=thoughts)
+        trim_conversation(state, agent.tools, room, thoughts=thoughts)
     return size(state.messages, agent.tools, thoughts=thoughts) <= room
 
 
 async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -> bool:
-    """One completion and the tool messages that answer it; False where the conversation has outgrown the model."""
-    # Not in the first turn: a request that says the same has the same key. Kimi wants empty ones too.
+    """Append a completion and the tool messages that answer it. Return False if the model has no room for them."""
+    # In the first turn it would only change the key of the request. Later, Kimi wants empty thoughts back too.
     thoughts = agent.model.keeps_thoughts and any(message.role == "assistant" for message in state.messages)
     previous, state.sent = state.sent, tuple(state.messages)
     request = Request(
@@ -117,53 +126,59 @@ async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -
     state.usage += completion.usage
     if completion.finish is Finish.CONTEXT:
         return False
-    calls = _numbered(completion.message.tool_calls[: MOST_CALLS * agent.limits.calls_per_turn], state)
-    state.messages.append(_kept(completion.message, calls))
-    state.made += (made := _told_apart(calls))
-    state.stuck = bool(made) and all(state.made[same] > MOST_SAME for same in made)
+    calls = _assign_ids(completion.message.tool_calls[: MOST_CALLS * agent.limits.calls_per_turn], state)
+    state.messages.append(_shorten(completion.message, calls))
+    keys = _call_keys(calls)
+    state.turns_by_call.update(keys)
+    state.stuck = bool(keys) and all(state.turns_by_call[key] > MOST_SAME for key in keys)
     if not calls:
-        why = _UNUSABLE.get(completion.finish, "called no tool")
+        problem = _UNUSABLE.get(completion.finish, "called no tool")
         names = ", ".join(tool.name for tool in agent.tools)
         if (mode := agent.model.calls) != "native":
             names += f", for example\n{example(agent.tools[-1 if forced else 0], tagged=mode == 'text')}"
         end = "" if mode != "native" else "."
-        _error(state, Message(role="user", content=f"Your last message {why}. Call one of: {names}{end}"))
-    for place, call in enumerate(calls):
-        content, good = await carry_out(agent, state, call, place)
+        _add_error(state, Message(role="user", content=f"Your last message {problem}. Call one of: {names}{end}"))
+    for call_index, call in enumerate(calls):
+        content, is_valid = await carry_out(agent, state, call, call_index)
         if state.final:
             return True
         message = Message(role="tool", content=content, tool_call_id=call.id, name=call.name)
-        if good:
+        if is_valid:
             state.errors_in_a_row = 0
-        most = agent.limits.calls_per_turn
-        if good or (place > most and place % most):  # as many as a turn may have are one error
+        allowed = agent.limits.calls_per_turn
+        # Surplus calls count as one error for each group as large as a turn may hold.
+        if is_valid or (call_index > allowed and call_index % allowed):
             state.messages.append(message)
         else:
-            _error(state, message)
+            _add_error(state, message)
     return True
 
 
-def _kept(message: Message, calls: tuple[ToolCall, ...]) -> Message:
-    """The message as it enters the conversation: it is sent again in every turn and stands in the journal, so that a
-    model that says megabytes is cut short. Arguments as long as that are refused before they are read."""
-    short = tuple(call.model_copy(update={"arguments": call.arguments[:MOST_BYTES]}) for call in calls)
-    said = {"content": message.content[:MOST_BYTES], "reasoning": message.reasoning[:MOST_THOUGHT]}
-    return message.model_copy(update={**said, "tool_calls": short})
+def _shorten(message: Message, calls: tuple[ToolCall, ...]) -> Message:
+    """Return the message with `calls` and without megabytes of text.
+
+    It is sent again in every turn and kept in the journal. Arguments of that length are refused before they are parsed.
+    """
+    short_calls = tuple(call.model_copy(update={"arguments": call.arguments[:MOST_BYTES]}) for call in calls)
+    texts = {"content": message.content[:MOST_BYTES], "reasoning": message.reasoning[:MOST_THOUGHT]}
+    return message.model_copy(update={**texts, "tool_calls": short_calls})
 
 
-def _told_apart(calls: Iterable[ToolCall]) -> Counter[str]:
-    """Each different call of a turn, once, however its arguments are spaced."""
-    return Counter({f"{call.name} {''.join(call.arguments.split()).casefold()}" for call in calls})
+def _call_keys(calls: Iterable[ToolCall]) -> set[str]:
+    """Return a key for each distinct call of a turn; neither spaces nor case distinguish calls."""
+    return {f"{call.name} {''.join(call.arguments.split()).casefold()}" for call in calls}
 
 
-def _numbered(calls: tuple[ToolCall, ...], state: AgentState) -> tuple[ToolCall, ...]:
-    """The calls with ids of our own: some servers repeat theirs or draw them at random, and Mistral's templates want
-    nine letters and digits."""
-    made = sum(len(message.tool_calls) for message in state.messages)
-    return tuple(call.model_copy(update={"id": f"call{made + n:05d}"}) for n, call in enumerate(calls))
+def _assign_ids(calls: tuple[ToolCall, ...], state: AgentState) -> tuple[ToolCall, ...]:
+    """Return the calls with our ids.
+
+    Some servers repeat their ids or draw them at random, and Mistral's templates want nine letters and digits.
+    """
+    first = sum(len(message.tool_calls) for message in state.messages)
+    return tuple(call.model_copy(update={"id": f"call{number:05d}"}) for number, call in enumerate(calls, first))
 
 
-def _error(state: AgentState, message: Message) -> None:
+def _add_error(state: AgentState, message: Message) -> None:
     state.errors += 1
     state.errors_in_a_row += 1
     state.messages.append(message)

@@ -1,4 +1,4 @@
-"""What the answer of a draft is made of, as the operation of its last step says."""
+"""The parts and limits of a draft's answer, which the operation of its last step determines."""
 
 from fractions import Fraction
 
@@ -23,7 +23,7 @@ def may_be_named(draft: Draft) -> bool:
 
 
 def list_items(draft: Draft) -> tuple[AnswerItem, ...]:
-    """Return the items of an answer that is a list; no items of any other answer."""
+    """Return the items of an answer that is a list; no items for any other answer."""
     outcome = compute_answer(draft)
     pairs = zip(outcome.items, outcome.item_aliases, strict=True) if outcome else ()
     return tuple(AnswerItem(answer=item, aliases=aliases) for item, aliases in pairs)
@@ -43,7 +43,7 @@ def guess_chance(draft: Draft) -> float:
 
 
 def answer_interval(draft: Draft) -> tuple[Fraction, Fraction] | None:
-    """Return the least and greatest value of a computed number, in its unit; None of any other answer."""
+    """Return the least and greatest value of a computed number, in its unit; None for any other answer."""
     outcome, last = compute_answer(draft), draft.graph.last
     # The answer of an intersection may be a number too, but a passage states it.
     if not isinstance(last, ComputedStep) or not isinstance(operation(last.operation), NumberOperation):

@@ -1,4 +1,4 @@
-"""One tool call of an agent: whether it is well formed, what it shows, and whether it repeats an earlier one."""
+"""Carry out the tool calls of an agent: validate them, render their observations, and mark repeated ones."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -18,12 +18,12 @@ from pipeline.agents.tools import (
     OpenArguments,
     PagedOpenArguments,
     SearchArguments,
-    drafted,
     find_shared_titles,
     render,
     render_links,
+    unwrap_draft,
 )
-from pipeline.agents.within_document import find, place, window
+from pipeline.agents.within_document import describe_position, find, window
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
@@ -39,15 +39,18 @@ if TYPE_CHECKING:
     from pipeline.links.related import Related
 
 
-_Looked = Literal["search", "open", "find", "links"]
+_LookupTool = Literal["search", "open", "find", "links"]
 FEW_LEFT = 6
-"""Searches left from which on an author is told their number with every result."""
+"""Show a generator how many searches are left once they are this few."""
 LinksOf = Callable[[Passage, int], Sequence["Related"]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Toolbox:
-    """What calls are carried out with. The last tool ends the work; `accept` raises FormatError on bad arguments."""
+    """The tools that an agent can call, and their limits. The last tool ends the conversation.
+
+    `accept` raises FormatError if the arguments of the last tool are bad.
+    """
 
     tools: tuple[Tool, ...]
     limits: AgentLimits
@@ -55,47 +58,49 @@ class Toolbox:
     k: int
     accept: Callable[[str, "AgentState"], object]
     author: AuthorLimits | None = None
-    """Of generator, refiner and composer. What their conversation shows already a search names and does not show again,
-    and passages are cut where it grows too large. Never of solver and teacher: what they read is the data."""
+    """The limits of a generator, refiner or composer. A search does not repeat the text of passages that its
+    conversation shows already, and passages are cut if it grows too large. Solver and teacher have none: what they read
+    is the data."""
     check: Callable[[str, "AgentState"], Awaitable[str]] | None = None
-    """What the checks say of a draft, given as the last tool takes it, and nothing where they hold nothing against it;
-    raises FormatError on bad arguments."""
+    """Checks a draft, which has the arguments of the last tool. Returns the faults, or an empty text if the draft
+    passes; raises FormatError on bad arguments."""
 
     numbered: bool = False
-    """Whether passages are shown with numbered sentences, for an agent that cites them by number."""
+    """Whether to number the sentences of passages, for an agent that cites them by number."""
     give_up: str = ""
-    """Arguments of the last tool with which an agent ends after its last check failed, instead of going on."""
+    """Arguments of the last tool that end the conversation when the last check fails; empty to let it go on."""
     links: LinksOf | None = None
-    """What shares the phrases of a passage: so many passages of each phrase."""
+    """Finds passages that share the phrases of a passage, at most this many for each phrase."""
 
     @property
     def checks(self) -> int:
-        """How often the agent may check a draft."""
+        """Return how often the agent may check a draft."""
         return self.author.checks if self.author and self.check else 0
 
 
 class Observation(NamedTuple):
-    """What a search or open of an author found, best first, and the shown ids of those whose text stands there."""
+    """What a lookup of a generator returned, best first."""
 
     passages: tuple[Passage, ...]
-    whole: frozenset[str]
+    full_text: frozenset[str]
+    """Shown ids of the passages that appear with their text."""
     note: str = ""
     numbered: bool = False
     shared_titles: frozenset[str] = frozenset()
-    """Titles that passages of several documents have: the id of the document stands beside them."""
+    """Titles that passages of several documents have, and that need the id of the document beside them."""
 
     def text(self, visible: Collection[str]) -> str:
-        """The tool message. Passages whose text does not stand there are named: those that are `visible` elsewhere, and
-        the others as cut."""
+        """Return the tool message. A passage without its text is listed by its head if it is `visible` elsewhere, and
+        as cut if not."""
         ids = {passage.shown_id for passage in self.passages}
-        named, cut = ids.intersection(visible) - self.whole, ids - self.whole - {*visible}
-        shown = render(self.passages, named=named, cut=cut, shared_titles=self.shared_titles, numbered=self.numbered)
-        return "\n\n".join(filter(None, (shown, self.note)))
+        named, cut = ids.intersection(visible) - self.full_text, ids - self.full_text - {*visible}
+        blocks = render(self.passages, named=named, cut=cut, shared_titles=self.shared_titles, numbered=self.numbered)
+        return "\n\n".join(filter(None, (blocks, self.note)))
 
 
 @dataclass
 class AgentState:
-    """What one agent has done and read so far. `passages` goes by shown id: only what was shown can be opened."""
+    """What an agent has done and read so far. Only the passages in `passages`, by shown id, can be opened."""
 
     passages: dict[str, Passage] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
@@ -104,147 +109,161 @@ class AgentState:
     """The messages of the last request."""
     usage: Usage = field(default_factory=Usage)
     given: frozenset[str] = frozenset()
-    """Shown ids of the passages that the prompt shows whole."""
+    """Shown ids of the passages that the prompt holds with their text."""
     observed: dict[str, Observation] = field(default_factory=dict)
-    """What each tool message of an author's conversation shows, by the id of its call."""
+    """What each tool message of a generator's conversation shows, by the id of its call."""
     checks: int = 0
     probes: list[Probe] = field(default_factory=list)
-    """What readers said of the drafts that it had checked."""
+    """The readers' answers about the drafts that were checked."""
     errors: int = 0
     errors_in_a_row: int = 0
     final: str = ""
-    made: Counter[str] = field(default_factory=Counter)
-    """In how many turns each call was made."""
+    turns_by_call: Counter[str] = field(default_factory=Counter)
+    """The number of turns that made each call."""
     stuck: bool = False
-    """The last turn held nothing but calls that were made too often before."""
+    """Whether the last turn held only calls that were made too often before."""
 
     @property
     def visible(self) -> frozenset[str]:
-        """Shown ids of the passages whose text stands in the conversation."""
-        return self.given.union(*(shown.whole for shown in self.observed.values()))
+        """Return the shown ids of the passages whose text is in the conversation."""
+        return self.given.union(*(observation.full_text for observation in self.observed.values()))
 
 
-async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int) -> tuple[str, bool]:
-    """The observation of one tool call, and whether the call was well formed. `place` counts from 0 within a turn."""
+async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, call_index: int) -> tuple[str, bool]:
+    """Carry out a tool call.
+
+    Args:
+        box: the tools of the agent.
+        state: the state of the agent, which changes.
+        call: the call.
+        call_index: the position of the call in its turn, from 0.
+
+    Returns:
+        The text of the tool message, and whether the call was valid.
+    """
     last, names = box.tools[-1].name, {tool.name for tool in box.tools}
     try:
-        if place >= box.limits.calls_per_turn:
+        if call_index >= box.limits.calls_per_turn:
             raise FormatError(f"At most {box.limits.calls_per_turn} calls a turn.")
         if call.name not in names:
             raise FormatError(f"There is no tool '{call.name[:40]}'.")
         if call.name == last:
             if box.accept(call.arguments, state) is not None and box.check and CHECK not in names:
-                return await _checked(box, state, call.arguments), True
+                return await _run_check(box, state, call.arguments), True
             state.final = call.arguments
             return "", True
         if call.name == CHECK and box.check:
-            return await _checked(box, state, call.arguments), True
+            return await _run_check(box, state, call.arguments), True
         if len(state.calls) >= box.limits.searches:
-            left = f"`{CHECK}` or `{last}`" if CHECK in names and state.checks < box.checks else f"`{last}`"
-            return f"The search budget is used up. Call {left} now.", True
-        return await _look(box, state, call) + _remaining(box, state), True
+            allowed = f"`{CHECK}` or `{last}`" if CHECK in names and state.checks < box.checks else f"`{last}`"
+            return f"The search budget is used up. Call {allowed} now.", True
+        return await _look(box, state, call) + _remaining_note(box, state), True
     except FormatError as error:
-        return f"Error: {error}{_needed(box, call)}", False
+        return f"Error: {error}{_usage_hint(box, call)}", False
 
 
-def _remaining(box: Toolbox, state: AgentState) -> str:
-    """Tell an author how many searches and openings are left, once these are few."""
-    left = box.limits.searches - len(state.calls)
-    return f"\n\nSearches and openings left: {left}." if box.check and left <= FEW_LEFT else ""
+def _remaining_note(box: Toolbox, state: AgentState) -> str:
+    remaining = box.limits.searches - len(state.calls)
+    return f"\n\nSearches and openings left: {remaining}." if box.check and remaining <= FEW_LEFT else ""
 
 
-def _needed(box: Toolbox, call: ToolCall) -> str:
-    """What a right call looks like, where the arguments do not fit the tool's schema; else it is what they say that is
-    wrong, and the error names it."""
+def _usage_hint(box: Toolbox, call: ToolCall) -> str:
+    """Show what a valid call looks like if the arguments do not fit the tool's schema.
+
+    If they do fit, their content is wrong, and the error says how.
+    """
     tool = next((tool for tool in box.tools if tool.name == call.name), None)
     if tool is None or OfferedTools([tool]).fits(tool.name, read_json(call.arguments)):
         return ""
     return f"; {tool.name} needs {example_arguments(tool)}"
 
 
-async def _checked(box: Toolbox, state: AgentState, arguments: str) -> str:
-    """What the checks say of a draft. One that they hold nothing against is what the agent gives: another turn only to
-    say so would cost as much as all before it together."""
+async def _run_check(box: Toolbox, state: AgentState, arguments: str) -> str:
+    """Check a draft and return its faults.
+
+    A draft that passes becomes the agent's final answer at once: one more turn would cost as much as all before it.
+    """
     if box.check is None or state.checks >= box.checks:
         return f"All {box.checks} checks are used up. Call `{box.tools[-1].name}`."
-    draft = drafted(arguments)
-    found = await box.check(draft, state)
+    draft = unwrap_draft(arguments)
+    faults = await box.check(draft, state)
     state.checks += 1
-    if not found:
+    if not faults:
         state.final = draft
         return ""
-    left = "Checks" if any(tool.name == CHECK for tool in box.tools) else "Proposals"
+    label = "Checks" if any(tool.name == CHECK for tool in box.tools) else "Proposals"
     if state.checks == box.checks and box.give_up:
         state.final = box.give_up
         return ""
-    return f"{found}\n{left} left: {box.checks - state.checks}."
+    return f"{faults}\n{label} left: {box.checks - state.checks}."
 
 
 async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
-    """The observation of a search, an open, a find or a look at links."""
+    """Carry out a search, open, find or links call, and return its observation."""
     if call.name == LINKS.name and box.links:
-        return _linked(box.links, state, call)
+        return _look_at_links(box.links, state, call)
     if call.name == "search":
         query = parse(SearchArguments, call.arguments).query.strip()
         if not words(query):
             raise FormatError("The query holds no word.")
-        found, note = await fetch(box, state, call.id, "search", query), await _nowhere(box, query)
-        return _rendered(box, state, call.id, found, state.visible, note)
+        passages, note = await fetch(box, state, call.id, "search", query), await _absent_words_note(box, query)
+        return _observe(box, state, call.id, passages, state.visible, note)
     if call.name == FIND.name:
-        asked = parse(FindArguments, call.arguments)
-        opened = _opened(state, asked)
-        found = find(await box.retriever.document(opened.document_id), asked.words, box.k)
-        _note(state, call.id, "find", f"{opened.shown_id} {asked.words.strip()}", found)
-        return _rendered(box, state, call.id, found)
+        arguments = parse(FindArguments, call.arguments)
+        opened = _shown_passage(state, arguments)
+        passages = find(await box.retriever.document(opened.document_id), arguments.words, box.k)
+        _record_call(state, call.id, "find", f"{opened.shown_id} {arguments.words.strip()}", passages)
+        return _observe(box, state, call.id, passages)
     if PAGED_OPEN not in box.tools:
-        opened = _opened(state, parse(OpenArguments, call.arguments))
-        return _rendered(box, state, call.id, await fetch(box, state, call.id, "open", opened.shown_id))
+        opened = _shown_passage(state, parse(OpenArguments, call.arguments))
+        return _observe(box, state, call.id, await fetch(box, state, call.id, "open", opened.shown_id))
     paged = parse(PagedOpenArguments, call.arguments)
-    opened = _opened(state, paged)
-    passages = await box.retriever.document(opened.document_id)
-    start, found = window(passages, opened, paged.position)
-    _note(state, call.id, "open", f"{opened.shown_id} {start + 1}", found)
-    return _rendered(box, state, call.id, found, note=place(start, len(found), len(passages)))
+    opened = _shown_passage(state, paged)
+    document = await box.retriever.document(opened.document_id)
+    start, passages = window(document, opened, paged.position)
+    _record_call(state, call.id, "open", f"{opened.shown_id} {start + 1}", passages)
+    return _observe(box, state, call.id, passages, note=describe_position(start, len(passages), len(document)))
 
 
-def _opened(state: AgentState, asked: OpenArguments) -> Passage:
-    shown_id = asked.passage_id.strip()
+def _shown_passage(state: AgentState, arguments: OpenArguments) -> Passage:
+    shown_id = arguments.passage_id.strip()
     if shown_id not in state.passages:
         raise FormatError(f"No search has returned a passage '{shown_id[:40]}'.")
     return state.passages[shown_id]
 
 
-def _linked(links: LinksOf, state: AgentState, call: ToolCall) -> str:
-    read = parse(LinksArguments, call.arguments)
-    asked, phrase = read.passage_id.strip(), read.phrase.strip(" '")
-    if asked not in state.passages:
-        raise FormatError(f"No passage '{asked[:40]}' was shown.")
-    found = links(state.passages[asked], LINKED_MORE if phrase else LINKED)
+def _look_at_links(links: LinksOf, state: AgentState, call: ToolCall) -> str:
+    arguments = parse(LinksArguments, call.arguments)
+    shown_id, phrase = arguments.passage_id.strip(), arguments.phrase.strip(" '")
+    if shown_id not in state.passages:
+        raise FormatError(f"No passage '{shown_id[:40]}' was shown.")
+    related = links(state.passages[shown_id], LINKED_MORE if phrase else LINKED)
+    argument = shown_id
     if phrase:
-        listed = ", ".join(f"'{one.phrase}'" for one in found) or "none"
-        found = [one for one in found if words(one.phrase) == words(phrase)]
-        if not found:
-            raise FormatError(f"'{phrase[:40]}' is no phrase that `links` lists of '{asked}'; it lists: {listed}.")
-        asked = f"{asked} {found[0].phrase}"
-    passages = list(dict.fromkeys(passage for one in found for passage in one.passages))
-    _note(state, call.id, "links", asked, passages)
-    return render_links(found)
+        phrases = ", ".join(f"'{link.phrase}'" for link in related) or "none"
+        related = [link for link in related if words(link.phrase) == words(phrase)]
+        if not related:
+            raise FormatError(f"'{phrase[:40]}' is no phrase that `links` lists of '{shown_id}'; it lists: {phrases}.")
+        argument = f"{shown_id} {related[0].phrase}"
+    passages = list(dict.fromkeys(passage for link in related for passage in link.passages))
+    _record_call(state, call.id, "links", argument, passages)
+    return render_links(related)
 
 
-def _rendered(
+def _observe(
     box: Toolbox, state: AgentState, call_id: str, passages: list[Passage], named: Collection[str] = (), note: str = ""
 ) -> str:
-    """The observation, in which an author is shown `named` passages by name alone."""
+    """Return the observation. A generator gets the `named` passages by their heads alone."""
     if box.author is None:
         return "\n\n".join(filter(None, (render(passages), note)))
-    whole = frozenset(passage.shown_id for passage in passages if passage.shown_id not in named)
+    full_text = frozenset(passage.shown_id for passage in passages if passage.shown_id not in named)
     titles = find_shared_titles(state.passages.values())
-    state.observed[call_id] = Observation(tuple(passages), whole, note, box.numbered, titles)
+    state.observed[call_id] = Observation(tuple(passages), full_text, note, box.numbered, titles)
     return state.observed[call_id].text(named)
 
 
-async def _nowhere(box: Toolbox, query: str) -> str:
-    """What an author is told of words that it need not search for again."""
+async def _absent_words_note(box: Toolbox, query: str) -> str:
+    """Tell a generator which words of its query the corpus lacks, so that it does not search for them again."""
     absent = [f"'{word}'" for word in await find_absent_words(box.retriever, query)] if box.author else []
     return f"{', '.join(absent)} {'occurs' if len(absent) == 1 else 'occur'} nowhere in this corpus." if absent else ""
 
@@ -252,31 +271,34 @@ async def _nowhere(box: Toolbox, query: str) -> str:
 async def fetch(
     box: Toolbox, state: AgentState, call_id: str, tool: Literal["search", "open"], argument: str
 ) -> list[Passage]:
-    """Carry out a search, or open a passage by its shown id, and note it as a call."""
+    """Carry out a search, or open a passage by its shown id, and record the call."""
     if tool == "search":
         passages = [hit.passage for hit in await box.retriever.search(argument, box.k)]
     else:
         opened = state.passages[argument]
         _, passages = window(await box.retriever.document(opened.document_id), opened)
-    _note(state, call_id, tool, argument, passages)
+    _record_call(state, call_id, tool, argument, passages)
     return passages
 
 
-def _note(state: AgentState, call_id: str, tool: _Looked, argument: str, passages: list[Passage]) -> None:
-    same = identity(tool, argument, state)
-    repeat = any(identity(earlier.tool, earlier.argument, state) == same for earlier in state.calls)
+def _record_call(state: AgentState, call_id: str, tool: _LookupTool, argument: str, passages: list[Passage]) -> None:
+    key = identity(tool, argument, state)
+    repeat = any(identity(earlier.tool, earlier.argument, state) == key for earlier in state.calls)
     state.passages |= {passage.shown_id: passage for passage in passages}
     ids = tuple(passage.id for passage in passages)
     state.calls.append(Call(id=call_id, tool=tool, argument=argument, passage_ids=ids, repeat=repeat))
 
 
 def identity(tool: str, argument: str, state: AgentState) -> tuple[str, str]:
-    """What makes two calls the same: the words of a query, the document of an opened passage with the position or the
-    words that were asked for there, the passage whose links are listed."""
+    """Return a key that two calls share if they ask for the same.
+
+    It holds the words of a query; the document of an opened passage with the requested position or words; or the
+    passage whose links are listed.
+    """
     match tool:
         case "search":
             return tool, " ".join(words(argument))
         case "open" | "find":
-            shown_id, _, rest = argument.partition(" ")
-            return tool, f"{state.passages[shown_id].document_id} {' '.join(words(rest))}"
+            shown_id, _, detail = argument.partition(" ")
+            return tool, f"{state.passages[shown_id].document_id} {' '.join(words(detail))}"
     return tool, argument

@@ -1,4 +1,4 @@
-"""The passages that a draft cites, and what a search found, as checks keep it."""
+"""The passages that a draft cites, and searches as checks record them."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ from pipeline.retrieval.base import Retriever
 from pipeline.types import Draft, Hit, Passage, Searched
 
 
-async def passages(draft: Draft, retriever: Retriever) -> list[Passage]:
+async def load_passages(draft: Draft, retriever: Retriever) -> list[Passage]:
     """Return the cited passages that the corpus has, each once, in the order of the hops."""
     cited = [await retriever.get(hop.passage_id) for hop in draft.hops]
     return list({passage.id: passage for passage in cited if passage is not None}.values())
 
 
-def searched(query: str, hits: Sequence[Hit]) -> Searched:
-    """Return a search with what it found, as checks keep it."""
+def record_search(query: str, hits: Sequence[Hit]) -> Searched:
+    """Return the record of a search."""
     return Searched(query=query, passage_ids=tuple(hit.passage.id for hit in hits))

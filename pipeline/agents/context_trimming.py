@@ -1,6 +1,6 @@
-"""What makes room in a conversation that has reached its limit, and which passages are worth their room.
+"""Trim a conversation that has reached its limit, least useful passages first.
 
-Nothing is rewritten before the limit: a server would have to compute the rest of the prompt anew in each turn.
+Nothing is rewritten before the limit: a server would have to recompute the prompt from there on in each turn.
 """
 
 import re
@@ -10,55 +10,55 @@ from collections.abc import Collection, Iterable, Sequence
 import orjson
 
 from pipeline.agents.calls import AgentState
-from pipeline.agents.tools import CHECK, drafted
+from pipeline.agents.tools import CHECK, unwrap_draft
 from pipeline.llm.base import Tool
 from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import Message, Passage, ToolCall
 
 OTHER, LINKED, CITED = range(3)
-"""What a passage is worth."""
+"""The worth of a passage."""
 _RARE = 3
-"""Documents, of all that the agent has been shown, that may hold a name which still links two of them."""
+"""A name links documents if at most this many of those that the agent was shown hold it."""
 _WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
 
 
-def cut(state: AgentState, tools: Sequence[Tool], room: int, *, thoughts: bool = False) -> None:
-    """Cut a conversation until the request takes half of the room.
+def trim_conversation(state: AgentState, tools: Sequence[Tool], room: int, *, thoughts: bool = False) -> None:
+    """Trim a conversation until the request takes half of the room.
 
-    Drafts that were checked before the last turn go first: their questions remain. Then go passages, the oldest first:
-    their ids and titles remain. `thoughts` that are sent back go with the passages of their turn.
+    Drafts that were checked before the last turn go first; their questions remain. Then passages go, the oldest first;
+    their ids and titles remain. With `thoughts`, the reasoning of a turn goes along with its passages.
 
-    What looks like evidence is cut until the request takes three quarters of the room. What the agent has cited by its
-    id, and what the last turn has just brought, is cut only until the request fits.
+    Passages that look like evidence are cut only until the request takes three quarters of the room. Passages that the
+    agent has cited by id, and those of the last turn, are cut only until the request fits.
     """
     _supersede_drafts(state)
-    left = size(state.messages, tools, thoughts=thoughts)
+    total = size(state.messages, tools, thoughts=thoughts)
     last = max((n for n, message in enumerate(state.messages) if message.role == "assistant"), default=0)
     old, new = range(last), range(last, len(state.messages))
     worth = _worth(state, last)
     passes = ((OTHER, old, room // 2), (LINKED, old, room * 3 // 4), (CITED, old, room), (CITED, new, room))
-    for most_worth, places, target in passes:
-        for place in places:
-            if left <= target:
+    for most_worth, indices, target in passes:
+        for index in indices:
+            if total <= target:
                 return
-            message = state.messages[place]
-            if thoughts and message.reasoning and place < last:
-                state.messages[place] = message.model_copy(update={"reasoning": "", "server_fields": ""})
-                left -= tokens(message.reasoning)
-            left -= _drop(state, message, [i for i, value in worth[place].items() if value <= most_worth])
+            message = state.messages[index]
+            if thoughts and message.reasoning and index < last:
+                state.messages[index] = message.model_copy(update={"reasoning": "", "server_fields": ""})
+                total -= tokens(message.reasoning)
+            total -= _drop(state, message, [i for i, value in worth[index].items() if value <= most_worth])
 
 
 def _supersede_drafts(state: AgentState) -> None:
-    turns = [place for place, message in enumerate(state.messages) if message.role == "assistant"]
-    for place in turns[:-1]:
-        message = state.messages[place]
-        calls = tuple(_without_draft(call) if call.name == CHECK else call for call in message.tool_calls)
-        state.messages[place] = message.model_copy(update={"tool_calls": calls})
+    turns = [index for index, message in enumerate(state.messages) if message.role == "assistant"]
+    for index in turns[:-1]:
+        message = state.messages[index]
+        calls = tuple(_reduce_to_question(call) if call.name == CHECK else call for call in message.tool_calls)
+        state.messages[index] = message.model_copy(update={"tool_calls": calls})
 
 
-def _without_draft(call: ToolCall) -> ToolCall:
+def _reduce_to_question(call: ToolCall) -> ToolCall:
     try:
-        draft = orjson.loads(drafted(call.arguments))
+        draft = orjson.loads(unwrap_draft(call.arguments))
     except orjson.JSONDecodeError:
         draft = None
     question = draft.get("question", "") if isinstance(draft, dict) else ""
@@ -66,63 +66,71 @@ def _without_draft(call: ToolCall) -> ToolCall:
 
 
 def _drop(state: AgentState, message: Message, ids: Collection[str]) -> int:
-    """Cut these passages from a tool message, and name them as cut wherever they stood by name alone; returns how many
-    tokens that frees."""
+    """Cut these passages from a tool message, and list them as cut where other messages hold their heads alone.
+
+    Returns the number of tokens that this frees.
+    """
     if not ids:
         return 0
     observed = state.observed[message.tool_call_id]
-    state.observed[message.tool_call_id] = observed._replace(whole=observed.whole.difference(ids))
+    state.observed[message.tool_call_id] = observed._replace(full_text=observed.full_text.difference(ids))
     freed, visible = 0, state.visible
-    for place, other in enumerate(state.messages):
-        shown = state.observed.get(other.tool_call_id) if other.role == "tool" else None
-        if shown and any(passage.shown_id in ids for passage in shown.passages):
-            state.messages[place] = other.model_copy(update={"content": shown.text(visible)})
-            freed += tokens(other.content) - tokens(state.messages[place].content)
+    for index, old in enumerate(state.messages):
+        observation = state.observed.get(old.tool_call_id) if old.role == "tool" else None
+        if observation and any(passage.shown_id in ids for passage in observation.passages):
+            state.messages[index] = old.model_copy(update={"content": observation.text(visible)})
+            freed += tokens(old.content) - tokens(state.messages[index].content)
     return freed
 
 
 def _worth(state: AgentState, last: int) -> list[dict[str, int]]:
-    """How much each passage is worth that stands whole in a message, by its shown id, for each message.
+    """Return for each message the worth of the passages that it holds with their text, by shown id.
 
-    CITED: the agent has written its id. LINKED: it holds a rare name that the agent has written since it was shown, or
-    that what the last turn found holds too. What stands whole in a later message is worth nothing in an earlier one.
+    CITED: the agent has written the id. LINKED: the passage holds a rare name that the agent has written since, or
+    that a passage of the last turn holds too. OTHER: all else, and a passage that a later message repeats.
     """
     names = _rare_names(state.passages.values())
-    written = {name for place in range(last, len(state.messages)) for p in _whole(state, place) for name in names[p.id]}
-    again = set[str]()
+    newest = [passage for index in range(last, len(state.messages)) for passage in _full_passages(state, index)]
+    written = {name for passage in newest for name in names[passage.id]}
+    repeated = set[str]()
     worth: list[dict[str, int]] = []
-    for place, message in reversed(list(enumerate(state.messages))):
+    for index, message in reversed(list(enumerate(state.messages))):
         if message.role == "assistant":
-            said = (message.content, message.reasoning, *(_plain(call.arguments) for call in message.tool_calls))
-            written.update(*(map(str.casefold, _WORD.findall(text)) for text in said))
+            texts = (message.content, message.reasoning, *(_unescape(call.arguments) for call in message.tool_calls))
+            written.update(*(map(str.casefold, _WORD.findall(text)) for text in texts))
         values = dict[str, int]()
-        for passage in _whole(state, place):
+        for passage in _full_passages(state, index):
             linked = OTHER if names[passage.id].isdisjoint(written) else LINKED
             values[passage.shown_id] = CITED if passage.shown_id in written else linked
-        worth.append({shown_id: OTHER if shown_id in again else value for shown_id, value in values.items()})
-        again |= values.keys()
+        worth.append({shown_id: OTHER if shown_id in repeated else value for shown_id, value in values.items()})
+        repeated |= values.keys()
     return worth[::-1]
 
 
-def _whole(state: AgentState, place: int) -> list[Passage]:
-    message = state.messages[place]
+def _full_passages(state: AgentState, index: int) -> list[Passage]:
+    message = state.messages[index]
     observed = state.observed.get(message.tool_call_id) if message.role == "tool" else None
-    return [passage for passage in observed.passages if passage.shown_id in observed.whole] if observed else []
+    return [passage for passage in observed.passages if passage.shown_id in observed.full_text] if observed else []
 
 
 def _rare_names(passages: Iterable[Passage]) -> dict[str, set[str]]:
-    """For each passage its names, a word each and without case: words with a capital letter that stand nowhere without
-    one, and that few of the documents hold."""
-    held = {passage.id: set(_WORD.findall(f"{passage.title} {passage.text}")) for passage in passages}
-    common = {word for found in held.values() for word in found if not word[0].isupper()}
-    names = {key: {word.casefold() for word in found if word.lower() not in common} for key, found in held.items()}
-    named = {(key.rpartition("#")[0], name) for key, found in names.items() for name in found}
-    documents = Counter(name for _, name in named)
-    return {key: {name for name in found if documents[name] <= _RARE} for key, found in names.items()}
+    """Return the names in each passage, by its id, as casefolded words.
+
+    A name is a word that always has a capital letter and that few of the documents hold.
+    """
+    words = {passage.id: set(_WORD.findall(f"{passage.title} {passage.text}")) for passage in passages}
+    common = {word for passage_words in words.values() for word in passage_words if not word[0].isupper()}
+    names = {
+        key: {word.casefold() for word in passage_words if word.lower() not in common}
+        for key, passage_words in words.items()
+    }
+    pairs = {(key.rpartition("#")[0], name) for key, passage_names in names.items() for name in passage_names}
+    documents = Counter(name for _, name in pairs)
+    return {key: {name for name in passage_names if documents[name] <= _RARE} for key, passage_names in names.items()}
 
 
-def _plain(arguments: str) -> str:
-    """Arguments without JSON's escapes of letters."""
+def _unescape(arguments: str) -> str:
+    """Return the arguments with letters in place of JSON's escapes."""
     try:
         return orjson.dumps(orjson.loads(arguments)).decode()
     except orjson.JSONDecodeError:

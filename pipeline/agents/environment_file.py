@@ -1,6 +1,6 @@
-"""The environment of a data set: all that a trained model must be given so that its searches mean what the data says.
+"""The environment of a data set: the prompt, tools and limits that a model must be trained and served with.
 
-It governs solver, teacher, every view of trajectories and the retrieval server, and is written once per data set.
+Solver, teacher, every view of trajectories and the retrieval server use it. It is written once per data set.
 """
 
 from collections.abc import Sequence
@@ -41,70 +41,79 @@ class Environment(Data):
     limits: AgentLimits
     """What ends a conversation: searches, turns, tokens, calls in one turn, unreadable answers in a row."""
     final_answer: str
-    """Where the answer is to be read."""
+    """Where to read the answer."""
     reasoning: Literal["keep", "strip"] = "strip"
-    """Whether the solver was sent its thoughts of earlier turns again."""
+    """Whether requests to the solver held the reasoning of its earlier turns."""
     calls: ToolMode = "native"
-    """How the solver was told of the tools and wrote its calls: see `models.<role>.tools`."""
+    """How the solver got the tools and wrote its calls: see `models.<role>.tools`."""
     retriever: str = ""
-    """What was searched, and so what difficulty was measured over: `digsite serve` refuses another."""
+    """The identity of the searched index, over which difficulty was measured. `digsite serve` refuses another."""
     teacher_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
     policy: str = Field("", exclude=True)
-    """Whose measurements `rl_*` and, as `policy`, the trajectories read; empty: the run's own solver."""
+    """The model whose measurements fill `rl_*` columns and `policy` trajectories; empty for the run's solver."""
     unanswerable: bool = Field(False, exclude=True)
-    """Are there questions without an answer? Then prompts of views that have their own say how to answer them."""
+    """Whether some questions have no answer. Views with prompts of their own then say how to answer these."""
     sft: SftConfig = Field(SftConfig(), exclude=True)
-    """What the views are made by: no part of the environment that is published."""
+    """Settings of the views, which are not published with the environment."""
 
     def of(self, record: Record) -> "Environment":
-        """As the rollouts of the record's policy had it, since of one name there may be several models; and those that
-        stand for the solver's where another opened the question."""
-        found = record.measurement(self.policy) if self.policy else None
-        had = {"policy_reasoning": found, "reasoning": record.opener}
-        changed = {name: measured.reasoning for name, measured in had.items() if measured}
-        return self.model_copy(update=changed) if changed else self
+        """Return the environment in which the rollouts of this record ran.
+
+        Several models may share a name, so the record tells whether requests to the policy held earlier reasoning. It
+        tells the same of the model whose rollouts stand in for the solver's.
+        """
+        measurements = {
+            "policy_reasoning": record.measurement(self.policy) if self.policy else None,
+            "reasoning": record.opener,
+        }
+        changes = {name: measurement.reasoning for name, measurement in measurements.items() if measurement}
+        return self.model_copy(update=changes) if changes else self
 
     def keeps_thoughts(self, agent: str) -> bool:
-        """Was `solver`, `teacher` or `policy` sent its thoughts of earlier turns again?"""
-        other = {"teacher": self.teacher_reasoning, "policy": self.policy_reasoning}
-        return other.get(agent, self.reasoning) == "keep"
+        """Return whether requests to `solver`, `teacher` or `policy` held the reasoning of earlier turns."""
+        modes = {"teacher": self.teacher_reasoning, "policy": self.policy_reasoning}
+        return modes.get(agent, self.reasoning) == "keep"
 
     @property
     def digest(self) -> str:
-        """Of what is published but for the retriever: two data sets with one put a model into the same environment."""
+        """Return a digest of the published fields without the retriever.
+
+        Data sets with the same digest put a model into the same environment.
+        """
         published = self.model_dump(mode="json", exclude={"retriever"})
         return sha256(orjson.dumps(published, option=orjson.OPT_SORT_KEYS).decode())[:12]
 
-    def worded(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """A conversation as a model reads and writes it that is told of the tools in words; where the server tells it,
-        the very messages."""
+    def apply_tool_mode(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """Return a conversation as the model reads and writes it: with tools and calls in words unless native."""
         if self.calls == "native":
             return tuple(messages)
         return tuple(tools_as_text(messages, self.tools, "auto", objects=self.calls == "schema"))
 
     @cached_property
     def prompt(self) -> str:
-        """The system prompt, with the tools where it is what tells of them."""
-        return self.worded([Message(role="system", content=self.system)])[0].content
+        """Return the system prompt, with the tools if the model gets them in words."""
+        return self.apply_tool_mode([Message(role="system", content=self.system)])[0].content
 
     @cached_property
     def opening(self) -> str:
-        """The message that a conversation begins with, as JSON text."""
+        """Return the system message as JSON text."""
         return orjson.dumps({"role": "system", "content": self.prompt}).decode()
 
     @cached_property
     def offered(self) -> str:
-        """The tools as OpenAI lists them, JSON text, in the order in which servers give them to a chat template: it
-        prints them as they come, and a pupil is to be trained on the prompt that it will be given. None where the
-        prompt has them in words."""
-        told = self.tools if self.calls == "native" else ()
-        return orjson.dumps([{"type": "function", "function": tool.model_dump()} for tool in told]).decode()
+        """Return the tools as a JSON list in OpenAI's format; an empty list if the prompt has them in words.
+
+        They keep the order in which servers pass them to a chat template, so that a trained model gets the prompt that
+        it will be served with.
+        """
+        tools = self.tools if self.calls == "native" else ()
+        return orjson.dumps([{"type": "function", "function": tool.model_dump()} for tool in tools]).decode()
 
 
 def environment(config: RunConfig) -> Environment:
     messages = prompts.load("solver/answer").render("", question="", searches=config.solver.searches)
-    system = prompts.noted(messages, config.solver_notes())[0].content
+    system = prompts.add_notes(messages, config.solver_notes())[0].content
     return Environment(
         system=system,
         tools=solver_tools(config.environment),

@@ -1,6 +1,6 @@
-"""Whether a rollout is correct: what it read, what the judge ruled, and how many steps it took.
+"""Grade a rollout by the judge's verdict, the evidence that it read, and the steps that it took.
 
-A rollout is correct only if its answer is right and it also read the support of that answer.
+A rollout is correct only if its answer is right and it also read the evidence for that answer.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from pipeline.agents.judge import Grade
-from pipeline.agents.tools import undated
+from pipeline.agents.tools import remove_dates
 from pipeline.agents.unshown_words import unshown_words
 from pipeline.text import MONTHS, fold, normalise, strip_tag
 from pipeline.text.names import contains
@@ -21,36 +21,36 @@ DAY = re.compile(
     rf"(?:\b(?:{_MONTH})\s+\d{{1,2}}|\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTH}))\b"
 )
 _BEFORE = 40
-"""Characters before a name in which the word before it stands."""
-_LITTLE = ("a", "an", "as", "at", "by", "for", "from", "in", "of", "on", "the", "to")
-# As `normalise` takes them out before it looks for words.
+"""Look for the word before a name in this many characters."""
+_SMALL_WORDS = ("a", "an", "as", "at", "by", "for", "from", "in", "of", "on", "the", "to")
+# `normalise` removes these too before it splits a text into words.
 _APOSTROPHE = re.compile(r"['’]s?\b")
 
 
 def observations(rollout: Rollout) -> list[tuple[Call, str]]:
-    """Each call of a rollout with the text that it brought back, without dates of documents."""
+    """Return each call of a rollout with the text of its observation, without dates of documents."""
     messages = rollout.trajectory.messages
-    texts = {message.tool_call_id: undated(message.content) for message in messages if message.tool_call_id}
+    texts = {message.tool_call_id: remove_dates(message.content) for message in messages if message.tool_call_id}
     return [(call, texts[call.id]) for call in rollout.trajectory.calls]
 
 
-def verdict(draft: Draft, rollout: Rollout, graded: Grade) -> Verdict:
-    """Join the judge's ruling with what the rollout read and how many steps it took."""
-    found_at = found(draft, rollout)
+def build_verdict(draft: Draft, rollout: Rollout, graded: Grade) -> Verdict:
+    """Join the judge's grade with the evidence that the rollout read and the steps that it took."""
+    found_at = find_hop_steps(draft, rollout)
     return Verdict(
         sample=rollout.sample,
-        supported=supported(draft, rollout),
+        supported=is_supported(draft, rollout),
         steps=rollout.trajectory.steps,
         calls=len(rollout.trajectory.calls),
         hit_step=_hit_step(draft, rollout, found_at),
         found_at=found_at,
-        recalled=recalled(draft, rollout),
+        recalled=is_recalled(draft, rollout),
         **dict(graded),
     )
 
 
 def _hit_step(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> int | None:
-    """Return the step at which the answer was first shown; of a computed answer, at which the last evidence was."""
+    """Return the step that first showed the answer or, if the answer is computed, completed the evidence."""
     if draft.answer_type is AnswerType.UNANSWERABLE:
         return None
     if draft.graph.is_computed:
@@ -63,80 +63,85 @@ def _hit_step(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) ->
     return None
 
 
-def supported(draft: Draft, rollout: Rollout) -> bool:
-    """Return whether a rollout read every passage that decides the answer, or others that say the same.
+def is_supported(draft: Draft, rollout: Rollout) -> bool:
+    """Return whether a rollout read every passage that decides the answer, or other passages that say the same.
 
-    A question without an answer is supported if the rollout came to the premise that nothing states: it read the
-    passage that states it otherwise, or the evidence of the hop before; without a hop before, two searches suffice.
+    The answer to an unanswerable question is supported if the rollout reached the premise that nothing states: it read
+    the passage that contradicts it, or the evidence of the hop before. If there is no hop before, two searches suffice.
     """
-    at = found(draft, rollout)
-    if all(at[index] is not None for index in draft.graph.decisive_hops):
+    steps = find_hop_steps(draft, rollout)
+    if all(steps[hop] is not None for hop in draft.graph.decisive_hops):
         return True
     if draft.answer_type is not AnswerType.UNANSWERABLE:
         return False
     needs = draft.hops[-1].needs
-    return all(at[index] is not None for index in needs) if needs else rollout.trajectory.steps > 1
+    return all(steps[hop] is not None for hop in needs) if needs else rollout.trajectory.steps > 1
 
 
-def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
-    """Return for each hop the step at which its own passage, or another one that says the same, was first shown."""
-    at, step = dict[int, int](), 0
+def find_hop_steps(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
+    """Return for each hop the step that first showed its passage, or another passage that says the same."""
+    step_by_hop, step = dict[int, int](), 0
     for call, text in observations(rollout):
         step += not call.repeat
-        for number in {*range(len(draft.hops))} - at.keys():
-            if shows(draft, number, call.passage_ids, text):
-                at[number] = step
-    return tuple(map(at.get, range(len(draft.hops))))
+        for hop in {*range(len(draft.hops))} - step_by_hop.keys():
+            if shows_evidence(draft, hop, call.passage_ids, text):
+                step_by_hop[hop] = step
+    return tuple(map(step_by_hop.get, range(len(draft.hops))))
 
 
-def skipped(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> tuple[int, ...]:
-    """The hops that a rollout went without: a later one was found, and until then neither a search of its own nor
-    anything that it was shown had named their answers.
+def skipped_hops(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> tuple[int, ...]:
+    """Return the hops that a rollout skipped.
 
-    Whoever names an answer unseen knows it by heart (`by_heart`), which is no fault of the question.
+    It found the evidence of a later hop before one of its queries or anything that it was shown named their answers. A
+    rollout that names an answer unseen has recalled it (`recalled_hops`), which is no fault of the question.
     """
-    named: set[int] = set()
-    gone: set[int] = set()
+    named: set[int] = set()  # the hops whose answers a query or an observation has named
+    skipped: set[int] = set()
     step = 0
     for call, text in observations(rollout):
         step += not call.repeat
-        named |= _naming(draft, call.argument) if call.tool != "open" else set()
-        reached = [number for number, at in enumerate(found_at) if at == step]
-        leading = {hop for number in reached for hop in draft.graph.hops_before(number)}
-        gone |= {number for number in leading if found_at[number] is None} - named
-        named |= _naming(draft, text)
-    return tuple(sorted(gone))
+        named |= _hops_named_by(draft, call.argument) if call.tool != "open" else set()
+        reached = [hop for hop, hop_step in enumerate(found_at) if hop_step == step]
+        leading = {earlier for hop in reached for earlier in draft.graph.hops_before(hop)}
+        skipped |= {hop for hop in leading if found_at[hop] is None} - named
+        named |= _hops_named_by(draft, text)
+    return tuple(sorted(skipped))
 
 
-def by_heart(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
-    """The hops before the last whose answers it searched with before it had been shown them."""
-    return tuple(sorted(_named_unseen(draft, rollout) - {len(draft.hops) - 1}))
+def recalled_hops(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
+    """Return the hops before the last whose answers the rollout searched with before anything showed them."""
+    return tuple(sorted(_hops_named_unseen(draft, rollout) - {len(draft.hops) - 1}))
 
 
-def recalled(draft: Draft, rollout: Rollout) -> bool:
-    """Return whether a rollout searched for a hidden thing that nothing had shown it: by name, or by a description
-    with a name or number that stood neither in the question nor in anything shown before."""
-    if _named_unseen(draft, rollout):
+def is_recalled(draft: Draft, rollout: Rollout) -> bool:
+    """Return whether a rollout searched for a hidden thing that nothing had shown it.
+
+    The query has its name, or describes it by a name or number that is neither in the question nor in any earlier
+    observation.
+    """
+    if _hops_named_unseen(draft, rollout):
         return True
-    hidden = {number for number in range(len(draft.hops)) if _is_hidden(draft, number)}
-    texts = [undated(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
+    hidden = {hop for hop in range(len(draft.hops)) if _is_hidden(draft, hop)}
+    texts = [remove_dates(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
     for call, text, before in _searches(rollout):
-        if reached := {number for number in hidden if shows(draft, number, call.passage_ids, text)}:
+        if reached := {hop for hop in hidden if shows_evidence(draft, hop, call.passage_ids, text)}:
             if unshown_words(call.argument, (draft.question, *texts[:before]), texts[before:]):
                 return True
             hidden -= reached
     return False
 
 
-def _is_hidden(draft: Draft, number: int) -> bool:
+def _is_hidden(draft: Draft, hop: int) -> bool:
     """Return whether the question does not name what a hop is about."""
-    step = draft.graph.found[number]
+    step = draft.graph.found[hop]
     return bool(step.needs) or not holds(draft.question, strip_tag(draft.graph.subject(step)))
 
 
 def _searches(rollout: Rollout) -> Iterator[tuple[Call, str, int]]:
-    """Yield each search or find with what it brought and the number of observations that came before its turn. The
-    calls of one turn were all made before any of their results was shown."""
+    """Yield each search or find with its observation and the number of observations before its turn.
+
+    A model makes all calls of a turn before it sees any of their results.
+    """
     calls = {call.id: call for call in rollout.trajectory.calls if call.tool != "open"}
     shown = before = 0
     for message in rollout.trajectory.messages:
@@ -145,42 +150,40 @@ def _searches(rollout: Rollout) -> Iterator[tuple[Call, str, int]]:
         if message.tool_call_id:
             shown += 1
             if call := calls.get(message.tool_call_id):
-                yield call, undated(message.content), before
+                yield call, remove_dates(message.content), before
 
 
-def _named_unseen(draft: Draft, rollout: Rollout) -> set[int]:
-    """The hops whose answers a rollout searched with before it had been shown them."""
-    texts = [undated(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
-    shown, read = _naming(draft, draft.question), 0
-    named: set[int] = set()
+def _hops_named_unseen(draft: Draft, rollout: Rollout) -> set[int]:
+    """Return the hops whose answers a rollout searched with before anything showed them."""
+    texts = [remove_dates(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
+    seen, text_count = _hops_named_by(draft, draft.question), 0
+    unseen: set[int] = set()
     for call, _, before in _searches(rollout):
-        for text in texts[read:before]:
-            shown |= _naming(draft, text)
-        read = before
-        named |= _naming(draft, call.argument) - shown
-    return named
+        for text in texts[text_count:before]:
+            seen |= _hops_named_by(draft, text)
+        text_count = before
+        unseen |= _hops_named_by(draft, call.argument) - seen
+    return unseen
 
 
-def _naming(draft: Draft, text: str) -> set[int]:
-    """The hops whose answers the text names."""
+def _hops_named_by(draft: Draft, text: str) -> set[int]:
     return {number for number, hop in enumerate(draft.hops) if _names(text, hop.spellings)}
 
 
-def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
-    """Does an observation hold the evidence of that hop?"""
+def shows_evidence(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
+    """Return whether an observation holds the evidence of this hop."""
     hop = draft.hops[number]
     if hop.passage_id in passage_ids:
         return True
     if hop.answer == NOT_FOUND:
         return False
-    about = _about(draft, number)
-    gives = hop.answer == draft.answer or draft.graph.found[number] is draft.graph.last
-    answers = (*hop.spellings, draft.answer, *draft.answer_aliases) if gives else hop.spellings
-    return any(_proves(block, answers) and _proves(block, about) for block in undated(text).split("\n\n"))
+    subject = _subject_spellings(draft, number)
+    gives_answer = hop.answer == draft.answer or draft.graph.found[number] is draft.graph.last
+    answers = (*hop.spellings, draft.answer, *draft.answer_aliases) if gives_answer else hop.spellings
+    return any(_proves(block, answers) and _proves(block, subject) for block in remove_dates(text).split("\n\n"))
 
 
-def _about(draft: Draft, number: int) -> tuple[str, ...]:
-    """Return what a hop is about, in all its spellings."""
+def _subject_spellings(draft: Draft, number: int) -> tuple[str, ...]:
     step = draft.graph.found[number]
     needed = draft.graph.needed_by(step)
     return needed[0].spellings if needed else (strip_tag(draft.graph.subject(step)),)
@@ -191,28 +194,32 @@ def _names(text: str, spellings: Sequence[str]) -> bool:
 
 
 def _proves(text: str, spellings: Sequence[str]) -> bool:
-    """Does it name the thing, of whose spellings the first is its name, as its evidence must?"""
-    return any(holds(text, name) and (not number or _stands(text, name)) for number, name in enumerate(spellings))
+    """Return whether a text names a thing by its name, the first spelling, or clearly enough by an alias."""
+    return any(holds(text, name) and (not number or _is_clear(text, name)) for number, name in enumerate(spellings))
 
 
-def _stands(text: str, alias: str) -> bool:
-    """An alias of one word names the thing in its own letters alone, and after no other name: US is not us, nor is Roe
-    in Tom Roe."""
+def _is_clear(text: str, alias: str) -> bool:
+    """Return whether an alias in a text can only mean the thing itself.
+
+    An alias of one word must have its exact letters and follow no other name: US is not us, nor is Roe in Tom Roe.
+    """
     if len(alias.split()) > 1 or not alias.isalpha() or not has_case(alias):
         return True
-    places = re.finditer(rf"(?<!\w){re.escape(alias)}(?!\w)", text)
-    lines = (text[max(0, place.start() - _BEFORE) : place.start()].rpartition("\n")[2] for place in places)
+    matches = re.finditer(rf"(?<!\w){re.escape(alias)}(?!\w)", text)
+    lines = (text[max(0, match.start() - _BEFORE) : match.start()].rpartition("\n")[2] for match in matches)
     before = [line.split()[-1:] for line in lines]
-    return any(not word or not word[0].isalpha() or word[0].lower() in {word[0], *_LITTLE} for word in before)
+    return any(not word or not word[0].isalpha() or word[0].lower() in {word[0], *_SMALL_WORDS} for word in before)
 
 
 def holds(text: str, phrase: str) -> bool:
-    """`contains`, with a quick no, which is what most passages get: normalising each would cost more than all else. The
-    day of a date is no number: "May 26" does not hold 26."""
+    """Return whether a text contains a phrase. The day of a date is not a number: "May 26" does not hold 26.
+
+    Most passages do not, so a quick test comes before `contains`: normalising each passage would dominate the cost.
+    """
     if phrase.isdecimal() and len(phrase) <= 2:
         text = DAY.sub(" ", text)
-    plain = _plain(text)
-    return all(word in plain or not word.isascii() for word in _words(phrase)) and contains(text, phrase)
+    ascii_text = _fold_to_ascii(text)
+    return all(word in ascii_text or not word.isascii() for word in _words(phrase)) and contains(text, phrase)
 
 
 @lru_cache(maxsize=256)
@@ -221,12 +228,14 @@ def _words(phrase: str) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _plain(text: str) -> str:
-    """Without what is no ASCII: every ASCII word that `normalise` makes of the text stands in it somewhere."""
+def _fold_to_ascii(text: str) -> str:
+    """Return the ASCII characters of the folded text, which hold every ASCII word that `normalise` gives."""
     return fold(_APOSTROPHE.sub("", text)).encode("ascii", "ignore").decode()
 
 
 def f1(answer: str, gold: str) -> float:
-    """SQuAD's F1 of the words; 1 where both are empty."""
-    mine, other = Counter(normalise(answer).split()), Counter(normalise(gold).split())
-    return 2 * (mine & other).total() / (mine + other).total() if mine or other else 1.0
+    """Return SQuAD's F1 of the words; 1 if neither text has any."""
+    answer_words, gold_words = Counter(normalise(answer).split()), Counter(normalise(gold).split())
+    if not answer_words and not gold_words:
+        return 1.0
+    return 2 * (answer_words & gold_words).total() / (answer_words + gold_words).total()

@@ -1,4 +1,4 @@
-"""What generators hand in: the steps of an evidence graph, and from some the question in words."""
+"""The arguments of a generator's last tool: the steps of an evidence graph and, for some, the question."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -70,7 +70,7 @@ class RewriteArguments(WordedGraphArguments):
 def to_graph(arguments: str, passages: Mapping[str, Passage]) -> Graph | None:
     """Return the graph in the arguments of a call, or None if the generator gives up.
 
-    Raises FormatError as `build_graph` does.
+    Raise FormatError as `build_graph` does.
     """
     return build_graph(parse(GraphArguments, arguments), passages)
 
@@ -105,12 +105,12 @@ def build_graph(proposed: GraphArguments, passages: Mapping[str, Passage]) -> Gr
 
 
 def _drop_extra_needs(graph: Graph) -> Graph:
-    """Return a graph whose computed steps need their operands alone, and not what these rest on."""
+    """Return the graph with computed steps that need their operands alone, not the ancestors of these."""
 
     def operands(step: ComputedStep) -> tuple[str, ...]:
-        before = {earlier.id for need in graph.needed_by(step) for earlier in graph.ancestors(need)}
-        kept = tuple(need for need in step.needs if need not in before)
-        return kept if len(kept) > 1 else step.needs
+        ancestors = {ancestor.id for need in graph.needed_by(step) for ancestor in graph.ancestors(need)}
+        needs = tuple(need for need in step.needs if need not in ancestors)
+        return needs if len(needs) > 1 else step.needs
 
     computed = {step.id: operands(step) for step in graph.steps if isinstance(step, ComputedStep)}
     steps = [step.model_copy(update={"needs": computed.get(step.id, step.needs)}) for step in graph.steps]
@@ -119,17 +119,17 @@ def _drop_extra_needs(graph: Graph) -> Graph:
 
 def build_step(step: ProposedStep, passages: Mapping[str, Passage]) -> FoundStep | ComputedStep:
     """Return a proposed step. Raises FormatError or ValidationError if its fields do not fit together."""
-    return _computed(step) if step.operation else _found(step, passages)
+    return _build_computed(step) if step.operation else _build_found(step, passages)
 
 
-def _computed(step: ProposedStep) -> ComputedStep:
+def _build_computed(step: ProposedStep) -> ComputedStep:
     if step.passage_id:
         raise FormatError("a step either cites a passage or has an operation, not both.")
     shared = step.model_dump(include=set(ComputedStep.model_fields))
     return ComputedStep.model_validate(shared)
 
 
-def _found(step: ProposedStep, passages: Mapping[str, Passage]) -> FoundStep:
+def _build_found(step: ProposedStep, passages: Mapping[str, Passage]) -> FoundStep:
     if step.passage_id not in passages:
         raise FormatError(f"no passage '{step.passage_id[:40]}' was shown; cite an id from the results.")
     if not step.answer.strip():

@@ -1,7 +1,7 @@
-"""Whether an answer is right: by the reward's own equality where that is sure, else by a judge.
+"""Decide whether an answer is right: by the reward's equality if that is certain, else by a judge.
 
-A judge sees question and answers alone. A false "yes" makes a hard question look solved, and nobody looks again; a
-false "no" costs a rollout. So a "yes" that is in doubt needs a second one, if possible not by the generator's model.
+A judge sees only the question and the answers. A false "yes" makes a hard question look solved, and nothing corrects
+it; a false "no" costs a rollout. So a doubtful "yes" needs a second one, if possible not by the generator's model.
 """
 
 import re
@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Literal
 
 from pipeline.agents.answers import answer_limits, list_items
-from pipeline.agents.structured import schema, structured
+from pipeline.agents.structured import request_object, schema
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.llm.base import LLM
@@ -26,11 +26,11 @@ _ROUGHLY = re.compile(r"\b(?:about|around|roughly|approximately) (?:how (?:many|
 ABOUT = "about|around|some|roughly|approximately"
 _ABOUT = re.compile(rf"\A\s*(?:{ABOUT})\s+", re.IGNORECASE)
 MOST_JUDGED = 3
-"""Items of a list that judges are asked about: with more that differ, it is another list."""
+"""Ask judges about at most this many items of a list. If more differ, the list is wrong."""
 
 
 class VerdictOutput(Data):
-    """`reason` stands first, so that a model compares before it decides."""
+    """A judge's output. `reason` comes first, so that a model compares before it decides."""
 
     reason: str = ""
     correct: bool
@@ -41,7 +41,7 @@ VERDICT = schema("verdict", VerdictOutput)
 
 
 class NearMiss(Data):
-    """What a judge is given."""
+    """The input of a judge."""
 
     question: str
     answer: str
@@ -54,16 +54,16 @@ class NearMiss(Data):
 class Grade(Data):
     right: bool
     method: Literal["exact", "judge", "split", "none"]
-    """`split`: the judges were not of one mind, which is no "yes"."""
+    """`split`: the second judge did not confirm the first one's "yes"."""
     usage: Usage = Usage()
     second: Usage = Usage()
-    """Of `usage`, the second judge."""
+    """The second judge's part of `usage`."""
 
 
 async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool = True) -> Grade:
-    """The grade of one answer; without `ask` by exact match alone. Of a question without an answer, a refusal is right.
+    """Grade an answer, without `ask` by exact match alone. A refusal is right if the question has no answer.
 
-    Raises FormatError when a judge gives no readable verdict: that is no "wrong".
+    Raise FormatError if a judge gives no readable verdict, which does not mean "wrong".
     """
     if draft.answer_type is AnswerType.UNANSWERABLE:
         return Grade(right=refuses(response), method="exact" if response else "none")
@@ -78,12 +78,12 @@ async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool =
     if is_right is not None:
         return Grade(right=is_right, method="exact")
     if not ask:
-        return Grade(right=False, method="none" if alike(case) else "exact")
+        return Grade(right=False, method="none" if may_be_same(case) else "exact")
     return await ask_judges(case, context.config.models.judges(), context.llm, context.boundary)
 
 
 def build_case(draft: Draft, response: str) -> NearMiss:
-    """Return what a judge is given of a draft and a response."""
+    """Return the input of a judge for a draft and a response."""
     fields = draft.model_dump(include=set(NearMiss.model_fields))
     return NearMiss(response=response, answer=draft.answer, **fields)
 
@@ -91,28 +91,27 @@ def build_case(draft: Draft, response: str) -> NearMiss:
 async def _grade_list(
     draft: Draft, items: Sequence[AnswerItem], response: str, context: RunContext, *, ask: bool
 ) -> Grade:
-    """Grade an answer that is a list: right with every item and nothing else, in any order.
+    """Grade an answer that is a list. It is right if it has every item and nothing else, in any order.
 
-    Judges are asked about items that match no other exactly, one by one, each with the item that it shares most words
-    with.
+    Judges decide about items without an exact match, one by one, each paired with the item that has most words in
+    common with it.
     """
-    found, others = match_items(response, [list(item.spellings) for item in items])
-    missing = [item for number, item in enumerate(items) if number not in found]
-    if not missing and not others:
+    matched, unmatched = match_items(response, [list(item.spellings) for item in items])
+    missing = [item for number, item in enumerate(items) if number not in matched]
+    if not missing and not unmatched:
         return Grade(right=True, method="exact")
-    pairs = _paired(missing, others) if len(missing) == len(others) <= MOST_JUDGED else []
-    judged = bool(pairs)
-    if not judged or not ask:
-        return Grade(right=False, method="none" if judged else "exact")
+    pairs = _pair_items(missing, unmatched) if len(missing) == len(unmatched) <= MOST_JUDGED else []
+    if not pairs or not ask:
+        return Grade(right=False, method="none" if pairs else "exact")
     usage = second = Usage()
-    for item, said in pairs:
+    for item, response_item in pairs:
         case = NearMiss(
-            # By the whole question a judge would take one item for half an answer.
+            # With the bare question, a judge would take one item for an incomplete answer.
             question=f"{draft.question} (The answer is a list. Here one item of it is judged.)",
             answer=item.answer,
             answer_aliases=item.aliases,
             answer_type=AnswerType.ENTITY,
-            response=said,
+            response=response_item,
         )
         if decide(case) is False:
             return Grade(right=False, method="exact", usage=usage, second=second)
@@ -123,37 +122,36 @@ async def _grade_list(
     return Grade(right=True, method="judge", usage=usage, second=second)
 
 
-def _paired(missing: Sequence[AnswerItem], others: Sequence[str]) -> list[tuple[AnswerItem, str]]:
-    """Each item with what was said in its place; nothing where one has no word in common with any of it."""
-    pairs, left = [], list(others)
+def _pair_items(missing: Sequence[AnswerItem], unmatched: Sequence[str]) -> list[tuple[AnswerItem, str]]:
+    """Pair each item with the closest one of the response. Return no pairs if any would have no word in common."""
+    pairs, remaining = [], list(unmatched)
     for item in missing:
-        known = {word for name in item.spellings for word in words(name)}
-        said = max(left, key=lambda said: len(known & set(words(said))))
-        if known.isdisjoint(words(said)):
+        item_words = {word for name in item.spellings for word in words(name)}
+        closest = max(remaining, key=lambda candidate: len(item_words & set(words(candidate))))
+        if item_words.isdisjoint(words(closest)):
             return []
-        left.remove(said)
-        pairs.append((item, said))
+        remaining.remove(closest)
+        pairs.append((item, closest))
     return pairs
 
 
-def alike(case: NearMiss) -> bool:
+def may_be_same(case: NearMiss) -> bool:
     """Return whether a response may be the known answer in other words.
 
-    It hardly is if they have no word in common, unless one is the initials of the other, or is written in other
-    characters.
+    That is unlikely if they have no word in common, unless one is the initials of the other, or is in another script.
     """
     golds, response = (case.answer, *case.answer_aliases), case.response
-    known = {word for name in golds for word in words(name)}
+    gold_words = {word for name in golds for word in words(name)}
     return (
         case.answer_type is AnswerType.NUMBER
-        or not known.isdisjoint(words(response))
+        or not gold_words.isdisjoint(words(response))
         or any(_abbreviates(response, name) or _abbreviates(name, response) for name in golds)
         or any(map(is_spaceless, (response, *golds)))
     )
 
 
 def _abbreviates(short: str, name: str) -> bool:
-    """Is it made of the first letters of the words that have a capital?"""
+    """Return whether `short` consists of the initials of the capitalised words."""
     initials = "".join(word[0] for word in name.split() if word[0].isupper())
     return "".join(words(short)) == fold(initials) != ""
 
@@ -163,7 +161,7 @@ def decide(case: NearMiss) -> bool | None:
     golds = [case.answer, *case.answer_aliases]
     if case.answer.casefold() in SIDES:  # yes and no leave nothing to weigh
         return side(case.response) == side(case.answer)
-    is_same = same_number(case)
+    is_same = is_same_number(case)
     if is_same is None and equal(case.response, golds):
         return True
     return False if is_same is None and (_is_another_amount(case) or _is_another_date(case)) else is_same
@@ -198,39 +196,40 @@ def _is_another_amount(case: NearMiss) -> bool:
     return True
 
 
-def same_number(case: NearMiss) -> bool | None:
-    """Are both a number without a unit, or a percentage, and the same? None where one of them is anything else, or its
-    point could part thousands.
+def is_same_number(case: NearMiss) -> bool | None:
+    """Return whether response and answer are the same number, both without a unit or both percentages.
 
-    Whole numbers must be equal, since nothing tells that they are no years or counts; of others one within 1 % is the
-    same. Where the question asks for about how many, one to which the known number rounds is the same.
+    Whole numbers must be equal, since they may be years or counts; other numbers may differ by 1 %. If the question
+    asks for about how many, the response may also be the answer rounded.
+
+    Returns:
+        None if either is not such a number, or its point may separate thousands.
     """
     rough = case.answer_type is AnswerType.NUMBER and _ROUGHLY.search(case.question) is not None
     texts = (case.response, case.answer, *case.answer_aliases)
-    said, *known = (quantity(_ABOUT.sub("", text) if rough else text) for text in texts)
-    if said is None or said.of or (said.unit and said.unit[0] != "percent"):
+    response, *answers = (quantity(_ABOUT.sub("", text) if rough else text) for text in texts)
+    if response is None or response.of or (response.unit and response.unit[0] != "percent"):
         return None
-    if any(number and number.doubtful for number in (said, *known)):
+    if any(number and number.doubtful for number in (response, *answers)):
         return None
-    golds = [gold.number for gold in known if gold and not gold.of and gold.unit == said.unit]
-    if said.number in golds or (rough and any(rounds(gold, said.number) for gold in golds)):
+    golds = [gold.number for gold in answers if gold and not gold.of and gold.unit == response.unit]
+    if response.number in golds or (rough and any(rounds_to(gold, response.number) for gold in golds)):
         return True
-    if len(golds) < len(known):
+    if len(golds) < len(answers):
         return None
     if case.answer_type is not AnswerType.NUMBER:
         return False
-    near = [gold for gold in golds if abs(said.number - gold) <= abs(gold) / 100]
-    return any(not (said.number.denominator == gold.denominator == 1) for gold in near)
+    near = [gold for gold in golds if abs(response.number - gold) <= abs(gold) / 100]
+    return any(not (response.number.denominator == gold.denominator == 1) for gold in near)
 
 
-def rounds(exact: Fraction, said: Fraction) -> bool:
-    """Does the exact number round to the other in the digits that this has, and is it within a tenth of it?"""
-    unit = next((Fraction(10) ** n for n in range(15, -15, -1) if said % Fraction(10) ** n == 0), Fraction(0))
-    return said != 0 and 2 * abs(exact - said) <= unit and 10 * abs(exact - said) <= abs(exact)
+def rounds_to(exact: Fraction, rounded: Fraction) -> bool:
+    """Return whether `exact` rounds to the digits of `rounded` and differs from it by at most a tenth."""
+    unit = next((Fraction(10) ** n for n in range(15, -15, -1) if rounded % Fraction(10) ** n == 0), Fraction(0))
+    return rounded != 0 and 2 * abs(exact - rounded) <= unit and 10 * abs(exact - rounded) <= abs(exact)
 
 
 def judge_prompt(case: NearMiss, boundary: str) -> tuple[Message, ...]:
-    """The judge's prompt."""
     return load("judge/verdict").render(
         boundary,
         question=case.question,
@@ -243,21 +242,21 @@ def judge_prompt(case: NearMiss, boundary: str) -> tuple[Message, ...]:
 
 
 async def ask_judges(case: NearMiss, judges: tuple[ModelConfig, ...], llm: LLM, boundary: str) -> Grade:
-    """Ask the first judge, and the second one about a "yes" that is in doubt.
+    """Ask the first judge, and the second one about a doubtful "yes".
 
-    A "yes" is in doubt if its judge is not sure, or if the response has no word of the answer.
+    A "yes" is doubtful if its judge is not sure, or if the response has no word of the answer.
     """
     messages = judge_prompt(case, boundary)
     usage = second = Usage()
-    for place, judge in enumerate(judges):
-        # The second, where it is the first again, is asked with its own temperature: cold, it would repeat itself.
+    for judge_index, judge in enumerate(judges):
+        # The second judge keeps its temperature: if it is the same model, it would repeat itself at temperature 0.
         cold = judge.sampling.model_copy(update={"temperature": 0.0})
-        model = judge if place else judge.model_copy(update={"sampling": cold})
-        output, took = await structured(llm, model, messages, VERDICT.name, VerdictOutput, sample=place)
-        usage += took
-        second = took if place else second
+        model = judge if judge_index else judge.model_copy(update={"sampling": cold})
+        output, call_usage = await request_object(llm, model, messages, VERDICT.name, VerdictOutput, sample=judge_index)
+        usage += call_usage
+        second = call_usage if judge_index else second
         if not output.correct:
-            return Grade(right=False, method="split" if place else "judge", usage=usage, second=second)
-        if output.sure and alike(case):
+            return Grade(right=False, method="split" if judge_index else "judge", usage=usage, second=second)
+        if output.sure and may_be_same(case):
             break
     return Grade(right=True, method="judge", usage=usage, second=second)

@@ -1,6 +1,6 @@
-"""When a text names something in a form of its own language, as `Vessby's` does in English.
+"""Match a name in a text, also in a form that the text's language writes as one word, such as `Vessby's`.
 
-Where endings change with the case, as in Russian, Polish or Finnish, a name must stand as it is.
+In languages whose endings change with the case, such as Russian, Polish or Finnish, only the name itself matches.
 """
 
 import re
@@ -11,38 +11,38 @@ from pipeline.text import SINGLE
 from pipeline.text.names import contains
 
 _TIES = rf"{SINGLE}\u0620-\u064a"
-"""What is written on to a name without a blank."""
+"""Characters that may touch a name without a blank."""
 _GENITIVE = ("de", "da", "no", "sv", "nl")
-"""An s is written on to a name: die Gründung Großwesels."""
-_ARTICLE, _TIED, _TIED_ARTICLE = "ال", "وفبكل", ("وال", "فال", "بال", "كال", "لل")
-"""What Arabic writes on to a name: conjunctions and prepositions, with the article or without."""
+"""Languages that add an s to a name: die Gründung Großwesels."""
+_ARTICLE, _PREFIXES, _PREFIXED_ARTICLES = "ال", "وفبكل", ("وال", "فال", "بال", "كال", "لل")
+"""Conjunctions and prepositions that Arabic writes before a name as one word, without the article and with it."""
 
 
 def mentions(text: str, name: str) -> bool:
-    """As `names.contains`, with the forms that a language writes as one word with a name."""
+    """Return whether a text contains a name, by `names.contains` or in a form of the text's language."""
     if contains(text, name) or not name:
         return bool(name)
     if contains(text, f"{name}s"):
         return language_of(text) in _GENITIVE
-    return any(contains(text, form) for form in _arabic(name))
+    return any(contains(text, form) for form in _arabic_forms(name))
 
 
-def without(text: str, names: Iterable[str]) -> str:
-    """The text without these names as they are written, in whatever case."""
+def remove_names(text: str, names: Iterable[str]) -> str:
+    """Return the text without these names. Case does not matter."""
     for name in sorted(names, key=len, reverse=True):
-        text = re.sub(whole(name), " ", text, flags=re.IGNORECASE) if name else text
+        text = re.sub(name_pattern(name), " ", text, flags=re.IGNORECASE) if name else text
     return " ".join(text.split())
 
 
-def whole(name: str) -> str:
-    """A pattern of the name where it is no part of a word, with the ending of its genitive."""
-    written = re.escape(name).replace("'", "’").replace("’", "['’]")
-    return rf"(?<![^\W{_TIES}]){written}(?:['’]?s\b|['’])?(?![^\W{_TIES}])"
+def name_pattern(name: str) -> str:
+    """Return a regular expression that matches a name as a whole word, with the ending of its genitive."""
+    pattern = re.escape(name).replace("'", "’").replace("’", "['’]")
+    return rf"(?<![^\W{_TIES}]){pattern}(?:['’]?s\b|['’])?(?![^\W{_TIES}])"
 
 
-def _arabic(name: str) -> list[str]:
+def _arabic_forms(name: str) -> list[str]:
     if not "\u0620" <= name[:1] <= "\u064a":
         return []
     if name.startswith(_ARTICLE):
-        return [f"{tied}{name.removeprefix(_ARTICLE)}" for tied in _TIED_ARTICLE]
-    return [f"{tied}{name}" for tied in _TIED]
+        return [f"{prefix}{name.removeprefix(_ARTICLE)}" for prefix in _PREFIXED_ARTICLES]
+    return [f"{prefix}{name}" for prefix in _PREFIXES]

@@ -1,5 +1,6 @@
-"""The one door through which model text becomes a typed value, or a `FormatError` written for the model; and the schema
-of such a value, as a model is sent it.
+"""Parse the text of a model into a typed value, and make the JSON schema of such a value.
+
+All model text goes through `parse`. Its `FormatError` is written for the model to read.
 """
 
 import unicodedata
@@ -15,9 +16,9 @@ T = TypeVar("T", bound=Data)
 
 
 def parse(model: type[T], raw: str) -> T:
-    """`raw` JSON as `model`, in NFC and without control characters.
+    """Parse JSON into `model`, in NFC and without control characters. Raise FormatError if it does not fit.
 
-    pydantic parses bytes itself: `json.loads` would leak RecursionError and let lone surrogates through.
+    pydantic parses the bytes: `json.loads` would leak RecursionError and let lone surrogates through.
     """
     try:
         data = unicodedata.normalize("NFC", raw).encode()
@@ -29,33 +30,32 @@ def parse(model: type[T], raw: str) -> T:
         return model.model_validate(_clean(model.model_validate_json(data).model_dump()))
     except ValidationError as error:
         first = error.errors()[0]
-        # The name of a field that is not known is the model's own text, and goes back to it.
-        place = ".".join(str(part) for part in first["loc"])[:MOST_SHOWN] or "arguments"
-        raise FormatError(f"{place}: {first['msg']}") from error
+        # An unknown field's name is text of the model, which goes back to it, so it is cut.
+        location = ".".join(str(part) for part in first["loc"])[:MOST_SHOWN] or "arguments"
+        raise FormatError(f"{location}: {first['msg']}") from error
 
 
 def schema_of(model: type[Data]) -> dict[str, Any]:
-    """Its JSON schema, with the fields' own descriptions and without what pydantic adds for people who read the code:
-    titles that repeat the names, and the docstrings of classes."""
-    tree = _untitled(model.model_json_schema())
+    """Return the JSON schema of a class with the descriptions of its fields, but no titles and class docstrings."""
+    tree = _remove_titles(model.model_json_schema())
     return {key: value for key, value in tree.items() if key != "description"}
 
 
-def _untitled(schema: Any) -> Any:
+def _remove_titles(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_untitled(item) for item in schema]
+        return [_remove_titles(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     tree = {key: value for key, value in schema.items() if key != "title"}
-    # The keys of these are names of ours, of which one may be "title" or "description".
-    named = {
-        key: {name: _untitled(item) for name, item in tree.pop(key).items()}
+    # The keys of these two are names of fields and classes, one of which may be "title" or "description".
+    by_name = {
+        key: {name: _remove_titles(item) for name, item in tree.pop(key).items()}
         for key in ("properties", "$defs")
         if key in tree
     }
-    for kind in named.get("$defs", {}).values():
-        kind.pop("description", None)
-    return {**{key: _untitled(value) for key, value in tree.items()}, **named}
+    for definition in by_name.get("$defs", {}).values():
+        definition.pop("description", None)
+    return {**{key: _remove_titles(value) for key, value in tree.items()}, **by_name}
 
 
 def _clean(value: object) -> object:

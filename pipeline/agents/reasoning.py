@@ -1,7 +1,7 @@
-"""What a question mainly asks of whoever answers it, beyond reading: from its draft alone, without a model.
+"""Classify the main kind of reasoning that a question requires, without a model.
 
-The evidence graph says most of it, in any language; that something is denied, reckoned or put in order of time may
-stand in the words of the question alone, which are read in English.
+The evidence graph tells most of it, in any language. Negation, calculation and order in time may be in the words of the
+question alone, which are matched in English.
 """
 
 import re
@@ -12,32 +12,32 @@ from pipeline.types import Draft
 
 
 class Reasoning(StrEnum):
-    """The first that fits a question counts: the rarer ones come first."""
+    """A kind of reasoning. If several fit a question, the first one counts: the rarer ones come first."""
 
     NEGATION = "negation"
-    """It leaves out what is so, or asks for what is not."""
+    """The question excludes something, or asks for what is not so."""
     AGGREGATION = "aggregation"
-    """It asks for several things, all of them, or for their count or sum."""
+    """The question asks for several things, or for their count or sum."""
     CALCULATION = "calculation"
-    """Its answer is reckoned from what the passages state."""
+    """The answer is calculated from values in the passages."""
     COMPARISON = "comparison"
-    """What two or more chains find is compared."""
+    """The question compares the ends of two or more chains."""
     TEMPORAL = "temporal"
-    """A date that one hop gives, or an order in time, leads to the next."""
+    """A date, or an order in time, leads from one hop to the next."""
     CONJUNCTION = "conjunction"
     """Several clues or chains meet in one thing."""
     BRIDGE = "bridge"
-    """What one hop gives is what the next one asks about."""
+    """Each hop asks about the answer of the one before."""
     LOOKUP = "lookup"
-    """One hop."""
+    """The question has one hop."""
 
 
-# In small letters: a title that denies something ("Never Cry Wolf") makes no negation.
+# Lower case only: a title such as "Never Cry Wolf" is no negation.
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|without|except|excluding|other than|no(?= [a-z])|[a-z]+n['’]t)\b")
 _UNITS = r"(?:years?|months?|weeks?|days?|hours?|decades?|centuries|century)"
 _MORE = "more|fewer|less|older|younger|longer|taller|larger|apart|combined|together"
 _APART = "after|before|between|pass(?:ed)?|elapsed?|earlier|later|separate"
-# The distance is bounded, so that a text of many "how many" takes no quadratic time.
+# The distance is bounded, so that a text with many "how many" does not take quadratic time.
 _CALCULATION = re.compile(
     rf"\bhow (?:many|much)\b.{{0,300}}\b(?:{_MORE})\b|\bhow many {_UNITS}\b.{{0,300}}\b(?:{_APART})\b|\bdifference\b",
     re.IGNORECASE,
@@ -71,5 +71,4 @@ def reasoning(draft: Draft) -> Reasoning:
 
 
 def _is_date(answer: str) -> bool:
-    found = dates(answer)
-    return bool(found) and found[0].span == (0, len(answer))
+    return any(date.span == (0, len(answer)) for date in dates(answer)[:1])

@@ -1,7 +1,7 @@
-"""Taking a stored rollout up again at any of its states, on the index that it was made on.
+"""Resume a stored rollout from any of its states, on the index that it ran on.
 
-A state is a prefix of the messages. What an agent had done and read by then follows from them and the calls, so the
-same sample gets from there to the same end, and the answers of a model that were kept are found again.
+A state is a prefix of the messages. It determines, with the calls, what the agent had done and read by then. So the
+same sample comes to the same end, and cached completions are hit again.
 """
 
 from dataclasses import replace
@@ -19,10 +19,12 @@ from pipeline.types import Message, Rollout, Trajectory, Usage
 async def branch(
     agent: Agent, source: Trajectory, prefix: int, *, sample: int, action: Message | None = None
 ) -> Rollout:
-    """Go on after the first `prefix` messages of `source`, with `action` as the next turn where one is given.
+    """Continue after the first `prefix` messages of `source`, with `action` as the next turn if there is one.
 
-    The limits of turns and searches count those of the prefix too; usage, and the limit of tokens, the new turns alone.
-    Raises RetrievalError where the index does not hold what the prefix was shown.
+    The limits of turns and searches include the prefix. The usage and the limit of tokens cover only the new turns.
+
+    Raises:
+        RetrievalError: the index lacks a passage that the prefix shows.
     """
     state = await state_at(source, prefix, agent.retriever)
     if action is not None:
@@ -31,9 +33,9 @@ async def branch(
 
 
 async def state_at(source: Trajectory, prefix: int, retriever: Retriever) -> AgentState:
-    """The state of the agent as it was after the first `prefix` messages."""
-    kept = source.messages[:prefix]
-    answered = {message.tool_call_id for message in kept if message.role == "tool"}
+    """Return the state of the agent after the first `prefix` messages. Raise RetrievalError as `branch` does."""
+    messages = source.messages[:prefix]
+    answered = {message.tool_call_id for message in messages if message.role == "tool"}
     state = AgentState(calls=[call for call in source.calls if call.id in answered])
     for passage_id in dict.fromkeys(i for call in state.calls for i in call.passage_ids):
         passage = await retriever.get(passage_id)
@@ -41,9 +43,9 @@ async def state_at(source: Trajectory, prefix: int, retriever: Retriever) -> Age
             raise RetrievalError(f"the index holds no passage '{passage_id}', which the rollout was shown")
         state.passages[passage.shown_id] = passage
     carried_out = {call.id for call in state.calls}
-    for message in dropwhile(lambda message: message.role != "assistant", kept):
-        refused = message.tool_call_id not in carried_out and message.content.startswith("Error: ")
-        if message.role == "user" or (message.role == "tool" and refused):
+    for message in dropwhile(lambda message: message.role != "assistant", messages):
+        is_error = message.tool_call_id not in carried_out and message.content.startswith("Error: ")
+        if message.role == "user" or (message.role == "tool" and is_error):
             state.errors += 1
             state.errors_in_a_row += 1
         elif message.role == "tool":
@@ -52,7 +54,7 @@ async def state_at(source: Trajectory, prefix: int, retriever: Retriever) -> Age
 
 
 class _FirstTurn:
-    """A model whose first answer is given; it costs nothing."""
+    """A model whose first completion is fixed and free."""
 
     def __init__(self, action: Message, llm: LLM) -> None:
         self._action: Message | None = action

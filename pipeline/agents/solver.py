@@ -1,4 +1,4 @@
-"""The solver: sees the bare question and the tools, as a trained model will."""
+"""The solver, which sees the bare question and the tools, as a trained model will."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -22,7 +22,7 @@ from pipeline.types import NOT_FOUND, Draft, GradedRollout, Message, Rollout
 
 
 def solver(config: RunConfig, llm: LLM, retriever: Retriever, model: ModelConfig | None = None) -> Agent:
-    """The run's solver, or another model in its environment."""
+    """Build the run's solver, or an agent with another model in the same environment."""
     return Agent(
         llm=llm,
         model=model or config.models.of("solver"),
@@ -36,14 +36,14 @@ def solver(config: RunConfig, llm: LLM, retriever: Retriever, model: ModelConfig
 
 
 async def attempt(agent: Agent, question: str, sample: int) -> Rollout:
-    """One rollout. `sample` sets its chance; an agent that ends without an answer gives an empty one."""
-    # The question goes in bare, without a fence: this conversation is what a model is trained on.
+    """Run one rollout, whose chance `sample` sets. Its answer is empty if the agent gives none."""
+    # No fence around the question: models are trained on this conversation.
     messages = prompts.load("solver/answer").render("", question=question, searches=agent.limits.searches)
-    return await rollout(agent, prompts.noted(messages, agent.notes), sample, AgentState())
+    return await rollout(agent, prompts.add_notes(messages, agent.notes), sample, AgentState())
 
 
 async def rollout(agent: Agent, messages: tuple[Message, ...], sample: int, state: AgentState) -> Rollout:
-    """The conversation to its end, from any of its states, and the answer that it ended in."""
+    """Run a conversation to its end, from any of its states, and return it with its answer."""
     trajectory = await converse(agent, messages, sample=sample, state=state)
     answer = parse(AnswerArguments, trajectory.final).answer.strip() if trajectory.final else ""
     answer = NOT_FOUND if normalise(answer) == NOT_FOUND else answer
@@ -53,36 +53,44 @@ async def rollout(agent: Agent, messages: tuple[Message, ...], sample: int, stat
 async def graded_rollout(
     draft: Draft, sample: int, context: RunContext, model: ModelConfig | None = None
 ) -> GradedRollout:
-    """One rollout of the run's solver, or of another model in its place, over the index of the context; with its
-    verdict. Raises DeadlineExceeded, and FormatError where a judge gives none."""
+    """Run and grade one rollout of the run's solver, or of another model in its environment.
+
+    Raises:
+        DeadlineExceeded: the rollout took too long.
+        FormatError: a judge gave no readable verdict.
+    """
     agent = solver(context.config, context.llm, context.retriever, model)
-    # Without its support an answer is not correct even if the judge accepts it, so the judge need not be paid.
+    # An answer without its evidence is never correct, so its judge call need not be paid.
     ask = not context.config.loop.early_stop
-    return await graded(draft, partial(attempt, agent, draft.question, sample), context, ask=ask)
+    return await run_and_grade(draft, partial(attempt, agent, draft.question, sample), context, ask=ask)
 
 
-async def graded(
+async def run_and_grade(
     draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext, *, ask: bool
 ) -> GradedRollout:
-    """Make one rollout and grade it; `ask` the judge about an answer without its support too. Raises as
-    `graded_rollout` does."""
-    made = await with_timeouts(start, context.config.how.rollout_seconds)
-    ruling = await grade(draft, made.answer, context, ask=ask or grading.supported(draft, made))
-    return GradedRollout(made, grading.verdict(draft, made, ruling))
+    """Run one rollout and grade it. With `ask`, the judge also decides about an answer without its evidence.
+
+    Raise as `graded_rollout` does.
+    """
+    finished = await with_timeouts(start, context.config.how.rollout_seconds)
+    answer_grade = await grade(draft, finished.answer, context, ask=ask or grading.is_supported(draft, finished))
+    return GradedRollout(finished, grading.build_verdict(draft, finished, answer_grade))
 
 
 async def graded_rollouts(
     draft: Draft, samples: Iterable[int], context: RunContext, model: ModelConfig | None = None
 ) -> list[GradedRollout]:
-    """Make several rollouts at once."""
-    return await all_of(graded_rollout(draft, sample, context, model) for sample in samples)
+    """Run several rollouts concurrently."""
+    return await gather_rollouts(graded_rollout(draft, sample, context, model) for sample in samples)
 
 
-async def all_of(rollouts: Iterable[Awaitable[GradedRollout]]) -> list[GradedRollout]:
-    """Await several rollouts. Raise the first error among them after all have ended: an earlier end would close the
-    books on calls that are still being paid."""
-    made = await asyncio.gather(*rollouts, return_exceptions=True)
-    for one in made:
-        if isinstance(one, BaseException):
-            raise one
-    return [one for one in made if not isinstance(one, BaseException)]
+async def gather_rollouts(rollouts: Iterable[Awaitable[GradedRollout]]) -> list[GradedRollout]:
+    """Await several rollouts. Raise the first error among them only after all have ended.
+
+    An earlier end would lose the usage of calls that are still being paid.
+    """
+    outcomes = await asyncio.gather(*rollouts, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]

@@ -1,4 +1,4 @@
-"""A single call that must come back as one JSON object: judge, oracle reader and probes, which have no tools."""
+"""Single calls whose output must be one JSON object, for judges, readers and writers, which have no tools."""
 
 from functools import cache
 from typing import TypeVar
@@ -15,27 +15,27 @@ T = TypeVar("T", bound=Data)
 
 @cache
 def schema(name: str, output: type[Data]) -> Schema:
-    """The schema of `output` as it is sent. Its name tells the role."""
+    """Return the schema of `output` for a request. Its name tells the role."""
     return Schema(name=name, body=schema_of(output))
 
 
-async def structured(
+async def request_object(
     llm: LLM, model: ModelConfig, messages: tuple[Message, ...], name: str, output: type[T], *, sample: int = 0
 ) -> tuple[T, Usage]:
-    """The object, and what all tries took.
+    """Return the object and the usage of all attempts.
 
-    Raises FormatError where none of TRIES answers can be read: that is a fault of the model and no answer.
+    Raise FormatError if none of TRIES outputs is readable: that is a fault of the model, not an answer.
     """
     usage = Usage()
-    for again in range(TRIES):
+    for attempt in range(TRIES):
         request = Request(
             model=model.model,
             messages=messages,
             output=schema(name, output),
             sampling=model.sampling,
-            # Asked again under the same index, a cache would give the same unreadable answer.
-            sample=TRIES * sample + again,
-            shared_prefix=1.0 if again else 0.0,
+            # With the same index, a cache would give the same unreadable output again.
+            sample=TRIES * sample + attempt,
+            shared_prefix=1.0 if attempt else 0.0,
         )
         completion = await llm.complete(request)
         usage += completion.usage

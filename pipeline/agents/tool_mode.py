@@ -1,9 +1,9 @@
-"""Which way of calling tools works with a model, and whether its server wants the reasoning of earlier turns back.
+"""Find the way of calling tools that works with a model, and whether its server accepts the reasoning of earlier turns.
 
-Tools are called by the server's own calls, an object of structured output, or words. The server's own come first: they
-are what models are trained for. A model whose calls its server cannot read is constrained to one, if the server can do
-that, and asked in words only if it cannot. Both are settled by one conversation before a run, since a switch in the
-middle would mix two environments.
+Models call tools by the server's native calls, by an object of structured output, or in words. Native calls come first,
+since models are trained for them. If the server cannot read a model's calls, structured output constrains the model to
+one; words are the last resort. A short conversation before the run settles both, since a switch in the middle would mix
+two environments.
 """
 
 from collections.abc import Awaitable, Callable
@@ -26,29 +26,29 @@ _SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArgumen
 _UNREAD = "its calls come in a form that a strict parser does not read"
 _TURNS = 3
 Ask = Callable[..., Awaitable[Completion]]
-"""Asks the model that is tried, with these fields of a `Request`."""
+"""Sends a `Request` with these fields to the model under test."""
 
 
 class ProbeAttempt(NamedTuple):
-    """How a model did in one mode."""
+    """The outcome of a test conversation in one mode."""
 
     ok: bool
     detail: str
     repaired: bool = False
-    """Had a call to be looked for in the text, or to be mended?"""
+    """Whether a call had to be extracted from the text, or repaired."""
     remedy: str = ""
     refused_turn: int = 0
-    """The turn, from 1, that the server refused; 0 if it refused none."""
+    """The turn that the server refused, from 1; 0 if it refused none."""
     messages: tuple[Message, ...] = OPENING
 
     @property
     def failure(self) -> str:
-        """In what it failed, without the particulars."""
+        """Return the failure without its details."""
         return self.detail.partition(";")[0]
 
 
 class ModeFinding(Data):
-    """How a model is asked in a run."""
+    """The way in which a run calls a model."""
 
     mode: ToolMode
     why: str
@@ -57,14 +57,14 @@ class ModeFinding(Data):
     """The other value of `reasoning`, if the server refuses it."""
 
     def holds_for(self, model: ModelConfig) -> bool:
-        """Was it found for this model's settings?"""
+        """Return whether this finding fits the model's settings."""
         return model.tools in ("auto", self.mode) and model.reasoning in (self.reasoning, self.refuses)
 
 
 async def choose(
     model: ModelConfig, attempt: Callable[[ToolMode, ReasoningMode], Awaitable[ProbeAttempt]]
 ) -> tuple[ModeFinding, ProbeAttempt]:
-    """Return the mode, and how the model did in it. As few modes are tried as tell: of most models one."""
+    """Return the mode and its test conversation. Most models need only one test."""
     reasoning: ReasoningMode = model.reasoning
     refuses: ReasoningMode | None = None
 
@@ -73,12 +73,12 @@ async def choose(
         first = await attempt(mode, reasoning)
         if first.refused_turn < 2 or refuses:
             return first
-        # What a second turn holds and a first one does not is the history.
-        other: ReasoningMode = "strip" if reasoning == "keep" else "keep"
-        second = await attempt(mode, other)
+        # Only from the second turn on does a request hold history, and with it earlier reasoning.
+        opposite: ReasoningMode = "strip" if reasoning == "keep" else "keep"
+        second = await attempt(mode, opposite)
         if second.refused_turn:
             return first
-        reasoning, refuses = other, reasoning
+        reasoning, refuses = opposite, reasoning
         return second
 
     def finding(mode: ToolMode, why: str) -> ModeFinding:
@@ -99,14 +99,18 @@ async def choose(
     text = await run("text")
     if text.ok:
         return finding("text", f"{lacks}, and by structured output too ({schema.failure})"), text
-    # A server that refuses its own calls may still take words, whatever the model makes of them.
+    # A server that refuses native calls may still accept words, even if the model makes no good calls of them.
     attempts: dict[ToolMode, ProbeAttempt] = {"native": native, "schema": schema, "text": text}
-    mode: ToolMode = next((mode for mode, tried in attempts.items() if not tried.refused_turn), "native")
+    mode: ToolMode = next((mode for mode, probe in attempts.items() if not probe.refused_turn), "native")
     return finding(mode, "so in no mode that was tried"), attempts[mode]
 
 
 async def find(model: ModelConfig, llm: LLM) -> ModeFinding:
-    """Return how the model is to be asked. Raises UsageError if its server refuses every way, and what `llm` does."""
+    """Return the way in which to call the model.
+
+    Raises:
+        UsageError: the server refuses every mode. Errors of `llm` pass through.
+    """
 
     async def ask(**fields: Any) -> Completion:
         return await llm.complete(Request(model=model.model, sampling=model.sampling, **fields))
@@ -121,7 +125,7 @@ async def find(model: ModelConfig, llm: LLM) -> ModeFinding:
 
 
 async def search_and_answer(ask: Ask, mode: ToolMode, reasoning: ReasoningMode) -> ProbeAttempt:
-    """Let the model search, read and answer, within three turns of which the last one is forced."""
+    """Let the model search, read and answer in three turns. The last turn forces the answer."""
     messages: tuple[Message, ...] = OPENING
     called: list[str] = []
     sent = cached = 0
@@ -159,13 +163,13 @@ async def search_and_answer(ask: Ask, mode: ToolMode, reasoning: ReasoningMode) 
 
 
 def observe(message: Message, call: ToolCall) -> tuple[Message, ...]:
-    """Return the model's turn with this call alone, and the result of it."""
+    """Return the model's turn with this call alone, and the tool message."""
     turn = message.model_copy(update={"tool_calls": (call,)})
     return turn, Message(role="tool", content=_RESULT, tool_call_id=call.id, name=call.name)
 
 
 def problem(completion: Completion) -> str:
-    """What is wrong with a turn that should hold a call, in words; nothing where all is well."""
+    """Describe what is wrong with a turn that should hold a call; empty if nothing is."""
     if completion.finish is Finish.EMPTY:
         return "it thought, and then said nothing; the server may file calls under the reasoning"
     if completion.finish is Finish.CONTEXT:

@@ -1,9 +1,12 @@
 """The tools of every agent, and the one rendering of what they return.
 
-The solver is offered `search`, `open`, `answer`, and `find` where the settings say so, the teacher all but `open`; the
-generator `search`, `open`, `check`, `propose`; the refiner `revise` and the composer `compose`, with the same tools
-before it as far as the settings let them search and check; who words a given question anew `links` too;
-the curator `explore`, once for each action. The name of the last tool is the agent's role.
+The name of the last tool tells the agent's role:
+
+- The solver has `search`, `open` and `answer`, and `find` if the settings say so. The teacher has the same but `open`.
+- The generator has `search`, `open`, `check` and `propose`. The refiner ends with `revise` and the composer with
+  `compose`; both search and check only if the settings let them.
+- The agent that rewrites a given question has `links` too.
+- The curator has `explore` alone, and calls it once for each action.
 """
 
 import re
@@ -28,13 +31,13 @@ if TYPE_CHECKING:
 OPENED = 12
 """Passages that one `open` shows: about 1,200 words."""
 LINKED, LINKED_MORE = 3, 30
-"""Passages that `links` shows of each phrase, and of one that is asked for."""
+"""Passages that `links` shows for each phrase, and for the one phrase that an agent requests."""
 _SHORT = 300
-"""Characters of a passage that `links` shows whole."""
+"""The longest passage, in characters, that `links` shows whole."""
 _DATED = re.compile(r"^(Doc \d+ \[p[0-9a-f]{12}\] [^\n]*) \(\d{4}-\d\d(?:-\d\d)?(?:, [^()\n]*)?\)$", re.MULTILINE)
 _DOCUMENT_ID_BREAK = re.compile(r"[\]\s]+")
-"""What would end the head of a passage."""
-_PLACE = re.compile(r"\n\nPassages \d+ to \d+ of \d+ of the document\.[^\n]*\Z")
+"""Characters that would end the head of a passage."""
+_POSITION_LINE = re.compile(r"\n\nPassages \d+ to \d+ of \d+ of the document\.[^\n]*\Z")
 _BLOCK = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})(?: of [^\]\n]*)?\] ([^\n]*)\n(.*)", re.DOTALL)
 
 
@@ -103,22 +106,29 @@ CHECK = "check"
 
 
 def _check(last: str) -> Tool:
-    """`check` for an agent that ends with the tool of this name, which is offered beside it: another copy of its fields
-    would be sent again in each turn."""
-    said = f"Have a draft checked as by the audit. One that passes is taken as by `{last}`; of any other the rules are "
+    """Build `check` for an agent whose last tool has this name.
+
+    It refers to the fields of that tool: a copy of them would be sent again in every turn.
+    """
+    description = (
+        f"Have a draft checked as by the audit. One that passes is taken as by `{last}`; of any other the rules are "
+        "named that would send it back."
+    )
     draft = {"type": "object", "description": f"All that `{last}` takes, under the same names."}
     parameters = {"properties": {"draft": draft}, "required": ["draft"], "type": "object"}
-    return Tool(name=CHECK, description=f"{said}named that would send it back.", parameters=parameters)
+    return Tool(name=CHECK, description=description, parameters=parameters)
 
 
-def drafted(arguments: str) -> str:
-    """The draft in the arguments of a `check`; they themselves where they are none, as of a model that gives its fields
-    one by one."""
+def unwrap_draft(arguments: str) -> str:
+    """Return the draft in the arguments of a `check`.
+
+    Return the arguments unchanged if they hold no draft: some models give its fields directly.
+    """
     try:
-        read = orjson.loads(arguments)
+        fields = orjson.loads(arguments)
     except orjson.JSONDecodeError:
         return arguments
-    draft = read.get("draft") if isinstance(read, dict) else None
+    draft = fields.get("draft") if isinstance(fields, dict) else None
     return orjson.dumps(draft).decode() if isinstance(draft, dict) else arguments
 
 
@@ -131,11 +141,11 @@ COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE.name), COMPOSE)
 
 
 def solver_tools(settings: EnvironmentConfig) -> tuple[Tool, ...]:
-    """The tools of who answers, as the settings of the environment have them."""
+    """Return the tools of an agent that answers questions, as the settings choose them."""
     return (SEARCH, PAGED_OPEN if settings.pages else OPEN, *([FIND] if settings.find else ()), ANSWER)
 
 
-def shown(passage: Passage, *, numbered: bool = False) -> dict[str, str]:
+def show_passage(passage: Passage, *, numbered: bool = False) -> dict[str, str]:
     """Return a passage as a JSON block of a prompt shows it; `numbered` puts a number before each sentence."""
     about = {"id": passage.shown_id, "title": passage.title, "date": passage.date, "source": passage.source}
     text = number_sentences(passage.text) if numbered else lay_out(passage.text)
@@ -163,64 +173,75 @@ def render(
     shared_titles: Container[str] = (),
     numbered: bool = False,
 ) -> str:
-    """The observation of a search or open: the only text form in which an agent, or a trained model, sees passages.
+    """Render what a search or open shows, the only text form in which an agent or a trained model sees passages.
 
-    An empty line stands between passages and in none of them, so that no text can pretend to be a head. Of those whose
-    shown ids are in `named` the head stands alone; those in `cut` come last, in one line. A title in `shared_titles`
-    has the id of its document beside it. `numbered` puts a number before each sentence.
+    Empty lines separate passages and never occur within one, so that no text can pretend to be a head.
+
+    Args:
+        passages: the passages, best first.
+        named: shown ids of passages that appear by their head alone.
+        cut: shown ids of passages that are listed at the end, in one line.
+        shared_titles: titles that need the id of the document beside them.
+        numbered: whether to put a number before each sentence.
     """
-    blocks, gone = [], []
+    blocks, cut_heads = [], []
     layout = number_sentences if numbered else lay_out
     for rank, passage in enumerate(passages, 1):
         document = f" of {_DOCUMENT_ID_BREAK.sub(' ', passage.document_id)}" if passage.title in shared_titles else ""
         head = f"[{passage.shown_id}{document}] {passage.heading}"
         if passage.shown_id in cut:
-            gone.append(head)
+            cut_heads.append(head)
         else:
             text = "" if passage.shown_id in named else f"\n{layout(passage.text)}"
             blocks.append(f"Doc {rank} {head}{text}")
-    if gone:
-        blocks.append(f"Cut to save room; open an id to read it again: {'; '.join(gone)}")
+    if cut_heads:
+        blocks.append(f"Cut to save room; open an id to read it again: {'; '.join(cut_heads)}")
     return break_tokens("\n\n".join(blocks)) or "No passage matches."
 
 
-def listed(related: Iterable["Related"]) -> list[dict[str, Any]]:
-    """The links of a passage, for a JSON block: of each passage that holds a phrase its text, where that is short, else
-    the sentence that does; of one that has it for a title the first."""
+def list_links(related: Iterable["Related"]) -> list[dict[str, Any]]:
+    """Return the links of a passage as a JSON block of a prompt shows them, with one passage per document."""
     return [
-        {"phrase": one.phrase, "passages": [shown(p) | {"text": _said(p, s)} for p, s in _held(one)]} for one in related
+        {
+            "phrase": link.phrase,
+            "passages": [show_passage(p) | {"text": _excerpt(p, sentence)} for p, sentence in _first_passages(link)],
+        }
+        for link in related
     ]
 
 
 def render_links(related: Iterable["Related"]) -> str:
-    """The observation of `links`."""
+    """Return the observation of `links`."""
     blocks = [
-        f"'{one.phrase}', in {one.documents} documents:"
-        + "".join(f"\n[{p.shown_id}] {p.heading}: {_said(p, said)}" for p, said in _held(one))
-        for one in related
+        f"'{link.phrase}', in {link.documents} documents:"
+        + "".join(f"\n[{p.shown_id}] {p.heading}: {_excerpt(p, sentence)}" for p, sentence in _first_passages(link))
+        for link in related
     ]
     return break_tokens("\n\n".join(blocks)) or "No phrase of the passage stands in others."
 
 
-def _held(one: "Related") -> Iterable[tuple[Passage, str]]:
-    """Of each document the first passage, and what it says of the phrase."""
-    found: dict[str, tuple[Passage, str]] = {}
-    for passage, said in zip(one.passages, one.sentences, strict=True):
-        found.setdefault(passage.document_id, (passage, said))
-    return found.values()
+def _first_passages(link: "Related") -> Iterable[tuple[Passage, str]]:
+    """Return the first passage of each document, and its sentence that holds the phrase."""
+    first: dict[str, tuple[Passage, str]] = {}
+    for passage, sentence in zip(link.passages, link.sentences, strict=True):
+        first.setdefault(passage.document_id, (passage, sentence))
+    return first.values()
 
 
-def _said(passage: Passage, sentence: str) -> str:
+def _excerpt(passage: Passage, sentence: str) -> str:
+    """Return a short passage whole; of a longer one the sentence, or its first one if it is a title that matches."""
     if len(passage.text) <= _SHORT:
         return " ".join(passage.text.split())
     return sentence or " ".join(passage.text[slice(*sentences(passage.text)[0])].split())
 
 
-def undated(observation: str) -> str:
-    """An observation whose heads are without their dates, and without the line that counts the document's passages:
-    neither states anything that is asked."""
-    read = _PLACE.sub("", observation)
-    return _DATED.sub(r"\1", read) if ")\n" in read else read
+def remove_dates(observation: str) -> str:
+    """Return an observation without the dates in its heads and the line that counts the document's passages.
+
+    Questions ask for neither, so neither may count as evidence.
+    """
+    text = _POSITION_LINE.sub("", observation)
+    return _DATED.sub(r"\1", text) if ")\n" in text else text
 
 
 class ShownPassage(NamedTuple):
@@ -232,9 +253,9 @@ class ShownPassage(NamedTuple):
 
 
 def shown_passages(observation: str) -> list[ShownPassage]:
-    """The inverse of `render`: the passages of an observation, in order; none where it holds an error text."""
-    blocks = map(_BLOCK.fullmatch, observation.split("\n\n"))
-    return [ShownPassage(found[1], found[2], _remove_numbers(found[3])) for found in blocks if found]
+    """Parse what `render` wrote: return the passages of an observation in order, or none if it is an error text."""
+    matches = map(_BLOCK.fullmatch, observation.split("\n\n"))
+    return [ShownPassage(match[1], match[2], _remove_numbers(match[3])) for match in matches if match]
 
 
 def _remove_numbers(text: str) -> str:
@@ -246,6 +267,6 @@ def _remove_numbers(text: str) -> str:
 
 
 def all_shown(trajectories: Iterable[Trajectory]) -> dict[str, ShownPassage]:
-    """The passages that these agents were shown, by id, in the order in which they first came."""
+    """Return the passages that these agents were shown, by id, in the order in which each first appeared."""
     texts = (m.content for trajectory in trajectories for m in trajectory.messages if m.role == "tool")
     return {passage.id: passage for text in texts for passage in shown_passages(text)}

@@ -1,4 +1,4 @@
-"""Which names and numbers of a query nothing has shown before: whoever searches with them knew them."""
+"""Find the names and numbers of a query that nothing has shown before, which a model must have recalled."""
 
 import re
 from collections.abc import Iterable, Set
@@ -7,7 +7,7 @@ from pipeline.text import fold, is_plain_english
 
 _WORD = re.compile(r"\d[\d.,]*(?!\w)|[^\W_]+")
 _LINKS = frozenset({"of", "and", "the"})
-"""Words within a name that its abbreviation leaves out."""
+"""Words of a name that its abbreviation omits."""
 _SHORTEST_STEM = 4
 _LONGEST_ENDING = 3
 
@@ -16,35 +16,38 @@ def unshown_words(query: str, shown: Iterable[str], later: Iterable[str]) -> lis
     """Return the capitalised words and numbers of a query that no shown text holds.
 
     Args:
-        query: what is searched for.
-        shown: the texts that were known before the search.
-        later: texts shown afterwards. A word that English or any of the texts writes small is plain, wherever a query
-            capitalises it.
+        query: the query.
+        shown: the texts that were shown before the search.
+        later: texts shown afterwards. A word in lower case in any text, or in plain English, is no name even if the
+            query capitalises it.
     """
     texts = list(shown)
-    known = [word for text in texts for word in _WORD.findall(text)]
-    plain = {*known, *(word for text in later for word in _WORD.findall(text))}
-    small = {fold(word) for word in plain if word[0].islower()}
-    stems = {stem for word in known for stem in _beginnings(_folded(word))}
-    unshown = [word for word in _WORD.findall(query) if _is_telling(word, small) and _stem(_folded(word)) not in stems]
+    shown_words = [word for text in texts for word in _WORD.findall(text)]
+    all_words = {*shown_words, *(word for text in later for word in _WORD.findall(text))}
+    lower = {fold(word) for word in all_words if word[0].islower()}
+    stems = {stem for word in shown_words for stem in _possible_stems(_fold_word(word))}
+    unshown = [
+        word
+        for word in _WORD.findall(query)
+        if _is_name_or_number(word, lower) and _stem(_fold_word(word)) not in stems
+    ]
     return [word for word in unshown if not any(_abbreviates(word, text) for text in texts)]
 
 
 def _abbreviates(word: str, text: str) -> bool:
-    """Return whether a word in capitals stands for a name of several words, as UK does for United Kingdom."""
+    """Return whether a word in capitals abbreviates a name in the text, as UK does United Kingdom."""
     if not (word.isalpha() and word.isupper() and word.isascii()):
         return False
     return word in "".join(name[0] for name in _WORD.findall(text) if name not in _LINKS)
 
 
-def _is_telling(word: str, small: Set[str]) -> bool:
-    """Return whether a word is a number or a name."""
+def _is_name_or_number(word: str, lower: Set[str]) -> bool:
     if any(map(str.isdigit, word)):
         return True
-    return len(word) > 1 and word[0].isupper() and fold(word) not in small and not is_plain_english(word)
+    return len(word) > 1 and word[0].isupper() and fold(word) not in lower and not is_plain_english(word)
 
 
-def _folded(word: str) -> str:
+def _fold_word(word: str) -> str:
     return re.sub(r"\D", "", word) if word[0].isdigit() and not word[-1].isalpha() else fold(word)
 
 
@@ -53,8 +56,7 @@ def _stem(word: str) -> str:
     return word if any(map(str.isdigit, word)) else word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)]
 
 
-def _beginnings(word: str) -> list[str]:
-    """Return every stem that a word may be a form of."""
+def _possible_stems(word: str) -> list[str]:
     if any(map(str.isdigit, word)) or len(word) <= _SHORTEST_STEM:
         return [word]
     return [word[:end] for end in range(_SHORTEST_STEM, len(word) + 1)]

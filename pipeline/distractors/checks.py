@@ -13,9 +13,9 @@ from textwrap import shorten
 
 from pipeline.agents import cited
 from pipeline.agents.judge import grade
-from pipeline.agents.readers import about_the_living, check_alternative, oracle
-from pipeline.agents.structured import structured
-from pipeline.agents.tools import shown
+from pipeline.agents.readers import check_alternative, is_about_the_living, oracle
+from pipeline.agents.structured import request_object
+from pipeline.agents.tools import show_passage
 from pipeline.context import RunContext
 from pipeline.corpus.language import common_words, language_of
 from pipeline.distractors.entities import is_person, may_live
@@ -144,7 +144,9 @@ async def check_no_living_person(d: Distractor, case: DistractorChecks) -> str:
     claim_passage = await opening(d.claim, case.context.retriever) if is_name(d.claim) else None
     passages = dict.fromkeys(filter(None, (claim_passage, source, d.passage)))
     try:
-        alive, reason, usage = await about_the_living(query(case.draft, d.target), [*passages], d.claim, case.context)
+        alive, reason, usage = await is_about_the_living(
+            query(case.draft, d.target), [*passages], d.claim, case.context
+        )
     except FormatError as error:
         return f"the reader gave nothing readable ({error})"
     case.reader += usage
@@ -226,7 +228,7 @@ async def check_untrue(d: Distractor, case: DistractorChecks) -> str:
 
 
 async def check_readable(d: Distractor, case: DistractorChecks) -> str:
-    gold = await cited.passages(case.draft, case.context.retriever)
+    gold = await cited.load_passages(case.draft, case.context.retriever)
     try:
         # Sort by hash, so that the position does not give the distractor away.
         passages = sorted([d.passage, *gold], key=lambda passage: sha256(passage.id))
@@ -260,9 +262,9 @@ async def check_blind(d: Distractor, case: DistractorChecks) -> str:
 
     async def read_blind(sample: int) -> tuple[DetectOutput, Usage]:
         passages = sorted([d.passage, *hits], key=lambda passage: sha256(f"{sample}\n{d.id}\n{passage.id}"))
-        messages = context.prompt("blind/detect", passages=list(map(shown, passages)))
+        messages = context.prompt("blind/detect", passages=list(map(show_passage, passages)))
         reader = context.config.models.of("reader")
-        return await structured(context.llm, reader, messages, DETECT, DetectOutput, sample=sample)
+        return await request_object(context.llm, reader, messages, DETECT, DetectOutput, sample=sample)
 
     try:
         readings = await asyncio.gather(*map(read_blind, range(READINGS if hits else 0)))

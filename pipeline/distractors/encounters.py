@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import orjson
 
-from pipeline.agents.grading import observations, shows
+from pipeline.agents.grading import observations, shows_evidence
 from pipeline.text.names import contains
 from pipeline.types import (
     Distractor,
@@ -135,7 +135,7 @@ def _corrects(draft: Draft, distractor: Distractor, observation: str) -> bool:
     """Return whether another passage names both the true answer to the claim's question and its subject."""
     shown_id = f"[{distractor.passage.shown_id}]"
     other_passages = "\n\n".join(block for block in observation.split("\n\n") if shown_id not in block)
-    return shows(draft, distractor.target, (), other_passages)
+    return shows_evidence(draft, distractor.target, (), other_passages)
 
 
 def _find_citation(draft: Draft, distractor: Distractor, rollout: Rollout, met_call_id: str) -> int | None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from pipeline.agents.grading import shows
-from pipeline.agents.judge import alike, build_case, grade
+from pipeline.agents.grading import shows_evidence
+from pipeline.agents.judge import build_case, grade, may_be_same
 from pipeline.agents.readers import Reading
 from pipeline.agents.tools import render
 from pipeline.context import RunContext
@@ -24,7 +24,7 @@ async def ask_reader(
     for sample in range(tries):
         reading = await answer(sample)
         model = reading.model
-        ask = until_grounded or alike(build_case(draft, reading.answer))
+        ask = until_grounded or may_be_same(build_case(draft, reading.answer))
         graded = await grade(draft, reading.answer, context, ask=ask)
         answers.append(reading.answer)
         right, usage = right + graded.right, usage + reading.usage
@@ -45,4 +45,4 @@ def over(passages: Sequence[Passage], draft: Draft, probe: Probe) -> Probe:
 def hold_evidence(passages: Sequence[Passage], draft: Draft) -> bool:
     """Do these passages hold the evidence of the last hop; of every chain's last, where several decide the answer?"""
     ids, text = [passage.id for passage in passages], render(passages)
-    return bool(passages) and all(shows(draft, number, ids, text) for number in draft.graph.decisive_hops)
+    return bool(passages) and all(shows_evidence(draft, number, ids, text) for number in draft.graph.decisive_hops)

@@ -9,7 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from pipeline.agents.environment_file import environment
-from pipeline.agents.grading import by_heart, observations, shows
+from pipeline.agents.grading import observations, recalled_hops, shows_evidence
 from pipeline.context import RunContext
 from pipeline.loop.checks.alternatives import agreed, settled
 from pipeline.text import strip_tag
@@ -150,7 +150,7 @@ def shortcut(draft: Draft, rollout: Rollout, found: Verdict) -> tuple[Cause, tup
     deciding = {draft.hops[number].passage_id for number in draft.graph.decisive_hops}
     at_once = len(draft.hops) > 1 and bool(calls) and deciding <= {*calls[0].passage_ids}
     unused = tuple(number for number, at in enumerate(found.found_at) if at is None)
-    known = tuple(number for number in by_heart(draft, rollout) if at_once or number in unused)
+    known = tuple(number for number in recalled_hops(draft, rollout) if at_once or number in unused)
     if known:
         why = f"the solver searched with {answers(draft, known)} before any passage had shown it"
         return Cause.PRIOR_KNOWLEDGE, known, why
@@ -173,7 +173,7 @@ def _together(draft: Draft, rollout: Rollout) -> tuple[Cause, tuple[int, ...], s
             why = f"the search '{call.argument}' found the passages that give {answers(draft, homes)} together"
             return Cause.QUERY_COLLAPSE, homes, why
         for passage_id, block in blocks:
-            if len(both := tuple(i for i in owed if shows(draft, i, (passage_id,), block))) > 1:
+            if len(both := tuple(i for i in owed if shows_evidence(draft, i, (passage_id,), block))) > 1:
                 return Cause.CO_LOCATED, both, f"one passage, '{_title(block)}', gives {answers(draft, both)} together"
         others = {i: title for i in owed if i not in homes and (title := _stands_in(draft, i, blocks))}
         if homes and others:
@@ -191,7 +191,7 @@ def _stands_in(draft: Draft, number: int, blocks: Sequence[tuple[str, str]]) -> 
     homes, answer = {hop.passage_id for hop in draft.hops}, normalise(draft.hops[number].answer)
     for title, block in ((_title(block), block) for passage_id, block in blocks if passage_id not in homes):
         leads_on = number < len(draft.hops) - 1 and normalise(strip_tag(title)) == answer
-        if leads_on or shows(draft, number, (), block):
+        if leads_on or shows_evidence(draft, number, (), block):
             return title
     return ""
 

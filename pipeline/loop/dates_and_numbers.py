@@ -6,7 +6,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from pipeline.agents.grading import DAY
-from pipeline.agents.judge import ABOUT, rounds
+from pipeline.agents.judge import ABOUT, rounds_to
 from pipeline.reward.equality import quantity
 from pipeline.text import SINGLE, Date, Number, dates, numbers
 from pipeline.text.scripts import ascii_digits
@@ -88,4 +88,4 @@ def _rounds(exact: Fraction, said: Amount) -> bool:
     are no 104, and 8,850 metres are 8,848."""
     close = abs(exact - said.number) * _NEXT <= said.number or (abs(exact - said.number) < 1 and exact.denominator > 1)
     by_itself = close or said.number.denominator > 1 or (said.number >= _MANY and said.number % 100 == 0)
-    return rounds(exact, said.number) and (said.about or by_itself)
+    return rounds_to(exact, said.number) and (said.about or by_itself)

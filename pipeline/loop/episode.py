@@ -174,7 +174,7 @@ def _assessed(record: Record, context: RunContext) -> Record:
     last, draft = record.last, record.draft
     if last is None or draft is None:
         return record
-    skipped = (grading.skipped(draft, r, v.found_at) for r, v in record.graded if v.correct)
+    skipped = (grading.skipped_hops(draft, r, v.found_at) for r, v in record.graded if v.correct)
     solves = context.config.models.of("solver").model
     closed = next((p for p in last.probes if (p.check, p.model) == ("closed_book", solves)), None)
     policies = map(GradedRollout, last.policy_rollouts, last.policy_verdicts)

@@ -52,7 +52,7 @@ async def examine(
 
 
 async def _review_graph(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    passages = {passage.id: passage for passage in await cited.passages(draft, context.retriever)}
+    passages = {passage.id: passage for passage in await cited.load_passages(draft, context.retriever)}
     review = await review_graph(draft.graph, target, passages, context)
     return CheckResult(findings=review.findings, probes=review.probes)
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from pipeline.agents import readers
 from pipeline.agents.naming import mentions
-from pipeline.agents.tools import shown
+from pipeline.agents.tools import show_passage
 from pipeline.context import RunContext
 from pipeline.operations import (
     advice_against_guessing,
@@ -235,7 +235,7 @@ async def _ask_reader(
         cited = dict.fromkeys(step.citation.passage_id for step in graph.found if step.id in needed)
         messages = context.prompt(
             "oracle/steps",
-            passages=[shown(passages[passage_id], numbered=True) for passage_id in cited],
+            passages=[show_passage(passages[passage_id], numbered=True) for passage_id in cited],
             steps=[described[step.id] for step in graph.steps if step.id in needed],
             to_check=[step.id for step in new],
         )

@@ -15,7 +15,7 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.graph_proposals import GraphArguments, RewriteArguments, build_graph, cite
 from pipeline.agents.naming import mentions
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import GROUND_TOOLS, LINKS, REWRITE_TOOLS, shown
+from pipeline.agents.tools import GROUND_TOOLS, LINKS, REWRITE_TOOLS, show_passage
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.dates_and_numbers import counted, dated
@@ -53,7 +53,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         question=given.question,
         answer=given.answer,
         answer_aliases=given.answer_aliases,
-        evidence=[shown(passage, numbered=True) for passage in known],
+        evidence=[show_passage(passage, numbered=True) for passage in known],
         operations=sage.offered(context),
         search_budget=author.limits.searches,
         calls_per_turn=author.limits.calls_per_turn,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipeline.agents.naming import mentions, whole, without
+from pipeline.agents.naming import mentions, name_pattern, remove_names
 from pipeline.text import dates, numbers, strip_tag, words
 from pipeline.types.graph import ComputedStep, FoundStep, Graph, GraphStep
 from pipeline.values.interval import read_date, read_interval
@@ -90,7 +90,7 @@ class HiddenAnswers:
         self._hide([pair for step in graph.found if step.needs for pair in _titles(graph, step)])
         self._hide([pair for step in graph.found for pair in _other_names(step, self.names)])
         self._near = {step.id: _find_near(graph, step) for step in graph.steps}
-        evidence = without(
+        evidence = remove_names(
             " | ".join(f"{step.citation.title} | {step.citation.quote} | {step.sub_question}" for step in graph.found),
             (name for name, _ in self.names),
         )
@@ -130,14 +130,16 @@ class HiddenAnswers:
             for leak in self.find(wording)
         }
         if not leaks:
-            public = without(wording, self.allowed)
+            public = remove_names(wording, self.allowed)
             leaks = {f"it names [{label}]" for name, label in self.names if mentions(public, name)}
         return "; ".join(sorted(leaks))
 
     def find(self, text: str, step: GraphStep | None = None) -> list[Disclosure]:
         """Return the parts that give an answer away, the longest of those that overlap; `step` is as for `mask`."""
         public = [
-            match.span() for name in self.allowed for match in re.finditer(whole(name), text, flags=re.IGNORECASE)
+            match.span()
+            for name in self.allowed
+            for match in re.finditer(name_pattern(name), text, flags=re.IGNORECASE)
         ]
         own = step.id if step else ""
         chosen: list[Disclosure] = []
@@ -191,7 +193,7 @@ def _titles(graph: Graph, step: FoundStep) -> Iterator[tuple[str, str]]:
     tag, quote = step.citation.title.removeprefix(title), step.citation.quote
     if mentions(step.sub_question, title) or any(mentions(tag, spelling) for spelling in need.spellings):
         return
-    elsewhere = without(quote, [title])
+    elsewhere = remove_names(quote, [title])
     is_other = mentions(quote, title) and any(mentions(elsewhere, spelling) for spelling in need.spellings)
     yield title, f"thing of {step.id}" if is_other else need.id
 
@@ -206,7 +208,7 @@ def _other_names(step: FoundStep, names: Sequence[tuple[str, str]]) -> Iterator[
     """Yield what the sentences of a step say that a hidden thing is called or how it is spoken, with its label."""
     quote = " ".join(step.citation.quote.split())
     for name, label in names:
-        for match in re.finditer(whole(name), quote, flags=re.IGNORECASE):
+        for match in re.finditer(name_pattern(name), quote, flags=re.IGNORECASE):
             aside = _ASIDE.match(quote, match.end()) or _OPEN_ASIDE.match(quote, match.end())
             if aside and _SPOKEN.search(aside["aside"]):
                 yield aside["aside"], label
@@ -216,7 +218,7 @@ def _other_names(step: FoundStep, names: Sequence[tuple[str, str]]) -> Iterator[
             owners = [
                 label
                 for name, label in names
-                if re.search(rf"{whole(name)}\Z", before, re.IGNORECASE) or mentions(other["name"], name)
+                if re.search(rf"{name_pattern(name)}\Z", before, re.IGNORECASE) or mentions(other["name"], name)
             ]
             if step.needs and _PRONOUN.search(before):
                 owners.append(step.needs[0])
@@ -234,7 +236,7 @@ def _forms(name: str, evidence: str, shared: Collection[str]) -> Iterator[tuple[
     if _is_value(name):
         yield rf"(?<!\w){re.escape(name)}(?!\w)", False  # "1970s" is no 1970
         return
-    yield whole(name), False
+    yield name_pattern(name), False
     place, comma, _ = name.partition(", ")
     if comma and place[:1].isupper() and " and " not in name:
         yield from _forms(place, evidence, shared)  # what follows only says where it lies

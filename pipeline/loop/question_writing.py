@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from pipeline.agents import readers
-from pipeline.agents.structured import structured
+from pipeline.agents.structured import request_object
 from pipeline.context import RunContext
 from pipeline.loop.hidden_answers import HiddenAnswers
 from pipeline.operations import Computation, operation
@@ -152,7 +152,7 @@ async def _ask_writer(
         like=list(context.config.questions.like),
         earlier=list(earlier),
     )
-    output, usage = await structured(context.llm, model, messages, WORDINGS, WordingsOutput, sample=attempt)
+    output, usage = await request_object(context.llm, model, messages, WORDINGS, WordingsOutput, sample=attempt)
     wordings = [" ".join(wording.split()) for wording in output.wordings][:MOST_WORDINGS]
     probe = Probe(check="wording", model=model.model, answers=tuple(wordings), right=len(wordings), usage=usage)
     return list(dict.fromkeys(wordings)), probe

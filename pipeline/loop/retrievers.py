@@ -1,6 +1,6 @@
 """What one search of each retriever of the audit finds of an accepted question."""
 
-from pipeline.agents.cited import searched
+from pipeline.agents.cited import record_search
 from pipeline.context import RunContext
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Draft, OneSearch, Record, Status
@@ -18,7 +18,7 @@ async def with_one_search(record: Record, context: RunContext) -> Record:
 
 async def _one_search(draft: Draft, name: str, retriever: Retriever, k: int) -> OneSearch:
     queries = [draft.question, *(hop.sub_question for hop in draft.hops)]
-    asked, *parts = [searched("", hits).passage_ids for hits in await retriever.search_many(queries, k)]
+    asked, *parts = [record_search("", hits).passage_ids for hits in await retriever.search_many(queries, k)]
     return OneSearch(
         retriever=name,
         question_hops=tuple(n for n, hop in enumerate(draft.hops) if hop.passage_id in asked),

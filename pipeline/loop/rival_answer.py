@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Container, Iterable
 from typing import TypeVar
 
-from pipeline.agents.cited import searched
+from pipeline.agents.cited import record_search
 from pipeline.agents.grading import holds
 from pipeline.agents.naming import mentions
 from pipeline.agents.tools import ShownPassage
@@ -54,7 +54,7 @@ async def find_rival(draft: Draft, retriever: Retriever, k: int) -> tuple[Findin
         return ()
     passage, sentence = rival
     detail = f"'{passage.title}' gives another answer to its last step{quote_rival(sentence)}. {_ADVICE}"
-    searches = tuple(search for search in map(searched, queries, results) if passage.id in search.passage_ids)
+    searches = tuple(search for search in map(record_search, queries, results) if passage.id in search.passage_ids)
     hops = (len(draft.hops) - 1,)
     return (Finding(check="rival_answer", cause=Cause.AMBIGUOUS, hops=hops, detail=detail, searches=searches),)
 

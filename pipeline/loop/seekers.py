@@ -9,7 +9,7 @@ from dataclasses import replace
 from pipeline import prompts
 from pipeline.agents.agent import Agent
 from pipeline.agents.calls import AgentState
-from pipeline.agents.solver import all_of, graded, rollout, solver
+from pipeline.agents.solver import gather_rollouts, rollout, run_and_grade, solver
 from pipeline.config import RunConfig
 from pipeline.config.derived_limits import DETOURS
 from pipeline.config.difficulty_settings import WAYS, way_of
@@ -26,7 +26,7 @@ async def attack(draft: Draft, target: int, context: RunContext) -> list[GradedR
     """Return one graded rollout for each way, by samples (`way_of`)."""
     ledger.enter(ledger.SEEKERS)
     agent = _build_seeker(target, context)
-    return await all_of(_try(draft, agent, sample, context) for sample in _samples(context.config))
+    return await gather_rollouts(_try(draft, agent, sample, context) for sample in _samples(context.config))
 
 
 async def attack_again(record: Record, context: RunContext) -> list[GradedRollout]:
@@ -70,10 +70,10 @@ def limits(target: int, config: RunConfig) -> AgentLimits:
 async def _try(draft: Draft, agent: Agent, sample: int, context: RunContext) -> GradedRollout:
     way, searches = way_of(sample), agent.limits.searches
     opening = prompts.load(f"seeker/{way}").render("", question=draft.question, searches=searches)
-    messages = prompts.noted(opening, agent.notes)
+    messages = prompts.add_notes(opening, agent.notes)
 
     async def seek() -> Rollout:
         return await rollout(agent, messages, sample, AgentState())
 
     # What a reward pays for is right answers without evidence too, so that the judge is always asked.
-    return await graded(draft, seek, context, ask=True)
+    return await run_and_grade(draft, seek, context, ask=True)

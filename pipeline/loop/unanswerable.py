@@ -11,10 +11,10 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from pipeline.agents import cited
-from pipeline.agents.readers import absent, check_alternative, oracle
+from pipeline.agents.readers import check_absence, check_alternative, oracle
 from pipeline.agents.solver import graded_rollout
-from pipeline.agents.structured import structured
-from pipeline.agents.tools import shown
+from pipeline.agents.structured import request_object
+from pipeline.agents.tools import show_passage
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.distractors.accepted_pair import attempt_missing
@@ -108,12 +108,14 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
         question=draft.question,
         answer=draft.answer,
         hops=hops,
-        passages=[shown(passage) for passage in _fitting(await cited.passages(draft, context.retriever), writer)],
+        passages=[
+            show_passage(passage) for passage in _fitting(await cited.load_passages(draft, context.retriever), writer)
+        ],
         prefer=preferred(key, sample),
         refused=[{"question": tried.question, "why": f"{tried.outcome}: {tried.detail}"} for tried in twin.refused],
     )
     try:
-        said, usage = await structured(context.llm, writer, messages, CHANGE, ChangeOutput, sample=sample)
+        said, usage = await request_object(context.llm, writer, messages, CHANGE, ChangeOutput, sample=sample)
     except FormatError:
         return twin.model_copy(update={"unwritten": twin.unwritten + 1})
     tried = ChangedPremise(
@@ -134,7 +136,7 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
         ]
         queries = list(dict.fromkeys(query for query in (*queries, *said.queries[:QUERIES]) if words(query)))
         found = await context.retriever.search_many(queries, DEPTH)
-        tried = tried.model_copy(update={"searches": tuple(map(cited.searched, queries, found))})
+        tried = tried.model_copy(update={"searches": tuple(map(cited.record_search, queries, found))})
     return twin.model_copy(update={"tries": (*twin.tries, tried), "writer": twin.writer + usage})
 
 
@@ -191,7 +193,7 @@ async def _checked(draft: Draft, tried: ChangedPremise, context: RunContext) -> 
 async def _check_absent(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """A reader of all that the searches found: nothing states the premise."""
     passages = await _found(draft, tried, context)
-    output, cited, usage = await absent(tried.question, tried.sub_question, tried.changed_to, passages, context)
+    output, cited, usage = await check_absence(tried.question, tried.sub_question, tried.changed_to, passages, context)
     probe = Probe(check="absent", model=_reader(context), answers=(output.state,), right=0, usage=usage)
     tried = _with_probe(tried, probe).model_copy(update={"cited": tuple(cited)})
     if output.state in ("stated", "unclear"):

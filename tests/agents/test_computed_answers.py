@@ -78,13 +78,13 @@ def rollout(answer: str, *results: Sequence[Passage]) -> Rollout:
 
 def test_guess_is_unsupported_until_every_deciding_passage_was_read() -> None:
     assert SAME.answer == "no"
-    assert not grading.supported(SAME, rollout("no", [FILM, HOLM], [FOG]))
-    assert grading.supported(SAME, rollout("no", [FILM, HOLM], [RASK]))
+    assert not grading.is_supported(SAME, rollout("no", [FILM, HOLM], [FOG]))
+    assert grading.is_supported(SAME, rollout("no", [FILM, HOLM], [RASK]))
 
 
 def test_second_branch_before_the_first_is_no_skip() -> None:
-    assert grading.skipped(SAME, rollout("no", [FOG], [RASK]), (None, None, 1, 2)) == ()
-    assert grading.skipped(SAME, rollout("no", [RASK]), (None, None, None, 1)) == (2,)
+    assert grading.skipped_hops(SAME, rollout("no", [FOG], [RASK]), (None, None, 1, 2)) == ()
+    assert grading.skipped_hops(SAME, rollout("no", [RASK]), (None, None, None, 1)) == (2,)
 
 
 @pytest.mark.parametrize(("said", "right"), [("Nein", True), ("No.", True), ("yes", False), ("yes and no", False)])
@@ -110,8 +110,8 @@ def test_judges_are_asked_about_the_items_that_differ() -> None:
 
 
 def test_list_is_supported_when_every_item_was_shown() -> None:
-    assert not grading.supported(FOUNDERS, rollout("", [ORDER]))
-    assert grading.supported(FOUNDERS, rollout("", [ORDER], [STONE]))
+    assert not grading.is_supported(FOUNDERS, rollout("", [ORDER]))
+    assert grading.is_supported(FOUNDERS, rollout("", [ORDER], [STONE]))
 
 
 def test_judge_of_an_item_is_told_that_it_is_one() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.agents.grading import verdict
+from pipeline.agents.grading import build_verdict
 from pipeline.agents.judge import Grade
 from pipeline.agents.tools import render
 from pipeline.types import Call, Draft, Message, Rollout, Stop, ToolCall, Trajectory
@@ -49,5 +49,5 @@ SHORT = spelled(DRAFT, 1, answer_aliases=("US",))
     ],
 )
 def test_the_support_may_stand_in_any_spelling(draft: Draft, text: str, *, supported: bool) -> None:
-    found = verdict(draft, read(text), Grade(right=True, method="exact"))
+    found = build_verdict(draft, read(text), Grade(right=True, method="exact"))
     assert (found.supported, found.found_at[-1] == 1) == (supported, supported)

@@ -12,7 +12,7 @@ from pipeline.agents import graph_proposals, judge, readers, tools
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
-from pipeline.agents.structured import structured
+from pipeline.agents.structured import request_object
 from pipeline.config.limits import AgentLimits
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
@@ -177,7 +177,7 @@ async def test_structured_answers_are_values_or_one_format_error() -> None:
     for shape, tree in SHAPES[5:] * 100:
         model = ScriptedLLM(lambda request, tree=tree: sent(mutated(tree, chance), []))  # type: ignore[misc]
         try:
-            value, _ = await structured(model, ModelConfig(), (), "any", shape)
+            value, _ = await request_object(model, ModelConfig(), (), "any", shape)
             ended["read"] += isinstance(value, shape)
         except FormatError:
             ended["refused"] += 1
@@ -189,5 +189,5 @@ async def test_a_second_try_at_a_structured_answer_sends_the_prompt_of_the_first
     shape, _ = SHAPES[5]
     model = ScriptedLLM(lambda request: "no JSON")
     with pytest.raises(FormatError):
-        await structured(model, ModelConfig(), (Message(role="user", content="?"),), "any", shape)
+        await request_object(model, ModelConfig(), (Message(role="user", content="?"),), "any", shape)
     assert [request.shared_prefix for request in model.requests] == [0.0, 1.0, 1.0]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.agents.environment_file import environment
-from pipeline.agents.grading import holds, shows
+from pipeline.agents.grading import holds, shows_evidence
 from pipeline.agents.tools import (
     ANSWER,
     COMPOSE,
@@ -17,7 +17,7 @@ from pipeline.agents.tools import (
     SEARCH,
     find_shared_titles,
     render,
-    shown,
+    show_passage,
     shown_passages,
 )
 from pipeline.config import RunConfig
@@ -48,7 +48,11 @@ def test_readers_see_the_same_lines_as_agents_and_no_heading_is_joined_with_its_
     lines = ["What are the signs and symptoms of the fever of Velia", "most people have none.", "It is rare."]
     assert render([SECTIONS]).split("\n")[1:] == lines
     for one in (SECTIONS, TABLE, PROSE):
-        assert render([one]).partition("\n")[2] == shown(one)["text"] == search_r1(one)["contents"].partition("\n")[2]
+        assert (
+            render([one]).partition("\n")[2]
+            == show_passage(one)["text"]
+            == search_r1(one)["contents"].partition("\n")[2]
+        )
         assert quote_title(contents(one)) == search_r1(one)["contents"]
 
 
@@ -94,8 +98,8 @@ def test_a_passage_is_shown_with_the_date_and_source_of_its_document_where_the_c
     )
     assert shown_passages(render([DATED]))[0].title == DATED.heading
     about = {"id": DATED.shown_id, "title": "Floods", "date": "2020-08-14", "source": "Herald"}
-    assert shown(DATED) == about | {"text": DATED.text}
-    assert list(shown(TABLE)) == ["id", "title", "text"]
+    assert show_passage(DATED) == about | {"text": DATED.text}
+    assert list(show_passage(TABLE)) == ["id", "title", "text"]
     assert search_r1(DATED)["contents"] == '"Floods (2020-08-14, Herald)"\nThe Tarn rose.'
 
 
@@ -116,8 +120,8 @@ def test_document_stands_beside_a_title_that_several_documents_have(read: Callab
 def test_the_date_of_a_document_is_no_evidence() -> None:
     cited = hop(passage("other", "The Tarn", "It rose in 2020."), "2020", "When did the Tarn rise?")
     draft = chained(question="When?", answer="2020", answer_type=AnswerType.DATE, hops=(cited,))
-    assert not shows(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose."})]))
-    assert shows(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose in 2020."})]))
+    assert not shows_evidence(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose."})]))
+    assert shows_evidence(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose in 2020."})]))
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ def test_a_step_that_brings_nothing_new_is_not_useful():
 def test_another_passage_that_says_the_same_counts_as_the_evidence():
     other = passage("elsewhere", "Annals of the fells", f"{W.town.title} dates from {W.year}, as its charter says.")
     unrelated = passage("unrelated", "Annals of the coast", f"The mole was built in {W.year}.")
-    assert grading.found(DRAFT, searching([other])) == (None, None, 1)
-    assert grading.found(DRAFT, searching([unrelated])) == (None, None, None)
+    assert grading.find_hop_steps(DRAFT, searching([other])) == (None, None, 1)
+    assert grading.find_hop_steps(DRAFT, searching([unrelated])) == (None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pipeline.agents.tools import (
     REFINER_TOOLS,
     ExploreArguments,
     render,
-    shown,
+    show_passage,
 )
 from pipeline.demo.author import compose, explore, propose, revise
 from pipeline.demo.comparisons import ComputedQuestion, read
@@ -67,11 +67,11 @@ def asked(tools: Sequence[Tool], **inputs: Any) -> Request:
 
 
 def start(title: str, **inputs: Any) -> Request:
-    return asked(GENERATOR_TOOLS, passage=shown(PASSAGES[title], numbered=True), **inputs)
+    return asked(GENERATOR_TOOLS, passage=show_passage(PASSAGES[title], numbered=True), **inputs)
 
 
 def plan(title: str, **inputs: Any) -> Request:
-    return asked(GRAPH_TOOLS, passage=shown(PASSAGES[title], numbered=True), outline=[], **inputs)
+    return asked(GRAPH_TOOLS, passage=show_passage(PASSAGES[title], numbered=True), outline=[], **inputs)
 
 
 def check_graph(arguments: dict[str, Any], steps: int) -> Graph:
@@ -137,7 +137,7 @@ def test_the_last_turn_ends_it() -> None:
 def test_another_question_comes_after_feedback_a_longer_one_where_it_was_too_easy(label: str, steps: int) -> None:
     made, _ = conversed(propose, start("Harbour Lights"))
     feedback = {"label": label, "cause": "superficial", "message": "", "hops": []}
-    seen = [shown(passage, numbered=True) for passage in PASSAGES.values()]
+    seen = [show_passage(passage, numbered=True) for passage in PASSAGES.values()]
     request = asked(REFINER_TOOLS, drafts=[made | {"feedback": feedback}], seen=seen)
     again, _ = conversed(revise, request)
     assert sound(again, steps).question != made["question"]
@@ -146,7 +146,7 @@ def test_another_question_comes_after_feedback_a_longer_one_where_it_was_too_eas
 def test_a_passage_that_was_found_without_its_hop_is_not_used_again() -> None:
     made, _ = conversed(propose, start("Harbour Lights"))
     feedback = {"label": "too_easy", "cause": "superficial", "message": "", "hops": [0]}
-    seen = [shown(passage, numbered=True) for passage in PASSAGES.values()]
+    seen = [show_passage(passage, numbered=True) for passage in PASSAGES.values()]
     again, _ = conversed(revise, asked(REFINER_TOOLS, drafts=[made | {"feedback": feedback}], seen=seen))
     assert made["steps"][1]["passage_id"] not in {step["passage_id"] for step in again["steps"]}
 
@@ -156,19 +156,21 @@ def test_a_path_is_explored_by_what_it_names_and_composed_of_what_it_holds() -> 
     tried: list[dict[str, str]] = []
     for _ in range(5):
         request = asked(
-            (EXPLORE,), passage=shown(PASSAGES["Harbour Lights"], numbered=True), path=path, left=5, tried=tried
+            (EXPLORE,), passage=show_passage(PASSAGES["Harbour Lights"], numbered=True), path=path, left=5, tried=tried
         )
         step = ExploreArguments.model_validate_json(explore(request).tool_calls[0].arguments)
         assert step.tool == "search"
         assert step.argument not in {one["argument"] for one in tried}
         assert step.intent
         found = search(step.argument)
-        path.append({"argument": step.argument, "passages": [shown(passage, numbered=True) for passage in found]})
+        path.append(
+            {"argument": step.argument, "passages": [show_passage(passage, numbered=True) for passage in found]}
+        )
         tried.append({"argument": step.argument})
-    path.append({"argument": "village", "passages": [shown(PASSAGES["Low Marsh"], numbered=True)]})
+    path.append({"argument": "village", "passages": [show_passage(PASSAGES["Low Marsh"], numbered=True)]})
     request = asked(
         COMPOSER_TOOLS,
-        passage=shown(PASSAGES["Harbour Lights"], numbered=True),
+        passage=show_passage(PASSAGES["Harbour Lights"], numbered=True),
         path=path,
         least_hops=2,
         target_steps=3,

@@ -65,7 +65,7 @@ def test_the_teacher_has_search_alone_its_own_prompt_and_the_bare_question() -> 
     }
     system, user = made[0].rollout.trajectory.messages[:2]
     own = prompts.load("teacher/answer").render("", question="", searches=12)
-    assert system == prompts.noted(own, config.build().answer_notes())[0]
+    assert system == prompts.add_notes(own, config.build().answer_notes())[0]
     assert user.content == drafted().question
 
 

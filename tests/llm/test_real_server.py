@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.agents.judge import VERDICT, VerdictOutput
-from pipeline.agents.structured import TRIES, structured
+from pipeline.agents.structured import TRIES, request_object
 from pipeline.config import RunConfig, build
 from pipeline.config.models import Limits, ModelConfig
 from pipeline.config.sampling import Sampling
@@ -87,7 +87,7 @@ async def test_structured_output_fits_its_schema_or_is_asked_for_again(url: str,
     model = OpenAIModel(settings(url, tmp_path).models.default, 0)
     messages = (Message(role="user", content="Is it so?"),)
     config = settings(url, tmp_path).models.default
-    output, usage = await structured(model, config, messages, VERDICT.name, VerdictOutput)
+    output, usage = await request_object(model, config, messages, VERDICT.name, VerdictOutput)
     assert isinstance(output.correct, bool)
     assert 1 <= usage.calls <= TRIES
 

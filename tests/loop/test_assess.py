@@ -63,7 +63,12 @@ def rollout(
 
 def judged(draft: Draft, *rollouts: Rollout) -> list[tuple[Rollout, Verdict]]:
     return [
-        (r, grading.verdict(draft, r, Grade(right=normalise(r.answer) == normalise(draft.answer), method="exact")))
+        (
+            r,
+            grading.build_verdict(
+                draft, r, Grade(right=normalise(r.answer) == normalise(draft.answer), method="exact")
+            ),
+        )
         for r in rollouts
     ]
 

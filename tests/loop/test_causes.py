@@ -71,7 +71,7 @@ def tried(*results: Sequence[Passage], answers: Sequence[str] = ("RC4",), querie
 
 def graded(*results: Sequence[Passage], answers: Sequence[str], queries: Sequence[str] = ()) -> list[GradedRollout]:
     rollouts = [rollout(*results, answer=answer, sample=n, queries=queries) for n, answer in enumerate(answers)]
-    verdicts = [grading.verdict(DRAFT, r, Grade(right=r.answer == "RC4", method="exact")) for r in rollouts]
+    verdicts = [grading.build_verdict(DRAFT, r, Grade(right=r.answer == "RC4", method="exact")) for r in rollouts]
     return [GradedRollout(*pair) for pair in zip(rollouts, verdicts, strict=True)]
 
 

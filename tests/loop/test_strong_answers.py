@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import orjson
 
 from pipeline.agents import tools
-from pipeline.agents.grading import verdict
+from pipeline.agents.grading import build_verdict
 from pipeline.agents.judge import grade
 from pipeline.agents.parse import parse
 from pipeline.config import build
@@ -63,7 +63,7 @@ async def test_its_rollouts_are_graded_as_they_were() -> None:
         assert draft is not None
         for rollout, before in record.graded:
             model = ScriptedLLM([orjson.dumps({"correct": before.right}).decode()] * 2)
-            now = verdict(draft, rollout, await grade(draft, rollout.answer, context(draft, model)))
+            now = build_verdict(draft, rollout, await grade(draft, rollout.answer, context(draft, model)))
             assert (now.right, now.supported, now.method) == (before.right, before.supported, before.method)
             assert (now.steps, now.calls, now.found_at) == (before.steps, before.calls, before.found_at)
             methods[now.method] += 1

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from pipeline.agents.structured import structured
-from pipeline.agents.tools import shown
+from pipeline.agents.structured import request_object
+from pipeline.agents.tools import show_passage
 from pipeline.context import RunContext
 from pipeline.distractors.hard_passages import candidates, distractor
 from pipeline.distractors.kinds.base import DistractorKind, WritingTask, describe_refused
@@ -45,11 +45,11 @@ class Altered(DistractorKind):
             asked=task.sub_question,
             answer=task.answer,
             outright=context.config.distractors.outright,
-            passages=list(map(shown, offered)),
+            passages=list(map(show_passage, offered)),
             refused=list(map(describe_refused, refused)),
         )
         writer = context.config.models.of("writer")
-        output, usage = await structured(context.llm, writer, messages, ALTER, AlterOutput, sample=sample)
+        output, usage = await request_object(context.llm, writer, messages, ALTER, AlterOutput, sample=sample)
         chosen = next((passage for passage in offered if passage.shown_id in output.passage_id), None)
         if chosen is None:
             return [], usage

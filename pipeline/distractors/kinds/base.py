@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline import registry
-from pipeline.agents.structured import structured
+from pipeline.agents.structured import request_object
 from pipeline.context import RunContext
 from pipeline.types import Data, Distractor, Passage, Usage
 
@@ -93,7 +93,7 @@ class DistractorKind:
             refused=list(map(describe_refused, refused)),
         )
         writer = context.config.models.of("writer")
-        output, usage = await structured(context.llm, writer, messages, WRITE, WriteOutput, sample=sample)
+        output, usage = await request_object(context.llm, writer, messages, WRITE, WriteOutput, sample=sample)
         distractors = [
             Distractor(
                 kind=name,

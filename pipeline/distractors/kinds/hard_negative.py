@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pipeline.agents.readers import read
-from pipeline.agents.tools import shown
+from pipeline.agents.tools import show_passage
 from pipeline.context import RunContext
 from pipeline.distractors.hard_passages import candidates, distractor
 from pipeline.distractors.kinds.base import DistractorKind, WritingTask
@@ -28,7 +28,7 @@ class HardNegative(DistractorKind):
         offered = await candidates(task, context, refused)
         if not offered:
             return [], Usage()
-        passages = list(map(shown, offered))
+        passages = list(map(show_passage, offered))
         messages = context.prompt(
             "hard_passage/hard_negative", asked=task.sub_question, answer=task.answer, passages=passages
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, cast
 
 from pipeline import registry
-from pipeline.agents.grading import observations, shows
+from pipeline.agents.grading import observations, shows_evidence
 from pipeline.exports.trajectories import chat
 from pipeline.text import normalise, words
 from pipeline.types import Draft, Fork, GradedRollout, Message, Record, Rollout, ToolCall, Trajectory
@@ -80,7 +80,7 @@ def evidence_before_turns(draft: Draft, rollout: Rollout) -> dict[int, frozenset
     for turn in turns(rollout.trajectory):
         before[turn.prefix] = hops_seen
         for call, text in (by_id[request.id] for request in turn.message.tool_calls if request.id in by_id):
-            hops_seen |= {hop for hop in range(len(draft.hops)) if shows(draft, hop, call.passage_ids, text)}
+            hops_seen |= {hop for hop in range(len(draft.hops)) if shows_evidence(draft, hop, call.passage_ids, text)}
     return before
 
 

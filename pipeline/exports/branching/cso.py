@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipeline.agents.grading import observations, shows
+from pipeline.agents.grading import observations, shows_evidence
 from pipeline.exports.branching import base
 from pipeline.types import Branch, Draft, Fork, GradedRollout, Message, Record
 
@@ -55,7 +55,7 @@ def _find_suspects(draft: Draft, graded: GradedRollout) -> Iterator[base.ToolTur
     with_evidence = {
         call.id
         for call, text in observations(graded.rollout)
-        if any(shows(draft, hop, call.passage_ids, text) for hop in range(len(draft.hops)))
+        if any(shows_evidence(draft, hop, call.passage_ids, text) for hop in range(len(draft.hops)))
     }
     indexes = [n for n, turn in enumerate(tool_turns) if with_evidence & {call.id for call in turn.message.tool_calls}]
     stuck = max(indexes, default=-1) + 1

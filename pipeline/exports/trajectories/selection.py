@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from pipeline.agents.environment_file import Environment
-from pipeline.agents.grading import by_heart, holds, observations
+from pipeline.agents.grading import holds, observations, recalled_hops
 from pipeline.config import RunConfig
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
@@ -130,7 +130,7 @@ def _passes(example: TrainingExample, draft: Draft, environment: Environment) ->
 
 def has_guessed(draft: Draft, rollout: Rollout) -> bool:
     """Check whether the rollout searched for the answer of a hop before it had seen it."""
-    if by_heart(draft, rollout):
+    if recalled_hops(draft, rollout):
         return True
     if draft.graph.is_computed:
         return False

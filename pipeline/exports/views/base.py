@@ -227,7 +227,7 @@ def render_for_model(
     Thoughts are left out if they were not sent back or if `sft.thinking` excludes them. If the model was told about
     the tools in words, calls and results are in words as well.
     """
-    return environment.worded(select_thoughts(messages, targets, environment, agent))
+    return environment.apply_tool_mode(select_thoughts(messages, targets, environment, agent))
 
 
 def select_thoughts(

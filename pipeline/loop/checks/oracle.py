@@ -11,7 +11,7 @@ from pipeline.types import Cause, Draft, Finding, Probe
 
 async def oracle(draft: Draft, context: RunContext) -> CheckResult:
     """Ask a reader who is given all passages. A right answer proves nothing if they state less than it needs."""
-    passages = await cited.passages(draft, context.retriever)
+    passages = await cited.load_passages(draft, context.retriever)
     answer = partial(readers.oracle, draft.question, passages, context)
     probe = await ask_reader("oracle", draft, context, answer, context.config.checks.oracle_tries, until_grounded=True)
     probe = over(passages, draft, probe)

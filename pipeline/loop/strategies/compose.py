@@ -10,7 +10,7 @@ import orjson
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.graph_proposals import to_graph
-from pipeline.agents.tools import GRAPH_TOOLS, shown
+from pipeline.agents.tools import GRAPH_TOOLS, show_passage
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.related import Related
@@ -46,7 +46,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     links = _links(seed, context)
     messages = context.prompt(
         "generator/compose",
-        passage=shown(seed.passage, numbered=True),
+        passage=show_passage(seed.passage, numbered=True),
         outline=await _outline(seed, context),
         links=_fit(describe_links(links), _ROOM),
         operations=_choose_operations(seed, target, context),

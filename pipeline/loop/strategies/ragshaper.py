@@ -13,7 +13,7 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.curator import grow, steps
 from pipeline.agents.graph_proposals import ComposeArguments
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import COMPOSER_TOOLS, shown
+from pipeline.agents.tools import COMPOSER_TOOLS, show_passage
 from pipeline.context import RunContext
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm.deadline import deadline
@@ -65,7 +65,7 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
     path = steps(tree.path(leaf), passages, limited=composer.room is not None, numbered=True)
     messages = context.prompt(
         "composer/compose",
-        passage=shown(seed.passage, numbered=True),
+        passage=show_passage(seed.passage, numbered=True),
         path=path,
         least_hops=settings.hops,
         operations=sage.offered(context),

@@ -10,7 +10,7 @@ from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState, LinksOf
 from pipeline.agents.graph_proposals import WordedGraphArguments
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import CHECK, GENERATOR_TOOLS, REFINER_TOOLS, REVISE, REWRITE, shown
+from pipeline.agents.tools import CHECK, GENERATOR_TOOLS, REFINER_TOOLS, REVISE, REWRITE, show_passage
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
@@ -30,7 +30,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     proposer = agent(seed, context, GENERATOR_TOOLS, context.config.generator.searches)
     messages = context.prompt(
         "generator/propose",
-        passage=shown(seed.passage, numbered=True),
+        passage=show_passage(seed.passage, numbered=True),
         operations=offered(context),
         target_steps=aim(seed, context.config, ()),
         search_budget=proposer.limits.searches,
@@ -73,7 +73,7 @@ async def revision(
         passages={passage.shown_id: passage for passage in known.own.values()},
         given=frozenset(passage.shown_id for passage in whole),
     )
-    return history.drafts(rounds, pairs, known), [shown(passage, numbered=True) for passage in whole], state
+    return history.drafts(rounds, pairs, known), [show_passage(passage, numbered=True) for passage in whole], state
 
 
 def another(rounds: Sequence[Round]) -> Rule:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from pipeline.agents.grading import found, supported
+from pipeline.agents.grading import find_hop_steps, is_supported
 from pipeline.agents.judge import NearMiss, decide
 from pipeline.agents.tools import render
 from pipeline.corpus import Corpus
@@ -218,7 +218,7 @@ def test_what_a_rollout_read_is_seen_in_other_passages_too(case: Case) -> None:
         return Rollout(sample=0, trajectory=Trajectory(messages=messages, calls=calls, stop=Stop.ANSWERED), answer="")
 
     for read in (home, elsewhere):
-        assert supported(draft, rollout(read))
-        assert found(draft, rollout(read))[2] == 1
-    assert not supported(draft, rollout(case.passages[3]))
-    assert found(draft, rollout(case.passages[3])) == (None, None, None)
+        assert is_supported(draft, rollout(read))
+        assert find_hop_steps(draft, rollout(read))[2] == 1
+    assert not is_supported(draft, rollout(case.passages[3]))
+    assert find_hop_steps(draft, rollout(case.passages[3])) == (None, None, None)
