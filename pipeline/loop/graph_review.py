@@ -196,7 +196,7 @@ async def _search_problems(graph: Graph, least: int, context: RunContext) -> lis
         needed = graph.needed_steps(skippable)
         if len(needed) < min(least, len(graph.found)):
             ids = ", ".join(f"'{step_id}'" for step_id in skippable)
-            seen = f"a search{over} for the sub-question of {ids} alone returns its passage first, without the steps before"
+            seen = f"a search{over} for the sub-question of {ids} alone returns its passage first"
             mend = f"it leaves {len(needed)} of at least {least} steps; lead there by a fact that many things have"
             problems.append(Problem(Cause.QUERY_COLLAPSE, seen, mend))
         if graph.is_computed:

@@ -224,7 +224,7 @@ class Graph(Data):
         return tuple(earlier for earlier in self.steps if earlier.id in ids)
 
     def needed_steps(self, skippable: Collection[str] = ()) -> tuple[FoundStep, ...]:
-        """Return the found steps that lead to the answer if the steps with these ids can be found without their needs."""
+        """Return the found steps that lead to the answer if some, by their ids, can be found without what they need."""
         ids: set[str] = set()
         pending = [self.last.id]
         while pending:
