@@ -64,8 +64,8 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
 def _choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
     """Return the descriptions of operations for a seed: none for a chain, else all in an order of its own.
 
-    Short chains read best and are guessed least, so half of the seeds of three or four steps get one. A longer graph is
-    a chain by its prompt, and may end in an operation.
+    Short chains read best and are guessed least, so half of the seeds of three or four steps get one. Long chains read
+    like riddles.
     """
     is_chain = int(sha256(f"chain:{seed.key}")[:8], 16) % 2 == 0
     if target <= SURE_CHAIN or (target <= SHORT_CHAIN and is_chain):
