@@ -30,7 +30,7 @@ SEARCHES, SEARCHES_PER_STEP = 24, 5
 """Searches of one conversation: so many, or for a long graph so many for each step."""
 PROPOSALS = 3
 """Proposals of one conversation: the first and two repairs."""
-SURE_CHAIN, SHORT_CHAIN = 2, 4
+SURE_CHAIN, SHORT_CHAIN = 2, 5
 """Most found steps of a graph without an operation, and of one that has none for half of the seeds."""
 GIVE_UP = '{"steps": []}'
 _OUTLINE = 12
@@ -64,7 +64,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
 def _choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
     """Return the descriptions of operations for a seed: none for a chain, else all in an order of its own.
 
-    Short chains read best and are guessed least, so half of the seeds of three or four steps get one. Long chains read
+    Short chains read best and are guessed least, so half of the seeds of three to five steps get one. Long chains read
     like riddles.
     """
     is_chain = int(sha256(f"chain:{seed.key}")[:8], 16) % 2 == 0
