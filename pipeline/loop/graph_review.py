@@ -23,6 +23,7 @@ from pipeline.operations import (
     settle,
     unsettled_steps,
 )
+from pipeline.retrieval.base import Retriever
 from pipeline.text import strip_tag
 from pipeline.text.names import contains
 from pipeline.text.open_sets import names_as_example
@@ -93,7 +94,7 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
         graph, _ = settle(graph)
         problems += [*_idle_problems(graph, target), *_answer_problems(graph)]
     problems += [*_document_problems(graph, passages), *_set_problems(graph)]
-    problems += await _search_problems(graph, context)
+    problems += await _search_problems(graph, _least_searches(context), context)
     probes: tuple[Probe, ...] = ()
     if context.config.models.of("reader").capabilities.understands:
         faults, probes = await _ask_reader(graph, passages, context)
@@ -106,6 +107,11 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
 def _leave_out_answers(step: FoundStep) -> str:
     """Return what a solver who skips the steps before could search for."""
     return step.replace_ids(lambda _: " ")
+
+
+def _least_searches(context: RunContext) -> int:
+    """Return how many searches a graph must take for somebody who skips steps."""
+    return context.config.steps[0] if context.config.difficulty.adversarial and context.config.steps_required else 2
 
 
 def _length_problems(count: int, target: int) -> list[Problem]:
@@ -177,28 +183,42 @@ def _set_problems(graph: Graph) -> list[Problem]:
     return problems
 
 
-async def _search_problems(graph: Graph, context: RunContext) -> list[Problem]:
-    """Search once, with each retriever, for the property that is asked for, without the answers that lead to it.
+async def _search_problems(graph: Graph, least: int, context: RunContext) -> list[Problem]:
+    """Search, with each retriever, for steps without the answers that lead to them.
 
-    One deciding passage counts as found if it comes first: further down, among others that fit as well, nobody can tell
-    it from them.
+    A step counts as found if its passage comes first: further down, among others that fit as well, nobody can tell it
+    from them. All deciding passages of a computed answer must not come up together at any rank.
     """
-    decisive = graph.decisive
-    query = " ".join(dict.fromkeys(map(_leave_out_answers, decisive)))
     problems = []
     for name, retriever in context.searched.items():
-        hits = await retriever.search(query, context.config.retrieval.k)
-        ranks = {hit.passage.id: rank for rank, hit in enumerate(hits, 1)}
-        within = 1 if len(decisive) == 1 else context.config.retrieval.k
-        at = [(step, rank) for step in decisive if (rank := ranks.get(step.citation.passage_id, within + 1)) <= within]
-        if len(at) < len(decisive) or len(graph.found) == 1:
-            continue
-        places = " and ".join(f"that of '{step.id}' at rank {rank}" for step, rank in at)
-        search = f"one search for '{query}' over {name}" if name else f"one search for '{query}'"
-        seen = f"{search} returns the deciding passages ({places}), without the steps before"
-        mend = "ask for a property that many things have, or add a branch whose passage it does not return"
-        problems.append(Problem(Cause.QUERY_COLLAPSE, seen, mend))
+        over = f" over {name}" if name else ""
+        skippable = [step.id for step in graph.found if step.needs and await _comes_first(step, retriever)]
+        needed = graph.needed_steps(skippable)
+        if len(needed) < min(least, len(graph.found)):
+            ids = ", ".join(f"'{step_id}'" for step_id in skippable)
+            seen = f"a search{over} for the sub-question of {ids} alone returns its passage first"
+            mend = f"it leaves {len(needed)} of at least {least} steps; lead there by a fact that many things have"
+            problems.append(Problem(Cause.QUERY_COLLAPSE, seen, mend))
+        if graph.is_computed:
+            problems += await _folded_problems(graph, retriever, over, context.config.retrieval.k)
     return problems
+
+
+async def _comes_first(step: FoundStep, retriever: Retriever) -> bool:
+    hits = await retriever.search(_leave_out_answers(step), 1)
+    return any(hit.passage.id == step.citation.passage_id for hit in hits)
+
+
+async def _folded_problems(graph: Graph, retriever: Retriever, over: str, k: int) -> list[Problem]:
+    query = " ".join(dict.fromkeys(map(_leave_out_answers, graph.decisive)))
+    ranks = {hit.passage.id: rank for rank, hit in enumerate(await retriever.search(query, k), 1)}
+    at = [(step, ranks.get(step.citation.passage_id)) for step in graph.decisive]
+    if len(graph.found) == 1 or any(rank is None for _, rank in at):
+        return []
+    places = " and ".join(f"that of '{step.id}' at rank {rank}" for step, rank in at)
+    seen = f"one search for '{query}'{over} returns the deciding passages ({places}), without the steps before"
+    mend = "ask for a property that many things have, or add a branch whose passage it does not return"
+    return [Problem(Cause.QUERY_COLLAPSE, seen, mend)]
 
 
 async def _ask_reader(

@@ -5,7 +5,7 @@ shapes of this one structure.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import Literal
 
@@ -222,6 +222,16 @@ class Graph(Data):
                 ids.add(need)
                 pending += self.by_id[need].needs
         return tuple(earlier for earlier in self.steps if earlier.id in ids)
+
+    def needed_steps(self, skippable: Collection[str] = ()) -> tuple[FoundStep, ...]:
+        """Return the found steps that lead to the answer if some, by their ids, can be found without what they need."""
+        ids: set[str] = set()
+        pending = [self.last.id]
+        while pending:
+            if (step_id := pending.pop()) not in ids:
+                ids.add(step_id)
+                pending += () if step_id in skippable else self.by_id[step_id].needs
+        return tuple(step for step in self.found if step.id in ids)
 
     def fill_in(self, step: GraphStep) -> str:
         return step.replace_ids(

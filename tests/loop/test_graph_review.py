@@ -47,9 +47,10 @@ def review(
     shelf: Shelf,
     faults: Sequence[dict[str, str]] = (),
     llm: ScriptedLLM | None = None,
+    sets: Sequence[str] = (),
 ) -> GraphReview:
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
-    settings = config.build(values={"strategy": "compose", "models": models}, sets=["retrieval.k=1"])
+    settings = config.build(values={"strategy": "compose", "models": models}, sets=["retrieval.k=1", *sets])
     llm = llm or ScriptedLLM(lambda _: Message(role="assistant", content=orjson.dumps({"faults": faults}).decode()))
     context = RunContext(config=settings, llm=llm, retriever=shelf, lineage=LINEAGE)
     return asyncio.run(review_graph(Graph(steps=steps), 2, shelf.passages, context))
@@ -157,3 +158,45 @@ def test_the_reader_judges_each_step_once_whatever_the_wording() -> None:
     assert asked(led(pier, bay)) == ["pier", "bay", "all"]
     assert asked(led(pier, bay)) == []
     assert asked(led(pier, hall)) == ["hall", "all"]
+
+
+def build_chain(*sub_questions: str) -> tuple[list[FoundStep | ComputedStep], Shelf]:
+    """Build a chain in which each step but the first needs the one before, over a shelf of its passages."""
+    things = ("Ada Holm", "Vess Yard", "Orlen", "Tarn Bridge")
+    passages = [
+        passage("bay", "Lantern Bay", "Lantern Bay was directed by Ada Holm."),
+        passage("holm", "Ada Holm", "Ada Holm founded the shipyard Vess Yard."),
+        passage("yard", "Vess Yard", "Vess Yard stood in Orlen."),
+        passage("orlen", "Orlen", "The oldest bridge of Orlen is Tarn Bridge, a footbridge."),
+        passage("pier", "Copper Pier", "Copper Pier is a pier with a bridge, a shipyard and a town."),
+    ]
+    steps: list[FoundStep | ComputedStep] = [
+        FoundStep(
+            id=f"s{index}",
+            sub_question=sub_question,
+            answer=things[index],
+            needs=(f"s{index - 1}",) if index else (),
+            citation=cite(passages[index]),
+        )
+        for index, sub_question in enumerate(sub_questions)
+    ]
+    return steps, Shelf(passages[-1], *passages[:-1])
+
+
+@pytest.mark.parametrize(
+    ("town", "steps", "is_refused"),
+    [
+        ("Which pier with a town is {s1}?", "4-4", False),
+        ("In which town stood Vess Yard, that is {s1}?", "4-4", True),
+        ("In which town stood Vess Yard, that is {s1}?", "2-4", False),
+    ],
+)
+def test_a_chain_that_can_be_entered_in_the_middle_must_stay_long_enough(
+    town: str, steps: str, is_refused: bool
+) -> None:
+    graph, shelf = build_chain("Who directed Lantern Bay?", "Which pier is by {s0}?", town, "Which pier is in {s2}?")
+    findings = review(*graph, shelf=shelf, sets=[f"steps={steps}", "difficulty.adversarial=true"]).findings
+    assert [finding.cause for finding in findings] == [Cause.QUERY_COLLAPSE] * is_refused
+    if is_refused:
+        assert "the sub-question of 's2' alone returns its passage first" in findings[0].detail
+        assert "it leaves 2 of at least 4 steps" in findings[0].detail

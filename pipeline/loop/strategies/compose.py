@@ -26,10 +26,11 @@ from pipeline.text import dates, numbers, sentences
 from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Trajectory, sha256
 from pipeline.types.graph import Graph
 
-SEARCHES = 24
+SEARCHES, SEARCHES_PER_STEP = 24, 5
+"""Searches of one conversation: so many, or for a long graph so many for each step."""
 PROPOSALS = 3
 """Proposals of one conversation: the first and two repairs."""
-SURE_CHAIN, SHORT_CHAIN = 2, 4
+SURE_CHAIN, SHORT_CHAIN = 2, 5
 """Most found steps of a graph without an operation, and of one that has none for half of the seeds."""
 GIVE_UP = '{"steps": []}'
 _OUTLINE = 12
@@ -40,7 +41,8 @@ _PHRASES, _EACH, _ROOM = 6, 3, 1_500
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
     target = aim(seed, context.config, ())
-    composer = _build_generator(seed, context, target)
+    least = _least_found(target, context)
+    composer = _build_generator(seed, context, target, least)
     links = _links(seed, context)
     messages = context.prompt(
         "generator/compose",
@@ -49,6 +51,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         links=_fit(describe_links(links), _ROOM),
         operations=_choose_operations(seed, target, context),
         target_steps=target,
+        least_steps=least,
         search_budget=composer.limits.searches,
         check_budget=PROPOSALS,
         calls_per_turn=composer.limits.calls_per_turn,
@@ -61,8 +64,8 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
 def _choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
     """Return the descriptions of operations for a seed: none for a chain, else all in an order of its own.
 
-    Short chains read best and are guessed least, so half of the seeds of three or four steps get one. A longer graph is
-    a chain by its prompt, and may end in an operation.
+    Short chains read best and are guessed least, so half of the seeds of three to five steps get one. Long chains read
+    like riddles.
     """
     is_chain = int(sha256(f"chain:{seed.key}")[:8], 16) % 2 == 0
     if target <= SURE_CHAIN or (target <= SHORT_CHAIN and is_chain):
@@ -78,15 +81,22 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     if last.feedback.label is Label.UNSOUND:  # a new seed costs less than mending a bad wording or unclear evidence
         return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.ANSWERED), draft=None)
     target = aim(seed, context.config, rounds)
-    composer = _build_generator(seed, context, target)
+    composer = _build_generator(seed, context, target, _least_found(target, context))
     message = Message(role="user", content=describe_rollouts(last, target))
     passages = {passage.shown_id: passage for passage in await _seen_passages(seed, context, rounds)}
     messages = _close_last_turn(last.agent.messages)
     return await _compose(composer, (*messages, message), AgentState(passages=passages), seed, context)
 
 
-def _build_generator(seed: Seed, context: RunContext, target: int) -> Agent:
+def _least_found(target: int, context: RunContext) -> int:
+    """Return the fewest found steps of a graph: the target, or one more than the range asks for if that is less."""
+    config = context.config
+    return min(target, config.steps[0] + 1) if config.difficulty.adversarial and config.steps_required else target
+
+
+def _build_generator(seed: Seed, context: RunContext, target: int, least: int) -> Agent:
     limits = context.config.generator
+    searches = min(max(SEARCHES, SEARCHES_PER_STEP * target), limits.searches)
 
     def accept(arguments: str, state: AgentState) -> Graph | None:
         return to_graph(arguments, state.passages)
@@ -96,7 +106,7 @@ def _build_generator(seed: Seed, context: RunContext, target: int) -> Agent:
         if graph is None:
             raise FormatError("There are no steps to check.")
         passages = {passage.id: passage for passage in state.passages.values()}
-        review = await review_graph(graph, target, passages, context)
+        review = await review_graph(graph, least, passages, context)
         state.probes += review.probes
         if not review.problems:
             return ""
@@ -107,7 +117,7 @@ def _build_generator(seed: Seed, context: RunContext, target: int) -> Agent:
         llm=context.llm,
         model=context.config.models.of("generator"),
         tools=GRAPH_TOOLS,
-        limits=limits.model_copy(update={"searches": min(SEARCHES, limits.searches)}),
+        limits=limits.model_copy(update={"searches": searches}),
         retriever=context.side(seed.side),
         k=context.config.retrieval.k,
         accept=accept,
