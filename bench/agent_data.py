@@ -69,7 +69,7 @@ def single(one: Example) -> list[dict[str, Any]] | None:
     return None
 
 
-def shuffled(each: Sequence[list[dict[str, Any]]], chance: random.Random) -> list[list[dict[str, Any]]]:
+def shuffle_observations(each: Sequence[list[dict[str, Any]]], chance: random.Random) -> list[list[dict[str, Any]]]:
     """The same conversations, each with the observations of another."""
     order = list(range(len(each)))
     chance.shuffle(order)
@@ -94,7 +94,7 @@ def arms(found: Sequence[Example], most: int, seed: int) -> dict[str, list[dict[
         raise SystemExit("no trajectory to train on: raise --longest or --pairs")
     drawn = chance.sample(whole, min(most, len(whole)))
     own = [one.messages for one, _ in drawn]
-    made = {"ours": own, "single": [short for _, short in drawn], "shuffled": shuffled(own, chance)}
+    made = {"ours": own, "single": [short for _, short in drawn], "shuffled": shuffle_observations(own, chance)}
     return {
         name: [_row(one.row, messages) for (one, _), messages in zip(drawn, each, strict=True)]
         for name, each in made.items()
@@ -110,7 +110,7 @@ def write(asked: argparse.Namespace) -> None:
     """What is asked and what is trained on share no document: a pair to train on gives way to the held-out ones, and a
     question of people to the pairs that are left."""
     folder = asked.folder / "data"
-    held = [_asked(pair) for run in asked.held for pair in view(run, "qa") if pair["answerable"]]
+    held = [_read_question(pair) for run in asked.held for pair in view(run, "qa") if pair["answerable"]]
     kept = {title for one in held for title in one["titles"]}
     found = list(examples(asked.run, asked.longest))
     made = arms([one for one in found if one.titles.isdisjoint(kept)], asked.most, asked.seed)
@@ -120,7 +120,7 @@ def write(asked: argparse.Namespace) -> None:
     drawn = {row["id"] for row in made["ours"]}
     taught = {title for one in found if one.pair["id"] in drawn for title in one.titles}
     files = sorted(asked.gold.glob("*.jsonl")) if asked.gold else []
-    people = [_asked(json.loads(line)) for file in files for line in lines(file)]
+    people = [_read_question(json.loads(line)) for file in files for line in lines(file)]
     gold = [one for one in people if taught.isdisjoint(one["titles"])]
     texts = {one["title"]: one for path in asked.texts for one in map(json.loads, lines(path))}
     covered = [one for one in held + gold if set(one["titles"]) <= texts.keys()]
@@ -138,7 +138,7 @@ def write(asked: argparse.Namespace) -> None:
     print(f"and {len(gold)} of {len(people)} questions of people; {len(questions)} asked, {len(documents)} documents")
 
 
-def _asked(row: dict[str, Any]) -> dict[str, Any]:
+def _read_question(row: dict[str, Any]) -> dict[str, Any]:
     """A question of `qa` or of a gold set, as `digsite measure` reads it, with the titles of its documents."""
     ours = "run" in row
     return {

@@ -42,7 +42,7 @@ def interval(items: Sequence[T], figure: Callable[[Sequence[T]], float], draws: 
     return Interval(figure(items), values[int(0.025 * len(values))], values[int(0.975 * len(values))])
 
 
-def share(parts: int, whole: int) -> str:
+def format_share(parts: int, whole: int) -> str:
     return f"{parts}/{whole} = {100 * parts / whole:.1f} %" if whole else "0/0"
 
 
@@ -69,7 +69,7 @@ class Ground(NamedTuple):
     context: RunContext
 
 
-def opened(corpus: str, out: Path, sets: Sequence[str] = ()) -> Ground:
+def open_ground(corpus: str, out: Path, sets: Sequence[str] = ()) -> Ground:
     config = build(values={"corpus": {"name": corpus}, "how": {"out": str(out)}}, sets=list(sets))
     texts = prepare.corpus(config)
     return Ground(config, texts, prepare.context(config, texts))
@@ -87,7 +87,7 @@ class Dug(NamedTuple):
         return [record for record in self.records if record.status is Status.ACCEPTED]
 
 
-def dug(run: str, out: Path, pairs: int | None = None) -> Dug:
+def load_run(run: str, out: Path, pairs: int | None = None) -> Dug:
     """The run of that folder or name; with `pairs`, up to so many accepted ones."""
     folder = run_folder(run, out)
     config = resume.read(folder).config

@@ -44,7 +44,7 @@ def copies(rows: Iterator[Any], number: int, most: int | None) -> Iterator[Any]:
         yield row._replace(key=f"{row.key}-{number}", values=values)
 
 
-def opened(corpus: str, out: Path) -> Any:
+def open_corpus(corpus: str, out: Path) -> Any:
     from pipeline.corpus import load, readers, resolve
 
     name, _, copied = corpus.partition("*")
@@ -103,7 +103,7 @@ def prepare(corpus: str, out: Path, _: int) -> dict[str, float]:
     from pipeline.retrieval.engines.lucene import LuceneRetriever
 
     own, began = Own(), time.monotonic()
-    loaded = opened(corpus, out)
+    loaded = open_corpus(corpus, out)
     preparing = cpu()
     beside = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     prepared, alone = time.monotonic(), status("VmHWM") + beside
@@ -123,7 +123,7 @@ def second(corpus: str, out: Path, seeds: int) -> dict[str, float]:
     from pipeline.run.plan import Order, check_askable
 
     began = time.monotonic()
-    loaded = opened(corpus, out)
+    loaded = open_corpus(corpus, out)
     corpus_open = time.monotonic()
     retriever = LuceneRetriever(loaded, out)
     check_askable(loaded)
@@ -144,7 +144,7 @@ def generate(corpus: str, out: Path, _: int) -> dict[str, float]:
     from pipeline.config import build
     from pipeline.run import prepare as preparing
 
-    own, loaded = Own(), opened(corpus, out)
+    own, loaded = Own(), open_corpus(corpus, out)
     preparing.corpus = lambda *_, **__: loaded
     config = build(values={"corpus": {"name": corpus.partition("*")[0]}, "how": {"out": str(out), "pairs": PAIRS}})
     began = time.monotonic()
@@ -158,7 +158,7 @@ def generate(corpus: str, out: Path, _: int) -> dict[str, float]:
 STEPS: dict[str, Callable[..., dict[str, float]]] = {"prepare": prepare, "second": second, "generate": generate}
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -182,8 +182,12 @@ def main() -> None:
                 done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
                 row |= json.loads(done.stdout.splitlines()[-1])
             rows.append(row | {"load": os.getloadavg()[1]})
-            print(*map(shown, rows[-1].values()), sep="  ", file=sys.stderr, flush=True)
-    print(table(["", *(row["corpus"] for row in rows)], [[n, *(shown(row[n]) for row in rows)] for n in rows[0]][1:]))
+            print(*map(format_value, rows[-1].values()), sep="  ", file=sys.stderr, flush=True)
+    print(
+        table(
+            ["", *(row["corpus"] for row in rows)], [[n, *(format_value(row[n]) for row in rows)] for n in rows[0]][1:]
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ BEGIN, END, WANTED = 0.1, 0.8, 0.9
 
 
 @contextmanager
-def simulated(latency: float, *fates: str) -> Iterator[str]:
+def run_endpoints(latency: float, *fates: str) -> Iterator[str]:
     """The address of a simulated endpoint; with fates those of one for each, separated by blanks."""
     command = [sys.executable, "-m", "bench.simulated", str(latency), *fates]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -52,7 +52,7 @@ def simulated(latency: float, *fates: str) -> Iterator[str]:
         process.wait()
 
 
-def told(url: str, what: str) -> Any:
+def get_json(url: str, what: str) -> Any:
     return httpx2.get(url.replace("/v1", f"/{what}"), timeout=60).json()
 
 
@@ -101,10 +101,10 @@ async def sdk(url: str, bodies: list[dict[str, Any]], calls: int) -> Stopwatch:
 
 
 def beside_sdk(options: argparse.Namespace) -> bool:
-    with simulated(SDK_LATENCY) as url:
+    with run_endpoints(SDK_LATENCY) as url:
         ours = job([url], SDK_CAP, options).took
-        calls = told(url, "stats")["answered"]
-        theirs = asyncio.run(sdk(url, [orjson.loads(body) for body in told(url, "bodies")], calls))
+        calls = get_json(url, "stats")["answered"]
+        theirs = asyncio.run(sdk(url, [orjson.loads(body) for body in get_json(url, "bodies")], calls))
     rows = [
         (who, calls, f"{calls / took.wall:.0f}", f"{1000 * took.cpu / calls:.2f}")
         for who, took in (("the job", ours), ("the SDK", theirs))
@@ -120,12 +120,12 @@ def rate(times: list[float]) -> float:
     return (last - first) / (ordered[last] - ordered[first])
 
 
-def fates(options: argparse.Namespace) -> bool:
+def run_fates(options: argparse.Namespace) -> bool:
     def measured(cap: int, *fates: str) -> Job:
-        with simulated(LATENCY, *fates) as line:
+        with run_endpoints(LATENCY, *fates) as line:
             done, stats = job(line.split(), cap, options), []
             for url, fate in zip(line.split(), fates, strict=True):
-                stats += [told(url, "stats")] if fate != DIES else []
+                stats += [get_json(url, "stats")] if fate != DIES else []
         rates.append(rate([time for one in stats for time in one["times"]]))
         counts = [sum(one[name] for one in stats) for name in ("answered", "throttled")]
         rows.append((" + ".join(fates), done.result.failed, *counts, f"{done.took.wall:.1f}", f"{rates[-1]:.1f}"))
@@ -152,4 +152,4 @@ if __name__ == "__main__":
     parser.add_argument("--set", action="append", default=[], help="any setting")
     parser.add_argument("--out", type=Path, default=Path("outputs"), help="where the index is, or is built")
     given = parser.parse_args()
-    sys.exit(0 if (fates if given.fates else beside_sdk)(given) else 1)
+    sys.exit(0 if (run_fates if given.fates else beside_sdk)(given) else 1)

@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from bench.common import dug, heading, interval, opened
+from bench.common import heading, interval, load_run, open_ground
 from pipeline.agents import grading
 from pipeline.agents.judge import grade
 from pipeline.agents.tools import render
@@ -37,7 +37,7 @@ def terms(text: str) -> list[str]:
     return [word for word in (w.lower() for w in WORD.findall(text)) if word not in COMMON]
 
 
-def wanted(question: str) -> re.Pattern[str]:
+def answer_pattern(question: str) -> re.Pattern[str]:
     """The pattern of the answer, from the question's own words."""
     low = question.lower()
     if re.search(r"\bwhen\b|\b(?:what|which) (?:year|date|month|day|decade)\b|\bdate of\b", low):
@@ -49,7 +49,7 @@ def wanted(question: str) -> re.Pattern[str]:
 def spans(question: str, passage: Passage) -> list[str]:
     """Spans of the wanted type that the question does not name; the title is one too."""
     known, texts = set(terms(question)), [passage.title, *SENTENCES.split(passage.text)]
-    found = [match.group().strip(" .,") for text in texts for match in wanted(question).finditer(text)]
+    found = [match.group().strip(" .,") for text in texts for match in answer_pattern(question).finditer(text)]
     return [span for span in found if set(terms(span)) - known]
 
 
@@ -77,7 +77,7 @@ async def guess(question: str, sample: int, steps: int, context: RunContext) -> 
     return Rollout(sample=sample, trajectory=trajectory, answer=chance.choice(options) if options else "")
 
 
-async def share(record: Record, context: RunContext) -> float:
+async def correct_share(record: Record, context: RunContext) -> float:
     """Of the guesses those that are correct, as the loop counts it, in no fewer steps than the target."""
     draft, target, count = record.draft, record.seed.target_steps, 0
     assert draft
@@ -89,9 +89,9 @@ async def share(record: Record, context: RunContext) -> float:
 
 
 async def main(options: argparse.Namespace) -> bool:
-    run = dug(options.run, options.out, options.pairs)
-    ground = opened(run.config.corpus.name, options.out, [f"retrieval.k={run.config.retrieval.k}"])
-    shares = [await share(record, ground.context) for record in run.accepted]
+    run = load_run(options.run, options.out, options.pairs)
+    ground = open_ground(run.config.corpus.name, options.out, [f"retrieval.k={run.config.retrieval.k}"])
+    shares = [await correct_share(record, ground.context) for record in run.accepted]
     k = run.config.loop.rollouts
     confirmed = interval([1 - (1 - one) ** k for one in shares], lambda chances: sum(chances) / len(chances))
     print(heading("guesser", run.accepted))

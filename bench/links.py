@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from bench.common import table
-from bench.corpus_size import CORPORA, Own, cpu, opened, shown, status
+from bench.corpus_size import CORPORA, Own, cpu, format_value, open_corpus, status
 
 MOST = 20
 PROCESSES = 2
@@ -31,12 +31,12 @@ PROCESSES = 2
 def links(corpus: str, out: Path) -> Any:
     from pipeline.links.opening import open_links
 
-    return open_links(opened(corpus, out), MOST)
+    return open_links(open_corpus(corpus, out), MOST)
 
 
 def prepare(corpus: str, out: Path) -> dict[str, Any]:
     began = time.monotonic()
-    loaded = opened(corpus, out)
+    loaded = open_corpus(corpus, out)
     beside = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     return {
         "documents": len(loaded.documents), "passages": len(loaded.passages), "prepare s": time.monotonic() - began,
@@ -45,7 +45,7 @@ def prepare(corpus: str, out: Path) -> dict[str, Any]:
 
 
 def find(corpus: str, out: Path) -> dict[str, Any]:
-    loaded, own, began = opened(corpus, out), Own(), time.monotonic()
+    loaded, own, began = open_corpus(corpus, out), Own(), time.monotonic()
     before = cpu()
     found = links(corpus, out)
     took, used = time.monotonic() - began, cpu() - before
@@ -97,12 +97,13 @@ def main() -> None:
                 done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
                 row |= json.loads(done.stdout.splitlines()[-1])
             rows.append(row)
-            print(*map(shown, row.values()), sep="  ", file=sys.stderr, flush=True)
+            print(*map(format_value, row.values()), sep="  ", file=sys.stderr, flush=True)
     if rows:
         names = [name for name in rows[0] if name != "corpus"]
         print(
             table(
-                ["", *(row["corpus"] for row in rows)], [[name, *(shown(row[name]) for row in rows)] for name in names]
+                ["", *(row["corpus"] for row in rows)],
+                [[name, *(format_value(row[name]) for row in rows)] for name in names],
             )
         )
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.common import table
-from bench.endpoint import ROOT, simulated, told
+from bench.endpoint import ROOT, get_json, run_endpoints
 from bench.journals import Quiet, Source
 from pipeline.cli.generate import SHORT
 from pipeline.config import build
@@ -73,7 +73,7 @@ def in_flight(begun: list[float], ended: list[float], since: float, until: float
     return sum(max(0.0, min(end, until) - max(begin, since)) for begin, end in spans)
 
 
-def measured(stats: list[dict[str, Any]], tries: list[attempts.Attempt], slots: int) -> Measured:
+def summarize(stats: list[dict[str, Any]], tries: list[attempts.Attempt], slots: int) -> Measured:
     """`slots` are those of all servers together."""
     begun = [time for one in stats for time in one["begun"]]
     ended = [time for one in stats for time in one["times"]]
@@ -125,7 +125,7 @@ def work(options: argparse.Namespace) -> None:
 def main(options: argparse.Namespace) -> bool:
     """All workers, from their start to their last call. What they prepare first is not counted: no call is made yet."""
     fates = [f"loaded:{options.limit}"] * options.servers
-    with tempfile.TemporaryDirectory() as home, simulated(options.latency, *fates) as line:
+    with tempfile.TemporaryDirectory() as home, run_endpoints(options.latency, *fates) as line:
         given = [f"--{name}={getattr(options, name)}" for name in ("seeds", "limit", "workers")]
         command = [sys.executable, "-m", "bench.pool", *given, "--urls", line, "--home", home]
         numbers = range(1, options.workers + 1)
@@ -134,7 +134,7 @@ def main(options: argparse.Namespace) -> bool:
             raise SystemExit("a worker failed")
         runs = [path.parent for path in Path(home).glob(f"*/{CORPUS}/*/run.json") if not path.parent.is_symlink()]
         tries = [attempt for run in runs for attempt in attempts.read(run)]
-        found = measured([told(url, "stats") for url in line.split()], tries, options.limit * options.servers)
+        found = summarize([get_json(url, "stats") for url in line.split()], tries, options.limit * options.servers)
     figures = found._asdict() | {"calls a second": found.calls / found.wall}
     shown = {name: f"{one:.3f}" if isinstance(one, float) else f"{one:,}" for name, one in figures.items()}
     print(table(("figure", ""), list(shown.items())))

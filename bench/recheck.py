@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import zstandard
 
-from bench.common import dug, heading, share
+from bench.common import format_share, heading, load_run
 from pipeline.config import CorpusConfig
 from pipeline.types import Draft, Hop, Record
 
@@ -141,14 +141,14 @@ def _question(draft: Draft) -> list[str]:
 
 
 def main(options: argparse.Namespace) -> bool:
-    run = dug(options.run, options.out)
+    run = load_run(options.run, options.out)
     hops = [hop for record in run.accepted if record.draft for hop in record.draft.hops]
     needed = {hop.passage_id.rpartition("#")[0] for hop in hops} | {r.seed.passage.document_id for r in run.accepted}
     texts = documents(run.config.corpus, needed)
     found = {record.key: faults(record, texts) for record in run.accepted}
     bad = {key: list_ for key, list_ in found.items() if list_}
     print(heading("recheck", run.accepted))
-    print(f"pairs that pass: {share(len(found) - len(bad), len(found))}; quotes checked: {len(hops)}")
+    print(f"pairs that pass: {format_share(len(found) - len(bad), len(found))}; quotes checked: {len(hops)}")
     for key, list_ in list(bad.items())[:10]:
         print(f"{key[:12]}: {'; '.join(list_)[:300]}")
     return bool(found) and not bad

@@ -25,7 +25,7 @@ def prepare(given: argparse.Namespace) -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     arms = {name: [_texts(row) for row in rows] for name, rows in _arms(given)}
     (given.out / "arms.json").write_text(json.dumps(arms), encoding="utf-8")
-    (given.out / "held.json").write_text(json.dumps(_held(given.gold, given.corpus)), encoding="utf-8")
+    (given.out / "held.json").write_text(json.dumps(_load_held(given.gold, given.corpus)), encoding="utf-8")
     for name, triplets in arms.items():
         print(name, len(triplets))
 
@@ -61,7 +61,7 @@ def _by_pair(datasets: Iterable[Path]) -> dict[str, list[Row]]:
     return made
 
 
-def _held(gold: Path, corpus: Path) -> dict[str, list[Any]]:
+def _load_held(gold: Path, corpus: Path) -> dict[str, list[Any]]:
     questions = [json.loads(line) for path in sorted(gold.glob("*.jsonl")) for line in path.open(encoding="utf-8")]
     questions = [one for one in questions if one["covered"]]
     documents = documents_of(corpus)

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.common import dug, table
+from bench.common import load_run, table
 from pipeline.exports.data_set import Selection, export
 from pipeline.types import Usage
 
@@ -74,9 +74,9 @@ def _size(size: float) -> str:
     return f"{size / GIB:,.0f} GiB"
 
 
-def measured(run: str, out: Path) -> tuple[Measured, list[list[str]]]:
+def measure_run(run: str, out: Path) -> tuple[Measured, list[list[str]]]:
     """Of a pair, and the rows of its roles."""
-    made = dug(run, out)
+    made = load_run(run, out)
     pairs, seeds = len(made.accepted), len(made.records)
     roles: dict[str, Usage] = {}
     for record in made.records:
@@ -100,7 +100,7 @@ def measured(run: str, out: Path) -> tuple[Measured, list[list[str]]]:
     ), rows
 
 
-def shown(options: argparse.Namespace, found: Measured = Measured()) -> str:  # noqa: B008 - frozen
+def format_forecast(options: argparse.Namespace, found: Measured = Measured()) -> str:  # noqa: B008 - frozen
     """The table, as it stands in docs/scale.md."""
     rows = forecast(options.pairs, options.passages, found, Costs())
     text = table((f"{options.pairs:,} pairs, {options.passages:,} passages", "amount", "reckoned as"), rows)
@@ -110,9 +110,9 @@ def shown(options: argparse.Namespace, found: Measured = Measured()) -> str:  # 
 def main(options: argparse.Namespace) -> None:
     found = Measured()
     if options.run:
-        found, roles = measured(options.run, options.out)
+        found, roles = measure_run(options.run, options.out)
         print(table(("a pair", "calls", "prompt tokens", "completion tokens"), roles), "\n")
-    print(shown(options, found))
+    print(format_forecast(options, found))
 
 
 def parser() -> argparse.ArgumentParser:

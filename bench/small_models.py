@@ -12,7 +12,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from bench.common import Stopwatch, dug, share, table
+from bench.common import Stopwatch, format_share, load_run, table
 from pipeline.agents.solver import attempt, solver
 from pipeline.cli.options import parse_model
 from pipeline.config.models import ModelConfig, ToolMode
@@ -83,9 +83,9 @@ async def measured(
         print(mode, number, found[-1], rollout.trajectory.stop, repr(rollout.answer), str(said)[:600], flush=True)
         if sums.turns >= most:
             break
-    kept = [share(part, whole) for part, whole in ((sums.valid, sums.turns), (sums.plain, sums.turns))]
-    queries = [share(part, sums.queries) for part in (sums.new, sums.on_topic)]
-    ends = [share(part, len(found)) for part in (sums.answered, sums.right)]
+    kept = [format_share(part, whole) for part, whole in ((sums.valid, sums.turns), (sums.plain, sums.turns))]
+    queries = [format_share(part, sums.queries) for part in (sums.new, sums.on_topic)]
+    ends = [format_share(part, len(found)) for part in (sums.answered, sums.right)]
     return [mode, sums.turns, *kept, sums.queries, *queries, *ends, f"{watch.wall / sums.turns:.1f}"]
 
 
@@ -99,7 +99,7 @@ def main() -> None:
     arguments.add_argument("--passages", type=int, default=2)
     arguments.add_argument("--out", type=Path, default=Path("outputs"))
     given = arguments.parse_args()
-    run = dug(given.run, given.out)
+    run = load_run(given.run, given.out)
     drafts = [record.draft for record in run.accepted if record.draft]
     small = {"context": 4096, "sampling": {"max_tokens": 128}, "limits": {"concurrency": 1}}
     served = {"base_url": given.base_url} if given.base_url else {}

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-from bench.common import dug
+from bench.common import load_run
 from pipeline.run import prepare
 
 FOLDS, TIMES = 5, 20
 
 
-async def altered(run_name: str, out: Path) -> list[tuple[str, str, str]]:
+async def load_altered(run_name: str, out: Path) -> list[tuple[str, str, str]]:
     """Of each altered passage that is used: the id of its source, its text, and the source's."""
-    run = dug(run_name, out)
+    run = load_run(run_name, out)
     context = prepare.context(run.config.with_how(out=out), prepare.corpus(run.config.with_how(out=out)))
     found = []
     for record in sorted(run.accepted, key=lambda record: record.key):
@@ -31,7 +31,7 @@ async def altered(run_name: str, out: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-def right(found: Sequence[tuple[str, str, str]], seed: int) -> float:
+def accuracy(found: Sequence[tuple[str, str, str]], seed: int) -> float:
     """The share of passages that are named rightly."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -58,10 +58,10 @@ def main() -> None:
     arguments.add_argument("run")
     arguments.add_argument("--out", type=Path, default=Path("outputs"))
     given = arguments.parse_args()
-    found = asyncio.run(altered(given.run, given.out))
+    found = asyncio.run(load_altered(given.run, given.out))
     if len({source for source, *_ in found}) < FOLDS:
         raise SystemExit(f"the run has altered passages of fewer than {FOLDS} sources")
-    shares = [right(found, seed) for seed in range(TIMES)]
+    shares = [accuracy(found, seed) for seed in range(TIMES)]
     print(f"{len(found)} altered passages: {fmean(shares):.1%} right ({min(shares):.1%} to {max(shares):.1%})")
 
 

@@ -44,7 +44,7 @@ def runs(asked: argparse.Namespace) -> None:
     for seed, (name, pairs) in enumerate({"run": asked.pairs, "held": math.ceil(asked.pairs / 3)}.items(), 1):
         out = asked.folder / "runs" / name
         command = [sys.executable, "-m", "pipeline.cli", "generate", asked.corpus, "--pairs", pairs, "--seed", seed]
-        _told([*command, *asked.generating.split(), "--out", out], asked.folder / f"{name}.log")
+        _run_logged([*command, *asked.generating.split(), "--out", out], asked.folder / f"{name}.log")
         setattr(asked, name, [latest.resolve() for latest in out.glob("*/latest")])
 
 
@@ -62,7 +62,7 @@ def train(asked: argparse.Namespace) -> None:
         shutil.rmtree(asked.folder / "rollouts" / arm, ignore_errors=True)
         (asked.folder / f"{arm}.json").unlink(missing_ok=True)
         command = [asked.python, RECIPE / "train.py", asked.folder / "data" / arm, asked.model, out, "--demo-too"]
-        _told([*command, *asked.training.split()], asked.folder / f"train-{arm}.log")
+        _run_logged([*command, *asked.training.split()], asked.folder / f"train-{arm}.log")
 
     _each(one, TRAINED, asked.at_once)
 
@@ -81,7 +81,9 @@ def measure(asked: argparse.Namespace) -> None:
             url = server.stdout.readline().strip()
             if not url:
                 raise SystemExit(f"the server of {arm} did not start: see serve-{arm}.log")
-            _told(_measured(asked, arm, url), asked.folder / f"measure-{arm}.log", file.with_suffix(".part"))
+            _run_logged(
+                _measure_command(asked, arm, url), asked.folder / f"measure-{arm}.log", file.with_suffix(".part")
+            )
             file.with_suffix(".part").replace(file)
         finally:
             server.kill()
@@ -90,7 +92,7 @@ def measure(asked: argparse.Namespace) -> None:
     _each(one, ARMS, asked.at_once)
 
 
-def _measured(asked: argparse.Namespace, arm: str, url: str) -> list[Any]:
+def _measure_command(asked: argparse.Namespace, arm: str, url: str) -> list[Any]:
     """The command line of the product. Greedy, since it is the weights that are compared."""
     sets = {
         "models.default.context": 8192,
@@ -117,7 +119,7 @@ def _measured(asked: argparse.Namespace, arm: str, url: str) -> list[Any]:
     return [*command, *(part for key, value in sets.items() for part in ("--set", f"{key}={value}"))]
 
 
-def _told(command: Sequence[Any], log: Path, out: Path | None = None) -> None:
+def _run_logged(command: Sequence[Any], log: Path, out: Path | None = None) -> None:
     """Run it; what it says goes into the log, and its result into `out`."""
     with log.open("w") as said, (out or log.with_suffix(".out")).open("w") as result:
         done = subprocess.run(list(map(str, command)), cwd=ROOT, stdout=result, stderr=said, check=False)
@@ -132,7 +134,7 @@ def _each(one: Callable[[str], None], arms: Sequence[str], at_once: int) -> None
 
 def table(asked: argparse.Namespace) -> None:
     sets = [json.loads(line)["dataset"] for line in agent_data.lines(asked.folder / "data" / "questions.jsonl")]
-    scored = {arm: _scored(asked.folder / f"{arm}.json") for arm in ARMS}
+    scored = {arm: _load_scores(asked.folder / f"{arm}.json") for arm in ARMS}
     groups = {"people's": [i for i, name in enumerate(sets) if name != "ours"]}
     groups |= {name: [i for i, of in enumerate(sets) if of == name] for name in sorted(set(sets))}
     groups = {name: numbers for name, numbers in groups.items() if numbers}
@@ -150,7 +152,7 @@ def table(asked: argparse.Namespace) -> None:
                 "wholly_valid": len(good),
                 "exact_of_these": _mean(good, "exact") if good else None,
             }
-            said = [_said(name, one) for name, one in found.items()]
+            said = [_format_interval(name, one) for name, one in found.items()]
             lines.append(f"| {group} ({len(numbers)}) | {arm} | {' | '.join(said)} | {right} |")
     lines += ["", "| questions | `ours` less | exact | F1 | evidence found |", "|---|---|---|---|---|"]
     for group, numbers in groups.items():
@@ -158,13 +160,13 @@ def table(asked: argparse.Namespace) -> None:
             pairs = [(scored["ours"][i], scored[arm][i]) for i in numbers]
             gains = {n: interval(pairs, lambda some, n=n: _gain(some, n)) for n in MEASURES[:3]}  # type: ignore[misc]
             tree[group][f"ours less {arm}"] = gains
-            lines.append(f"| {group} | {arm} | {' | '.join(_said(n, one) for n, one in gains.items())} |")
+            lines.append(f"| {group} | {arm} | {' | '.join(_format_interval(n, one) for n, one in gains.items())} |")
     (asked.folder / "table.json").write_text(json.dumps(tree, indent=1))
     (asked.folder / "table.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 
 
-def _scored(file: Path) -> list[Scored]:
+def _load_scores(file: Path) -> list[Scored]:
     """A rollout of each question, with its share of valid calls."""
     rows = json.loads(file.read_text())["scored"]
     return [row | {"valid": row["calls"] / max(1, row["calls"] + row["format_errors"])} for row in rows]
@@ -178,7 +180,7 @@ def _gain(pairs: Sequence[tuple[Scored, Scored]], name: str) -> float:
     return _mean([ours for ours, _ in pairs], name) - _mean([other for _, other in pairs], name)
 
 
-def _said(name: str, one: Interval) -> str:
+def _format_interval(name: str, one: Interval) -> str:
     scale, unit = (1, "") if name == "steps" else (100, " %")
     return f"{scale * one.value:.1f}{unit} [{scale * one.low:.1f}, {scale * one.high:.1f}]"
 

@@ -81,14 +81,14 @@ def _job(job: tuple[str, argparse.Namespace]) -> str:
         model.max_seq_length = 128
         fine_tune(model, Dataset.from_dict(columns), epochs=given.epochs, seed=seed, bf16=short)
     model.max_seq_length = 256
-    path.write_text(json.dumps(_ranked(model, documents, questions, short)), encoding="utf-8")
+    path.write_text(json.dumps(_rank(model, documents, questions, short)), encoding="utf-8")
     if given.corpus and name.rpartition(" ")[0] in ("untrained 0", f"digsite {max(SIZES)}"):
-        ranks = _ranked(model, list(documents_of(given.corpus).values()), questions, short)
+        ranks = _rank(model, list(documents_of(given.corpus).values()), questions, short)
         (path.parent / f"whole-{path.name}").write_text(json.dumps(ranks), encoding="utf-8")
     return f"{name}: done"
 
 
-def _ranked(model: Any, documents: list[str], questions: list[str], short: bool) -> list[list[int]]:
+def _rank(model: Any, documents: list[str], questions: list[str], short: bool) -> list[list[int]]:
     import torch
 
     device = model.device.type
@@ -128,7 +128,7 @@ def _tabulate(folder: Path, held: dict[str, Any], keys: list[str], kind: str) ->
     for stem, found in ranks.items():
         rows[stem.rpartition("-")[0]].append(hits(found))
         if kind == "" and stem.startswith(("untrained", "digsite-")):
-            rows[f"hybrid, {stem.rpartition('-')[0]}"].append(hits(_fused(ranks["bm25-0-0"], found)))
+            rows[f"hybrid, {stem.rpartition('-')[0]}"].append(hits(_fuse(ranks["bm25-0-0"], found)))
     names = sorted(set(sets))
     heads = ["arm", "pairs", "seeds", "all-gold@10", *names, "over untrained", "sub-questions @1", "over untrained"]
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
@@ -158,7 +158,7 @@ def _gain(differences: np.ndarray) -> str:
     return f"{differences.mean() * 100:+.1f} [{low:.1f}, {high:.1f}]"
 
 
-def _fused(*rankings: list[list[int]]) -> list[list[int]]:
+def _fuse(*rankings: list[list[int]]) -> list[list[int]]:
     """Reciprocal rank fusion with 60, as the product's hybrid retriever."""
     fused = []
     for lists in zip(*rankings, strict=True):

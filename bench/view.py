@@ -117,7 +117,7 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Server]:
+def serve_view(folder: Path) -> Iterator[Server]:
     command = [sys.executable, "-m", "pipeline.cli", "view", str(folder), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout
@@ -129,13 +129,13 @@ def served(folder: Path) -> Iterator[Server]:
         process.wait()
 
 
-def measured(folder: Path, records: int) -> tuple[dict[str, list[float]], int]:
+def measure_view(folder: Path, records: int) -> tuple[dict[str, list[float]], int]:
     """Seconds by what was asked, and bytes of memory."""
     firsts = []
     for _ in range(TIMES - 1):
-        with served(folder) as server:
+        with serve_view(folder) as server:
             firsts.append(server.seconds("/"))
-    with served(folder) as server:
+    with serve_view(folder) as server:
         firsts.append(server.seconds("/"))
         run = "/" + str(server.client.get("/").url).split("/")[3]
         keys = pl.read_parquet(folder / "dataset" / seed_table.NAME, columns=["key"])["key"]
@@ -154,7 +154,7 @@ def main() -> int:
         place = asked.folder or Path(home)
         kept = sorted(place.glob("tiny/*/dataset/seeds.parquet"))
         folder = kept[0].parents[1] if kept else synthetic(place, asked.records)
-        found, memory = measured(folder, asked.records)
+        found, memory = measure_view(folder, asked.records)
     rows = [(name, f"{median(took):.3f}", f"{max(took):.3f}", PROMISED[name]) for name, took in found.items()]
     print(table(("asked", "median s", "most s", "promised s"), rows))
     print(f"memory {memory / 2**20:,.0f} MiB at most")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.common import dug, interval, share
+from bench.common import format_share, interval, load_run
 from pipeline.cli.options import parse_model
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
@@ -67,7 +67,7 @@ def main() -> None:
     arguments.add_argument("--pairs", type=int, default=100)
     arguments.add_argument("--out", type=Path, default=Path("outputs"))
     given = arguments.parse_args()
-    run = dug(given.run, given.out)
+    run = load_run(given.run, given.out)
     small = {"context": 8192, "sampling": {"max_tokens": 64, "temperature": 0}, "limits": {"concurrency": 1}}
     models = Models.model_validate({"reader": {**parse_model(given.model), **small}})
     config = run.config.model_copy(update={"models": models}).with_how(out=given.out)
@@ -84,8 +84,8 @@ def main() -> None:
     found = asyncio.run(every())
     lost = interval(found, lambda rows: 100 * sum(one.among - one.alone for one in rows) / max(1, len(rows)))
     print(f"{models.of('reader').model} over {config.corpus.name}: right without distractors", end=" ")
-    print(share(sum(one.alone for one in found), len(found)), "with them", end=" ")
-    print(f"{share(sum(one.among for one in found), len(found))}: {lost} points")
+    print(format_share(sum(one.alone for one in found), len(found)), "with them", end=" ")
+    print(f"{format_share(sum(one.among for one in found), len(found))}: {lost} points")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What an episode works with: configuration, model, index and where its records come from."""
+"""The context of an episode: configuration, model, index and lineage."""
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
@@ -19,18 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class SeedMemory:
-    """What checks have said of the drafts of one seed. Asked again in other words, a reader would say something else of
-    what has not changed, and an author could never be done."""
+    """The results of checks on the drafts of a seed, so that an unchanged part is not checked again.
+
+    A reader that gets the same part in other words may answer otherwise, and a generator could never finish.
+    """
 
     audits: dict[Draft, tuple[tuple[Finding, ...], tuple[Probe, ...]]] = field(default_factory=dict)
     readings: dict[Hashable, object] = field(default_factory=dict)
-    """What was graded or answered from memory, by the model, the words that it was asked and the number of the try."""
+    """Outputs of readers without passages, by model, prompt and sample."""
     step_verdicts: dict[str, object] = field(default_factory=dict)
-    """What a reader said of the steps of evidence graphs, by all that it was shown of a step."""
+    """A reader's verdicts on the steps of evidence graphs, by its input for the step."""
     faulty_passages: Counter[str] = field(default_factory=Counter)
-    """In how many proposed graphs a passage was at fault that decides the answer."""
+    """The number of proposed graphs in which a passage that decides the answer was at fault."""
     brought: str = ""
-    """The question as somebody brought it; empty where an author asks."""
+    """The question as the user brought it; empty if a generator writes it."""
 
     def copy(self) -> "SeedMemory":
         return replace(
@@ -44,38 +46,42 @@ class SeedMemory:
 
 @dataclass(frozen=True)
 class RunContext:
-    """Shared by all episodes of a run. Nothing in it changes but the memory, of which each episode has its own."""
+    """The context that all episodes of a run share. Each episode has its own memory; all else is constant."""
 
     config: RunConfig
     llm: LLM
     retriever: Retriever
     lineage: Lineage
     others: Mapping[str, Retriever] = field(default_factory=dict)
-    """What the audit searches beside `retriever`, by name."""
+    """Retrievers that the audit searches besides `retriever`, by name."""
     links: Mapping[str, "SideLinks"] = field(default_factory=dict)
     """The links of each side of the split, if a strategy uses them."""
     given: Mapping[str, Given] = field(default_factory=dict)
-    """The questions that somebody brings, by the ids of their seeds' passages; none where seeds are passages."""
+    """The questions that the user brings, by the passage id of their seeds; empty if seeds are passages."""
     memory: SeedMemory = field(default_factory=SeedMemory)
 
     @property
     def searched(self) -> dict[str, Retriever]:
-        """All that the audit searches: the run's own, without a name, and the others."""
+        """Return all retrievers that the audit searches, by name. The run's own has an empty name."""
         return {"": self.retriever, **self.others}
 
     @cached_property
     def boundary(self) -> str:
-        """What the marks of fences around corpus text are made from: no text older than the run can hold one."""
+        """Return the secret from which fence marks are made, so that no text older than the run can hold one."""
         return sha256(f"{self.lineage.corpus_fingerprint}:{self.config.seed}")[:16]
 
     def side(self, name: Literal["train", "eval"]) -> Retriever:
-        """The corpus as the generator of that side sees it: only the documents of its own split. All of it where
-        somebody brings the questions, whose evidence lies where it lies."""
+        """Return the retriever of a generator, which sees only the documents of its side of the split.
+
+        For questions that the user brings it searches the whole corpus, since their evidence may lie anywhere.
+        """
         return self.retriever if self.config.hardens else Sided(self.retriever, name)
 
     def prompt(self, name: str, **inputs: Any) -> tuple[Message, ...]:
-        """The messages of a prompt; of an author's, where a solve rate is a target, the form that says so; of whoever
-        writes, with the language to write in where that is not English."""
+        """Return the messages of a prompt, in its form for a target solve rate if there is one.
+
+        The prompt of a writer names the language to write in if that is not English.
+        """
         if (band := self.config.band) and name in prompts.IN_BAND:
             name, inputs = prompts.IN_BAND[name], {**inputs, "solve_rate": (band.low, band.high), "tries": band.tries}
         messages = prompts.load(name).render(self.boundary, **inputs)

@@ -1,6 +1,6 @@
-"""Every error that crosses a module boundary, named for the boundary it crossed.
+"""The errors that cross module boundaries, each named for its boundary.
 
-A bad rollout, an unusable draft or an unsolved question is data and never one of these.
+A bad rollout, an unusable draft or an unsolved question is data, never one of these errors.
 """
 
 import re
@@ -10,16 +10,16 @@ from typing import Literal
 
 
 class DigsiteError(Exception):
-    """Base of all. The message is one line that says what to do; the command line prints it and exits `exit_code`."""
+    """Base class. The message is one line that says what to do; the command line prints it and exits `exit_code`."""
 
     exit_code = 1
     then: Literal["pause", "requeue", "stop"] = "stop"
-    """How a run goes on with the seed that met it: `pause` some times before it is tried again, and then stop;
-    `requeue` as long as it takes, since whoever raised it watches the clock; `stop` at once, since no waiting helps."""
+    """How the run continues with the seed: `pause` and retry a few times, then stop; `requeue` without a limit, since
+    the code that raises the error watches the time; or `stop` at once, since waiting does not help."""
 
 
 class UsageError(DigsiteError):
-    """The user asked for something that cannot be: a bad option, an unknown corpus, a changed configuration."""
+    """A request that cannot be carried out: a bad option, an unknown corpus, a changed configuration."""
 
     exit_code = 2
 
@@ -27,13 +27,21 @@ class UsageError(DigsiteError):
 def unknown(
     what: str, name: str, known: Iterable[str], *, prefix: str = "", listed: str = "", more: str = ""
 ) -> UsageError:
-    """The error for a name that is none: it names the nearest one and those that there are, or where they are
-    `listed`. All names follow the `prefix`."""
-    bare = {one.lstrip("-").lower(): one for one in known}
-    near = get_close_matches(name.lstrip("-").lower(), bare, n=1, cutoff=0.65)
-    guess = f"did you mean '{prefix}{bare[near[0]]}'? " if near else ""
-    place = f" in {prefix.rstrip('.')}" if prefix else ""
-    listed = listed or f"known{place}: {', '.join(bare.values()) or 'none'}"
+    """Build the error for an unknown name, with the closest known name and all others.
+
+    Args:
+        what: the kind of thing that the name should name.
+        name: the unknown name.
+        known: the known names.
+        prefix: the text before every name in the message.
+        listed: the text in place of the list of known names.
+        more: the text at the end of the message.
+    """
+    by_key = {known_name.lstrip("-").lower(): known_name for known_name in known}
+    closest = get_close_matches(name.lstrip("-").lower(), by_key, n=1, cutoff=0.65)
+    guess = f"did you mean '{prefix}{by_key[closest[0]]}'? " if closest else ""
+    scope = f" in {prefix.rstrip('.')}" if prefix else ""
+    listed = listed or f"known{scope}: {', '.join(by_key.values()) or 'none'}"
     return UsageError(f"no {what} '{prefix}{name}'; {guess}{listed}{more}")
 
 
@@ -58,7 +66,7 @@ _WORDS = [
 
 
 def in_words(problem: str) -> str:
-    """What pydantic says of a value, as the end of a sentence that begins with the value's name."""
+    """Turn a message of pydantic into the end of a sentence that begins with the value's name."""
     problem = problem.removeprefix("Value error, ")
     for pattern, ours in _WORDS:
         if match := pattern.fullmatch(problem):
@@ -67,12 +75,12 @@ def in_words(problem: str) -> str:
 
 
 def reason(error: OSError) -> str:
-    """Why the system refused, without its number and the path."""
+    """Return the system's reason, without its number and the path."""
     return (error.strerror or str(error)).lower()
 
 
 def first_line(error: BaseException) -> str:
-    """What the error says, in one short line; its name where it says nothing."""
+    """Return the first line of the error's message, shortened, or the name of its class if it has no message."""
     return (str(error).splitlines() or [""])[0][:300] or type(error).__name__
 
 
@@ -87,7 +95,7 @@ class RetrievalError(DigsiteError):
 
 
 class ProviderError(DigsiteError):
-    """A model's endpoint failed after all retries; the seed goes back to the queue."""
+    """A model's endpoint failed after all retries. The seed goes back to the queue."""
 
     def __init__(self, line: str, *, then: Literal["pause", "requeue", "stop"] = "pause") -> None:
         super().__init__(line)
@@ -95,28 +103,25 @@ class ProviderError(DigsiteError):
 
 
 class RequestRefused(DigsiteError):
-    """A server refuses one request, or fails on it, each time it is sent, and answers others.
-
-    It is no answer of a model. The message quotes the server.
-    """
+    """A server refuses a request, or fails on it, every time, but answers others. The message quotes the server."""
 
 
 class BudgetExceeded(DigsiteError):
-    """A budget of the run is used up; what had finished is kept."""
+    """A budget of the run is used up. Finished seeds are kept."""
 
     exit_code = 3
 
 
 class DeadlineExceeded(DigsiteError):
-    """An agent's own clock ran out. A `TimeoutError` is another matter: it comes from within what the clock times."""
+    """An agent ran out of its time. A `TimeoutError` is different: it comes from within the timed work."""
 
 
 class FormatError(DigsiteError):
-    """Model output that does not parse. The text goes back to the model, so it is written for it."""
+    """Model output that does not parse. Its message goes back to the model, so it is written for the model."""
 
 
 class WorkerError(DigsiteError):
-    """A process that runs seeds died, or cannot write its files; its seeds go back to the queue."""
+    """A process that runs seeds died, or cannot write its files. Its seeds go back to the queue."""
 
     then = "pause"
 
@@ -130,7 +135,7 @@ class RunLocked(StoreError):
 
 
 class Interrupted(DigsiteError):
-    """A signal ended the run; what had finished is kept."""
+    """A signal ended the run. Finished seeds are kept."""
 
     def __init__(self, line: str, signal: int) -> None:
         super().__init__(line)
@@ -138,7 +143,7 @@ class Interrupted(DigsiteError):
 
 
 class HubError(DigsiteError):
-    """The Hugging Face Hub took nothing; `lasting` where no waiting will help."""
+    """An upload to the Hugging Face Hub failed; `lasting` if waiting does not help."""
 
     def __init__(self, line: str, *, lasting: bool = False) -> None:
         super().__init__(line)

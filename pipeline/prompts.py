@@ -1,10 +1,10 @@
 """Prompts are files: TOML front matter that declares the inputs, then a Jinja body of `system` and `user` parts.
 
 Corpus and model text enters only as the value of an input, never as a template. `{{ inputs }}` in the body stands for
-the fenced JSON block of all declared inputs: what a model without eyes for prose reads, and where a strong model finds
-the data apart from the instructions. Lines are broken in the files for whoever edits them; a paragraph and an item of a
-list reach the model, and the rows made from it, as one line. What several prompts have in common is a file whose name
-begins with an underscore; `{% include "folder/_name.md" %}` on a line of its own stands for its text.
+the fenced JSON block of all declared inputs: the demo model reads only this block, and a strong model finds the data
+there, apart from the instructions. Line breaks within a paragraph or list item are for editors; models, and rows made
+from prompts, get each as one line. A file whose name begins with an underscore holds text that several prompts share;
+`{% include "folder/_name.md" %}` on a line of its own inserts it.
 """
 
 import re
@@ -23,11 +23,11 @@ from pipeline.types import Message, sha256
 
 ROOT = folder("prompts")
 IN_BAND = {name: f"{name}_in_band" for name in ("generator/propose", "refiner/harden", "refiner/revise")}
-"""What an author is told in place of a prompt where a solve rate is a target."""
+"""The prompts that replace others if a solve rate is the target."""
 HARDENING = ("generator/ground", "refiner/harden", IN_BAND["refiner/harden"])
-"""What the authors are told of a question that somebody brings."""
+"""The prompts for questions that the user brings."""
 WRITE_IN = "language/_write"
-"""What whoever writes is told of the language of a corpus that is not in English."""
+"""The note for writers over a corpus that is not in English."""
 _WRITERS = re.compile(
     r"generator/|refiner/|composer/|curator/|twin/change|writer/question|distractor/|hard_passage/altered"
 )
@@ -40,13 +40,13 @@ _JINJA = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=Fal
 
 
 class Prompt:
-    """One prompt file. `inputs` are the names it declares; `digest` covers these and all that a model sees."""
+    """A prompt file. `inputs` are the names that it declares; `digest` covers them and all text that a model sees."""
 
     def __init__(self, name: str) -> None:
         source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
         _, front, body = source.split("+++\n", 2)
         self.name = name
-        body = unwrapped(_included(body))
+        body = unwrap_lines(_insert_includes(body))
         self.digest = sha256(f"{front}+++\n{body}")
         self.inputs: tuple[str, ...] = tuple(tomllib.loads(front)["inputs"])
         pieces: list[Any] = _PART.split(body)[1:]
@@ -55,22 +55,24 @@ class Prompt:
         ]
 
     def render(self, boundary: str, **inputs: Any) -> tuple[Message, ...]:
-        """The messages; `boundary` and the inputs make the mark that closes the fence. Raises ValueError on undeclared
-        inputs."""
+        """Return the messages. Raise ValueError if the inputs are not those that the prompt declares.
+
+        `boundary` and the inputs determine the marks of the fence.
+        """
         if set(inputs) != set(self.inputs):
             raise ValueError(f"prompt {self.name} takes {sorted(self.inputs)}, got {sorted(inputs)}")
         variables = {"inputs": fence(inputs, boundary), **inputs}
         return tuple(Message(role=role, content=template.render(variables)) for role, template in self._parts)
 
 
-def _included(text: str) -> str:
-    return _INCLUDE.sub(lambda found: _included((ROOT / found[1]).read_text(encoding="utf-8")), text)
+def _insert_includes(text: str) -> str:
+    return _INCLUDE.sub(lambda match: _insert_includes((ROOT / match[1]).read_text(encoding="utf-8")), text)
 
 
-def unwrapped(text: str) -> str:
-    """Each paragraph and each item of a list on one line; headings, tables, fences and Jinja's lines as they stand.
+def unwrap_lines(text: str) -> str:
+    """Join the lines of each paragraph and list item. Headings, tables, fences and lines of Jinja stay as they are.
 
-    What goes on in an item is indented under it.
+    Further lines of an item are indented.
     """
     lines: list[str] = []
     fenced = joins = item = False
@@ -88,30 +90,28 @@ def unwrapped(text: str) -> str:
 
 @lru_cache
 def note(name: str) -> str:
-    """What a file whose name begins with an underscore says, such as `list/_write`: it is added to prompts where a
-    setting asks for it."""
-    return unwrapped((ROOT / f"{name}.md").read_text(encoding="utf-8")).strip()
+    """Return the text of a note such as `list/_write`, which some settings add to prompts."""
+    return unwrap_lines((ROOT / f"{name}.md").read_text(encoding="utf-8")).strip()
 
 
 def add_notes(messages: tuple[Message, ...], names: Iterable[str]) -> tuple[Message, ...]:
-    """The messages with these notes at the end of the system part."""
-    system, *others = messages
-    said = "\n\n".join([system.content, *map(note, names)])
-    return (system.model_copy(update={"content": said}), *others)
+    """Add notes at the end of the system message."""
+    system, *later = messages
+    content = "\n\n".join([system.content, *map(note, names)])
+    return (system.model_copy(update={"content": content}), *later)
 
 
 def in_language(messages: tuple[Message, ...], prompt: str, code: str) -> tuple[Message, ...]:
-    """The messages of a prompt; for who writes over texts that are not in English, with the language to write in."""
+    """Add the language to write in to the prompt of a writer over texts that are not in English."""
     if not _WRITERS.match(prompt) or code.partition("-")[0] in ("en", "unknown"):
         return messages
-    system, *others = messages
-    said = f"{system.content}\n\n{note(WRITE_IN).replace('LANGUAGE', code)}"
-    return (system.model_copy(update={"content": said}), *others)
+    system, *later = messages
+    content = f"{system.content}\n\n{note(WRITE_IN).replace('LANGUAGE', code)}"
+    return (system.model_copy(update={"content": content}), *later)
 
 
 @lru_cache
 def load(name: str) -> Prompt:
-    """The prompt of that name, such as `generator/propose`."""
     return Prompt(name)
 
 
@@ -120,14 +120,17 @@ def names() -> list[str]:
 
 
 def fence(inputs: dict[str, Any], boundary: str) -> str:
-    """One line of JSON between two marks; JSON has no raw line ends, so no value can close it. The marks are of this
-    prompt alone: no model can have seen them before. No value can end the message either."""
+    """Return one line of JSON between two marks.
+
+    JSON has no raw line breaks, so no value can close the fence; and control tokens are escaped, so no value can end
+    the message. The marks belong to this prompt alone: no model can have seen them before.
+    """
     data = escape_tokens(orjson.dumps(inputs).decode())
     mark = sha256(f"{boundary}\n{data}")[:16]
     return f"<<<inputs {mark}>>>\n{data}\n<<<end {mark}>>>"
 
 
 def unfence(content: str) -> dict[str, Any] | None:
-    """The inputs of a rendered message, or none where it has no fence."""
+    """Return the inputs of a rendered message, or None if it has no fence."""
     match = _FENCE.search(content)
     return orjson.loads(match.group(2)) if match else None

@@ -1,4 +1,4 @@
-"""The directory is the registry: a plug-in is one file of its folder, and its name is the file's."""
+"""Find plug-ins by folder: each plug-in is a file in the folder of its kind, and has the file's name."""
 
 import pkgutil
 from functools import cache
@@ -20,28 +20,28 @@ FOLDERS = {
     "strategies": "pipeline.loop.strategies",
     "views": "pipeline.exports.views",
 }
-"""Every kind of plug-in, with the package that holds its files."""
+"""The package of each kind of plug-in."""
 
-_ONE = {"branching": "branching method", "distractors": "kind of distractor", "strategies": "strategy"}
-"""What one of them is called, where that is not the word without its `s`."""
+_SINGULAR = {"branching": "branching method", "distractors": "kind of distractor", "strategies": "strategy"}
+"""The singular of a kind that is not the word without its `s`."""
 
 
 def names(kind: str) -> list[str]:
-    """The plug-ins of that kind, sorted; `base` is their contract and none of them."""
-    return list(_listed(tuple(import_module(FOLDERS[kind]).__path__)))
+    """Return the plug-ins of a kind, sorted. `base` holds their contract and is not one of them."""
+    return list(_list_modules(tuple(import_module(FOLDERS[kind]).__path__)))
 
 
 @cache
-def _listed(folders: tuple[str, ...]) -> tuple[str, ...]:
+def _list_modules(folders: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(
         sorted(module.name for module in pkgutil.iter_modules(folders) if module.name != "base" and not module.ispkg)
     )
 
 
 def instance(kind: str, name: str, contract: type[T]) -> T:
-    """Return the one object of the type `contract` that the module of that name defines.
+    """Return the object of the type `contract` that the module of this name defines.
 
-    Raises UsageError for an unknown name, and for a module that defines none or several.
+    Raise UsageError if the name is unknown, or the module defines none or several.
     """
     module = load(kind, name)
     values = [value for value in vars(module).values() if isinstance(value, contract)]
@@ -51,7 +51,7 @@ def instance(kind: str, name: str, contract: type[T]) -> T:
 
 
 def load(kind: str, name: str) -> Any:
-    """The module of that name. Raises UsageError, listing the known ones, for any other."""
+    """Return the module of this name. Raise UsageError, which lists the known names, if there is none."""
     if name not in names(kind):
-        raise unknown(_ONE.get(kind, kind.removesuffix("s")), name, names(kind))
+        raise unknown(_SINGULAR.get(kind, kind.removesuffix("s")), name, names(kind))
     return import_module(f"{FOLDERS[kind]}.{name}")

@@ -41,7 +41,6 @@ class Agent(Toolbox):
 
     @property
     def room(self) -> int | None:
-        """Return how many tokens one request may have, or None if the model has no limit."""
         room = self.model.room
         if room is None or self.author is None:
             return room

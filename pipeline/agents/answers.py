@@ -12,7 +12,6 @@ from pipeline.types.graph import ComputedStep
 
 
 def compute_answer(draft: Draft) -> Computation | None:
-    """Return what the last step computes, or None if a passage states the answer."""
     return settle(draft.graph)[1]
 
 
@@ -43,7 +42,6 @@ def guess_chance(draft: Draft) -> float:
 
 
 def answer_interval(draft: Draft) -> tuple[Fraction, Fraction] | None:
-    """Return the least and greatest value of a computed number, in its unit; None for any other answer."""
     outcome, last = compute_answer(draft), draft.graph.last
     # The answer of an intersection may be a number too, but a passage states it.
     if not isinstance(last, ComputedStep) or not isinstance(operation(last.operation), NumberOperation):

@@ -74,7 +74,6 @@ class Toolbox:
 
     @property
     def checks(self) -> int:
-        """Return how often the agent may check a draft."""
         return self.author.checks if self.author and self.check else 0
 
 
@@ -93,8 +92,10 @@ class Observation(NamedTuple):
         """Return the tool message. A passage without its text is listed by its head if it is `visible` elsewhere, and
         as cut if not."""
         ids = {passage.shown_id for passage in self.passages}
-        named, cut = ids.intersection(visible) - self.full_text, ids - self.full_text - {*visible}
-        blocks = render(self.passages, named=named, cut=cut, shared_titles=self.shared_titles, numbered=self.numbered)
+        heads_only, cut = ids.intersection(visible) - self.full_text, ids - self.full_text - {*visible}
+        blocks = render(
+            self.passages, heads_only=heads_only, cut=cut, shared_titles=self.shared_titles, numbered=self.numbered
+        )
         return "\n\n".join(filter(None, (blocks, self.note)))
 
 
@@ -125,7 +126,6 @@ class AgentState:
 
     @property
     def visible(self) -> frozenset[str]:
-        """Return the shown ids of the passages whose text is in the conversation."""
         return self.given.union(*(observation.full_text for observation in self.observed.values()))
 
 
@@ -199,7 +199,6 @@ async def _run_check(box: Toolbox, state: AgentState, arguments: str) -> str:
 
 
 async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
-    """Carry out a search, open, find or links call, and return its observation."""
     if call.name == LINKS.name and box.links:
         return _look_at_links(box.links, state, call)
     if call.name == "search":
@@ -251,15 +250,20 @@ def _look_at_links(links: LinksOf, state: AgentState, call: ToolCall) -> str:
 
 
 def _observe(
-    box: Toolbox, state: AgentState, call_id: str, passages: list[Passage], named: Collection[str] = (), note: str = ""
+    box: Toolbox,
+    state: AgentState,
+    call_id: str,
+    passages: list[Passage],
+    heads_only: Collection[str] = (),
+    note: str = "",
 ) -> str:
-    """Return the observation. A generator gets the `named` passages by their heads alone."""
+    """Return the observation. A generator gets the `heads_only` passages without their text."""
     if box.author is None:
         return "\n\n".join(filter(None, (render(passages), note)))
-    full_text = frozenset(passage.shown_id for passage in passages if passage.shown_id not in named)
+    full_text = frozenset(passage.shown_id for passage in passages if passage.shown_id not in heads_only)
     titles = find_shared_titles(state.passages.values())
     state.observed[call_id] = Observation(tuple(passages), full_text, note, box.numbered, titles)
-    return state.observed[call_id].text(named)
+    return state.observed[call_id].text(heads_only)
 
 
 async def _absent_words_note(box: Toolbox, query: str) -> str:
@@ -271,7 +275,6 @@ async def _absent_words_note(box: Toolbox, query: str) -> str:
 async def fetch(
     box: Toolbox, state: AgentState, call_id: str, tool: Literal["search", "open"], argument: str
 ) -> list[Passage]:
-    """Carry out a search, or open a passage by its shown id, and record the call."""
     if tool == "search":
         passages = [hit.passage for hit in await box.retriever.search(argument, box.k)]
     else:

@@ -13,5 +13,4 @@ async def load_passages(draft: Draft, retriever: Retriever) -> list[Passage]:
 
 
 def record_search(query: str, hits: Sequence[Hit]) -> Searched:
-    """Return the record of a search."""
     return Searched(query=query, passage_ids=tuple(hit.passage.id for hit in hits))

@@ -130,7 +130,6 @@ def _rare_names(passages: Iterable[Passage]) -> dict[str, set[str]]:
 
 
 def _unescape(arguments: str) -> str:
-    """Return the arguments with letters in place of JSON's escapes."""
     try:
         return orjson.dumps(orjson.loads(arguments)).decode()
     except orjson.JSONDecodeError:

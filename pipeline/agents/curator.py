@@ -66,7 +66,6 @@ class _Growth:
             await self.expand(child, levels - 1)
 
     async def _add_child(self, parent: int, levels: int) -> int | None:
-        """Return the index of a new node, or None if the curator leaves or keeps reaching nothing new."""
         path_passages = [self.passages[i] for i in self.tree.passages(parent)]
         for _ in range(TRIES):
             action = await self._choose_action(parent, levels, path_passages)
@@ -98,8 +97,7 @@ class _Growth:
             self.refused += 1
         return None
 
-    async def _choose_action(self, parent: int, levels: int, known: list[Passage]) -> ExploreArguments | None:
-        """Ask the curator for its next action. Return None if its output has no readable one."""
+    async def _choose_action(self, parent: int, levels: int, path_passages: list[Passage]) -> ExploreArguments | None:
         limited = self._agent().room is not None
         messages = self.context.prompt(
             "curator/explore",
@@ -109,7 +107,7 @@ class _Growth:
             tried=list(self.tried.values()),
         )
         async with deadline(self.context.config.how.rollout_seconds):
-            trajectory = await converse(self._agent(), messages, sample=self.seed.draw, state=_state(known))
+            trajectory = await converse(self._agent(), messages, sample=self.seed.draw, state=_state(path_passages))
         self.usage += trajectory.usage
         return parse(ExploreArguments, trajectory.final) if trajectory.final else None
 

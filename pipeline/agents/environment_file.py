@@ -97,7 +97,6 @@ class Environment(Data):
 
     @cached_property
     def opening(self) -> str:
-        """Return the system message as JSON text."""
         return orjson.dumps({"role": "system", "content": self.prompt}).decode()
 
     @cached_property

@@ -28,7 +28,6 @@ _APOSTROPHE = re.compile(r"['’]s?\b")
 
 
 def observations(rollout: Rollout) -> list[tuple[Call, str]]:
-    """Return each call of a rollout with the text of its observation, without dates of documents."""
     messages = rollout.trajectory.messages
     texts = {message.tool_call_id: remove_dates(message.content) for message in messages if message.tool_call_id}
     return [(call, texts[call.id]) for call in rollout.trajectory.calls]
@@ -95,16 +94,16 @@ def skipped_hops(draft: Draft, rollout: Rollout, found_at: Sequence[int | None])
     It found the evidence of a later hop before one of its queries or anything that it was shown named their answers. A
     rollout that names an answer unseen has recalled it (`recalled_hops`), which is no fault of the question.
     """
-    named: set[int] = set()  # the hops whose answers a query or an observation has named
+    named_hops: set[int] = set()  # the hops whose answers a query or an observation has named
     skipped: set[int] = set()
     step = 0
     for call, text in observations(rollout):
         step += not call.repeat
-        named |= _hops_named_by(draft, call.argument) if call.tool != "open" else set()
+        named_hops |= _hops_named_by(draft, call.argument) if call.tool != "open" else set()
         reached = [hop for hop, hop_step in enumerate(found_at) if hop_step == step]
         leading = {earlier for hop in reached for earlier in draft.graph.hops_before(hop)}
-        skipped |= {hop for hop in leading if found_at[hop] is None} - named
-        named |= _hops_named_by(draft, text)
+        skipped |= {hop for hop in leading if found_at[hop] is None} - named_hops
+        named_hops |= _hops_named_by(draft, text)
     return tuple(sorted(skipped))
 
 
@@ -132,7 +131,6 @@ def is_recalled(draft: Draft, rollout: Rollout) -> bool:
 
 
 def _is_hidden(draft: Draft, hop: int) -> bool:
-    """Return whether the question does not name what a hop is about."""
     step = draft.graph.found[hop]
     return bool(step.needs) or not holds(draft.question, strip_tag(draft.graph.subject(step)))
 
@@ -143,18 +141,17 @@ def _searches(rollout: Rollout) -> Iterator[tuple[Call, str, int]]:
     A model makes all calls of a turn before it sees any of their results.
     """
     calls = {call.id: call for call in rollout.trajectory.calls if call.tool != "open"}
-    shown = before = 0
+    observation_count = before = 0
     for message in rollout.trajectory.messages:
         if message.tool_calls:
-            before = shown
+            before = observation_count
         if message.tool_call_id:
-            shown += 1
+            observation_count += 1
             if call := calls.get(message.tool_call_id):
                 yield call, remove_dates(message.content), before
 
 
 def _hops_named_unseen(draft: Draft, rollout: Rollout) -> set[int]:
-    """Return the hops whose answers a rollout searched with before anything showed them."""
     texts = [remove_dates(message.content) for message in rollout.trajectory.messages if message.tool_call_id]
     seen, text_count = _hops_named_by(draft, draft.question), 0
     unseen: set[int] = set()
@@ -171,7 +168,6 @@ def _hops_named_by(draft: Draft, text: str) -> set[int]:
 
 
 def shows_evidence(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
-    """Return whether an observation holds the evidence of this hop."""
     hop = draft.hops[number]
     if hop.passage_id in passage_ids:
         return True

@@ -83,7 +83,6 @@ async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool =
 
 
 def build_case(draft: Draft, response: str) -> NearMiss:
-    """Return the input of a judge for a draft and a response."""
     fields = draft.model_dump(include=set(NearMiss.model_fields))
     return NearMiss(response=response, answer=draft.answer, **fields)
 
@@ -151,7 +150,6 @@ def may_be_same(case: NearMiss) -> bool:
 
 
 def _abbreviates(short: str, name: str) -> bool:
-    """Return whether `short` consists of the initials of the capitalised words."""
     initials = "".join(word[0] for word in name.split() if word[0].isupper())
     return "".join(words(short)) == fold(initials) != ""
 
@@ -224,7 +222,6 @@ def is_same_number(case: NearMiss) -> bool | None:
 
 
 def rounds_to(exact: Fraction, rounded: Fraction) -> bool:
-    """Return whether `exact` rounds to the digits of `rounded` and differs from it by at most a tenth."""
     unit = next((Fraction(10) ** n for n in range(15, -15, -1) if rounded % Fraction(10) ** n == 0), Fraction(0))
     return rounded != 0 and 2 * abs(exact - rounded) <= unit and 10 * abs(exact - rounded) <= abs(exact)
 

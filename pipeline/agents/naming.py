@@ -28,7 +28,6 @@ def mentions(text: str, name: str) -> bool:
 
 
 def remove_names(text: str, names: Iterable[str]) -> str:
-    """Return the text without these names. Case does not matter."""
     for name in sorted(names, key=len, reverse=True):
         text = re.sub(name_pattern(name), " ", text, flags=re.IGNORECASE) if name else text
     return " ".join(text.split())

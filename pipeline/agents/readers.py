@@ -99,7 +99,6 @@ async def is_about_the_living(
 
 
 async def closed_book(question: str, context: RunContext, model: ModelConfig, sample: int = 0) -> Reading:
-    """Answer from the knowledge of `model` alone."""
     messages = add_answer_notes(context.prompt("closed_book/recall", question=question), context)
     output, usage = await _ask_once(messages, READ, ReadOutput, context, model, sample)
     return Reading(answer=output.answer.strip(), model=model.model, usage=usage)
@@ -137,7 +136,6 @@ def _sample(model: ModelConfig, sample: int) -> int:
 
 
 def find_cited_ids(text: str, passages: Sequence[Passage]) -> tuple[str, ...]:
-    """Return the corpus ids of the passages whose shown ids are in a text, in whatever format."""
     return tuple(passage.id for passage in passages if passage.shown_id in text)
 
 

@@ -22,7 +22,6 @@ from pipeline.types import NOT_FOUND, Draft, GradedRollout, Message, Rollout
 
 
 def solver(config: RunConfig, llm: LLM, retriever: Retriever, model: ModelConfig | None = None) -> Agent:
-    """Build the run's solver, or an agent with another model in the same environment."""
     return Agent(
         llm=llm,
         model=model or config.models.of("solver"),
@@ -43,7 +42,6 @@ async def attempt(agent: Agent, question: str, sample: int) -> Rollout:
 
 
 async def rollout(agent: Agent, messages: tuple[Message, ...], sample: int, state: AgentState) -> Rollout:
-    """Run a conversation to its end, from any of its states, and return it with its answer."""
     trajectory = await converse(agent, messages, sample=sample, state=state)
     answer = parse(AnswerArguments, trajectory.final).answer.strip() if trajectory.final else ""
     answer = NOT_FOUND if normalise(answer) == NOT_FOUND else answer
@@ -80,7 +78,6 @@ async def run_and_grade(
 async def graded_rollouts(
     draft: Draft, samples: Iterable[int], context: RunContext, model: ModelConfig | None = None
 ) -> list[GradedRollout]:
-    """Run several rollouts concurrently."""
     return await gather_rollouts(graded_rollout(draft, sample, context, model) for sample in samples)
 
 

@@ -15,7 +15,6 @@ T = TypeVar("T", bound=Data)
 
 @cache
 def schema(name: str, output: type[Data]) -> Schema:
-    """Return the schema of `output` for a request. Its name tells the role."""
     return Schema(name=name, body=schema_of(output))
 
 

@@ -43,7 +43,6 @@ class ProbeAttempt(NamedTuple):
 
     @property
     def failure(self) -> str:
-        """Return the failure without its details."""
         return self.detail.partition(";")[0]
 
 
@@ -57,14 +56,12 @@ class ModeFinding(Data):
     """The other value of `reasoning`, if the server refuses it."""
 
     def holds_for(self, model: ModelConfig) -> bool:
-        """Return whether this finding fits the model's settings."""
         return model.tools in ("auto", self.mode) and model.reasoning in (self.reasoning, self.refuses)
 
 
 async def choose(
     model: ModelConfig, attempt: Callable[[ToolMode, ReasoningMode], Awaitable[ProbeAttempt]]
 ) -> tuple[ModeFinding, ProbeAttempt]:
-    """Return the mode and its test conversation. Most models need only one test."""
     reasoning: ReasoningMode = model.reasoning
     refuses: ReasoningMode | None = None
 
@@ -163,7 +160,6 @@ async def search_and_answer(ask: Ask, mode: ToolMode, reasoning: ReasoningMode) 
 
 
 def observe(message: Message, call: ToolCall) -> tuple[Message, ...]:
-    """Return the model's turn with this call alone, and the tool message."""
     turn = message.model_copy(update={"tool_calls": (call,)})
     return turn, Message(role="tool", content=_RESULT, tool_call_id=call.id, name=call.name)
 

@@ -141,7 +141,6 @@ COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE.name), COMPOSE)
 
 
 def solver_tools(settings: EnvironmentConfig) -> tuple[Tool, ...]:
-    """Return the tools of an agent that answers questions, as the settings choose them."""
     return (SEARCH, PAGED_OPEN if settings.pages else OPEN, *([FIND] if settings.find else ()), ANSWER)
 
 
@@ -153,14 +152,12 @@ def show_passage(passage: Passage, *, numbered: bool = False) -> dict[str, str]:
 
 
 def number_sentences(text: str) -> str:
-    """Return a text with the number of each sentence before it, from 1."""
     return "\n".join(
         f"[{number}] {' '.join(text[start:end].split())}" for number, (start, end) in enumerate(sentences(text), 1)
     )
 
 
 def find_shared_titles(passages: Iterable[Passage]) -> frozenset[str]:
-    """Return the titles that passages of several documents have."""
     first = dict[str, str]()
     return frozenset(p.title for p in passages if first.setdefault(p.title, p.document_id) != p.document_id)
 
@@ -168,7 +165,7 @@ def find_shared_titles(passages: Iterable[Passage]) -> frozenset[str]:
 def render(
     passages: Iterable[Passage],
     *,
-    named: Container[str] = (),
+    heads_only: Container[str] = (),
     cut: Container[str] = (),
     shared_titles: Container[str] = (),
     numbered: bool = False,
@@ -179,7 +176,7 @@ def render(
 
     Args:
         passages: the passages, best first.
-        named: shown ids of passages that appear by their head alone.
+        heads_only: shown ids of passages that appear without their text.
         cut: shown ids of passages that are listed at the end, in one line.
         shared_titles: titles that need the id of the document beside them.
         numbered: whether to put a number before each sentence.
@@ -192,7 +189,7 @@ def render(
         if passage.shown_id in cut:
             cut_heads.append(head)
         else:
-            text = "" if passage.shown_id in named else f"\n{layout(passage.text)}"
+            text = "" if passage.shown_id in heads_only else f"\n{layout(passage.text)}"
             blocks.append(f"Doc {rank} {head}{text}")
     if cut_heads:
         blocks.append(f"Cut to save room; open an id to read it again: {'; '.join(cut_heads)}")
@@ -211,7 +208,6 @@ def list_links(related: Iterable["Related"]) -> list[dict[str, Any]]:
 
 
 def render_links(related: Iterable["Related"]) -> str:
-    """Return the observation of `links`."""
     blocks = [
         f"'{link.phrase}', in {link.documents} documents:"
         + "".join(f"\n[{p.shown_id}] {p.heading}: {_excerpt(p, sentence)}" for p, sentence in _first_passages(link))
@@ -221,7 +217,6 @@ def render_links(related: Iterable["Related"]) -> str:
 
 
 def _first_passages(link: "Related") -> Iterable[tuple[Passage, str]]:
-    """Return the first passage of each document, and its sentence that holds the phrase."""
     first: dict[str, tuple[Passage, str]] = {}
     for passage, sentence in zip(link.passages, link.sentences, strict=True):
         first.setdefault(passage.document_id, (passage, sentence))
@@ -259,7 +254,6 @@ def shown_passages(observation: str) -> list[ShownPassage]:
 
 
 def _remove_numbers(text: str) -> str:
-    """Return a text as it was before `number_sentences`; any other text as it is."""
     lines = text.split("\n")
     if not all(line.startswith(f"[{number}] ") for number, line in enumerate(lines, 1)):
         return text

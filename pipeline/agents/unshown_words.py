@@ -12,16 +12,16 @@ _SHORTEST_STEM = 4
 _LONGEST_ENDING = 3
 
 
-def unshown_words(query: str, shown: Iterable[str], later: Iterable[str]) -> list[str]:
+def unshown_words(query: str, shown_texts: Iterable[str], later: Iterable[str]) -> list[str]:
     """Return the capitalised words and numbers of a query that no shown text holds.
 
     Args:
         query: the query.
-        shown: the texts that were shown before the search.
+        shown_texts: the texts that were shown before the search.
         later: texts shown afterwards. A word in lower case in any text, or in plain English, is no name even if the
             query capitalises it.
     """
-    texts = list(shown)
+    texts = list(shown_texts)
     shown_words = [word for text in texts for word in _WORD.findall(text)]
     all_words = {*shown_words, *(word for text in later for word in _WORD.findall(text))}
     lower = {fold(word) for word in all_words if word[0].islower()}
@@ -35,7 +35,6 @@ def unshown_words(query: str, shown: Iterable[str], later: Iterable[str]) -> lis
 
 
 def _abbreviates(word: str, text: str) -> bool:
-    """Return whether a word in capitals abbreviates a name in the text, as UK does United Kingdom."""
     if not (word.isalpha() and word.isupper() and word.isascii()):
         return False
     return word in "".join(name[0] for name in _WORD.findall(text) if name not in _LINKS)

@@ -33,11 +33,10 @@ def window(passages: Sequence[Passage], opened: Passage, position: int = 0) -> t
     return start, list(passages[start : start + OPENED])
 
 
-def describe_position(start: int, shown: int, total: int) -> str:
-    """Return the line that ends the observation of an `open` with positions."""
-    end = start + shown
-    more = f" Open it with position {end + 1} to read on." if end < total else ""
-    return f"Passages {start + 1} to {end} of {total} of the document.{more}"
+def describe_position(start: int, count: int, total: int) -> str:
+    end = start + count
+    hint = f" Open it with position {end + 1} to read on." if end < total else ""
+    return f"Passages {start + 1} to {end} of {total} of the document.{hint}"
 
 
 def find(passages: Sequence[Passage], query: str, most: int) -> list[Passage]:

@@ -7,7 +7,7 @@ import pytest
 
 from bench import endpoint, guesser, recheck, weak_reader
 from bench.common import interval, table
-from bench.endpoint import simulated, told
+from bench.endpoint import get_json, run_endpoints
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
@@ -62,8 +62,8 @@ def test_a_planted_fault_is_found(record: Record, fault: str) -> None:
 
 def test_the_guesser_knows_what_is_asked_for() -> None:
     question = "In what year after 1520 was the market town of the northern fells founded by monks?"
-    assert guesser.wanted("How many bridges are there?") is guesser.COUNT
-    assert guesser.wanted("Who designed the bridge?") is guesser.NAME
+    assert guesser.answer_pattern("How many bridges are there?") is guesser.COUNT
+    assert guesser.answer_pattern("Who designed the bridge?") is guesser.NAME
     assert guesser.spans(question, WORLD.town) == [WORLD.year]
 
 
@@ -84,10 +84,10 @@ def test_a_simulated_endpoint_meets_its_fate() -> None:
         except httpx2.TransportError:
             return 0
 
-    with simulated(0.0, "steady", "dies:2", "busy:0:1", "busy:60:1") as line:
+    with run_endpoints(0.0, "steady", "dies:2", "busy:0:1", "busy:60:1") as line:
         urls = line.split()
         assert [[asked(url) for _ in range(3)] for url in urls] == [[200] * 3, [200, 200, 0], [429] * 3, [200] * 3]
-        stats = [told(url, "stats") for url in (urls[0], urls[2])]
+        stats = [get_json(url, "stats") for url in (urls[0], urls[2])]
     assert [(one["answered"], len(one["times"]), one["throttled"]) for one in stats] == [(3, 3, 0), (0, 0, 3)]
 
 

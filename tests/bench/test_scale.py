@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 def test_the_page_shows_the_table() -> None:
-    assert scale.shown(scale.parser().parse_args([])) in PAGE.read_text(encoding="utf-8")
+    assert scale.format_forecast(scale.parser().parse_args([])) in PAGE.read_text(encoding="utf-8")
 
 
 def test_seconds_in_flight_are_those_between_two_moments() -> None:

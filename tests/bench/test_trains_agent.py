@@ -60,7 +60,7 @@ def test_a_single_search_holds_the_last_evidence_and_the_answer() -> None:
 def test_shuffled_keeps_calls_and_takes_every_observation_from_another() -> None:
     each = [example(name).messages for name in "ABCD"]
     each[0] = [*each[0][:4], each[0][-1]]  # of another length than its neighbours
-    other = agent_data.shuffled(each, random.Random(0))
+    other = agent_data.shuffle_observations(each, random.Random(0))
     for before, after in zip(each, other, strict=True):
         for was, now in zip(before, after, strict=True):
             assert was.keys() == now.keys()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from bench.endpoint import simulated, told
+from bench.endpoint import get_json, run_endpoints
 from pipeline.llm.base import Completion
 from pipeline.run import attempts
 from pipeline.types import Usage
@@ -33,9 +33,9 @@ def generate(url: str, out: Path, budget: int) -> tuple[int, str, float]:
 
 @pytest.mark.slow
 def test_a_minute_that_a_budget_ends_stops_in_time_and_goes_on(tmp_path: Path) -> None:
-    with simulated(0.5) as url:
+    with run_endpoints(0.5) as url:
         code, said, seconds = generate(url, tmp_path, TOKENS)
-        paid, answered = usage(tmp_path), told(url, "stats")["answered"]
+        paid, answered = usage(tmp_path), get_json(url, "stats")["answered"]
         assert code == 3, said
         assert "--budget-tokens" in said
         assert (answered, paid.calls) == (len(sizes(tmp_path)),) * 2
@@ -45,10 +45,10 @@ def test_a_minute_that_a_budget_ends_stops_in_time_and_goes_on(tmp_path: Path) -
         late = sum(used > TOKENS for used in accumulate(sizes(tmp_path))) - 1
         assert 0 <= late < CALLS
         assert generate(url, tmp_path, TOKENS)[0] == 3
-        assert told(url, "stats")["answered"] == answered
+        assert get_json(url, "stats")["answered"] == answered
         code, said, more = generate(url, tmp_path, 100 * TOKENS)
         assert code == 0, said
-        assert told(url, "stats")["answered"] == usage(tmp_path).calls == len(sizes(tmp_path))
+        assert get_json(url, "stats")["answered"] == usage(tmp_path).calls == len(sizes(tmp_path))
     print(f"stopped after {seconds:.0f} s and {answered} calls, {late} of them under way; went on for {more:.0f} s")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.endpoint import simulated, told
+from bench.endpoint import get_json, run_endpoints
 from tests.cli.conftest import SMALL, Digsite
 
 
@@ -44,10 +44,10 @@ SERVED += ["--set", "difficulty.adversarial=false"]  # a simulated seeker answer
 def test_a_pilot_over_a_server_counts_what_the_server_bills(digsite: Digsite, tmp_path: Path) -> None:
     """A simulated answer has 40 tokens, 30 of them thoughts, and half of each prompt in the server's prefix cache."""
     small = [*SMALL, *SERVED, "--pairs", "2", "--forecast", "40", "--concurrency", "1", "--json"]
-    with simulated(0.01) as url:
+    with run_endpoints(0.01) as url:
         served = [*small, "--base-url", url]
         first = digsite("pilot", "tiny", *served, "--out", tmp_path / "a").json
-        answered = told(url, "stats")["answered"]
+        answered = get_json(url, "stats")["answered"]
         spent, amounts = first["spent"]["total"], first["forecast"]["amounts"]
         assert spent["calls"] == answered == sum(role["calls"] for role in first["spent"]["roles"].values())
         assert (spent["completion_tokens"], spent["thinking_tokens"]) == (40 * answered, 30 * answered)
@@ -63,7 +63,7 @@ def test_a_pilot_over_a_server_counts_what_the_server_bills(digsite: Digsite, tm
         (tmp_path / "b").mkdir()
         (tmp_path / "a" / "cache.sqlite").rename(tmp_path / "b" / "cache.sqlite")
         again = digsite("pilot", "tiny", *served, "--out", tmp_path / "b").json
-        assert told(url, "stats")["answered"] == answered
+        assert get_json(url, "stats")["answered"] == answered
         assert (again["spent"]["total"]["calls"], again["spent"]["total"]["money"]) == (0, 0.0)
         assert again["spent"]["total"]["calls_from_digsite_cache"] >= answered
         for name in ("calls", "computed prompt tokens", "cached prompt tokens", "completion tokens", "money"):

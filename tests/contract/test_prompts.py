@@ -178,7 +178,7 @@ def test_lists_fences_and_headings_stay_as_they_are() -> None:
     broken = "# A\nlong\nline\n\n- one\n  more\n- two\nNext\none.\n1. x\n   y\n   - z\n"
     whole = "# A\nlong line\n\n- one more\n- two\nNext one.\n1. x y\n   - z\n"
     kept = "```\na\nb\n```\n| a |\n| b |\n{{ inputs }}"
-    assert prompts.unwrapped(broken + kept) == whole + kept
+    assert prompts.unwrap_lines(broken + kept) == whole + kept
 
 
 def test_values_keep_their_line_breaks() -> None:

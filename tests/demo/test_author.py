@@ -95,7 +95,7 @@ def conversed(agent: Any, request: Request) -> tuple[dict[str, Any], list[str]]:
             Message(
                 role="tool",
                 tool_call_id=call.id,
-                content=render(search(orjson.loads(call.arguments)["query"]), named=(), numbered=True),
+                content=render(search(orjson.loads(call.arguments)["query"]), heads_only=(), numbered=True),
             )
             for call in message.tool_calls
         ]
