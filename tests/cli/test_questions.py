@@ -20,7 +20,7 @@ def test_queries_without_answers_say_what_can_be_measured_of_them(
     digsite: Digsite, corpus: Path, tmp_path: Path
 ) -> None:
     said = digsite("measure", corpus, beir(tmp_path / "beir"), "--retriever", "bm25", "--out", tmp_path / "out")
-    assert (said.code, "only what one search finds of their documents is measured" in said.err) == (0, True)
+    assert (said.code, "only the recall of one search is measured" in said.err) == (0, True)
     assert said.out.splitlines()[-1].split()[:4] == ["all", "1", "bm25", "100.0%"]
 
 

@@ -62,9 +62,9 @@ class Weighed(LlamaModel):
         super().__init__(ModelConfig(provider="gguf", file=folder / "m.gguf"), 0)
         self._inner = inner
 
-    def _started(self) -> Any:
-        self._asked = asked = Wired(self._inner)  # type: ignore[assignment]
-        return asked
+    def _start_once(self) -> Any:
+        self._client = client = self._client or Wired(self._inner)  # type: ignore[assignment]
+        return client
 
 
 class Asked:
