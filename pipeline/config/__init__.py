@@ -162,7 +162,7 @@ class RunConfig(Data):
         # Questions of a real model take fewer steps than it aims at, so it aims one step higher. The demo model makes
         # exactly what it aims at, and questions to harden have no aim.
         falls_short = self.models.of("generator").capabilities.understands and not self.hardens
-        moves_up = falls_short and self.difficulty.adversarial and self.steps_required
+        moves_up = falls_short and self.accepts_by_range
         low, high = (min(step + moves_up, MOST_STEPS) for step in self.steps)
         return self.difficulty.aims or dict.fromkeys(range(low, high + 1), 1)
 
@@ -205,6 +205,11 @@ class RunConfig(Data):
             return reader_checks()
         # The demo model reads as well as the demo solver does, so it cannot judge what a better solver would find.
         return () if self.models.of("solver").capabilities.understands else ("oracle",)
+
+    @property
+    def accepts_by_range(self) -> bool:
+        """Return whether a pair is accepted if its measured steps reach the range, whatever its seed aimed at."""
+        return self.difficulty.adversarial and self.steps_required
 
     def screen_rollouts(self) -> int | None:
         """Return how many rollouts screen a draft, or None if all K decide."""

@@ -35,15 +35,15 @@ def outcome(
         return Status.REJECTED, last.feedback.cause.value
     if is_below_range(sought, seed, context):
         return Status.REJECTED, "below_range"
-    if context.config.loop.confirm and (reason := _unconfirmed(last, confirmed, measured, seed, context)):
+    if context.config.loop.confirm and (reason := _check_confirmation(last, confirmed, measured, seed, context)):
         return Status.REJECTED, reason
     if sought and StepCounts.of(confirmed or last.graded, sought).difficulty is None:
         return Status.REJECTED, "recalled"
     return Status.ACCEPTED, ""
 
 
-def _unconfirmed(last: Round, confirmed: Tried, measured: Tried, seed: Seed, context: RunContext) -> str:
-    """Return why the fresh rollouts do not confirm a candidate; nothing if they do."""
+def _check_confirmation(last: Round, confirmed: Tried, measured: Tried, seed: Seed, context: RunContext) -> str:
+    """Return why the fresh rollouts do not confirm a candidate, or an empty text."""
     if last.findings:
         return last.findings[0].cause.value
     if solve_rates.missed(measured or confirmed, context.config):

@@ -111,7 +111,7 @@ def _leave_out_answers(step: FoundStep) -> str:
 
 def _least_searches(context: RunContext) -> int:
     """Return how many searches a graph must take for somebody who skips steps."""
-    return context.config.steps[0] if context.config.difficulty.adversarial and context.config.steps_required else 2
+    return context.config.steps[0] if context.config.accepts_by_range else 2
 
 
 def _length_problems(count: int, target: int) -> list[Problem]:
@@ -192,7 +192,7 @@ async def _search_problems(graph: Graph, least: int, context: RunContext) -> lis
     problems = []
     for name, retriever in context.searched.items():
         over = f" over {name}" if name else ""
-        skippable = [step.id for step in graph.found if step.needs and await _comes_first(step, retriever)]
+        skippable = await _find_skippable(graph, retriever)
         needed = graph.needed_steps(skippable)
         if len(needed) < min(least, len(graph.found)):
             ids = ", ".join(f"'{step_id}'" for step_id in skippable)
@@ -204,12 +204,19 @@ async def _search_problems(graph: Graph, least: int, context: RunContext) -> lis
     return problems
 
 
-async def _comes_first(step: FoundStep, retriever: Retriever) -> bool:
-    hits = await retriever.search(_leave_out_answers(step), 1)
-    return any(hit.passage.id == step.citation.passage_id for hit in hits)
+async def _find_skippable(graph: Graph, retriever: Retriever) -> list[str]:
+    """Return the ids of the steps that a search finds without the steps before them."""
+    later = [step for step in graph.found if step.needs]
+    results = await retriever.search_many([_leave_out_answers(step) for step in later], 1)
+    return [
+        step.id
+        for step, hits in zip(later, results, strict=True)
+        if any(hit.passage.id == step.citation.passage_id for hit in hits)
+    ]
 
 
 async def _folded_problems(graph: Graph, retriever: Retriever, over: str, k: int) -> list[Problem]:
+    """Search once for all values that an operation uses."""
     query = " ".join(dict.fromkeys(map(_leave_out_answers, graph.decisive)))
     ranks = {hit.passage.id: rank for rank, hit in enumerate(await retriever.search(query, k), 1)}
     at = [(step, ranks.get(step.citation.passage_id)) for step in graph.decisive]

@@ -27,11 +27,11 @@ from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Tr
 from pipeline.types.graph import Graph
 
 SEARCHES, SEARCHES_PER_STEP = 24, 5
-"""Searches of one conversation: so many, or for a long graph so many for each step."""
+"""One conversation has 24 searches, or five for each step of the target if that is more."""
 PROPOSALS = 3
 """Proposals of one conversation: the first and two repairs."""
-SURE_CHAIN, SHORT_CHAIN = 2, 5
-"""Most found steps of a graph without an operation, and of one that has none for half of the seeds."""
+ALWAYS_CHAIN, OFTEN_CHAIN = 2, 5
+"""Graphs of at most two found steps are chains, and so is half of those of at most five."""
 GIVE_UP = '{"steps": []}'
 _OUTLINE = 12
 """Passages of the seed's document whose first words are shown."""
@@ -68,7 +68,7 @@ def _choose_operations(seed: Seed, target: int, context: RunContext) -> list[str
     like riddles.
     """
     is_chain = int(sha256(f"chain:{seed.key}")[:8], 16) % 2 == 0
-    if target <= SURE_CHAIN or (target <= SHORT_CHAIN and is_chain):
+    if target <= ALWAYS_CHAIN or (target <= OFTEN_CHAIN and is_chain):
         return []
     return sorted(offered(context), key=lambda description: sha256(f"{seed.key}\n{description}"))
 
@@ -89,9 +89,9 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
 
 
 def _least_found(target: int, context: RunContext) -> int:
-    """Return the fewest found steps of a graph: the target, or one more than the range asks for if that is less."""
+    """Return the fewest found steps of a graph: its target, but at most one more than the range begins with."""
     config = context.config
-    return min(target, config.steps[0] + 1) if config.difficulty.adversarial and config.steps_required else target
+    return min(target, config.steps[0] + 1) if config.accepts_by_range else target
 
 
 def _build_generator(seed: Seed, context: RunContext, target: int, least: int) -> Agent:
