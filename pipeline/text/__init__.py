@@ -1,4 +1,4 @@
-"""Text functions that all agents share: sentences, words, dates, numbers, equality, and tags of English words.
+"""Text functions that all agents share: sentences, words, dates, numbers and equality.
 
 Words, sentences and equality work in any language. Dates are read in English, German, Chinese, Japanese and Korean, and
 compare as text in other languages. Nothing here knows about questions, relations or templates.
@@ -6,9 +6,10 @@ compare as text in other languages. Nothing here knows about questions, relation
 
 import re
 import unicodedata
-from collections.abc import Callable
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -61,7 +62,6 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _DECIMAL_COMMA = re.compile(r"\.\d+,|^(?:\d+,\d{1,2}|0,\d+)$")
-_TOKEN = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]\.(?:[^\W\d_]\.)+|[^\W_]+(?:['’\-][^\W_]+)*|[^\w\s]|_")
 _WORD = re.compile(r"[^\W_]+")
 _ANY_WORD = re.compile(rf"[{SINGLE}]|(?:[^\W_{SINGLE}{_MARKED}]|[{_MARKED}])+")
 _BEYOND = re.compile("[\u0900-\u1fff\u3005-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
@@ -109,15 +109,6 @@ they may, and corpora have been cut into passages that way."""
 class Span(NamedTuple):
     """A range [start, end) of code points in a text."""
 
-    start: int
-    end: int
-
-
-class Token(NamedTuple):
-    """A word or mark with its Penn Treebank tag and its span."""
-
-    text: str
-    tag: str
     start: int
     end: int
 
@@ -182,27 +173,21 @@ def trim_lines(text: str) -> str:
     return "\n".join(lines)
 
 
-@lru_cache(maxsize=4096)
-def tag_sentence(sentence: str) -> tuple[Token, ...]:
-    matches = list(_TOKEN.finditer(sentence))
-    tags = _tagger()([match.group().replace("/", "-") for match in matches])
-    return tuple(Token(m.group(), tag, *m.span()) for m, (_, tag) in zip(matches, tags, strict=True))
-
-
 def is_plain_english(word: str) -> bool:
-    return word.lower() in _parser().lexicon
-
-
-def _tagger() -> Callable[[list[str]], list[list[str]]]:
-    return _parser().find_tags  # type: ignore[no-any-return]
+    return word.lower() in _english_words()
 
 
 @cache
-def _parser() -> Any:
-    # Imported on the first call, since TextBlob imports NLTK, which takes a second.
-    from textblob.en import parser
+def _english_words() -> frozenset[str]:
+    """Read the lexicon that TextBlob ships.
 
-    return parser
+    TextBlob is not imported, since that takes a second, and this may be asked for while seeds run.
+    """
+    package = find_spec("textblob")
+    if package is None or package.origin is None:
+        raise ImportError("textblob is not installed")
+    lines = Path(package.origin).with_name("en").joinpath("en-lexicon.txt").read_text(encoding="utf-8-sig").splitlines()
+    return frozenset(line.split(" ", 1)[0] for line in lines if line and not line.startswith(";;;"))
 
 
 def dates(text: str) -> list[Date]:

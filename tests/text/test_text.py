@@ -1,5 +1,7 @@
 """Sentences, dates, numbers and equality on the kinds of text that Wikipedia introductions hold."""
 
+import subprocess
+import sys
 import time
 from itertools import pairwise
 
@@ -7,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text import contains, dates, normalise, numbers, sentences, strip_tag, tag_sentence, terms, words
+from pipeline.text import contains, dates, normalise, numbers, sentences, strip_tag, terms, words
 from pipeline.text.scripts import has_case, is_question, length, runs
 
 
@@ -141,12 +143,13 @@ def test_a_tag_goes_with_the_blanks_before_it_however_many_blanks_there_are() ->
     assert time.process_time() - start < 2
 
 
-def test_tokens_know_their_place_in_the_sentence() -> None:
-    sentence = "The film was directed by Hal Ashby and/or his son in 1971."
-    tokens = tag_sentence(sentence)
-    assert all(sentence[t.start : t.end] == t.text for t in tokens)
-    assert {t.text: t.tag for t in tokens}["directed"] == "VBN"
-    assert {t.text: t.tag for t in tokens}["Ashby"] == "NNP"
+def test_plain_english_words_are_told_without_importing_nltk() -> None:
+    code = (
+        "import sys\nfrom pipeline.text import is_plain_english as p\n"
+        "print(p('House'), p('Skell'), 'nltk' in sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.split() == ["True", "False", "False"]
 
 
 @pytest.mark.parametrize(
