@@ -15,8 +15,7 @@ from typing import NamedTuple, get_args
 from bench.common import Stopwatch, format_share, load_run, table
 from pipeline.agents.solver import attempt, solver
 from pipeline.cli.options import parse_model
-from pipeline.config.models import ModelConfig, ToolMode
-from pipeline.config.roles import Models
+from pipeline.config.models import ModelConfig, Models, ToolMode
 from pipeline.context import RunContext
 from pipeline.reward.reward import score
 from pipeline.run import prepare

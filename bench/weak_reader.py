@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bench.common import format_share, interval, load_run
 from pipeline.cli.options import parse_model
-from pipeline.config.roles import Models
+from pipeline.config.models import Models
 from pipeline.context import RunContext
 from pipeline.distractors.hard_passages import build_overlay
 from pipeline.llm.base import Request

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from docs.tables import code, made, table
 from pipeline.config import RunConfig
-from pipeline.config.loop_settings import reader_checks, validate_check
+from pipeline.config.loop import reader_checks, validate_check
 from pipeline.types import Data
 
 INTRODUCTION = """Any of these goes into a TOML file (`--config FILE.toml`) or onto the command line (`--set loop.rounds=3`). Preset, file, flags and

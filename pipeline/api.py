@@ -1,6 +1,6 @@
 """The Python API for notebooks, Prefect flows and the command line.
 
-A function takes a configuration (`pipeline.config.build`), or a run's name (`wiki/latest`) or folder, and returns when
+A function takes a configuration (`pipeline.config.load`), or a run's name (`wiki/latest`) or folder, and returns when
 its work is done. It may be called from a running event loop, as in a notebook. Events are passed to `watch`, by default
 the log. Errors are those of `pipeline.errors`; a `UsageError` says in one line what to do.
 """
@@ -16,10 +16,9 @@ from pipeline.afterwards.reopening import open_run
 from pipeline.analysis import comparison
 from pipeline.analysis.run_source import build_comparison_input
 from pipeline.config import RunConfig
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig, SftConfig
 from pipeline.config.models import ModelConfig
 from pipeline.config.runtime import Runtime
-from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.exports.data_set import DatasetManifest
 from pipeline.measurement import gold_questions, retriever_recall

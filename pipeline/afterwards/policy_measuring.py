@@ -13,8 +13,7 @@ from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
 from pipeline.analysis.estimates import compact
 from pipeline.config import RunConfig
-from pipeline.config.models import ModelConfig
-from pipeline.config.roles import Models
+from pipeline.config.models import ModelConfig, Models
 from pipeline.context import RunContext
 from pipeline.errors import ProviderError, UsageError, in_words
 from pipeline.llm import ledger

@@ -13,7 +13,7 @@ from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState, fetch, identity
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import EXPLORE, ExploreArguments, show_passage
-from pipeline.config.limits import AgentLimits
+from pipeline.config.loop import AgentLimits
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline

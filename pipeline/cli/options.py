@@ -13,10 +13,9 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from pipeline.config import RunConfig, build, toml
-from pipeline.config.gates import GateConfig
-from pipeline.config.providers import BUILT_IN, PROVIDERS, built_in
-from pipeline.config.questions import MOST_EXAMPLES
-from pipeline.config.sft_settings import SftConfig
+from pipeline.config.exports import GateConfig, SftConfig
+from pipeline.config.loop import MOST_EXAMPLES
+from pipeline.config.models import BUILT_IN, PROVIDERS, built_in
 from pipeline.errors import UsageError
 
 MODELS = "embedded|openai:NAME|gguf:FILE"

@@ -10,9 +10,7 @@ from pipeline.analysis.estimates import percent
 from pipeline.cli import console, options
 from pipeline.cli.progress import Progress
 from pipeline.config import build, toml
-from pipeline.config.inheritance import inherit
-from pipeline.config.models import ModelConfig
-from pipeline.config.roles import Models
+from pipeline.config.models import ModelConfig, Models, inherit
 from pipeline.errors import UsageError
 from pipeline.run.locate import quote_run, reopen
 

@@ -11,7 +11,7 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.judge import grade
 from pipeline.agents.solver import rollout, solver
 from pipeline.agents.tools import OPEN
-from pipeline.config.ragshaper_settings import TeacherConfig
+from pipeline.config.loop import TeacherConfig
 from pipeline.context import RunContext
 from pipeline.distractors.accepted_pair import gather_finished
 from pipeline.distractors.encounters import encounters

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from pipeline.agents import grading
-from pipeline.config.strategy_mix import draw
+from pipeline.config.loop import draw_strategy
 from pipeline.context import RunContext, SeedMemory
 from pipeline.distractors.accepted_pair import evaluate_distractors, has_missing_pairs
 from pipeline.distractors.teacher import missing_samples, teacher_rollouts
@@ -82,7 +82,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
 
 def _begun(seed: Seed, context: RunContext) -> tuple[Strategy, RunContext]:
     """The strategy of a seed, and the seed's own context."""
-    name = "harden" if context.config.hardens else draw(context.config.strategy, seed.key)
+    name = "harden" if context.config.hardens else draw_strategy(context.config.strategy, seed.key)
     strategy = cast(Strategy, harden if context.config.hardens else load("strategies", name))
     lineage = context.lineage.model_copy(update={"strategy": name})
     brought = context.given[seed.passage.id].question if context.config.hardens else ""

@@ -11,10 +11,8 @@ from typing import TypeVar, get_args
 
 from pipeline import registry
 from pipeline.config import RunConfig, weights
-from pipeline.config.address import is_server_from_environment
-from pipeline.config.certificates import context_from_environment
-from pipeline.config.models import ModelConfig
-from pipeline.config.providers import built_in
+from pipeline.config.endpoints import context_from_environment, is_server_from_environment
+from pipeline.config.models import ModelConfig, built_in
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus, Manifest, load, resolve
 from pipeline.corpus.manifest import names

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from functools import partial
 
-from pipeline.config import LOCAL_SEEDS, RunConfig
+from pipeline.config.run import LOCAL_SEEDS, RunConfig
 from pipeline.gates import Gates, mark_dropped
 from pipeline.loop.episode import run_seed
 from pipeline.run import RunCallbacks, attempts, prepare, stages, targets

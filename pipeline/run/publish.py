@@ -13,7 +13,7 @@ from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import ACCEPTED, Outside
 from pipeline.config import RunConfig
-from pipeline.config.corpus_name import ADDRESSED
+from pipeline.config.run import ADDRESSED
 from pipeline.corpus import manifest
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export, read_manifest

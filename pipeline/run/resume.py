@@ -7,9 +7,8 @@ import orjson
 from pydantic import ValidationError
 
 from pipeline.config import RunConfig
-from pipeline.config.differences import differences
-from pipeline.config.gates import GateConfig
-from pipeline.config.sft_settings import SftConfig
+from pipeline.config.exports import GateConfig, SftConfig
+from pipeline.config.toml import differences
 from pipeline.errors import StoreError, UsageError
 from pipeline.gates import Gates
 from pipeline.store.files import write_json

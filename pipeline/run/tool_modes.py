@@ -16,8 +16,7 @@ from pydantic import ValidationError
 
 from pipeline.agents.tool_mode import ModeFinding, find
 from pipeline.config import RunConfig
-from pipeline.config.models import ModelConfig
-from pipeline.config.roles import Models
+from pipeline.config.models import ModelConfig, Models
 from pipeline.corpus import progress_log
 from pipeline.llm.base import LLM
 from pipeline.llm.ledger import Ledger, counting

@@ -8,8 +8,7 @@ from pydantic import ValidationError
 from pipeline.agents.environment_file import Environment, environment
 from pipeline.agents.tools import FIND, PAGED_OPEN
 from pipeline.config import RunConfig
-from pipeline.config.environment_settings import EnvironmentConfig
-from pipeline.config.ragshaper_settings import DistractorConfig
+from pipeline.config.loop import DistractorConfig, EnvironmentConfig
 from pipeline.distractors.hard_passages import plan_overlay
 from pipeline.errors import UsageError
 from pipeline.retrieval.open_retriever import open_retriever

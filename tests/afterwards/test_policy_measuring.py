@@ -9,7 +9,7 @@ import pytest
 from pipeline.afterwards.policy_measuring import Budgets, Remeasuring, file_name, pool, recast, remeasure
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import BudgetExceeded, ProviderError, RequestRefused, UsageError

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import config
-from pipeline.config.differences import differences
+from pipeline.config.run import LOCAL_SEEDS
+from pipeline.config.toml import differences
 from pipeline.errors import UsageError
 
 
@@ -111,7 +112,7 @@ def test_a_corpus_path_gives_a_plain_folder_name() -> None:
 
 
 def test_more_seeds_are_at_work_than_the_models_take_calls() -> None:
-    assert config.build().seeds_at_work() == config.LOCAL_SEEDS
+    assert config.build().seeds_at_work() == LOCAL_SEEDS
     default = {"provider": "openai", "model": "a", "base_url": "http://localhost:1/v1", "limits": {"concurrency": 100}}
     one = {"models": {"default": default}}
     assert config.build(values=one).seeds_at_work() == 125

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline import config
-from pipeline.config.models import ModelConfig, Prices
-from pipeline.config.roles import ROLES
+from pipeline.config.models import ROLES, ModelConfig, Prices
 from pipeline.errors import UsageError
 from pipeline.run import prepare
 from pipeline.types import Usage

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.cli import options
 from pipeline.config import RunConfig, build, weights
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import Sampling
 from pipeline.errors import ProviderError, UsageError
 from pipeline.llm.base import Request
 from pipeline.llm.llama import LlamaModel

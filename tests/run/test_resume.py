@@ -10,8 +10,7 @@ import pytest
 
 from pipeline import demo, prompts
 from pipeline.config import RunConfig, build
-from pipeline.config.models import Limits, ModelConfig, Prices
-from pipeline.config.roles import Models
+from pipeline.config.models import Limits, ModelConfig, Models, Prices
 from pipeline.config.runtime import Runtime
 from pipeline.errors import StoreError, UsageError
 from pipeline.run import Run, read

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
-from pipeline.config.environment_settings import EnvironmentConfig
+from pipeline.config.loop import EnvironmentConfig
 from pipeline.corpus import jvm
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.retrieval.question_passages import IndexChanges
