@@ -77,9 +77,9 @@ def recast(
         models = Models.model_validate(tree)
     except ValidationError as error:
         raise UsageError(in_words(error.errors()[0]["msg"])) from error
-    how = config.how.model_copy(update={f"budget_{name}": limit for name, limit in budgets})
+    runtime = config.runtime.model_copy(update={f"budget_{name}": limit for name, limit in budgets})
     # Limits are those of the run's environment.
-    return config.model_copy(update={"models": models, "how": how})
+    return config.model_copy(update={"models": models, "runtime": runtime})
 
 
 def check_band(config: RunConfig, policy: str) -> None:

@@ -152,7 +152,7 @@ def validate_check(name: str) -> str:
 class ChecksConfig(Data):
     """`[checks]`: the checks of a draft that only a model can make."""
 
-    run: tuple[Annotated[str, AfterValidator(validate_check)], ...] | None = None
+    enabled: tuple[Annotated[str, AfterValidator(validate_check)], ...] | None = None
     """The checks by readers, which run on drafts whose graph and wording have passed review. If left out, all of them
     with a real model as reader, but only `oracle` with the demo model, which knows nothing from memory."""
     tries: int = Field(3, ge=1, le=32)

@@ -199,4 +199,4 @@ async def _in_time(
         own = replace(context, memory=context.memory.copy())
         return await start(seed, own), own
 
-    return await with_timeouts(attempt, context.config.how.rollout_seconds)
+    return await with_timeouts(attempt, context.config.runtime.rollout_seconds)

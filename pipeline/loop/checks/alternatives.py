@@ -37,7 +37,7 @@ async def alternatives(
     Nothing is asked about a draft that `feedback` sends back for being too easy or unsound.
     """
     is_decided = feedback is not None and feedback.label is not Label.UNSOLVED
-    if is_decided or "alternatives" not in context.config.checks_run():
+    if is_decided or "alternatives" not in context.config.checks_enabled():
         return CheckResult()
     if not (voters := agreed(draft, tried)):
         return CheckResult()

@@ -76,7 +76,7 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
     )
     given = [seed.passage.shown_id, *(p["id"] for step in path for p in step["passages"])]
     state = AgentState(passages={passage.shown_id: passage for passage in passages.values()}, given=frozenset(given))
-    async with deadline(context.config.how.rollout_seconds):
+    async with deadline(context.config.runtime.rollout_seconds):
         made = await sage.run(composer, messages, state, seed)
     return made.model_copy(update={"tree": tree.model_copy(update={"composed": leaf if made.draft else None})})
 
