@@ -1,5 +1,6 @@
-"""What `branch`, `complete` and `remeasure` share: they open an existing run, work on its records, and keep each result
-beside its journal.
+"""Open an existing run, work on its records, and keep each result beside its journal.
+
+`branch`, `complete` and `remeasure` share this.
 """
 
 from collections.abc import Awaitable, Callable, Iterator

@@ -89,8 +89,10 @@ class Observation(NamedTuple):
     """Titles that passages of several documents have, and that need the id of the document beside them."""
 
     def text(self, visible: Collection[str]) -> str:
-        """Return the tool message. A passage without its text is listed by its head if it is `visible` elsewhere, and
-        as cut if not."""
+        """Return the tool message.
+
+        A passage without its text is listed by its head if it is `visible` elsewhere, and as cut if not.
+        """
         ids = {passage.shown_id for passage in self.passages}
         heads_only, cut = ids.intersection(visible) - self.full_text, ids - self.full_text - {*visible}
         blocks = render(

@@ -46,8 +46,10 @@ class AuthorLimits(AgentLimits):
 
 
 class EnvironmentConfig(Data):
-    """`[environment]`: tools beyond `search`, `open` and `answer`. `environment.json`, `digsite serve` and the views
-    follow these settings."""
+    """`[environment]`: tools beyond `search`, `open` and `answer`.
+
+    `environment.json`, `digsite serve` and the views follow these settings.
+    """
 
     pages: bool = False
     """Whether `open` takes a position to start at, and says where a passage is in its document and how many passages
@@ -262,8 +264,10 @@ class TreeConfig(Data):
 
 
 class DistractorConfig(Data):
-    """Misleading passages for every accepted pair: written (RAGShaper, arXiv 2601.08699, Table 1), altered, or taken
-    from the corpus."""
+    """Misleading passages for every accepted pair.
+
+    They are written (RAGShaper, arXiv 2601.08699, Table 1), altered, or taken from the corpus.
+    """
 
     kinds: tuple[str, ...] = ()
     """Kinds of distractors, such as `doppelganger` or `hard_negative`. An empty list turns this off."""

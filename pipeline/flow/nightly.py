@@ -36,10 +36,10 @@ DELAYS = [30.0, 300.0, 900.0]
 
 @flow(name="digsite-grow", flow_run_name="grow {config}", persist_result=False)
 def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
-    """Continue the run of the settings at `config` (TOML) until it has its pairs or the budget of the night is used up,
-    then publish it, to the repository `repo` of the Hugging Face Hub if there is one.
+    """Continue the run of the settings at `config` (TOML), then publish it.
 
-    The budgets in the settings are those of one night.
+    The run ends when it has its pairs or the budget of the night is used up. With `repo`, the data set goes to that
+    repository of the Hugging Face Hub.
     """
     try:
         settings = read_settings(Path(config))
@@ -111,8 +111,10 @@ def may_succeed_later(task: Task[..., object], task_run: TaskRun, state: State[A
 
 @flow(name="digsite-publish", flow_run_name="publish {run}", persist_result=False)
 def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
-    """Export a run (`wiki/latest`, or a folder) and write its report; with `repo`, send the data set to that repository
-    of the Hugging Face Hub, private unless `public`. The token is HF_TOKEN's, in the environment of the worker.
+    """Export a run (`wiki/latest`, or a folder) and write its report.
+
+    With `repo`, send the data set to that repository of the Hugging Face Hub, private unless `public`. The token is
+    the value of HF_TOKEN in the environment of the worker.
     """
     outputs: list[str] = []
 

@@ -232,8 +232,10 @@ class Record(Data):
 
     @property
     def last(self) -> Round | None:
-        """Return the last round with a draft. If a refiner finds nothing better, the seed ends with the draft
-        before."""
+        """Return the last round with a draft.
+
+        If a refiner finds nothing better, the seed ends with the draft before.
+        """
         return next((round_ for round_ in reversed(self.rounds) if round_.draft), None)
 
     @property
@@ -252,8 +254,10 @@ class Record(Data):
 
     @property
     def measured(self) -> tuple[Verdict, ...]:
-        """Return the verdicts that determine honest difficulty and solve rate: the confirmation's, else the last
-        round's."""
+        """Return the verdicts that determine honest difficulty and solve rate.
+
+        These are the confirmation's, else the last round's.
+        """
         return self.confirmation_verdicts or ((last := self.last) and last.verdicts) or ()
 
     @property
@@ -288,8 +292,11 @@ class Record(Data):
 
     @property
     def difficulty(self) -> int | None:
-        """Return the steps of the shortest way that the solver or a seeker found. If no seeker ran or succeeded, only
-        the solver's rollouts count. None if the question was solved by recall alone, or not at all."""
+        """Return the steps of the shortest way that the solver or a seeker found.
+
+        If no seeker ran or succeeded, only the solver's rollouts count. None if the question was solved by recall
+        alone, or not at all.
+        """
         return self.hardness[0]
 
     @property
@@ -301,8 +308,10 @@ class Record(Data):
 
     @property
     def opener(self) -> PolicyMeasurement | None:
-        """Return the first measurement that meets the target, which confirms a question that was beyond the run's
-        solver."""
+        """Return the first measurement that meets the target.
+
+        It confirms a question that was beyond the run's solver.
+        """
         measurements = self.measurements if self.reason == "beyond_solver" else ()
         return next((m for m in measurements if (m.assessment.least_steps or 0) >= self.seed.target_steps), None)
 

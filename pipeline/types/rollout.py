@@ -181,8 +181,10 @@ class GradedRollout(NamedTuple):
 
     @property
     def wrong(self) -> bool:
-        """Return whether the answer is certainly wrong. If no judge was called for an unsupported answer, nobody
-        knows."""
+        """Return whether the answer is certainly wrong.
+
+        If no judge was called for an unsupported answer, nobody knows.
+        """
         is_decided = self.verdict.supported or self.verdict.method != "none" or not self.rollout.answered
         return not self.verdict.right and is_decided
 

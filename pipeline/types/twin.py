@@ -1,5 +1,7 @@
-"""The unanswerable twin of an accepted pair: its question with one premise changed so that the corpus does not support
-it and "not found" is the right answer."""
+"""The unanswerable twin of an accepted pair.
+
+Its question has one premise changed, so that the corpus does not support it and "not found" is the right answer.
+"""
 
 from typing import Literal
 
