@@ -24,7 +24,18 @@ from pipeline.loop import policies
 from pipeline.run import attempts
 from pipeline.run.attempts import AttemptLog
 from pipeline.store.amendments import Completions, Remeasurements
-from pipeline.types import Assessment, Data, Draft, PolicyMeasurement, Record, Rollout, Status, Usage, Verdict
+from pipeline.types import (
+    Assessment,
+    Data,
+    Draft,
+    PolicyMeasurement,
+    ReasonCode,
+    Record,
+    Rollout,
+    Status,
+    Usage,
+    Verdict,
+)
 from pipeline.types.twin_record import as_record
 
 POOL = ("below_target", "below_range", "beyond_solver", "gate:solve_rate", "gate:known_to")
@@ -95,7 +106,7 @@ def read_spending(policy: str, folder: Path, config: RunConfig) -> Spent:
 
 
 def file_name(policy: str, config: RunConfig) -> str:
-    return f"{policy}-{policies.identity(policy, config)}"
+    return f"{policy}-{policies.compute_identity(policy, config)}"
 
 
 def pool(records: Iterable[Record]) -> list[Record]:
@@ -130,7 +141,7 @@ async def remeasure(
     `announce` is called with an estimate before the first call. Raises errors of model and index, and BudgetExceeded;
     measurements completed by then are kept.
     """
-    identity = policies.identity(policy, context.config)
+    identity = policies.compute_identity(policy, context.config)
     name, day = file_name(policy, context.config), datetime.now(UTC).date().isoformat()
     with closing(Remeasurements(folder)) as remeasurements, closing(AttemptLog(folder)) as attempt_log:
         order, completions = remeasurements.order(name), Completions(folder)
@@ -143,7 +154,7 @@ async def remeasure(
             if not existing:
                 with attempt_log.noting(record.seed, "remeasured", name):
                     ledger.enter(ledger.POLICIES)
-                    measurement = await policies.measured(record, policy, context, _rollout)
+                    measurement = await policies.measure_policy(record, policy, context, _rollout)
                     if measurement and measurement.closed_book is None and policies.is_recallable(record):
                         raise ProviderError(
                             "a server refused a request for an answer from memory; repeat the command to continue"
@@ -173,7 +184,7 @@ def _summary(policy: str, assessed_records: list[tuple[Record, Assessment]], con
     beyond = [
         (assessment.least_steps or 0) >= record.seed.target_steps
         for record, assessment in assessed_records
-        if record.reason == "beyond_solver"
+        if record.reason == ReasonCode.BEYOND_SOLVER
     ]
     return Remeasuring(
         policy=policy,

@@ -20,8 +20,8 @@ from pipeline.context import RunContext
 from pipeline.distractors.accepted_pair import attempt_missing
 from pipeline.errors import FormatError, RequestRefused
 from pipeline.llm import ledger
-from pipeline.loop.assess import assessment
-from pipeline.loop.checks.alternatives import seen
+from pipeline.loop.assess import build_assessment
+from pipeline.loop.checks.alternatives import load_shown_passages
 from pipeline.text import SINGLE, strip_tag, words
 from pipeline.text.names import contains, normalise
 from pipeline.types import ChangedPremise, Data, Draft, Passage, Probe, Twin, refuses, sha256, twin_draft
@@ -62,43 +62,43 @@ class ChangeOutput(Data):
     queries: tuple[str, ...] = ()
 
 
-async def unanswerable_twin(draft: Draft, key: str, context: RunContext, before: Twin | None = None) -> Twin | None:
+async def make_twin(draft: Draft, key: str, context: RunContext, before: Twin | None = None) -> Twin | None:
     """The tries at a twin, until one is used; None where the pair was not drawn for one.
 
     What cannot be read, is refused by the server or runs out of its time leaves the last try pending
     (`missing_twin`). `before` holds what an earlier call made.
     """
-    if not drawn(key, context.config.questions.twins(context.config.models)):
+    if not is_drawn(key, context.config.questions.twins(context.config.models)):
         return before
     ledger.enter("unanswerable")
     twin = before or Twin()
     while True:
         if twin.pending:
-            tried = await _checked(draft, twin.pending, context)
+            tried = await _run_checks(draft, twin.pending, context)
             twin = twin.model_copy(update={"tries": (*twin.tries[:-1], tried)})
         if twin.used or twin.pending or len(twin.tries) + twin.unwritten >= context.config.questions.tries:
             return twin
-        twin = await _write(draft, key, twin, context)
+        twin = await _write_premise(draft, key, twin, context)
 
 
-def missing_twin(key: str, twin: Twin | None, context: RunContext) -> bool:
+def lacks_twin(key: str, twin: Twin | None, context: RunContext) -> bool:
     """Was the pair drawn for a twin of which a check or a rollout is still to be made?"""
-    return drawn(key, context.config.questions.twins(context.config.models)) and (
+    return is_drawn(key, context.config.questions.twins(context.config.models)) and (
         twin is None or twin.pending is not None
     )
 
 
-def drawn(key: str, share: float) -> bool:
+def is_drawn(key: str, share: float) -> bool:
     """Is the pair with that key to get a twin? By hash, so that a larger share only adds."""
     return int(sha256(f"unanswerable:{key}")[:8], 16) < share * 2**32
 
 
-def preferred(key: str, earlier: int) -> str:
+def choose_premise_kind(key: str, earlier: int) -> str:
     """The kind of premise that a writer is to change: by hash of the pair's key, the next one in each further try."""
     return KINDS[(int(sha256(f"premise:{key}")[:8], 16) + earlier) % len(KINDS)]
 
 
-async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twin:
+async def _write_premise(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twin:
     """The twin with one more try of the writer, and what its searches found; refused where it is no such change."""
     writer, sample = context.config.models.of("writer"), len(twin.tries) + twin.unwritten
     shown_fields = "sub_question", "answer", "title", "quote"
@@ -109,9 +109,10 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
         answer=draft.answer,
         hops=hops,
         passages=[
-            show_passage(passage) for passage in _fitting(await cited.load_passages(draft, context.retriever), writer)
+            show_passage(passage)
+            for passage in _take_fitting(await cited.load_passages(draft, context.retriever), writer)
         ],
-        prefer=preferred(key, sample),
+        prefer=choose_premise_kind(key, sample),
         refused=[{"question": tried.question, "why": f"{tried.outcome}: {tried.detail}"} for tried in twin.refused],
     )
     try:
@@ -125,7 +126,7 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
         changed_to=said.changed_to.strip(),
         sub_question=" ".join(said.sub_question.split()),
     )
-    outcome, detail = unfit(draft, tried)
+    outcome, detail = find_misfit(draft, tried)
     tried = tried.model_copy(update={"outcome": outcome, "detail": detail})
     if not outcome:
         about = strip_tag(draft.graph.subject(draft.graph.found[tried.hop]))
@@ -140,13 +141,13 @@ async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twi
     return twin.model_copy(update={"tries": (*twin.tries, tried), "writer": twin.writer + usage})
 
 
-def unfit(draft: Draft, tried: ChangedPremise) -> tuple[str, str]:
+def find_misfit(draft: Draft, tried: ChangedPremise) -> tuple[str, str]:
     """Why it is not the question with one premise changed, as a code and in words; empty where it is."""
     old, new = tried.changed_from, tried.changed_to
     said = ("changed_from", old, "the question", draft.question)
     beside = list[str]()
     for field, phrase, where, whole in (said, ("changed_to", new, "the new question", tried.question)):
-        rest, times = _without(whole, phrase)
+        rest, times = _remove_phrase(whole, phrase)
         beside.append(rest)
         if times == 0:
             return "unchanged", f"`{field}` does not stand in {where} letter by letter: '{phrase}'"
@@ -163,7 +164,7 @@ def unfit(draft: Draft, tried: ChangedPremise) -> tuple[str, str]:
     return ("answer_named", f"it names '{named}', the answer of the old question") if named else ("", "")
 
 
-def _without(text: str, phrase: str) -> tuple[str, int]:
+def _remove_phrase(text: str, phrase: str) -> tuple[str, int]:
     """The text without a phrase, and how often it stood there: as whole words, unless it is always a part of one."""
     if not phrase:
         return text, 0
@@ -172,7 +173,7 @@ def _without(text: str, phrase: str) -> tuple[str, int]:
     return (rest, times) if times else (text.replace(phrase, " "), text.count(phrase))
 
 
-async def _checked(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
+async def _run_checks(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """The try with its checks and rollouts, to the first that refuses it or that is missing."""
     asked = [probe.check for probe in tried.probes]
     try:
@@ -187,33 +188,33 @@ async def _checked(draft: Draft, tried: ChangedPremise, context: RunContext) -> 
     except (FormatError, RequestRefused):
         return tried
     used = tried.outcome == "used"
-    return tried.model_copy(update={"assessment": assessment(tried.verdicts, context)}) if used else tried
+    return tried.model_copy(update={"assessment": build_assessment(tried.verdicts, context)}) if used else tried
 
 
 async def _check_absent(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """A reader of all that the searches found: nothing states the premise."""
-    passages = await _found(draft, tried, context)
+    passages = await _load_evidence(draft, tried, context)
     output, cited, usage = await check_absence(tried.question, tried.sub_question, tried.changed_to, passages, context)
-    probe = Probe(check="absent", model=_reader(context), answers=(output.state,), right=0, usage=usage)
-    tried = _with_probe(tried, probe).model_copy(update={"cited": tuple(cited)})
+    probe = Probe(check="absent", model=_reader_model(context), answers=(output.state,), right=0, usage=usage)
+    tried = _add_probe(tried, probe).model_copy(update={"cited": tuple(cited)})
     if output.state in ("stated", "unclear"):
         said = f"of '{tried.changed_to}' a reader of {len(passages)} passages said: {output.reason}"
-        return _refused(tried, output.state, said)
+        return _refuse(tried, output.state, said)
     # What excludes the premise must be named; without that it is only nowhere to be found.
     return tried.model_copy(update={"state": output.state if cited else "unstated"})
 
 
 async def _check_reading(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """A reader who is to answer gives no answer that the passages bear out."""
-    passages = await _found(draft, tried, context)
+    passages = await _load_evidence(draft, tried, context)
     reading = await oracle(tried.question, passages, context)
     answer, fits, usage = reading.answer, False, reading.usage
     if answer and not refuses(answer):
         fits, took = await check_alternative(tried.question, answer, passages, context)
         usage += took
     read = {"model": reading.model, "answers": (answer,), "uncited": reading.uncited}
-    tried = _with_probe(tried, Probe(check="oracle", right=int(fits), usage=usage, **read))
-    return _refused(tried, "answered", f"by its passages the answer is '{answer}'") if fits else tried
+    tried = _add_probe(tried, Probe(check="oracle", right=int(fits), usage=usage, **read))
+    return _refuse(tried, "answered", f"by its passages the answer is '{answer}'") if fits else tried
 
 
 async def _check_rollouts(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
@@ -225,7 +226,7 @@ async def _check_rollouts(draft: Draft, tried: ChangedPremise, context: RunConte
     tried = tried.model_copy(update={"rollouts": rollouts, "verdicts": verdicts})
     if len(pairs) < whole or any(verdict.correct for verdict in verdicts):
         return tried
-    return _refused(tried, "unsolved", f"none of {whole} rollouts searched for it and found that there is no answer")
+    return _refuse(tried, "unsolved", f"none of {whole} rollouts searched for it and found that there is no answer")
 
 
 async def _check_wrong_answers(tried: ChangedPremise, context: RunContext) -> ChangedPremise:
@@ -235,36 +236,38 @@ async def _check_wrong_answers(tried: ChangedPremise, context: RunContext) -> Ch
         if normalise(rollout.answer) in checked:
             continue
         checked.add(normalise(rollout.answer))
-        fits, usage = await check_alternative(tried.question, rollout.answer, await seen(rollout, context), context)
+        fits, usage = await check_alternative(
+            tried.question, rollout.answer, await load_shown_passages(rollout, context), context
+        )
         probe = {"check": "alternatives", "answers": (rollout.answer,), "right": int(fits), "usage": usage}
-        tried = _with_probe(tried, Probe(model=_reader(context), **probe))
+        tried = _add_probe(tried, Probe(model=_reader_model(context), **probe))
         if fits:
-            return _refused(tried, "answered", f"a solver answered '{rollout.answer}', and its passages bear it out")
+            return _refuse(tried, "answered", f"a solver answered '{rollout.answer}', and its passages bear it out")
     return tried.model_copy(update={"outcome": "used"})
 
 
-async def _found(draft: Draft, tried: ChangedPremise, context: RunContext) -> list[Passage]:
+async def _load_evidence(draft: Draft, tried: ChangedPremise, context: RunContext) -> list[Passage]:
     """The chain's own passages and all that the searches found, the best of each first, as far as there is room."""
     chain = [hop.passage_id for hop in draft.hops]
     ranks = zip_longest(*(search.passage_ids for search in tried.searches))
     ids = dict.fromkeys([*chain, *(found for rank in ranks for found in rank if found)])
     passages = [await context.retriever.get(key) for key in list(ids)[:MOST_PASSAGES]]
-    return _fitting(passages, context.config.models.of("reader"))
+    return _take_fitting(passages, context.config.models.of("reader"))
 
 
-def _fitting(passages: Iterable[Passage | None], model: ModelConfig) -> list[Passage]:
+def _take_fitting(passages: Iterable[Passage | None], model: ModelConfig) -> list[Passage]:
     """Of these passages the ones that there is room for in the model's context, the first ones first."""
     room = min(MOST_BYTES, 3 * model.room - PROMPT_BYTES if model.room else MOST_BYTES)
     return [passage for passage in passages if passage and (room := room - len(passage.text.encode())) > 0]
 
 
-def _reader(context: RunContext) -> str:
+def _reader_model(context: RunContext) -> str:
     return context.config.models.of("reader").model
 
 
-def _with_probe(tried: ChangedPremise, probe: Probe) -> ChangedPremise:
+def _add_probe(tried: ChangedPremise, probe: Probe) -> ChangedPremise:
     return tried.model_copy(update={"probes": (*tried.probes, probe)})
 
 
-def _refused(tried: ChangedPremise, outcome: str, detail: str) -> ChangedPremise:
+def _refuse(tried: ChangedPremise, outcome: str, detail: str) -> ChangedPremise:
     return tried.model_copy(update={"outcome": outcome, "detail": " ".join(detail.split())[:LONGEST_DETAIL]})

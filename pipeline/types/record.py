@@ -8,6 +8,7 @@ from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
 from pipeline.types.model_probe import OneSearch, PriorKnowledge, Probe, Searched
 from pipeline.types.question import Draft, Seed
+from pipeline.types.reason import Reason, ReasonCode
 from pipeline.types.rollout import GradedRollout, Rollout, Trajectory, Usage, Verdict, correct, least_steps
 from pipeline.types.step_counts import StepCounts
 from pipeline.types.tree import Tree
@@ -99,6 +100,11 @@ class Round(Slotted):
         return [GradedRollout(*pair) for pair in zip(self.rollouts, self.verdicts, strict=True)]
 
     @property
+    def policy_graded(self) -> list[GradedRollout]:
+        """Return the policy's rollouts with their verdicts."""
+        return [GradedRollout(*pair) for pair in zip(self.policy_rollouts, self.policy_verdicts, strict=True)]
+
+    @property
     def unsound(self) -> bool:
         return bool(self.findings)
 
@@ -150,12 +156,7 @@ class Record(Data):
     seed: Seed
     status: Status
     reason: str
-    """One code: `below_range`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted.
-    `no_draft` alone: the generator gave up. `no_draft:format_errors` and `no_draft:limits` ended it before.
-
-    `beyond_solver`: no rollout was correct, but a reader with the evidence was. A stronger solver may solve it.
-    `gate:` and a name, only in data set and report, never in the journal: the gate that dropped it.
-    """
+    """The text of `parsed_reason`, such as `below_range` or `no_draft:limits`; empty or `relaxed` if accepted."""
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
@@ -198,6 +199,10 @@ class Record(Data):
     the journal and joined on reading."""
     forks: tuple[Fork, ...] = ()
     """The forks of `digsite branch`, which are stored beside the journal and joined on reading."""
+
+    @property
+    def parsed_reason(self) -> Reason:
+        return Reason.parse(self.reason)
 
     @property
     def usage(self) -> dict[str, Usage]:
@@ -276,7 +281,7 @@ class Record(Data):
     @property
     def confirmed(self) -> bool:
         """Return whether it was accepted, even if a gate dropped it afterwards."""
-        return self.status is Status.ACCEPTED or self.reason.startswith("gate:")
+        return self.status is Status.ACCEPTED or self.parsed_reason.code == ReasonCode.GATE
 
     @property
     def hardness(self) -> tuple[int | None, float | None]:
@@ -303,7 +308,7 @@ class Record(Data):
     def opener(self) -> PolicyMeasurement | None:
         """Return the first measurement that meets the target, which confirms a question that was beyond the run's
         solver."""
-        measurements = self.measurements if self.reason == "beyond_solver" else ()
+        measurements = self.measurements if self.reason == ReasonCode.BEYOND_SOLVER else ()
         return next((m for m in measurements if (m.assessment.least_steps or 0) >= self.seed.target_steps), None)
 
     def find_assessment(self, policy: str = "") -> Assessment | None:

@@ -20,7 +20,7 @@ from pipeline.loop.graph_review import review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies.base import Proposal, build_draft
-from pipeline.loop.strategies.sage import offered
+from pipeline.loop.strategies.sage import describe_operations
 from pipeline.operations import settle
 from pipeline.text import dates, numbers, sentences
 from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Trajectory, sha256
@@ -69,7 +69,7 @@ def _choose_operations(seed: Seed, target: int, context: RunContext) -> list[str
     is_chain = int(sha256(f"chain:{seed.key}")[:8], 16) % 2 == 0
     if target <= ALWAYS_CHAIN or is_chain:
         return []
-    return sorted(offered(context), key=lambda description: sha256(f"{seed.key}\n{description}"))
+    return sorted(describe_operations(context), key=lambda description: sha256(f"{seed.key}\n{description}"))
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
