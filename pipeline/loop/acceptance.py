@@ -24,7 +24,6 @@ class FinalRollouts:
 def decide_outcome(
     rounds: Sequence[Round], final: FinalRollouts, seed: Seed, context: RunContext
 ) -> tuple[Status, Reason]:
-    """Decide whether a seed is accepted, and give the reason."""
     last = next((round_ for round_ in reversed(rounds) if round_.draft), None)
     if last is None:
         return Status.REJECTED, _explain_no_draft(rounds[-1].agent.stop)
@@ -47,7 +46,6 @@ def decide_outcome(
 def _check_confirmation(
     last: Round, final: FinalRollouts, seed: Seed, context: RunContext
 ) -> ReasonCode | Cause | None:
-    """Return why the fresh rollouts do not confirm a candidate, or None if they do."""
     if last.findings:
         return last.findings[0].cause
     if solve_rates.misses_target(final.measured or final.confirmed, context.config):
@@ -61,7 +59,6 @@ def _check_confirmation(
 
 
 def is_below_range(sought: Sequence[GradedRollout], seed: Seed, context: RunContext) -> bool:
-    """Return whether a seeker needed fewer steps than the range asks for."""
     difficulty = StepCounts.of((), sought).difficulty
     return difficulty is not None and difficulty < solve_rates.find_threshold(seed, context.config).steps
 

@@ -60,7 +60,6 @@ class Threshold(NamedTuple):
     """Whether a rollout that used its memory counts, as in the paper."""
 
     def is_missed(self, verdict: Verdict) -> bool:
-        """Return whether a rollout shows that the draft needs fewer searches."""
         return verdict.correct and verdict.steps < self.steps and (self.takes_recall or not verdict.recalled)
 
 
@@ -116,7 +115,6 @@ def explain_rollouts(
 
 
 def find_shortest(attempts: Attempts) -> tuple[Rollout, Verdict]:
-    """Return the correct rollout with the fewest steps. At least one must be correct."""
     correct = (attempt for attempt in attempts if attempt[1].correct)
     return min(correct, key=lambda attempt: (attempt[1].steps, attempt[1].sample))
 
@@ -143,7 +141,6 @@ _CHANGES: dict[Cause, str] = {
 
 
 def give_advice(draft: Draft, cause: Cause, faulty: Sequence[int]) -> str:
-    """Say what to change, and which hops may stay."""
     change = _CHANGES[cause]
     sound = [hop for hop in range(len(draft.hops)) if hop not in faulty]
     if change.endswith(_ALL_STAY) or not faulty or not sound:
@@ -222,12 +219,10 @@ def _find_substitute(draft: Draft, hop: int, blocks: Sequence[tuple[str, str]]) 
 
 
 def _read_title(block: str) -> str:
-    """Return the title of a rendered passage, which follows rank and id."""
     return block.partition("\n")[0].partition("] ")[2]
 
 
 def _explain_unsolved(draft: Draft, attempts: Attempts, refuted: bool) -> Feedback:
-    """Say what went wrong in most rollouts: a passage was not found, another answer fits, or the solver failed."""
     missed = tuple(
         hop for hop in range(len(draft.hops)) if all(verdict.found_at[hop] is None for _, verdict in attempts)
     )

@@ -30,7 +30,6 @@ class Amount(NamedTuple):
 
 
 def find_dates(text: str) -> list[Date]:
-    """Return the dates of a text, in the digits of any script."""
     return dates(ascii_digits(text))
 
 
@@ -55,7 +54,6 @@ def find_numbers(text: str) -> list[Number]:
 
 
 def find_amounts(text: str) -> list[Amount]:
-    """Return the numbers of a text, each with its unit."""
     return [_read_amount(text, number) for number in numbers(text) if isfinite(number.value)]
 
 

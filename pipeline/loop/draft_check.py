@@ -14,7 +14,7 @@ _HIDDEN_TITLE, _SHORT = "[hidden title]", 4
 
 
 async def check_draft(
-    draft: Draft, target: int, shown: Mapping[str, Passage], context: RunContext
+    draft: Draft, target: int, shown_passages: Mapping[str, Passage], context: RunContext
 ) -> tuple[str, tuple[Probe, ...]]:
     """Say why the round would send the draft back; an empty text if it would not.
 
@@ -23,7 +23,7 @@ async def check_draft(
     Args:
         draft: the draft.
         target: the number of searches that it must need.
-        shown: the passages that the agent has been shown. The text names no other titles.
+        shown_passages: the passages that the agent has been shown. The text names no other titles.
         context: the run.
 
     Returns:
@@ -33,17 +33,16 @@ async def check_draft(
     probes = () if result.again else result.probes
     if not result.findings:
         return "", probes
-    shown_ids = {passage.id for passage in shown.values()}
+    shown_ids = {passage.id for passage in shown_passages.values()}
     ids = dict.fromkeys(i for finding in result.findings for search in finding.searches for i in search.passage_ids)
     unseen = [await context.retriever.get(passage_id) for passage_id in ids if passage_id not in shown_ids]
     feedback = feedback_from_findings(result.findings)
     lines = [f"It would be sent back: yes, as {feedback.label.value}, cause {feedback.cause.value}."]
     lines += [f"- {finding.check}: {finding.detail}" for finding in result.findings]
-    return hide_unseen("\n".join(lines), unseen, shown.values()), probes
+    return hide_unseen("\n".join(lines), unseen, shown_passages.values()), probes
 
 
 def format_ranks(passage_ids: Sequence[str], draft: Draft) -> str:
-    """Format the ranks at which a search found the passages of hops."""
     return ", ".join(
         f"hops[{index}] at rank {passage_ids.index(hop.passage_id) + 1}"
         for index, hop in enumerate(draft.hops)
@@ -51,13 +50,13 @@ def format_ranks(passage_ids: Sequence[str], draft: Draft) -> str:
     )
 
 
-def hide_unseen(text: str, hidden: Iterable[Passage | None], shown: Iterable[Passage]) -> str:
+def hide_unseen(text: str, hidden: Iterable[Passage | None], shown_passages: Iterable[Passage]) -> str:
     """Remove the titles of hidden passages, and the quotes from them."""
     unseen = [passage for passage in hidden if passage]
     for passage in unseen:
         for start, end in sentences(passage.text):
             text = text.replace(quote_rival(passage.text[start:end]), "")
-    titles = {passage.title for passage in unseen} - {passage.title for passage in shown}
+    titles = {passage.title for passage in unseen} - {passage.title for passage in shown_passages}
     for title in sorted(titles, key=lambda title: (-len(title), title)):
         text = text.replace(f"'{title}'", _HIDDEN_TITLE)
         text = text.replace(title, _HIDDEN_TITLE) if len(title) > _SHORT else text

@@ -44,12 +44,10 @@ async def run_draft(draft: Draft, checks: CheckResult, index: int, seed: Seed, c
 def explain_solver(
     draft: Draft, rollouts: Sequence[GradedRollout], seed: Seed, context: RunContext, *, refuted: bool = False
 ) -> Feedback | None:
-    """Explain why the solver's rollouts send the draft back. Return None if they do not."""
     return assess.explain_rollouts(draft, rollouts, solve_rates.find_threshold(seed, context.config), refuted=refuted)
 
 
 async def run_solver(draft: Draft, context: RunContext, threshold: assess.Threshold) -> list[GradedRollout]:
-    """Make K rollouts, or with `loop.early_stop` one after another until the label is decided."""
     loop, screen = context.config.loop, context.config.screen_rollouts()
     if not loop.early_stop:
         return await graded_rollouts(draft, range(loop.rollouts), context)

@@ -120,7 +120,6 @@ def _split(pairs: list[GradedRollout]) -> tuple[tuple[Rollout, ...], tuple[Verdi
 
 
 def _prepare_seed(seed: Seed, context: RunContext) -> tuple[Strategy, RunContext]:
-    """Return the strategy of a seed, and a context with a memory of its own."""
     hardens = context.config.hardens
     name = "harden" if hardens else draw(context.config.strategy, seed.key)
     strategy = cast(Strategy, harden if hardens else load("strategies", name))

@@ -19,14 +19,12 @@ _FEW = 20
 
 
 def find_named_answers(draft: Draft) -> list[str]:
-    """Return the names of the answer and of its items that the question contains."""
     items = [name for item in list_items(draft) for name in item.spellings]
     names = (draft.answer, *draft.answer_aliases, *items)
     return [name for name in names if not _is_small_result(draft, name) and _contains_name(draft, name)]
 
 
 def _is_small_result(draft: Draft, name: str) -> bool:
-    """Return whether a computed answer is a small number, in figures or words."""
     amount = quantity(name) if draft.graph.is_computed else None
     return amount is not None and amount.unit is None and abs(amount.number) <= SMALL
 

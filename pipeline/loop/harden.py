@@ -43,20 +43,20 @@ FindNames = Callable[[str], list[str]]
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
     """Propose the user's question with its evidence. It ends as `ungrounded` if the corpus has none."""
-    given = context.given[seed.passage.id]
-    documents = [await _load_passages(ids, context) for ids in given.documents]
-    if draft := _quote_documents(given, documents):
+    original = context.given[seed.passage.id]
+    documents = [await _load_passages(ids, context) for ids in original.documents]
+    if draft := _quote_documents(original, documents):
         return Proposal(trajectory=_empty_trajectory(Stop.ANSWERED), draft=draft)
     if not context.config.models.of("generator").capabilities.understands:
         return Proposal(trajectory=_empty_trajectory(Stop.UNGROUNDED), draft=None)
-    evidence = _order_passages(given, documents)[:_MOST_SHOWN]
-    searches, read = context.config.generator.searches, partial(_read_grounding, given)
+    evidence = _order_passages(original, documents)[:_MOST_SHOWN]
+    searches, read = context.config.generator.searches, partial(_read_grounding, original)
     author = sage.build_author(seed, context, GROUND_TOOLS, searches, read=read)
     messages = context.prompt(
         "generator/ground",
-        question=given.question,
-        answer=given.answer,
-        answer_aliases=given.answer_aliases,
+        question=original.question,
+        answer=original.answer,
+        answer_aliases=original.answer_aliases,
         evidence=[show_passage(passage, numbered=True) for passage in evidence],
         operations=sage.describe_operations(context),
         search_budget=author.limits.searches,
@@ -72,12 +72,11 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
-    """Reword the question. A model that works by rules cannot, and gives up."""
     if not context.config.models.of("refiner").capabilities.understands:
         return Proposal(trajectory=_empty_trajectory(Stop.ANSWERED), draft=None)
-    given, feedback = context.given[seed.passage.id], rounds[-1].feedback
+    original, feedback = context.given[seed.passage.id], rounds[-1].feedback
     is_too_hard = feedback and (feedback.label is Label.UNSOLVED or feedback.cause is Cause.AMBIGUOUS)
-    read = partial(_read_rewriting, given, rounds[-1].draft, ":reversed" if is_too_hard else "")
+    read = partial(_read_rewriting, original, rounds[-1].draft, ":reversed" if is_too_hard else "")
     side_links, searches = context.links.get(seed.side), context.config.generator.searches
     links = (lambda passage, each: side_links.related(passage, each=each)) if side_links else None
     tools = (LINKS, *REWRITE_TOOLS) if links else REWRITE_TOOLS
@@ -86,7 +85,7 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     earlier = await sage.load_history(seed, context, rounds, limited=author.room is not None)
     messages = context.prompt(
         "refiner/harden",
-        original=given.question,
+        original=original.question,
         drafts=earlier.drafts,
         seen=earlier.passages,
         operations=sage.describe_operations(context),
@@ -98,29 +97,33 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     return await sage.write_draft(author, messages, earlier.state, seed)
 
 
-def _read_grounding(given: Given, arguments: str, state: AgentState) -> Draft | None:
-    return _build_draft(given, given.question, AS_GIVEN, parse(GraphArguments, arguments), state)
+def _read_grounding(original: Given, arguments: str, state: AgentState) -> Draft | None:
+    return _build_draft(original, original.question, AS_GIVEN, parse(GraphArguments, arguments), state)
 
 
-def _read_rewriting(given: Given, before: Draft | None, suffix: str, arguments: str, state: AgentState) -> Draft | None:
+def _read_rewriting(
+    original: Given, before: Draft | None, suffix: str, arguments: str, state: AgentState
+) -> Draft | None:
     """Return the reworded draft. Its origin is the author's operator, or `link` if it cites a new document.
 
     Args:
-        given: the user's question.
+        original: the user's question.
         before: the last draft.
         suffix: the end of the origin: `:reversed` if the question is to become easier, which no link does.
         arguments: the arguments of the author's call.
         state: the author's state.
     """
     rewriting = parse(RewriteArguments, arguments)
-    draft = _build_draft(given, rewriting.question, f"{rewriting.operator}{suffix}", rewriting, state)
+    draft = _build_draft(original, rewriting.question, f"{rewriting.operator}{suffix}", rewriting, state)
     cited_before = {hop.passage_id for hop in before.hops} if before else set()
     if draft is None or suffix or cited_before.issuperset(hop.passage_id for hop in draft.hops):
         return draft
     return draft.model_copy(update={"origin": "link"})
 
 
-def _build_draft(given: Given, question: str, origin: str, proposed: GraphArguments, state: AgentState) -> Draft | None:
+def _build_draft(
+    original: Given, question: str, origin: str, proposed: GraphArguments, state: AgentState
+) -> Draft | None:
     """Return the draft of a proposal, or None if the generator gives up.
 
     Raises:
@@ -130,18 +133,18 @@ def _build_draft(given: Given, question: str, origin: str, proposed: GraphArgume
     if graph is None or not question.strip():
         return None
     try:
-        draft = _keep_answer(given, graph, question, origin)
+        draft = _keep_answer(original, graph, question, origin)
     except OperationError as error:
         raise FormatError(f"{error}.") from error
-    if not _is_answer(draft.answer, given):
-        raise FormatError(f"The answer stays '{given.answer}': the last step must give it.")
+    if not _is_answer(draft.answer, original):
+        raise FormatError(f"The answer stays '{original.answer}': the last step must give it.")
     return draft
 
 
-def _keep_answer(given: Given, graph: Graph, question: str, origin: str) -> Draft:
+def _keep_answer(original: Given, graph: Graph, question: str, origin: str) -> Draft:
     """Build a draft whose answer is spelled as in the corpus, with the user's spellings as aliases."""
-    draft = build_draft(graph, question, answer_type=given.answer_type, origin=origin)
-    aliases = tuple(name for name in given.spellings if normalise(name) != normalise(draft.answer))
+    draft = build_draft(graph, question, answer_type=original.answer_type, origin=origin)
+    aliases = tuple(name for name in original.spellings if normalise(name) != normalise(draft.answer))
     return draft.model_copy(update={"answer_aliases": aliases})
 
 
@@ -149,28 +152,28 @@ async def _load_passages(ids: frozenset[str], context: RunContext) -> list[Passa
     return [passage for document_id in sorted(ids) for passage in await context.retriever.document(document_id)]
 
 
-def _quote_documents(given: Given, documents: Sequence[Sequence[Passage]]) -> Draft | None:
+def _quote_documents(original: Given, documents: Sequence[Sequence[Passage]]) -> Draft | None:
     """Build a draft with a quote from each of the question's documents.
 
     They are taken in the first order in which each one names the title of the next, and the last states the answer.
     Return None if there is no such order, or if quotes alone do not decide the answer.
     """
-    if not documents or not given.answer_type.plain or len(documents) > _MOST_ORDERED or not all(documents):
+    if not documents or not original.answer_type.plain or len(documents) > _MOST_ORDERED or not all(documents):
         return None
     for chain in permutations(documents):
         targets: list[FindNames] = [
             *(partial(_find_titles, [following]) for following in chain[1:]),
-            partial(_find_spellings, given),
+            partial(_find_spellings, original),
         ]
         chosen = [
             sentence
             for document, find_names in zip(chain, targets, strict=True)
-            if (sentence := _find_sentence(given, document, find_names))
+            if (sentence := _find_sentence(original, document, find_names))
         ]
         if len(chosen) == len(chain):
             steps = [_build_step(index, sentence) for index, sentence in enumerate(chosen)]
-            steps[-1] = steps[-1].model_copy(update={"sub_question": given.question})
-            return _keep_answer(given, Graph(steps=tuple(steps)), given.question, AS_GIVEN)
+            steps[-1] = steps[-1].model_copy(update={"sub_question": original.question})
+            return _keep_answer(original, Graph(steps=tuple(steps)), original.question, AS_GIVEN)
     return None
 
 
@@ -185,7 +188,6 @@ class _NamingSentence(NamedTuple):
 
 
 def _build_step(index: int, sentence: _NamingSentence) -> FoundStep:
-    """Build a step with a generic question, since nobody has written one."""
     return FoundStep(
         id=f"step{index}",
         sub_question=f"What does “{strip_tag(sentence.passage.title)}” lead to?",
@@ -195,22 +197,21 @@ def _build_step(index: int, sentence: _NamingSentence) -> FoundStep:
     )
 
 
-def _order_passages(given: Given, documents: Sequence[Sequence[Passage]]) -> list[Passage]:
-    """Take passages from each document in turn, first those that state the answer or name another document."""
+def _order_passages(original: Given, documents: Sequence[Sequence[Passage]]) -> list[Passage]:
     ordered = []
     for document in documents:
-        others = [other for other in documents if other and other is not document]
-        targets = partial(_find_titles, others), partial(_find_spellings, given)
+        remaining = [candidate for candidate in documents if candidate and candidate is not document]
+        targets = partial(_find_titles, remaining), partial(_find_spellings, original)
         ordered.append(sorted(document, key=lambda passage: not any(find(passage.text) for find in targets)))
     return [passage for turn in zip_longest(*ordered) for passage in turn if passage]
 
 
-def _find_sentence(given: Given, passages: Sequence[Passage], find_names: FindNames) -> _NamingSentence | None:
+def _find_sentence(original: Given, passages: Sequence[Passage], find_names: FindNames) -> _NamingSentence | None:
     """Return the sentence that leads on and shares the most words with the question.
 
     The name alone does not identify it: a year or a small number is in many sentences.
     """
-    question_terms = {*terms(given.question)} - FILLERS
+    question_terms = {*terms(original.question)} - FILLERS
     return max(
         _find_naming_sentences(passages, find_names),
         key=lambda sentence: len(question_terms.intersection(terms(sentence.text))),
@@ -226,26 +227,26 @@ def _find_naming_sentences(passages: Sequence[Passage], find_names: FindNames) -
 
 
 def _find_titles(documents: Sequence[Sequence[Passage]], text: str) -> list[str]:
-    """Return the titles of documents that a text mentions."""
     return [title for document in documents if mentions(text, title := strip_tag(document[0].title))]
 
 
-def _find_spellings(given: Given, text: str) -> list[str]:
+def _find_spellings(original: Given, text: str) -> list[str]:
     """Return the answer as a text states it; a date or number may have any form.
 
     A number that is part of another number or of a date does not count, such as 12 in 12,000.
     """
-    is_number, is_date = given.answer_type is AnswerType.NUMBER, given.answer_type is AnswerType.DATE
+    is_number, is_date = original.answer_type is AnswerType.NUMBER, original.answer_type is AnswerType.DATE
     matches = find_numbers(text) if is_number else find_dates(text) if is_date else ()
-    values = [value for start, end in (match.span for match in matches) if _is_answer(value := text[start:end], given)]
-    return values if is_number else [*values, *(name for name in given.spellings if mentions(text, name))]
+    values = [
+        value for start, end in (match.span for match in matches) if _is_answer(value := text[start:end], original)
+    ]
+    return values if is_number else [*values, *(name for name in original.spellings if mentions(text, name))]
 
 
-def _is_answer(text: str, given: Given) -> bool:
+def _is_answer(text: str, original: Given) -> bool:
     """Return whether a text is the answer in any form, and neither more nor less exact."""
-    return any(equal(text, [name]) and equal(name, [text]) for name in given.spellings)
+    return any(equal(text, [name]) and equal(name, [text]) for name in original.spellings)
 
 
 def _empty_trajectory(stop: Stop) -> Trajectory:
-    """Return the trajectory of an author that called no model."""
     return Trajectory(messages=(), calls=(), stop=stop)

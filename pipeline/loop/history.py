@@ -42,21 +42,21 @@ async def load_seen_passages(
     seed: Seed, context: RunContext, rounds: Sequence[Round], shown_rollouts: Sequence[GradedRollout]
 ) -> SeenPassages:
     """Load the passages of all rounds. `shown_rollouts` are those of the last round that the refiner sees."""
-    seen = {seed.passage.id: None}
+    seen_ids = {seed.passage.id: None}
     new: dict[str, None] = {}
     for round_ in rounds:
-        seen |= dict.fromkeys(i for node in (round_.tree.nodes if round_.tree else ()) for i in node.passage_ids)
-        seen |= dict.fromkeys(i for call in round_.agent.calls for i in call.passage_ids)
-        seen |= dict.fromkeys(hop.passage_id for hop in (round_.draft.hops if round_.draft else ()))
+        seen_ids |= dict.fromkeys(i for node in (round_.tree.nodes if round_.tree else ()) for i in node.passage_ids)
+        seen_ids |= dict.fromkeys(i for call in round_.agent.calls for i in call.passage_ids)
+        seen_ids |= dict.fromkeys(hop.passage_id for hop in (round_.draft.hops if round_.draft else ()))
         is_last = round_ is rounds[-1]
         graded = shown_rollouts if is_last else [*round_.graded, *round_.policy_graded]
         id_lists = [search.passage_ids for finding in round_.findings for search in finding.searches]
         id_lists += [call.passage_ids for rollout, _ in graded for call in rollout.trajectory.calls]
-        new = dict.fromkeys(i for ids in id_lists for i in ids if i not in seen)
-        seen |= new
+        new = dict.fromkeys(i for ids in id_lists for i in ids if i not in seen_ids)
+        seen_ids |= new
     side = context.side(seed.side)
-    same_side = {i: passage for i in seen if (passage := await side.get(i))}
-    other_side = [await context.retriever.get(i) for i in seen if i not in same_side]
+    same_side = {i: passage for i in seen_ids if (passage := await side.get(i))}
+    other_side = [await context.retriever.get(i) for i in seen_ids if i not in same_side]
     return SeenPassages(
         same_side=same_side,
         other_side=tuple(passage for passage in other_side if passage),
@@ -64,94 +64,92 @@ async def load_seen_passages(
     )
 
 
-def choose_full_passages(draft: Draft, seen: SeenPassages, *, limited: bool, opens: bool) -> list[Passage]:
+def choose_full_passages(draft: Draft, passages: SeenPassages, *, limited: bool, opens: bool) -> list[Passage]:
     """Choose the passages that a refiner is shown in full: the cited ones, then new ones until the room is used.
 
     Args:
         draft: the last draft.
-        seen: the passages read so far.
+        passages: the passages read so far.
         limited: whether the model's context is limited. Without a limit it is shown all passages.
         opens: whether the refiner can open passages. If it cannot, it has more room, also for older ones.
     """
     if not limited:
-        return list(seen.same_side.values())
-    cited = [hop.passage_id for hop in draft.hops if hop.passage_id in seen.same_side]
+        return list(passages.same_side.values())
+    cited = [hop.passage_id for hop in draft.hops if hop.passage_id in passages.same_side]
     chosen: list[Passage] = []
     room = _PASSAGE_TOKENS * (1 if opens else 2)
-    for i in dict.fromkeys([*cited, *seen.new, *(() if opens else reversed(seen.same_side))]):
-        room -= tokens(seen.same_side[i].text)
+    for i in dict.fromkeys([*cited, *passages.new, *(() if opens else reversed(passages.same_side))]):
+        room -= tokens(passages.same_side[i].text)
         if room < 0 and i not in cited:
             break
-        chosen.append(seen.same_side[i])
+        chosen.append(passages.same_side[i])
     return chosen
 
 
 def describe_drafts(
-    rounds: Sequence[Round], shown_rollouts: Sequence[GradedRollout], seen: SeenPassages
+    rounds: Sequence[Round], shown_rollouts: Sequence[GradedRollout], passages: SeenPassages
 ) -> list[dict[str, Any]]:
-    """Describe all drafts in order, and how the last one was checked and tried."""
     *earlier, (last, draft) = [(round_, round_.draft) for round_ in rounds if round_.draft]
     description: dict[str, Any] = {
         "question": draft.question,
         "answer": draft.answer,
-        "steps": _describe_steps(draft, seen),
-        "checks": _describe_checks(last, draft, seen),
-        "rollouts": [_describe_rollout(graded, last, draft, seen) for graded in shown_rollouts],
-        "feedback": _describe_feedback(last, seen),
+        "steps": _describe_steps(draft, passages),
+        "checks": _describe_checks(last, draft, passages),
+        "rollouts": [_describe_rollout(graded, last, draft, passages) for graded in shown_rollouts],
+        "feedback": _describe_feedback(last, passages),
     }
     if tokens(orjson.dumps(description).decode()) > _DRAFT_TOKENS:
         for row in (*description["checks"], *description["rollouts"]):
             row.pop("searches", None)
             row.pop("calls", None)
-    return [*(_describe_earlier(round_, draft, seen) for round_, draft in earlier), description]
+    return [*(_describe_earlier(round_, draft, passages) for round_, draft in earlier), description]
 
 
-def _describe_earlier(round_: Round, draft: Draft, seen: SeenPassages) -> dict[str, Any]:
-    feedback = _describe_feedback(round_, seen)
-    return {"question": draft.question, "steps": _describe_steps(draft, seen), "feedback": feedback}
+def _describe_earlier(round_: Round, draft: Draft, passages: SeenPassages) -> dict[str, Any]:
+    feedback = _describe_feedback(round_, passages)
+    return {"question": draft.question, "steps": _describe_steps(draft, passages), "feedback": feedback}
 
 
-def _describe_steps(draft: Draft, seen: SeenPassages) -> list[dict[str, Any]]:
-    """Describe the steps of a draft in the form in which the generator gave them."""
+def _describe_steps(draft: Draft, passages: SeenPassages) -> list[dict[str, Any]]:
     steps = []
     for step in draft.graph.steps:
         fields = step.model_dump(mode="json", exclude={"citation"}, exclude_defaults=True)
         if isinstance(step, FoundStep):
-            passage = seen.same_side.get(step.citation.passage_id)
+            passage = passages.same_side.get(step.citation.passage_id)
             fields["passage_id"] = passage.shown_id if passage else ""
             fields["sentences"] = [index + 1 for index in step.citation.sentences]
         steps.append(fields)
     return steps
 
 
-def _describe_feedback(round_: Round, seen: SeenPassages) -> dict[str, Any]:
+def _describe_feedback(round_: Round, passages: SeenPassages) -> dict[str, Any]:
     feedback = round_.feedback
-    return feedback.model_dump(mode="json") | {"message": _hide_other_side(feedback.message, seen)} if feedback else {}
+    return (
+        feedback.model_dump(mode="json") | {"message": _hide_other_side(feedback.message, passages)} if feedback else {}
+    )
 
 
-def _describe_checks(round_: Round, draft: Draft, seen: SeenPassages) -> list[dict[str, Any]]:
-    """Describe the findings of each check or, if there are none, its readers' answers without repetitions."""
+def _describe_checks(round_: Round, draft: Draft, passages: SeenPassages) -> list[dict[str, Any]]:
     failed = {finding.check for finding in round_.findings}
     rows = [
-        _describe_check(finding.check, _hide_other_side(finding.detail, seen), finding.searches, draft, seen)
+        _describe_check(finding.check, _hide_other_side(finding.detail, passages), finding.searches, draft, passages)
         for finding in round_.findings
     ]
     passed: dict[str, dict[str, None]] = {}
     for probe in round_.probes:
         if probe.check not in failed:
             passed.setdefault(probe.check, {})[_describe_probe(probe)] = None
-    return rows + [_describe_check(check, "; ".join(answers), (), draft, seen) for check, answers in passed.items()]
+    return rows + [_describe_check(check, "; ".join(answers), (), draft, passages) for check, answers in passed.items()]
 
 
 def _describe_check(
-    check: str, text: str, searches: Iterable[Searched], draft: Draft, seen: SeenPassages
+    check: str, text: str, searches: Iterable[Searched], draft: Draft, passages: SeenPassages
 ) -> dict[str, Any]:
-    rows = [{"query": search.query, "found": _format_hits(search.passage_ids, draft, seen)} for search in searches]
+    rows = [{"query": search.query, "found": _format_hits(search.passage_ids, draft, passages)} for search in searches]
     return {"check": check, "said": text} | ({"searches": rows} if rows else {})
 
 
 def _describe_probe(probe: Probe) -> str:
-    """Describe the answers to a check without findings, and whether its passages support them."""
     meaning = load_meanings().get(probe.check)
     if meaning and (description := meaning.describe(probe)):
         return description
@@ -166,11 +164,11 @@ def _describe_probe(probe: Probe) -> str:
 _BY_HEART = "right, by heart, which alone sends no draft back"
 
 
-def _describe_rollout(graded: GradedRollout, round_: Round, draft: Draft, seen: SeenPassages) -> dict[str, Any]:
+def _describe_rollout(graded: GradedRollout, round_: Round, draft: Draft, passages: SeenPassages) -> dict[str, Any]:
     rollout, verdict = graded
     calls = [
         ({"query": call.argument} if call.tool == "search" else {"tool": call.tool})
-        | {"found": _format_hits(call.passage_ids, draft, seen)}
+        | {"found": _format_hits(call.passage_ids, draft, passages)}
         for call in rollout.trajectory.calls
     ]
     return {
@@ -184,13 +182,14 @@ def _describe_rollout(graded: GradedRollout, round_: Round, draft: Draft, seen: 
     }
 
 
-def _format_hits(passage_ids: Sequence[str], draft: Draft, seen: SeenPassages) -> str:
-    """Format the cited passages among the hits, with their ranks, and the first other titles of the same side."""
+def _format_hits(passage_ids: Sequence[str], draft: Draft, passages: SeenPassages) -> str:
     cited = {hop.passage_id for hop in draft.hops}
-    titles = dict.fromkeys(seen.same_side[i].title for i in passage_ids if i in seen.same_side and i not in cited)
+    titles = dict.fromkeys(
+        passages.same_side[i].title for i in passage_ids if i in passages.same_side and i not in cited
+    )
     quoted = [f"'{title}'" for title in [*titles][:_OTHER_TITLES]]
     return "; ".join(filter(None, (format_ranks(passage_ids, draft), ", ".join(quoted)))) or "nothing cited"
 
 
-def _hide_other_side(text: str, seen: SeenPassages) -> str:
-    return hide_unseen(text, seen.other_side, seen.same_side.values())
+def _hide_other_side(text: str, passages: SeenPassages) -> str:
+    return hide_unseen(text, passages.other_side, passages.same_side.values())

@@ -73,7 +73,6 @@ async def measure_policies(record: Record, context: RunContext) -> tuple[PolicyM
 
 
 def lacks_measurements(record: Record, context: RunContext) -> bool:
-    """Return whether a configured policy lacks a rollout, or its answers from memory."""
     policies = context.config.models.policies
     plain = [_find_earlier(record, policy) for policy in policies]
     uses_distractors = _uses_distractors(record, context)
@@ -114,7 +113,6 @@ async def measure_policy(
 
 
 async def _measure_with_distractors(record: Record, policy: str, context: RunContext) -> PolicyMeasurement | None:
-    """Repeat the samples of a policy with the distractors of the question. Return None if that is not configured."""
     draft, evaluation = record.draft, record.distractor_eval
     if draft is None or evaluation is None or not _uses_distractors(record, context):
         return None
@@ -140,7 +138,6 @@ def _uses_distractors(record: Record, context: RunContext) -> bool:
 def build_measurement(
     key: str, policy: str, pairs: Sequence[tuple[Rollout, Verdict]], closed: Probe | None, context: RunContext
 ) -> PolicyMeasurement:
-    """Build the measurement of a policy from its rollouts, at least one, and its answers from memory."""
     model = context.config.models.policies[policy]
     rollouts, verdicts = zip(*pairs, strict=True)
     return PolicyMeasurement(
@@ -162,7 +159,6 @@ def _find_earlier(record: Record, policy: str) -> PolicyMeasurement | None:
 
 
 def is_recallable(record: Record) -> bool:
-    """Return whether the answer can be known from memory. A question without an answer is not."""
     return record.draft is not None and record.draft.answer_type is not AnswerType.UNANSWERABLE
 
 

@@ -68,7 +68,6 @@ async def find_rival(draft: Draft, retriever: Retriever, k: int) -> tuple[Findin
 
 
 def quote_rival(sentence: str) -> str:
-    """Return how a finding quotes the sentence of a passage that it names."""
     return f", where it says '{' '.join(sentence.split())[:LONGEST]}'"
 
 
@@ -117,7 +116,6 @@ def _claim_words(draft: Draft) -> set[str]:
 
 
 def _earlier_names(draft: Draft) -> list[str]:
-    """Return the names in the hops before the last one, without its subject."""
     names = [name for hop in draft.hops[:-1] for name in (*hop.spellings, strip_tag(hop.title))]
     subject = _subject(draft)
     return [name for name in names if normalise(name) and not _overlap(name, subject)]
@@ -133,7 +131,6 @@ def _subject(draft: Draft) -> str:
 
 
 def _filler_test(draft: Draft) -> Callable[[str], bool]:
-    """Return the test for words without content in the language of the draft."""
     return fillers(language_of(" ".join([draft.question, *(hop.quote for hop in draft.hops)])))
 
 

@@ -45,7 +45,6 @@ async def attack_again(record: Record, context: RunContext) -> list[GradedRollou
 
 
 def missing_samples(record: Record, context: RunContext) -> list[int]:
-    """Return the samples of fresh seekers that an accepted pair still lacks."""
     is_drawn = int(sha256(f"again:{record.key}")[:8], 16) < context.config.difficulty.again * (1 << 32)
     if not (is_drawn and record.seekers):
         return []

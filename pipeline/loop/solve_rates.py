@@ -22,8 +22,8 @@ async def run_model(draft: Draft, earlier: Sequence[GradedRollout], context: Run
     If no confirmation follows, these rollouts are the measurement, so that only a missed target ends them early.
     """
     loop = context.config.loop
-    whole = not (loop.confirm and loop.early_stop)
-    return await _run_until_decided(draft, range(loop.rollouts), earlier, context, whole=whole)
+    is_final = not (loop.confirm and loop.early_stop)
+    return await _run_until_decided(draft, range(loop.rollouts), earlier, context, is_final=is_final)
 
 
 async def run_confirmation(draft: Draft, context: RunContext) -> list[GradedRollout]:
@@ -34,16 +34,15 @@ async def run_confirmation(draft: Draft, context: RunContext) -> list[GradedRoll
     if not (context.config.band and context.config.policy):
         return []
     ledger.enter(ledger.POLICIES)
-    return await _run_until_decided(draft, list_samples(context.config), (), context, whole=True)
+    return await _run_until_decided(draft, list_samples(context.config), (), context, is_final=True)
 
 
 async def _run_until_decided(
-    draft: Draft, samples: range, earlier: Sequence[GradedRollout], context: RunContext, *, whole: bool
+    draft: Draft, samples: range, earlier: Sequence[GradedRollout], context: RunContext, *, is_final: bool
 ) -> list[GradedRollout]:
-    """Run in parallel as many rollouts as are needed in any case, and repeat until the label is decided."""
     model, band, rollouts = context.config.policy_model, context.config.band, list(earlier)
     assert band is not None  # noqa: S101 - the callers check it
-    while missing := band.due(_count_correct(rollouts), len(rollouts), whole=whole):
+    while missing := band.due(_count_correct(rollouts), len(rollouts), whole=is_final):
         batch = samples[len(rollouts) : len(rollouts) + missing]
         rollouts += await graded_rollouts(draft, batch, context, model)
     return rollouts
@@ -58,7 +57,6 @@ def _choose_label(rollouts: Sequence[GradedRollout], config: RunConfig) -> Label
 
 
 def explain_solve_rate(draft: Draft, rollouts: Sequence[GradedRollout], config: RunConfig) -> Feedback | None:
-    """Explain from the rollouts alone why a draft is too easy or too hard for the model. Return None if it is not."""
     if not misses_target(rollouts, config):
         return None
     count = f"{_count_correct(rollouts)} of {len(rollouts)} tries"
@@ -77,7 +75,6 @@ def _explain_too_easy(draft: Draft, rollouts: Sequence[GradedRollout], solved: s
 
 
 def _explain_too_hard(draft: Draft, rollouts: Sequence[GradedRollout], solved: str) -> Feedback:
-    """Name the first hop that each wrong rollout did not find, and the wrong answers."""
     wrong = [graded for graded in rollouts if not graded.verdict.correct]
     first_missed = Counter(next((hop for hop, at in enumerate(v.found_at) if at is None), None) for _, v in wrong)
     ends = [
@@ -105,7 +102,6 @@ def _count_correct(rollouts: Sequence[GradedRollout]) -> int:
 
 
 def describe_target(config: RunConfig) -> str:
-    """Describe the target solve rate; an empty text if there is none."""
     if (band := config.band) is None:
         return ""
     counts, model = band.counts, config.policy or "the run's own solver"
@@ -138,8 +134,8 @@ def aim(seed: Seed, config: RunConfig, rounds: Sequence[Round]) -> int:
     least = seed.target_steps if config.steps_required else config.steps[0]
     for round_ in reversed(rounds):
         if round_.draft and round_.feedback and round_.feedback.cause in _STEPS:
-            wanted = len(round_.draft.hops) + _STEPS[round_.feedback.cause]
-            return min(max(wanted, least), MOST_STEPS)
+            steps = len(round_.draft.hops) + _STEPS[round_.feedback.cause]
+            return min(max(steps, least), MOST_STEPS)
     return seed.target_steps
 
 

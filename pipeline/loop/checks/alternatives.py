@@ -69,7 +69,6 @@ def is_known_answer(draft: Draft, answer: str) -> bool:
 
 
 async def load_shown_passages(rollout: Rollout, context: RunContext) -> list[Passage]:
-    """Return the passages that a rollout was shown, at most the last `MOST_PASSAGES`."""
     ids = dict.fromkeys(passage_id for call in rollout.trajectory.calls for passage_id in call.passage_ids)
     passages = [await context.retriever.get(passage_id) for passage_id in list(ids)[-MOST_PASSAGES:]]
     return [passage for passage in passages if passage is not None]

@@ -80,7 +80,6 @@ def load_checks() -> dict[str, DraftCheck]:
 
 
 def load_meanings() -> dict[str, Meaning]:
-    """Return the descriptions of all reviews, checks and their further findings, by name."""
     return _load(tuple(registry.names("checks")))[1]
 
 

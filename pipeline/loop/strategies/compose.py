@@ -146,7 +146,6 @@ async def _compose(
 
 
 async def _outline(seed: Seed, context: RunContext) -> list[str]:
-    """Return the first words of the passages of the seed's document."""
     passages = await context.side(seed.side).document(seed.passage.document_id)
     lines = [" ".join(passage.text.split()[:12]) for passage in passages if passage.id != seed.passage.id]
     return list(dict.fromkeys(lines))[:_OUTLINE]
@@ -158,7 +157,6 @@ def _links(seed: Seed, context: RunContext) -> list[Related]:
 
 
 def _fit(links: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
-    """Return the first link, and as many more as so many tokens hold."""
     while len(links) > 1 and tokens(orjson.dumps(links).decode()) > room:
         links = links[:-1]
     return links
@@ -182,7 +180,6 @@ def describe_links(links: Iterable[Related]) -> list[dict[str, Any]]:
 
 
 async def _seen_passages(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> list[Passage]:
-    """Return the passages that the generator was shown in earlier rounds."""
     side = context.side(seed.side)
     ids = dict.fromkeys(i for past in rounds for call in past.agent.calls for i in call.passage_ids)
     passages = [passage for i in ids if (passage := await side.get(i))]

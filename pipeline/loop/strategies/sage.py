@@ -39,8 +39,8 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
         check_budget=proposer.checks,
         calls_per_turn=proposer.limits.calls_per_turn,
     )
-    given = {seed.passage.shown_id: seed.passage}
-    return await write_draft(proposer, messages, AgentState(passages=given, given=frozenset(given)), seed)
+    passages = {seed.passage.shown_id: seed.passage}
+    return await write_draft(proposer, messages, AgentState(passages=passages, given=frozenset(passages)), seed)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
@@ -76,21 +76,20 @@ async def load_history(seed: Seed, context: RunContext, rounds: Sequence[Round],
     if last.draft is None:
         raise ValueError("a round without a draft ends the episode")
     rollouts = _choose_rollouts(last, context.config.loop.feedback_rollouts)
-    seen = await history.load_seen_passages(seed, context, rounds, rollouts)
+    read_passages = await history.load_seen_passages(seed, context, rounds, rollouts)
     opens = context.config.loop.refiner_searches
-    passages = history.choose_full_passages(last.draft, seen, limited=limited, opens=opens)
+    passages = history.choose_full_passages(last.draft, read_passages, limited=limited, opens=opens)
     return History(
-        drafts=history.describe_drafts(rounds, rollouts, seen),
+        drafts=history.describe_drafts(rounds, rollouts, read_passages),
         passages=[show_passage(passage, numbered=True) for passage in passages],
         state=AgentState(
-            passages={passage.shown_id: passage for passage in seen.same_side.values()},
+            passages={passage.shown_id: passage for passage in read_passages.same_side.values()},
             given=frozenset(passage.shown_id for passage in passages),
         ),
     )
 
 
 def require_new_question(rounds: Sequence[Round]) -> Rule:
-    """Return the rule that no question of an earlier round is written again."""
     earlier = {normalise(round_.draft.question) for round_ in rounds if round_.draft}
 
     def rule(draft: Draft) -> None:
@@ -101,7 +100,6 @@ def require_new_question(rounds: Sequence[Round]) -> Rule:
 
 
 def read_draft(arguments: str, state: AgentState) -> Draft | None:
-    """Return the draft in the arguments of a call, or None if the generator gives up. Raises FormatError."""
     return to_draft(parse(WordedGraphArguments, arguments), state.passages)
 
 
@@ -163,12 +161,10 @@ def build_author(
 
 
 def describe_operations(context: RunContext) -> list[str]:
-    """Describe the operations that a run offers."""
     return [operation(name).description for name in context.config.operations]
 
 
 async def write_draft(author: Agent, messages: tuple[Message, ...], state: AgentState, seed: Seed) -> Proposal:
-    """Run the conversation of a generator or refiner, from its prompt to its draft."""
     trajectory = await converse(author, messages, sample=seed.draw, state=state)
     draft = cast(Draft | None, author.accept(trajectory.final, state)) if trajectory.final else None
     return Proposal(trajectory=trajectory, draft=draft, checked=tuple(state.probes))
