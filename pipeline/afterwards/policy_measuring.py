@@ -24,18 +24,7 @@ from pipeline.loop import policies
 from pipeline.run import attempts
 from pipeline.run.attempts import AttemptLog
 from pipeline.store.amendments import Completions, Remeasurements
-from pipeline.types import (
-    Assessment,
-    Data,
-    Draft,
-    PolicyMeasurement,
-    ReasonCode,
-    Record,
-    Rollout,
-    Status,
-    Usage,
-    Verdict,
-)
+from pipeline.types import Assessment, Data, Draft, GradedRollout, PolicyMeasurement, ReasonCode, Record, Status, Usage
 from pipeline.types.twin_record import as_record
 
 POOL = ("below_target", "below_range", "beyond_solver", "gate:solve_rate", "gate:known_to")
@@ -173,7 +162,7 @@ async def remeasure(
     return _summary(policy, list(zip(selected, assessed[: len(selected)], strict=True)), context)
 
 
-async def _rollout(draft: Draft, sample: int, context: RunContext, model: ModelConfig) -> tuple[Rollout, Verdict]:
+async def _rollout(draft: Draft, sample: int, context: RunContext, model: ModelConfig) -> GradedRollout:
     agent = solver(context.config, context.llm, context.retriever, model)
     return await make_graded_rollout(draft, partial(attempted, agent, draft.question, sample), context)
 

@@ -170,8 +170,7 @@ def _policies(record: Record) -> Iterator[Row]:
         assessment = measured.assessment
         columns = {name: getattr(assessment, name) for name in _POLICY if hasattr(assessment, name)}
         needed = record.difficulty or record.seed.target_steps
-        pairs = zip(measured.rollouts, measured.verdicts, strict=True)
-        failures = Counter(search_failure(rollout, verdict, needed) for rollout, verdict in pairs)
+        failures = Counter(search_failure(rollout, verdict, needed) for rollout, verdict in measured.graded)
         counts = {kind.value: failures[kind] for kind in SearchFailure}
         yield {**columns, "correct": len(correct(measured.verdicts)), **counts}
 

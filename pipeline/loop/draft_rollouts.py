@@ -1,6 +1,5 @@
 """The rollouts of a draft: as many as decide about it, then K fresh ones that confirm a candidate."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipeline.agents.solver import graded_rollout, graded_rollouts
@@ -30,8 +29,9 @@ async def run_draft(draft: Draft, checks: CheckResult, index: int, seed: Seed, c
     feedback = assess.feedback_from_findings(checks.findings) if checks.findings else None
     solver = list[GradedRollout]()
     if config.steps_required and not feedback:
-        solver = await run_solver(draft, context, solve_rates.find_threshold(seed, config))
-        feedback = explain_solver(draft, solver, seed, context)
+        threshold = solve_rates.find_threshold(seed, config)
+        solver = await run_solver(draft, context, threshold)
+        feedback = assess.explain_rollouts(draft, solver, threshold)
     if feedback or config.band is None:
         return DraftRollouts(solver, feedback)
     ledger.enter(ledger.POLICIES)
@@ -39,12 +39,6 @@ async def run_draft(draft: Draft, checks: CheckResult, index: int, seed: Seed, c
     ledger.enter(f"round {index}")
     feedback = solve_rates.explain_solve_rate(draft, measured, config)
     return DraftRollouts(solver, feedback, measured) if config.policy else DraftRollouts(measured, feedback)
-
-
-def explain_solver(
-    draft: Draft, rollouts: Sequence[GradedRollout], seed: Seed, context: RunContext, *, refuted: bool = False
-) -> Feedback | None:
-    return assess.explain_rollouts(draft, rollouts, solve_rates.find_threshold(seed, context.config), refuted=refuted)
 
 
 async def run_solver(draft: Draft, context: RunContext, threshold: assess.Threshold) -> list[GradedRollout]:

@@ -25,21 +25,7 @@ from pipeline.loop.retrievers import add_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import lacks_twin, make_twin
 from pipeline.registry import load
-from pipeline.types import (
-    Cause,
-    Draft,
-    Feedback,
-    GradedRollout,
-    Label,
-    Reason,
-    ReasonCode,
-    Record,
-    Rollout,
-    Round,
-    Seed,
-    Status,
-    Verdict,
-)
+from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Reason, ReasonCode, Record, Round, Seed, Status
 from pipeline.types.model_probe import known_to, naturalness
 from pipeline.types.twin_record import as_record
 
@@ -77,8 +63,8 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         code = ReasonCode.NO_VERDICT if isinstance(error, FormatError) else ReasonCode.REFUSED
         status, reason = Status.FAILED, Reason(code)
         ledger.note_end_cause(str(error))
-    confirmation, confirmation_verdicts = _split(final.confirmed)
-    seeker_rollouts, seeker_verdicts = _split(final.sought)
+    confirmation, confirmation_verdicts = GradedRollout.split(final.confirmed)
+    seeker_rollouts, seeker_verdicts = GradedRollout.split(final.sought)
     policy, measured = context.config.policy, final.measured
     record = Record(
         key=seed.key,
@@ -115,10 +101,6 @@ async def _confirm(draft: Draft, rounds: list[Round], final: FinalRollouts, seed
     rounds[-1] = rounds[-1].model_copy(update={"probes": probes, "findings": findings})
 
 
-def _split(pairs: list[GradedRollout]) -> tuple[tuple[Rollout, ...], tuple[Verdict, ...]]:
-    return tuple(rollout for rollout, _ in pairs), tuple(verdict for _, verdict in pairs)
-
-
 def _prepare_seed(seed: Seed, context: RunContext) -> tuple[Strategy, RunContext]:
     hardens = context.config.hardens
     name = "harden" if hardens else draw(context.config.strategy, seed.key)
@@ -143,9 +125,10 @@ async def run_round(proposal: Proposal, index: int, seed: Seed, context: RunCont
     if agreed.findings:
         feedback = assess.feedback_from_findings(agreed.findings)
     elif agreed.probes and feedback and feedback.cause not in (Cause.ABOVE_BAND, Cause.BELOW_BAND):
-        feedback = draft_rollouts.explain_solver(draft, attempts.solver, seed, context, refuted=True)
-    rollouts, verdicts = _split(attempts.solver)
-    policy_rollouts, policy_verdicts = _split(attempts.policy)
+        threshold = solve_rates.find_threshold(seed, context.config)
+        feedback = assess.explain_rollouts(draft, attempts.solver, threshold, refuted=True)
+    rollouts, verdicts = GradedRollout.split(attempts.solver)
+    policy_rollouts, policy_verdicts = GradedRollout.split(attempts.policy)
     return build_round(
         draft=draft,
         findings=(*checks.findings, *agreed.findings),
@@ -191,7 +174,7 @@ async def enrich(record: Record, context: RunContext) -> Record:
     if twin and (twin_record := as_record(record)):
         twin = twin.model_copy(update={"measurements": await measure_policies(twin_record, context)})
         record = record.model_copy(update={"twin": twin})
-    again, again_verdicts = _split(await seekers.attack_again(record, context))
+    again, again_verdicts = GradedRollout.split(await seekers.attack_again(record, context))
     record = record.model_copy(update={"again": again, "again_verdicts": again_verdicts})
     twin_record = as_record(record)
     is_missing = {

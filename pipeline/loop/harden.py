@@ -13,7 +13,7 @@ from itertools import permutations, zip_longest
 from typing import NamedTuple
 
 from pipeline.agents.calls import AgentState
-from pipeline.agents.graph_proposals import GraphArguments, RewriteArguments, build_graph, cite
+from pipeline.agents.graph_proposals import GraphArguments, RewriteArguments, cite
 from pipeline.agents.naming import mentions
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import GROUND_TOOLS, LINKS, REWRITE_TOOLS, show_passage
@@ -21,10 +21,8 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.dates_and_numbers import find_dates, find_numbers
 from pipeline.loop.rival_answer import FILLERS
-from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import sage
-from pipeline.loop.strategies.base import Proposal, build_draft
-from pipeline.operations import OperationError
+from pipeline.loop.strategies.base import Proposal, build_draft, to_draft
 from pipeline.reward.equality import equal
 from pipeline.text import sentences, strip_tag, terms
 from pipeline.text.names import normalise
@@ -81,20 +79,8 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     links = (lambda passage, each: side_links.related(passage, each=each)) if side_links else None
     tools = (LINKS, *REWRITE_TOOLS) if links else REWRITE_TOOLS
     rule = sage.require_new_question(rounds)
-    author = sage.build_author(seed, context, tools, searches, rule, read=read, links=links)
-    earlier = await sage.load_history(seed, context, rounds, limited=author.room is not None)
-    messages = context.prompt(
-        "refiner/harden",
-        original=original.question,
-        drafts=earlier.drafts,
-        seen=earlier.passages,
-        operations=sage.describe_operations(context),
-        target_steps=aim(seed, context.config, rounds),
-        search_budget=author.limits.searches,
-        check_budget=author.checks,
-        calls_per_turn=author.limits.calls_per_turn,
-    )
-    return await sage.write_draft(author, messages, earlier.state, seed)
+    refiner = sage.build_author(seed, context, tools, searches, rule, read=read, links=links)
+    return await sage.write_revision(refiner, "refiner/harden", seed, context, rounds, original=original.question)
 
 
 def _read_grounding(original: Given, arguments: str, state: AgentState) -> Draft | None:
@@ -129,21 +115,17 @@ def _build_draft(
     Raises:
         FormatError: the steps form no graph, or lead to another answer.
     """
-    graph = build_graph(proposed, state.passages)
-    if graph is None or not question.strip():
+    answer_type = original.answer_type
+    draft = to_draft(proposed, question, state.passages, answer_type=answer_type, origin=origin)
+    if draft is None:
         return None
-    try:
-        draft = _keep_answer(original, graph, question, origin)
-    except OperationError as error:
-        raise FormatError(f"{error}.") from error
     if not _is_answer(draft.answer, original):
         raise FormatError(f"The answer stays '{original.answer}': the last step must give it.")
-    return draft
+    return _add_spellings(draft, original)
 
 
-def _keep_answer(original: Given, graph: Graph, question: str, origin: str) -> Draft:
-    """Build a draft whose answer is spelled as in the corpus, with the user's spellings as aliases."""
-    draft = build_draft(graph, question, answer_type=original.answer_type, origin=origin)
+def _add_spellings(draft: Draft, original: Given) -> Draft:
+    """Keep the corpus's spelling of the answer, and add the user's spellings as aliases."""
     aliases = tuple(name for name in original.spellings if normalise(name) != normalise(draft.answer))
     return draft.model_copy(update={"answer_aliases": aliases})
 
@@ -173,7 +155,9 @@ def _quote_documents(original: Given, documents: Sequence[Sequence[Passage]]) ->
         if len(chosen) == len(chain):
             steps = [_build_step(index, sentence) for index, sentence in enumerate(chosen)]
             steps[-1] = steps[-1].model_copy(update={"sub_question": original.question})
-            return _keep_answer(original, Graph(steps=tuple(steps)), original.question, AS_GIVEN)
+            graph, answer_type = Graph(steps=tuple(steps)), original.answer_type
+            draft = build_draft(graph, original.question, answer_type=answer_type, origin=AS_GIVEN)
+            return _add_spellings(draft, original)
     return None
 
 

@@ -20,23 +20,13 @@ from pipeline.distractors.hard_passages import build_overlay
 from pipeline.llm import ledger
 from pipeline.loop.assess import build_assessment
 from pipeline.loop.checks.closed_book import ask_from_memory
-from pipeline.types import (
-    KNOWN_TRIES,
-    AnswerType,
-    Draft,
-    PolicyMeasurement,
-    Probe,
-    Record,
-    Rollout,
-    Verdict,
-    sha256,
-)
+from pipeline.types import KNOWN_TRIES, AnswerType, Draft, GradedRollout, PolicyMeasurement, Probe, Record, sha256
 from pipeline.types.assessment import WITH_DISTRACTORS
 
 FIRST_SAMPLE = 1000
 """The samples of a run stay below it. A model that is also the solver has met the question before, and its cached
 answers must not be counted again."""
-Attempt = Callable[[Draft, int, RunContext, ModelConfig], Awaitable[tuple[Rollout, Verdict]]]
+Attempt = Callable[[Draft, int, RunContext, ModelConfig], Awaitable[GradedRollout]]
 """Make and grade one rollout of a model over the index."""
 
 
@@ -65,11 +55,9 @@ async def measure_policies(record: Record, context: RunContext) -> tuple[PolicyM
     ledger.enter(ledger.POLICIES)
     policies = context.config.models.policies
     plain = await asyncio.gather(*(measure_policy(record, policy, context) for policy in policies))
-    with_distractors = await asyncio.gather(
-        *(_measure_with_distractors(record, policy, context) for policy in policies)
-    )
+    varied = await asyncio.gather(*(_measure_with_distractors(record, policy, context) for policy in policies))
     later = (measurement for measurement in record.measurements if measurement.order)
-    return (*filter(None, (*plain, *with_distractors)), *later)
+    return (*filter(None, (*plain, *varied)), *later)
 
 
 def lacks_measurements(record: Record, context: RunContext) -> bool:
@@ -102,12 +90,9 @@ async def measure_policy(
     before = None if attempt else _find_earlier(record, policy)
     closed = None if attempt else _reuse_audit_probe(record, model, context) or (before and before.closed_book)
     asked_models = [] if closed or not is_recallable(record) else [model]
-    earlier = zip(before.rollouts, before.verdicts, strict=True) if before else ()
     probes, pairs = await asyncio.gather(
         gather_finished(lambda asked_model: ask_from_memory(draft, context, asked_model), asked_models),
-        attempt_missing(
-            earlier, list_samples(context.config), lambda sample: make_attempt(draft, sample, context, model)
-        ),
+        _attempt_missing(before, context, lambda sample: make_attempt(draft, sample, context, model)),
     )
     return build_measurement(record.key, policy, pairs, closed or next(iter(probes), None), context) if pairs else None
 
@@ -120,10 +105,7 @@ async def _measure_with_distractors(record: Record, policy: str, context: RunCon
     overlay = build_overlay(context.retriever, draft, evaluation.used, context.config.distractors)
     over = replace(context, retriever=overlay)
     before = _find_earlier(record, name)
-    earlier = zip(before.rollouts, before.verdicts, strict=True) if before else ()
-    pairs = await attempt_missing(
-        earlier, list_samples(context.config), lambda sample: graded_rollout(draft, sample, over, model)
-    )
+    pairs = await _attempt_missing(before, context, lambda sample: graded_rollout(draft, sample, over, model))
     if not pairs:
         return None
     measurement = build_measurement(record.key, policy, pairs, None, context)
@@ -131,15 +113,21 @@ async def _measure_with_distractors(record: Record, policy: str, context: RunCon
     return measurement.model_copy(update={"assessment": assessment})
 
 
+async def _attempt_missing(
+    before: PolicyMeasurement | None, context: RunContext, attempt: Callable[[int], Awaitable[GradedRollout]]
+) -> list[GradedRollout]:
+    return await attempt_missing(before.graded if before else [], list_samples(context.config), attempt)
+
+
 def _uses_distractors(record: Record, context: RunContext) -> bool:
     return context.config.distractors.policies and bool(record.distractor_eval and record.distractor_eval.used)
 
 
 def build_measurement(
-    key: str, policy: str, pairs: Sequence[tuple[Rollout, Verdict]], closed: Probe | None, context: RunContext
+    key: str, policy: str, pairs: Sequence[GradedRollout], closed: Probe | None, context: RunContext
 ) -> PolicyMeasurement:
     model = context.config.models.policies[policy]
-    rollouts, verdicts = zip(*pairs, strict=True)
+    rollouts, verdicts = GradedRollout.split(pairs)
     return PolicyMeasurement(
         key=key,
         identity=compute_identity(policy, context.config),

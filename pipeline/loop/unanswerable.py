@@ -24,7 +24,7 @@ from pipeline.loop.assess import build_assessment
 from pipeline.loop.checks.alternatives import load_shown_passages
 from pipeline.text import SINGLE, strip_tag, words
 from pipeline.text.names import contains, normalise
-from pipeline.types import ChangedPremise, Data, Draft, Passage, Probe, Twin, refuses, sha256, twin_draft
+from pipeline.types import ChangedPremise, Data, Draft, GradedRollout, Passage, Probe, Twin, refuses, sha256, twin_draft
 
 CHANGE = "change"
 DEPTH = 10
@@ -221,12 +221,7 @@ async def _check_reading(draft: Draft, premise: ChangedPremise, context: RunCont
         fits, check_usage = await check_alternative(premise.question, answer, passages, context)
         usage += check_usage
     probe = Probe(
-        check="oracle",
-        model=reading.model,
-        answers=(answer,),
-        right=int(fits),
-        uncited=reading.uncited,
-        usage=usage,
+        check="oracle", model=reading.model, answers=(answer,), right=int(fits), uncited=reading.uncited, usage=usage
     )
     premise = _add_probe(premise, probe)
     return _refuse(premise, "answered", f"by its passages the answer is '{answer}'") if fits else premise
@@ -234,9 +229,8 @@ async def _check_reading(draft: Draft, premise: ChangedPremise, context: RunCont
 
 async def _check_rollouts(draft: Draft, premise: ChangedPremise, context: RunContext) -> ChangedPremise:
     twin, k = twin_draft(draft, premise), context.config.loop.rollouts
-    earlier = zip(premise.rollouts, premise.verdicts, strict=True)
-    pairs = await attempt_missing(earlier, range(k), lambda sample: graded_rollout(twin, sample, context))
-    rollouts, verdicts = zip(*pairs, strict=True) if pairs else ((), ())
+    pairs = await attempt_missing(premise.graded, range(k), lambda sample: graded_rollout(twin, sample, context))
+    rollouts, verdicts = GradedRollout.split(pairs)
     premise = premise.model_copy(update={"rollouts": rollouts, "verdicts": verdicts})
     if len(pairs) < k or any(verdict.correct for verdict in verdicts):
         return premise
@@ -246,7 +240,7 @@ async def _check_rollouts(draft: Draft, premise: ChangedPremise, context: RunCon
 async def _check_wrong_answers(premise: ChangedPremise, context: RunContext) -> ChangedPremise:
     """Refuse the attempt if passages support an answer of a rollout. Else it is used."""
     checked = {normalise(a) for probe in premise.probes if probe.check == "alternatives" for a in probe.answers}
-    for rollout, verdict in zip(premise.rollouts, premise.verdicts, strict=True):
+    for rollout, verdict in premise.graded:
         answer = rollout.answer
         if not rollout.answered or verdict.right or normalise(answer) in checked:
             continue

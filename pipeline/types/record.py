@@ -97,12 +97,12 @@ class Round(Slotted):
     @property
     def graded(self) -> list[GradedRollout]:
         """Return the solver's rollouts with their verdicts."""
-        return [GradedRollout(*pair) for pair in zip(self.rollouts, self.verdicts, strict=True)]
+        return GradedRollout.join(self.rollouts, self.verdicts)
 
     @property
     def policy_graded(self) -> list[GradedRollout]:
         """Return the policy's rollouts with their verdicts."""
-        return [GradedRollout(*pair) for pair in zip(self.policy_rollouts, self.policy_verdicts, strict=True)]
+        return GradedRollout.join(self.policy_rollouts, self.policy_verdicts)
 
     @property
     def unsound(self) -> bool:
@@ -253,7 +253,7 @@ class Record(Data):
 
     @property
     def _confirmed(self) -> list[GradedRollout]:
-        return [GradedRollout(*pair) for pair in zip(self.confirmation, self.confirmation_verdicts, strict=True)]
+        return GradedRollout.join(self.confirmation, self.confirmation_verdicts)
 
     @property
     def measured(self) -> tuple[Verdict, ...]:
@@ -265,12 +265,12 @@ class Record(Data):
     def step_counts(self) -> StepCounts:
         """Return the numbers of steps, over the solver's rollouts that measure the question and those of seekers."""
         honest = self._confirmed or (last.graded if (last := self.last) else [])
-        return StepCounts.of(honest, [*map(GradedRollout, self.seekers, self.seeker_verdicts)])
+        return StepCounts.of(honest, GradedRollout.join(self.seekers, self.seeker_verdicts))
 
     @property
     def attacked_again(self) -> list[GradedRollout]:
         """Return the rollouts of fresh seekers on an accepted pair."""
-        return [GradedRollout(*pair) for pair in zip(self.again, self.again_verdicts, strict=True)]
+        return GradedRollout.join(self.again, self.again_verdicts)
 
     @property
     def keeps_number(self) -> bool | None:

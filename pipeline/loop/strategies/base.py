@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from pipeline.agents.graph_proposals import WordedGraphArguments, build_graph
+from pipeline.agents.graph_proposals import GraphArguments, build_graph
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.checks.base import CheckResult
@@ -38,21 +38,23 @@ class Strategy(Protocol):
         ...
 
 
-def to_draft(proposed: WordedGraphArguments, passages: Mapping[str, Passage]) -> Draft | None:
-    """Return the draft of a worded proposal, or None if the generator gives up.
+def to_draft(proposed: GraphArguments, question: str, passages: Mapping[str, Passage], **fields: Any) -> Draft | None:
+    """Return the draft of a proposal, or None if the generator gives up.
 
     Args:
-        proposed: the question with its steps, which cite passages by their shown ids.
+        proposed: the steps, which cite passages by their shown ids.
+        question: the question in words.
         passages: the passages that the generator was shown, by their shown ids.
+        fields: as for `build_draft`.
 
     Raises:
         FormatError: the steps do not form a graph, or do not determine the answer.
     """
     graph = build_graph(proposed, passages)
-    if graph is None or not proposed.question.strip():
+    if graph is None or not question.strip():
         return None
     try:
-        return build_draft(graph, proposed.question)
+        return build_draft(graph, question, **fields)
     except OperationError as error:
         raise FormatError(f"{error}.") from error
 

@@ -85,8 +85,7 @@ async def _compose(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> Pr
 
 def _read_draft(arguments: str, state: AgentState) -> Draft | None:
     proposed = parse(ComposeArguments, arguments)
-    draft = to_draft(proposed, state.passages)
-    return draft.model_copy(update={"negative_aspect": proposed.negative_aspect}) if draft else None
+    return to_draft(proposed, proposed.question, state.passages, negative_aspect=proposed.negative_aspect)
 
 
 def check_rules(draft: Draft, least_hops: int) -> None:

@@ -6,7 +6,7 @@ every draft, what each check found and every rollout.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState, LinksOf
@@ -45,48 +45,44 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
     searches, rule = context.config.generator.searches, require_new_question(rounds)
-    reviser = build_author(seed, context, REFINER_TOOLS, searches, rule)
-    earlier = await load_history(seed, context, rounds, limited=reviser.room is not None)
-    messages = context.prompt(
-        "refiner/revise",
-        drafts=earlier.drafts,
-        seen=earlier.passages,
-        operations=describe_operations(context),
-        target_steps=aim(seed, context.config, rounds),
-        search_budget=reviser.limits.searches,
-        check_budget=reviser.checks,
-        calls_per_turn=reviser.limits.calls_per_turn,
-    )
-    return await write_draft(reviser, messages, earlier.state, seed)
+    refiner = build_author(seed, context, REFINER_TOOLS, searches, rule)
+    return await write_revision(refiner, "refiner/revise", seed, context, rounds)
 
 
-class History(NamedTuple):
-    """The earlier rounds in the form in which a refiner receives them."""
+async def write_revision(
+    refiner: Agent, prompt: str, seed: Seed, context: RunContext, rounds: Sequence[Round], **inputs: str
+) -> Proposal:
+    """Run the conversation of a refiner, which is shown the earlier rounds and may cite every passage read in them.
 
-    drafts: list[dict[str, Any]]
-    passages: list[dict[str, str]]
-    """The passages that the prompt has in full."""
-    state: AgentState
-    """The state in which the refiner begins. It can cite every passage that was read before."""
-
-
-async def load_history(seed: Seed, context: RunContext, rounds: Sequence[Round], *, limited: bool) -> History:
-    """Load what a refiner is shown of the rounds so far; `limited` if its model's context is limited."""
+    Args:
+        refiner: the agent.
+        prompt: the name of its prompt.
+        seed: the seed.
+        context: the run.
+        rounds: the rounds so far; the last one has a draft.
+        inputs: further inputs of the prompt.
+    """
     last = rounds[-1]
     if last.draft is None:
         raise ValueError("a round without a draft ends the episode")
     rollouts = _choose_rollouts(last, context.config.loop.feedback_rollouts)
     read_passages = await history.load_seen_passages(seed, context, rounds, rollouts)
-    opens = context.config.loop.refiner_searches
-    passages = history.choose_full_passages(last.draft, read_passages, limited=limited, opens=opens)
-    return History(
+    limited, opens = refiner.room is not None, context.config.loop.refiner_searches
+    full_passages = history.choose_full_passages(last.draft, read_passages, limited=limited, opens=opens)
+    messages = context.prompt(
+        prompt,
         drafts=history.describe_drafts(rounds, rollouts, read_passages),
-        passages=[show_passage(passage, numbered=True) for passage in passages],
-        state=AgentState(
-            passages={passage.shown_id: passage for passage in read_passages.same_side.values()},
-            given=frozenset(passage.shown_id for passage in passages),
-        ),
+        seen=[show_passage(passage, numbered=True) for passage in full_passages],
+        operations=describe_operations(context),
+        target_steps=aim(seed, context.config, rounds),
+        search_budget=refiner.limits.searches,
+        check_budget=refiner.checks,
+        calls_per_turn=refiner.limits.calls_per_turn,
+        **inputs,
     )
+    passages = {passage.shown_id: passage for passage in read_passages.same_side.values()}
+    state = AgentState(passages=passages, given=frozenset(passage.shown_id for passage in full_passages))
+    return await write_draft(refiner, messages, state, seed)
 
 
 def require_new_question(rounds: Sequence[Round]) -> Rule:
@@ -100,7 +96,8 @@ def require_new_question(rounds: Sequence[Round]) -> Rule:
 
 
 def read_draft(arguments: str, state: AgentState) -> Draft | None:
-    return to_draft(parse(WordedGraphArguments, arguments), state.passages)
+    proposed = parse(WordedGraphArguments, arguments)
+    return to_draft(proposed, proposed.question, state.passages)
 
 
 def build_author(
