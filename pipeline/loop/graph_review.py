@@ -94,7 +94,8 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
         graph, _ = settle(graph)
         problems += [*_check_idle_steps(graph, target), *_check_answers(graph)]
     problems += [*_check_documents(graph, passages), *_check_whole_sets(graph)]
-    problems += await _check_searches(graph, _least_searches(context), context)
+    least = context.config.steps[0] if context.config.accepts_by_range else 2
+    problems += await _check_searches(graph, least, context)
     probes: tuple[Probe, ...] = ()
     if context.config.models.of("reader").capabilities.understands:
         faults, probes = await _ask_reader(graph, passages, context)
@@ -106,10 +107,6 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
 
 def _remove_answers(step: FoundStep) -> str:
     return step.replace_ids(lambda _: " ")
-
-
-def _least_searches(context: RunContext) -> int:
-    return context.config.steps[0] if context.config.accepts_by_range else 2
 
 
 def _check_length(count: int, target: int) -> list[Problem]:
@@ -234,7 +231,9 @@ async def _ask_reader(
 ) -> tuple[list[StepFault], tuple[Probe, ...]]:
     described = {step.id: _describe_step(graph, step) for step in graph.steps}
     verdicts = cast(dict[str, tuple[StepFault, ...]], context.memory.step_verdicts)
-    keys = {step.id: _verdict_key(step, described) for step in graph.steps}
+    # A verdict depends on the step and its operands alone, so that it stays valid while they do not change.
+    inputs = {step.id: [described[step_id] for step_id in (step.id, *_operands(step))] for step in graph.steps}
+    keys = {step_id: orjson.dumps(step_inputs).decode() for step_id, step_inputs in inputs.items()}
     new = [step for step in graph.steps if keys[step.id] not in verdicts]
     probes: tuple[Probe, ...] = ()
     if new:
@@ -257,10 +256,6 @@ async def _ask_reader(
 
 def _operands(step: FoundStep | ComputedStep) -> Sequence[str]:
     return step.needs if isinstance(step, ComputedStep) else ()
-
-
-def _verdict_key(step: FoundStep | ComputedStep, described: Mapping[str, object]) -> str:
-    return orjson.dumps([described[step_id] for step_id in (step.id, *_operands(step))]).decode()
 
 
 def _can_be_at_fault(step: FoundStep | ComputedStep, fault: StepFault) -> bool:
@@ -324,18 +319,15 @@ def _to_findings(graph: Graph, problems: Sequence[Problem], context: RunContext)
         mend, source = step_problems[0].mend, ""
         if isinstance(step, FoundStep):
             source = f" ('{step.citation.title}')"
-            if step.id in decisive and _note_fault(step, context) > 1:
-                mend = _TAKE_ANOTHER
+            if step.id in decisive:
+                faults = context.memory.faulty_passages
+                faults[step.citation.passage_id] += 1
+                mend = _TAKE_ANOTHER if faults[step.citation.passage_id] > 1 else mend
         description = "; ".join(dict.fromkeys(problem.description for problem in step_problems))
         detail = f"step '{step.id}'{source}: {description}. To do: {mend}."
         at_fault = (hops[step.id],) if step.id in hops else ()
         findings.append(Finding(check=CHECK_NAME, cause=step_problems[0].cause, hops=at_fault, detail=detail))
     return tuple(findings)
-
-
-def _note_fault(step: FoundStep, context: RunContext) -> int:
-    context.memory.faulty_passages[step.citation.passage_id] += 1
-    return context.memory.faulty_passages[step.citation.passage_id]
 
 
 def _is_plainly_stated(step: FoundStep) -> bool:

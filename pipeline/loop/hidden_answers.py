@@ -89,7 +89,11 @@ class HiddenAnswers:
         self._hide(described.items())
         self._hide([pair for step in graph.found if step.needs for pair in _list_titles(graph, step)])
         self._hide([pair for step in graph.found for pair in _find_other_names(step, self.names)])
-        self._near = {step.id: _find_near(graph, step) for step in graph.steps}
+        # A computed value is in no sentence, so a computed step is no neighbour of its operands.
+        self._near = {
+            step.id: {step.id, *step.needs, *(user.id for user in graph.users_of(step) if isinstance(user, FoundStep))}
+            for step in graph.steps
+        }
         evidence = remove_names(
             " | ".join(f"{step.citation.title} | {step.citation.quote} | {step.sub_question}" for step in graph.found),
             (name for name, _ in self.names),
@@ -165,10 +169,6 @@ class HiddenAnswers:
     def _is_relevant(self, name: str, label: str, step_id: str) -> bool:
         """Return whether to look for a name in the text of a step, or in a wording if there is no step."""
         return not step_id or not _is_value(name) or label in self._near[step_id]
-
-
-def _find_near(graph: Graph, step: GraphStep) -> set[str]:
-    return {step.id, *step.needs, *(user.id for user in graph.users_of(step) if isinstance(user, FoundStep))}
 
 
 def _is_value(name: str) -> bool:

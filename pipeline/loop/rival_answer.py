@@ -50,7 +50,6 @@ Shown = TypeVar("Shown", Passage, ShownPassage)
 
 
 async def find_rival(draft: Draft, retriever: Retriever, k: int) -> tuple[Finding, ...]:
-    """Search with the last hop's question, and with its quote without the answer, for a rival."""
     last, claim = draft.hops[-1], _claim_words(draft)
     if not claim:
         return ()
@@ -182,7 +181,6 @@ def _names_same_kind(sentence: str, is_filler: Callable[[str], bool], draft: Dra
 
 
 def _find_name_terms(sentence: str, *, digits: bool) -> set[str]:
-    """Return the terms of words with a capital, except words that only open a sentence; with `digits`, also numbers."""
     words = (word for word in _WORD.findall(sentence) if fold(word) not in OPENING)
     names = (word for word in words if word != word.lower() or (digits and any(map(str.isdigit, word))))
     return {term for name in names for term in terms(name)}

@@ -238,7 +238,6 @@ async def _check_rollouts(draft: Draft, premise: ChangedPremise, context: RunCon
 
 
 async def _check_wrong_answers(premise: ChangedPremise, context: RunContext) -> ChangedPremise:
-    """Refuse the attempt if passages support an answer of a rollout. Else it is used."""
     checked = {normalise(a) for probe in premise.probes if probe.check == "alternatives" for a in probe.answers}
     for rollout, verdict in premise.graded:
         answer = rollout.answer

@@ -98,16 +98,12 @@ def _find_remembered_answer(draft: Draft, recall: Probe) -> str:
     return ""
 
 
-def _describe_contested(probe: Probe) -> str:
-    return f"from memory '{probe.answers[0]}' is answered, which nothing bears out"
-
-
 _CONTESTED_ADVICE = "Name the kind of source or the year in the question, once, or ask for another fact."
 FURTHER = {
     "contested": Meaning(
         "From memory another answer is given, which a general source may support, of the same thing or of another that "
         "fits; no source or date is named.",
-        _describe_contested,
+        lambda probe: f"from memory '{probe.answers[0]}' is answered, which nothing bears out",
     )
 }
 CHECK = DraftCheck(1, Cause.PRIOR_KNOWLEDGE, check_closed_book, further=FURTHER)
