@@ -13,8 +13,7 @@ from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
 from pipeline.analysis.estimates import compact
 from pipeline.config import RunConfig
-from pipeline.config.models import ModelConfig
-from pipeline.config.roles import Models
+from pipeline.config.models import ModelConfig, Models
 from pipeline.context import RunContext
 from pipeline.errors import ProviderError, UsageError, in_words
 from pipeline.llm import ledger
@@ -78,9 +77,9 @@ def recast(
         models = Models.model_validate(tree)
     except ValidationError as error:
         raise UsageError(in_words(error.errors()[0]["msg"])) from error
-    how = config.how.model_copy(update={f"budget_{name}": limit for name, limit in budgets})
+    runtime = config.runtime.model_copy(update={f"budget_{name}": limit for name, limit in budgets})
     # Limits are those of the run's environment.
-    return config.model_copy(update={"models": models, "how": how})
+    return config.model_copy(update={"models": models, "runtime": runtime})
 
 
 def check_band(config: RunConfig, policy: str) -> None:

@@ -57,7 +57,7 @@ async def make_graded_rollout(
 ) -> GradedRollout:
     """Make a rollout within its time limit, and grade it. Raises ProviderError if clock, server or judge fail it."""
     try:
-        rollout = await with_timeouts(start, context.config.how.rollout_seconds)
+        rollout = await with_timeouts(start, context.config.runtime.rollout_seconds)
         grades = await grade(draft, rollout.answer, context, ask=grading.is_supported(draft, rollout))
     except DeadlineExceeded as error:
         raise ProviderError("a rollout hit its time limit twice; repeat the command to continue") from error

@@ -24,7 +24,7 @@ from pipeline.agents.tools import (
     unwrap_draft,
 )
 from pipeline.agents.within_document import describe_position, find, window
-from pipeline.config.limits import AgentLimits, AuthorLimits
+from pipeline.config.loop import AgentLimits, AuthorLimits
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
 from pipeline.llm.schemas import read_json

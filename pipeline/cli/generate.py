@@ -44,8 +44,8 @@ class Generate(options.RunOptions):
         from pipeline import api
 
         config = self.settings()
-        if self.no_flow and config.how.engine != "local":
-            raise UsageError(f"--engine {config.how.engine} needs Prefect: leave out --no-flow")
+        if self.no_flow and config.runtime.engine != "local":
+            raise UsageError(f"--engine {config.runtime.engine} needs Prefect: leave out --no-flow")
         return _run(partial(api.generate, config), config, None if self.no_flow else self.ctx.obj, as_json=self.json)
 
 
@@ -124,7 +124,7 @@ class Preview(options.PairOptions):
             model=config.models.names(),
         )
         if not self.json:
-            cached = f"the index and paid answers are kept in {config.how.out} for 'digsite generate'"
+            cached = f"the index and paid answers are kept in {config.runtime.out} for 'digsite generate'"
             console.message(f"no run was started; {cached}")
         if len(accepted) == PREVIEW_PAIRS:
             return 0
@@ -141,7 +141,7 @@ def _run(
 ) -> int:
     """Run the command with progress on stderr, through the runner if there is one, and print its result."""
     say_target(config)
-    with Progress(pairs=config.how.pairs, seeds=config.how.seeds) as progress:
+    with Progress(pairs=config.runtime.pairs, seeds=config.runtime.seeds) as progress:
         result = command(watch=progress, runner=runner) if runner else command(watch=progress)
     show(result, config, as_json=as_json)
     return SHORT if result.exhausted else 0
@@ -162,7 +162,7 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
     from pipeline.exports import data_set
     from pipeline.run import publish
 
-    folder, run = result.folder, quote_run(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
+    folder, run = result.folder, quote_run(f"{result.folder.parent.name}/{result.folder.name}", config.runtime.out)
     paths = {"run": folder, "dataset": folder / "dataset", "report": folder / "report.html"}
     if as_json:
         tree = {"model": config.models.names(), **{name: str(path) for name, path in paths.items()}}
@@ -186,7 +186,7 @@ def _say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
     if result.damaged:
         console.message(f"digsite: damaged lines in the journal: {result.damaged:,}; their seeds were run again")
     if result.exhausted:
-        outcome = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.how.pairs:,} pairs"
+        outcome = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.runtime.pairs:,} pairs"
         console.message(f"{outcome}; {_advise(result, config)}")
     if sum(result.dropped.values()) > result.planned:
         console.message(

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BeforeValidator, Field, ValidationError
 
 from pipeline.config import CorpusConfig, toml
-from pipeline.config.config_errors import config_error
-from pipeline.config.corpus_name import ADDRESSED, slug
+from pipeline.config.load import config_error
+from pipeline.config.run import ADDRESSED, slug
 from pipeline.corpus import readers
 from pipeline.corpus.readers import hf, lucene
 from pipeline.corpus.readers.base import ReadLimits

@@ -4,7 +4,7 @@ them among the hits.
 
 from collections.abc import Sequence
 
-from pipeline.config.ragshaper_settings import DistractorConfig
+from pipeline.config.loop import DistractorConfig
 from pipeline.context import RunContext
 from pipeline.distractors.kinds.base import WritingTask
 from pipeline.retrieval.base import Retriever

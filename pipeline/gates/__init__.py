@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from pipeline import registry
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.errors import unknown
 from pipeline.gates import quota
 from pipeline.gates.base import Check, GateResult

@@ -4,7 +4,7 @@ It checks the passages that the agents saw: a search for the answer retrieves it
 """
 
 from pipeline.agents.tools import all_shown
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.loop.rival_answer import find_other_answer
 from pipeline.types import Draft, Record, shown_id
 

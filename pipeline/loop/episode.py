@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from pipeline.agents import grading
-from pipeline.config.strategy_mix import draw
+from pipeline.config.loop import draw_strategy
 from pipeline.context import RunContext, SeedMemory
 from pipeline.distractors.accepted_pair import evaluate_distractors, has_missing_pairs
 from pipeline.distractors.teacher import missing_samples, teacher_rollouts
@@ -103,7 +103,7 @@ async def _confirm(draft: Draft, rounds: list[Round], final: FinalRollouts, seed
 
 def _prepare_seed(seed: Seed, context: RunContext) -> tuple[Strategy, RunContext]:
     hardens = context.config.hardens
-    name = "harden" if hardens else draw(context.config.strategy, seed.key)
+    name = "harden" if hardens else draw_strategy(context.config.strategy, seed.key)
     strategy = cast(Strategy, harden if hardens else load("strategies", name))
     lineage = context.lineage.model_copy(update={"strategy": name})
     brought = context.given[seed.passage.id].question if hardens else ""
@@ -222,4 +222,4 @@ async def _write_draft(
         fresh = replace(context, memory=context.memory.copy())
         return await write(seed, fresh), fresh
 
-    return await with_timeouts(attempt, context.config.how.rollout_seconds)
+    return await with_timeouts(attempt, context.config.runtime.rollout_seconds)

@@ -44,7 +44,7 @@ async def examine(
         result += await _run_check("graph", _review_graph(draft, target, context), author=author)
         result += await _run_check("wording", review_wording(draft, context), author=author)
     for name, check in load_checks().items():
-        if check.ask and not result.findings and name in context.config.checks_run():
+        if check.ask and not result.findings and name in context.config.checks_enabled():
             result += await _run_check(name, check.ask(draft, context), author=author)
     if not result.unread:
         context.memory.audits[draft] = result.findings, result.probes

@@ -12,7 +12,7 @@ import orjson
 from pipeline import prompts
 from pipeline.agents.solver import graded_rollout
 from pipeline.config import RunConfig
-from pipeline.config.environment_settings import EnvironmentConfig
+from pipeline.config.loop import EnvironmentConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.distractors.accepted_pair import attempt_missing, gather_finished

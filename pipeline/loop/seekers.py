@@ -11,9 +11,8 @@ from pipeline.agents.agent import Agent
 from pipeline.agents.calls import AgentState
 from pipeline.agents.solver import gather_rollouts, rollout, run_and_grade, solver
 from pipeline.config import RunConfig
-from pipeline.config.derived_limits import DETOURS
-from pipeline.config.difficulty_settings import WAYS, way_of
-from pipeline.config.limits import AgentLimits
+from pipeline.config.load import DETOURS
+from pipeline.config.loop import WAYS, AgentLimits, way_of
 from pipeline.context import RunContext
 from pipeline.distractors.accepted_pair import attempt_missing
 from pipeline.llm import ledger

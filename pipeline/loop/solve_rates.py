@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pipeline.agents.solver import graded_rollouts
 from pipeline.config import RunConfig
-from pipeline.config.difficulty_settings import MOST_STEPS
+from pipeline.config.loop import MOST_STEPS
 from pipeline.context import RunContext
 from pipeline.llm import ledger
 from pipeline.loop.assess import Threshold, explain_shortcut, find_shortest, give_advice, quote_answers

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from pipeline import registry
-from pipeline.config.retrieval_settings import RetrievalConfig
+from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError, unknown
 from pipeline.retrieval.base import Retriever

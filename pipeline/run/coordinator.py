@@ -84,7 +84,7 @@ class Run:
             self._state = PlanState(self.config, self._gating.judge)
             reasons = (entry.head.parsed_reason for entry in self.journal.entries.values())
             is_proven = not all(reason.is_inconclusive for reason in reasons)
-            self._same_error = SameError[_Ended](self.config.how.same_error_seeds, proven=is_proven)
+            self._same_error = SameError[_Ended](self.config.runtime.same_error_seeds, proven=is_proven)
             next(self._owed_seeds(), None)
             self._stack = stack.pop_all()
         return self
@@ -149,7 +149,7 @@ class Run:
 
     def progress(self) -> float:
         """Return the part of the plan that is done, from 0 to 1. Any thread may call this."""
-        wanted_pairs, max_seeds = bounds(self.config.how)
+        wanted_pairs, max_seeds = bounds(self.config.runtime)
         done, needed = (self._state.length, max_seeds) if wanted_pairs is None else (self._state.passed, wanted_pairs)
         return min(1.0, done / needed)
 
@@ -179,7 +179,7 @@ class Run:
     def _valid_entry(self, key: str) -> Entry | None:
         """Return the line of a seed, unless a shorter time limit than this command's ended it."""
         entry = self.journal.entries.get(key)
-        return None if entry is None or entry.head.unfinished(self.config.how.rollout_seconds) else entry
+        return None if entry is None or entry.head.unfinished(self.config.runtime.rollout_seconds) else entry
 
     async def _run_all(self, run_seed: RunSeed) -> None:
         # Work again if the gates dropped pairs that the plan had counted on.
@@ -216,7 +216,7 @@ class Run:
             self._journal_seeds(self._same_error.let_go())
             for ended in self._same_error.take_dropped():
                 self._log_attempt(ended.attempt)
-                forget(self.config.how.out / CACHE, ended.attempt.asked)
+                forget(self.config.runtime.out / CACHE, ended.attempt.asked)
 
     def _settle(self, finished: set[asyncio.Task[_Ended]]) -> BaseException | None:
         """Journal all seeds that ended well, in order. Return the first error of the others."""
@@ -237,7 +237,7 @@ class Run:
 
     def _journal_seeds(self, seeds: Iterable[_Ended]) -> None:
         for index, planned, record, attempt in seeds:
-            self.journal.append(record, planned.order, self.config.how.rollout_seconds)
+            self.journal.append(record, planned.order, self.config.runtime.rollout_seconds)
             if record.status is Status.ACCEPTED:
                 self._gating.check(record)
             drops = self._state.end(index, self.journal.entries[record.key].head)

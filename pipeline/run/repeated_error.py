@@ -102,7 +102,7 @@ class SameError(Generic[T]):
             cure = next((cure for words, cure in CURES.items() if words in error), "look at what the model says")
         return ProviderError(
             f"{line} To cure it, {cure}; 'digsite doctor' shows what the server does. These seeds will be run again; "
-            "to continue anyway: --set how.same_error_seeds=0",
+            "to continue anyway: --set runtime.same_error_seeds=0",
             then="stop",
         )
 

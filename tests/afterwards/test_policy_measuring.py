@@ -9,7 +9,7 @@ import pytest
 from pipeline.afterwards.policy_measuring import Budgets, Remeasuring, file_name, pool, recast, remeasure
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import BudgetExceeded, ProviderError, RequestRefused, UsageError
@@ -36,7 +36,9 @@ STRONG = ModelConfig.model_validate({"provider": "openai", "model": "strong"})
 WEAK = Cast(lambda question, sample: 0)
 BEYOND = run(WEAK, CHECKS, "loop.rounds=0")
 ACCEPTED = run(Cast(lambda question, sample: 3)).model_copy(update={"key": "cd" * 32})
-BROKEN = run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.run=[]").model_copy(update={"key": "ef" * 32})
+BROKEN = run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.enabled=[]").model_copy(
+    update={"key": "ef" * 32}
+)
 
 
 def config(model: ModelConfig = STRONG) -> RunConfig:
@@ -100,7 +102,7 @@ def test_one_that_finds_a_shortcut_or_nothing_opens_nothing(tmp_path: Path, step
 def test_what_it_will_take_is_said_before_it_is_paid_for(tmp_path: Path) -> None:
     model = STRONG.model_copy(update={"base_urls": ("http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1")})
     settings = context(able(), model)
-    settings = replace(settings, config=settings.config.with_how(out=tmp_path))
+    settings = replace(settings, config=settings.config.with_runtime(out=tmp_path))
     used = Usage(calls=3, prompt_tokens=9_000, completion_tokens=90, cached_tokens=1_000)
     told = [
         rollout.model_copy(update={"trajectory": rollout.trajectory.model_copy(update={"usage": used})})
@@ -263,6 +265,6 @@ def test_a_budget_that_is_used_up_begins_nothing_more_and_the_next_command_conti
 
 
 def test_budgets_are_those_of_the_command() -> None:
-    run = build(sets=["how.budget_tokens=5"])
-    assert recast(run, "mine", STRONG).how.budget_tokens is None
-    assert recast(run, "mine", STRONG, Budgets(money=2.5)).how.budget_money == 2.5
+    run = build(sets=["runtime.budget_tokens=5"])
+    assert recast(run, "mine", STRONG).runtime.budget_tokens is None
+    assert recast(run, "mine", STRONG, Budgets(money=2.5)).runtime.budget_money == 2.5

@@ -15,7 +15,7 @@ from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import OPENED, SOLVER_TOOLS, shown_passages
 from pipeline.agents.within_document import find
 from pipeline.config import RunConfig
-from pipeline.config.environment_settings import EnvironmentConfig
+from pipeline.config.loop import EnvironmentConfig
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
 from pipeline.exports.views import adp

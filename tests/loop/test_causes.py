@@ -89,7 +89,7 @@ def read(check: str, answers: Mapping[str, object], k: int = 4, **models: object
     def say(request: Request) -> str:
         return orjson.dumps(answers[request.output.name if request.output else ""]).decode()
 
-    values = {"checks": {"run": [check]}, "models": {"default": READER, **models}, "retrieval": {"k": k}}
+    values = {"checks": {"enabled": [check]}, "models": {"default": READER, **models}, "retrieval": {"k": k}}
     context = RunContext(build(values=values), ScriptedLLM(say), SHELF, LINEAGE)
     return [finding.cause for finding in asyncio.run(examine(DRAFT, 3, context, review=CheckResult())).findings]
 

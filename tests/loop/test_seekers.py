@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.config import build
-from pipeline.config.difficulty_settings import WAYS
+from pipeline.config.loop import WAYS
 from pipeline.llm.base import Request
 from pipeline.loop.seekers import build_limits
 from pipeline.types import Message, Record, Status

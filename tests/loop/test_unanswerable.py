@@ -23,7 +23,7 @@ from tests.shelf import Shelf, hop, passage
 KEY = "ab" * 32
 SETS = (
     "strategy='sage'", "difficulty.adversarial=false", "loop.audit=false",
-    "retrieval.k=1", "loop.rollouts=2", "questions.unanswerable=1", 'checks.run=["oracle"]',
+    "retrieval.k=1", "loop.rollouts=2", "questions.unanswerable=1", 'checks.enabled=["oracle"]',
     "models.default.provider=openai", "models.default.model=scripted",
     "models.default.base_url=http://127.0.0.1:9/v1",
 )  # fmt: skip

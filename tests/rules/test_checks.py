@@ -35,10 +35,10 @@ SHARED = {"oracle", "closed_book", "alternatives"}
 
 def test_a_new_check_needs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError):
-        config.build(sets=['checks.run=["forbidden"]'])
+        config.build(sets=['checks.enabled=["forbidden"]'])
     (tmp_path / "forbidden.py").write_text(PLANTED)
     monkeypatch.setattr(checks, "__path__", [*checks.__path__, str(tmp_path)])
-    there = context([], 'checks.run=["forbidden"]')
+    there = context([], 'checks.enabled=["forbidden"]')
     said, _ = asyncio.run(check_draft(draft(), 3, SHOWN, there))
     assert said.splitlines()[1] == "- forbidden: it asks of what is forbidden: ask for something else"
     assert glossary.gloss("forbidden") == "The question is one that nobody may ask."

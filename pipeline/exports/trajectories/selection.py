@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from pipeline.agents.environment_file import Environment
 from pipeline.agents.grading import holds, observations, recalled_hops
 from pipeline.config import RunConfig
-from pipeline.config.sft_settings import SftConfig
+from pipeline.config.exports import SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import is_trainable

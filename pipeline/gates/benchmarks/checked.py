@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.config import toml
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.gates.benchmarks import question_rows
 from pipeline.gates.contaminated import SHIPPED
 from pipeline.text import words

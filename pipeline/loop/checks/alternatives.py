@@ -42,7 +42,7 @@ async def check_agreed_answer(
     The reader is not asked if `feedback` already sends the draft back as too easy or unsound.
     """
     is_decided = feedback is not None and feedback.label is not Label.UNSOLVED
-    if is_decided or "alternatives" not in context.config.checks_run():
+    if is_decided or "alternatives" not in context.config.checks_enabled():
         return CheckResult()
     if not (voters := find_agreeing_rollouts(draft, rollouts)):
         return CheckResult()

@@ -77,7 +77,7 @@ async def _compose(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> Pr
     )
     shown_ids = frozenset([seed.passage.shown_id, *(p["id"] for step in path for p in step["passages"])])
     state = AgentState(passages={passage.shown_id: passage for passage in passages.values()}, given=shown_ids)
-    async with deadline(context.config.how.rollout_seconds):
+    async with deadline(context.config.runtime.rollout_seconds):
         proposal = await sage.write_draft(composer, messages, state, seed)
     composed = tree.model_copy(update={"composed": leaf if proposal.draft else None})
     return proposal.model_copy(update={"tree": composed})

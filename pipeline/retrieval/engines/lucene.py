@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from pipeline.config.retrieval_settings import RetrievalConfig
+from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus, jvm
 from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.errors import RetrievalError

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.gates import leak
 from pipeline.loop.rival_answer import find_other_answer, find_rival
 from pipeline.loop.wording_review import find_faults

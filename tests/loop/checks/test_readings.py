@@ -30,7 +30,7 @@ DRAFT = chained(question=QUESTION, answer="1641", answer_type=AnswerType.DATE, a
 
 def context(llm: LLM, run: tuple[str, ...] = ALL, **values: object) -> RunContext:
     return RunContext(
-        build(values={"checks": {"run": run, "tries": 3, "oracle_tries": 3, "naturalness": 4}, **values}),
+        build(values={"checks": {"enabled": run, "tries": 3, "oracle_tries": 3, "naturalness": 4}, **values}),
         llm,
         SHELF,
         LINEAGE,
@@ -112,12 +112,13 @@ async def test_a_reader_that_says_nothing_readable_gives_no_finding_but_an_error
 def test_all_are_on_with_a_real_reader_and_the_oracle_with_the_embedded_one_unless_said() -> None:
     real = {"default": {"provider": "openai", "model": "m"}}
     every = (*ALL, "alternatives")
-    assert build(values={"models": real}).checks_run() == every
-    assert build().checks_run() == ("oracle",)
-    assert build(sets=["checks.run=[]"]).checks_run() == ()
-    assert build(values={"preset": "sage", "models": real}).checks_run() == ()
+    assert build(values={"models": real}).checks_enabled() == every
+    assert build().checks_enabled() == ("oracle",)
+    assert build(sets=["checks.enabled=[]"]).checks_enabled() == ()
+    assert build(values={"preset": "sage", "models": real}).checks_enabled() == ()
     assert (
-        build(values={"models": {**real, "reader": {"provider": "embedded", "model": "embedded"}}}).checks_run() == ()
+        build(values={"models": {**real, "reader": {"provider": "embedded", "model": "embedded"}}}).checks_enabled()
+        == ()
     )
 
 

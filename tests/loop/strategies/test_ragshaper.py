@@ -230,5 +230,5 @@ def test_what_readers_said_of_a_checked_draft_comes_with_the_proposal() -> None:
                 return call("check", **{k: v for k, v in self.composed[0].items() if k != "negative_aspect"})
             return made
 
-    done = proposed(Checked(proposal(), actions=("Ada Holm", "Vessby")), 'checks.run=["closed_book"]')
+    done = proposed(Checked(proposal(), actions=("Ada Holm", "Vessby")), 'checks.enabled=["closed_book"]')
     assert [(probe.check, probe.usage.calls) for probe in done.checked] == [("closed_book", 3)]
