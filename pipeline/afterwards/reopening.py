@@ -18,7 +18,7 @@ from pipeline.run import prepare, publish, tool_modes
 from pipeline.run.coordinator import Run
 from pipeline.run.locate import reopen
 from pipeline.store.lock import hold_lock
-from pipeline.types import Draft, Rollout, Verdict
+from pipeline.types import Draft, GradedRollout, Rollout
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def open_run(
 
 async def make_graded_rollout(
     draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext
-) -> tuple[Rollout, Verdict]:
+) -> GradedRollout:
     """Make a rollout within its time limit, and grade it. Raises ProviderError if clock, server or judge fail it."""
     try:
         rollout = await with_timeouts(start, context.config.runtime.rollout_seconds)
@@ -66,4 +66,4 @@ async def make_graded_rollout(
         raise ProviderError(f"{error}; repeat the command to continue, or choose another judge") from error
     except RequestRefused as error:
         raise ProviderError(f"{error}; repeat the command to continue") from error
-    return rollout, grading.build_verdict(draft, rollout, grades)
+    return GradedRollout(rollout, grading.build_verdict(draft, rollout, grades))

@@ -19,7 +19,7 @@ from pipeline.corpus import seed_passages
 from pipeline.errors import UsageError
 from pipeline.run import Attempt, RunResult
 from pipeline.run.locate import quote_run, reopen
-from pipeline.types import Status
+from pipeline.types import Reason, ReasonCode, Status
 
 PREVIEW_PAIRS = 3
 SHORT = 3
@@ -149,11 +149,11 @@ def _run(
 
 def say_target(config: RunConfig) -> None:
     """Tell a person what the target solve rate, if there is one, means as a number of rollouts."""
-    from pipeline.loop.solve_rates import explained
+    from pipeline.loop.solve_rates import describe_target
 
     if band := config.band:
         too_few_rollouts = len(band.counts) == 1 and band.low < band.high
-        message = f"target: {explained(config)}"
+        message = f"target: {describe_target(config)}"
         console.message(message + ("; raise loop.rollouts to measure rates within it" if too_few_rollouts else ""))
 
 
@@ -201,7 +201,7 @@ def _say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
 def _advise(result: RunResult, config: RunConfig) -> str:
     """Say what to do for more pairs, by why most seeds failed: no question at all, or no chain that is long enough."""
     too_short = result.reasons.get("superficial", 0)
-    no_draft = sum(count for reason, count in result.reasons.items() if reason.partition(":")[0] == "no_draft")
+    no_draft = sum(n for reason, n in result.reasons.items() if Reason.parse(reason).code == ReasonCode.NO_DRAFT)
     understands = config.models.of("generator").capabilities.understands
     if not understands and too_short + no_draft == result.planned:
         return (

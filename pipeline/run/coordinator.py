@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError, WorkerError
 from pipeline.run import resume
-from pipeline.run.attempts import REFUSED, Attempt, AttemptLog, run_attempt
+from pipeline.run.attempts import Attempt, AttemptLog, run_attempt
 from pipeline.run.callbacks import RunCallbacks
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
@@ -29,7 +29,7 @@ from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import hold_lock
 from pipeline.store.real_paths import refuse_links
-from pipeline.types import Record, Seed, Status
+from pipeline.types import ReasonCode, Record, Seed, Status
 
 RunSeed = Callable[[Seed], Awaitable[Record]]
 PAUSES = (2.0, 15.0, 60.0)
@@ -82,9 +82,8 @@ class Run:
             self._joined = build_join(self.folder)
             self._gating = Gating(self.config.gates, self.journal, self._joined)
             self._state = PlanState(self.config, self._gating.judge)
-            reasons = (entry.head.reason for entry in self.journal.entries.values())
-            inconclusive = ("no_draft:", "no_verdict", REFUSED)
-            is_proven = not all(reason.startswith(inconclusive) for reason in reasons)
+            reasons = (entry.head.parsed_reason for entry in self.journal.entries.values())
+            is_proven = not all(reason.is_inconclusive for reason in reasons)
             self._same_error = SameError[_Ended](self.config.runtime.same_error_seeds, proven=is_proven)
             next(self._owed_seeds(), None)
             self._stack = stack.pop_all()
@@ -230,7 +229,7 @@ class Run:
                 error = error or failure
                 continue
             ended = task.result()
-            refused = ended.record.reason == REFUSED
+            refused = ended.record.reason == ReasonCode.REFUSED
             self._journal_seeds(self._same_error.add(ended.attempt.error, ended, refused=refused))
             if self._same_error.cause:
                 error = error or self._same_error.stop()

@@ -23,7 +23,7 @@ from pipeline.corpus.split import side
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, mark_dropped
 from pipeline.store.journal import Head, Journal, RunIdentity
-from pipeline.types import Passage, Record, Seed, Status, sha256
+from pipeline.types import Cause, Passage, ReasonCode, Record, Seed, Status, sha256
 
 SEEDS_PER_PAIR = 10
 FEWEST_AT_WORK = 8
@@ -225,7 +225,7 @@ class PlanState:
                 if drop := self._judge(head):
                     drops.append((head, drop))
                 self.passed += drop is None
-            self._chainless += head.reason.partition(":")[0] in ("no_draft", "superficial")
+            self._chainless += head.parsed_reason.code in (ReasonCode.NO_DRAFT, Cause.SUPERFICIAL)
             self.length += 1
         return drops
 

@@ -8,6 +8,7 @@ from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
 from pipeline.types.model_probe import OneSearch, PriorKnowledge, Probe, Searched
 from pipeline.types.question import Draft, Seed
+from pipeline.types.reason import Reason, ReasonCode
 from pipeline.types.rollout import GradedRollout, Rollout, Trajectory, Usage, Verdict, correct, least_steps
 from pipeline.types.step_counts import StepCounts
 from pipeline.types.tree import Tree
@@ -96,7 +97,12 @@ class Round(Slotted):
     @property
     def graded(self) -> list[GradedRollout]:
         """Return the solver's rollouts with their verdicts."""
-        return [GradedRollout(*pair) for pair in zip(self.rollouts, self.verdicts, strict=True)]
+        return GradedRollout.join(self.rollouts, self.verdicts)
+
+    @property
+    def policy_graded(self) -> list[GradedRollout]:
+        """Return the policy's rollouts with their verdicts."""
+        return GradedRollout.join(self.policy_rollouts, self.policy_verdicts)
 
     @property
     def unsound(self) -> bool:
@@ -150,12 +156,7 @@ class Record(Data):
     seed: Seed
     status: Status
     reason: str
-    """One code: `below_range`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted.
-    `no_draft` alone: the generator gave up. `no_draft:format_errors` and `no_draft:limits` ended it before.
-
-    `beyond_solver`: no rollout was correct, but a reader with the evidence was. A stronger solver may solve it.
-    `gate:` and a name, only in data set and report, never in the journal: the gate that dropped it.
-    """
+    """The text of `parsed_reason`, such as `below_range` or `no_draft:limits`; empty or `relaxed` if accepted."""
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
@@ -198,6 +199,10 @@ class Record(Data):
     the journal and joined on reading."""
     forks: tuple[Fork, ...] = ()
     """The forks of `digsite branch`, which are stored beside the journal and joined on reading."""
+
+    @property
+    def parsed_reason(self) -> Reason:
+        return Reason.parse(self.reason)
 
     @property
     def usage(self) -> dict[str, Usage]:
@@ -250,7 +255,7 @@ class Record(Data):
 
     @property
     def _confirmed(self) -> list[GradedRollout]:
-        return [GradedRollout(*pair) for pair in zip(self.confirmation, self.confirmation_verdicts, strict=True)]
+        return GradedRollout.join(self.confirmation, self.confirmation_verdicts)
 
     @property
     def measured(self) -> tuple[Verdict, ...]:
@@ -264,12 +269,12 @@ class Record(Data):
     def step_counts(self) -> StepCounts:
         """Return the numbers of steps, over the solver's rollouts that measure the question and those of seekers."""
         honest = self._confirmed or (last.graded if (last := self.last) else [])
-        return StepCounts.of(honest, [*map(GradedRollout, self.seekers, self.seeker_verdicts)])
+        return StepCounts.of(honest, GradedRollout.join(self.seekers, self.seeker_verdicts))
 
     @property
     def attacked_again(self) -> list[GradedRollout]:
         """Return the rollouts of fresh seekers on an accepted pair."""
-        return [GradedRollout(*pair) for pair in zip(self.again, self.again_verdicts, strict=True)]
+        return GradedRollout.join(self.again, self.again_verdicts)
 
     @property
     def keeps_number(self) -> bool | None:
@@ -280,7 +285,7 @@ class Record(Data):
     @property
     def confirmed(self) -> bool:
         """Return whether it was accepted, even if a gate dropped it afterwards."""
-        return self.status is Status.ACCEPTED or self.reason.startswith("gate:")
+        return self.status is Status.ACCEPTED or self.parsed_reason.code == ReasonCode.GATE
 
     @property
     def hardness(self) -> tuple[int | None, float | None]:
@@ -312,7 +317,7 @@ class Record(Data):
 
         It confirms a question that was beyond the run's solver.
         """
-        measurements = self.measurements if self.reason == "beyond_solver" else ()
+        measurements = self.measurements if self.reason == ReasonCode.BEYOND_SOLVER else ()
         return next((m for m in measurements if (m.assessment.least_steps or 0) >= self.seed.target_steps), None)
 
     def find_assessment(self, policy: str = "") -> Assessment | None:

@@ -179,6 +179,15 @@ class GradedRollout(NamedTuple):
     rollout: Rollout
     verdict: Verdict
 
+    @classmethod
+    def join(cls, rollouts: Iterable[Rollout], verdicts: Iterable[Verdict]) -> list["GradedRollout"]:
+        return [cls(*pair) for pair in zip(rollouts, verdicts, strict=True)]
+
+    @staticmethod
+    def split(pairs: Iterable[tuple[Rollout, Verdict]]) -> tuple[tuple[Rollout, ...], tuple[Verdict, ...]]:
+        pairs = list(pairs)
+        return tuple(rollout for rollout, _ in pairs), tuple(verdict for _, verdict in pairs)
+
     @property
     def wrong(self) -> bool:
         """Return whether the answer is certainly wrong.

@@ -20,7 +20,7 @@ from pipeline.gates import Drop, mark_dropped
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent
-from pipeline.loop.policies import FIRST, identity
+from pipeline.loop.policies import FIRST_SAMPLE, compute_identity
 from pipeline.run import attempts
 from pipeline.run.plan import judge_records
 from pipeline.store.amendments import Remeasurements, build_join
@@ -68,7 +68,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
     found = tried(tmp_path, llm)
     assert (found.model, found.questions, found.solved, found.solve_rate, found.opened) == ("strong", 2, 2, 1.0, 1)
     assert {request.model for request in llm.requests} == {"strong"}
-    assert {request.sample for request in llm.requests if request.tools} == set(range(FIRST, FIRST + 4))
+    assert {request.sample for request in llm.requests if request.tools} == set(range(FIRST_SAMPLE, FIRST_SAMPLE + 4))
     opened, accepted, broken = map(Remeasurements(tmp_path).join, (BEYOND, ACCEPTED, BROKEN))
     assert [(a.policy, a.model, a.k, a.rollouts, a.solve_rate, a.least_steps) for a in assessments(opened)] == [
         ("", "embedded", 1, 2, 0.0, None),
@@ -190,7 +190,7 @@ def test_a_refused_request_keeps_its_question_out_and_is_asked_again(tmp_path: P
 
 def test_a_torn_line_is_owed_again(tmp_path: Path) -> None:
     tried(tmp_path, able())
-    file = tmp_path / "remeasured" / f"mine-{identity('mine', config())}.jsonl"
+    file = tmp_path / "remeasured" / f"mine-{compute_identity('mine', config())}.jsonl"
     whole = file.read_bytes()
     file.write_bytes(whole[:-40])
     assert [Remeasurements(tmp_path).has(r.key, (1, file.stem)) for r in (BEYOND, ACCEPTED)].count(True) == 1

@@ -65,7 +65,7 @@ def graded_wording(**choice: object) -> list[Cause]:
 
 def tried(*results: Sequence[Passage], answers: Sequence[str] = ("RC4",), queries: Sequence[str] = ()) -> list[Cause]:
     """What rollouts say that all had these results, with the answers that they gave."""
-    feedback = assess.feedback(DRAFT, graded(*results, answers=answers, queries=queries), assess.Threshold(3))
+    feedback = assess.explain_rollouts(DRAFT, graded(*results, answers=answers, queries=queries), assess.Threshold(3))
     return [feedback.cause] if feedback else []
 
 
@@ -77,7 +77,9 @@ def graded(*results: Sequence[Passage], answers: Sequence[str], queries: Sequenc
 
 def rated(*answers: str) -> list[Cause]:
     """What the tries of the model to be trained say that read all and gave these answers."""
-    found = band.feedback(DRAFT, graded([DOOR], [LOAD], [TOOL], answers=answers), build(sets=["solve_rate=0.2-0.8"]))
+    found = band.explain_solve_rate(
+        DRAFT, graded([DOOR], [LOAD], [TOOL], answers=answers), build(sets=["solve_rate=0.2-0.8"])
+    )
     return [found.cause] if found else []
 
 

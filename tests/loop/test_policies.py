@@ -14,7 +14,7 @@ from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
-from pipeline.loop.policies import FIRST
+from pipeline.loop.policies import FIRST_SAMPLE
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Record, Share, Status
@@ -86,7 +86,7 @@ def test_an_accepted_pair_carries_what_each_policy_makes_of_it() -> None:
     assert own is not None
     assert own.environment == two.environment == environment(config()).digest != one.environment
     assert {rollout.sample for measured in record.measurements for rollout in measured.rollouts} == {
-        *range(FIRST, FIRST + 4)
+        *range(FIRST_SAMPLE, FIRST_SAMPLE + 4)
     }
     assert (record.hardness_for("one"), record.hardness_for("two"), record.hardness_for()) == (
         (3, 0.5),

@@ -10,7 +10,7 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request
-from pipeline.loop.checks.base import CheckResult, known
+from pipeline.loop.checks.base import CheckResult, load_checks
 from pipeline.loop.examine import examine
 from pipeline.types import AnswerType, Cause, Draft, Message
 from pipeline.types.model_probe import PriorKnowledge, known_to
@@ -19,7 +19,7 @@ from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
 from tests.shelf import hop
 
-ALL = tuple(name for name, check in known().items() if check.ask)
+ALL = tuple(name for name, check in load_checks().items() if check.ask)
 HOPS = (
     hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
     hop(HOLM, "Vessby", "Where was Ada Holm from?"),
@@ -141,7 +141,7 @@ async def test_what_a_reader_says_in_no_word_of_the_key_is_judged_where_a_draft_
         return {"verdict": '{"correct": true}', "weigh": '{"fits": false}'}.get(role, f'{{"answer": "{said}"}}')
 
     draft = changed(DRAFT, answer=key, answer_type=AnswerType.ENTITY)
-    (known,) = (await examined(draft, 3, context(ScriptedLLM(say), ("closed_book",)))).probes[:1]
-    assert known.right == 3 * judged
+    (recall,) = (await examined(draft, 3, context(ScriptedLLM(say), ("closed_book",)))).probes[:1]
+    assert recall.right == 3 * judged
     oracle = await examined(draft, 3, context(ScriptedLLM(say), ("oracle",)))
     assert (oracle.findings, oracle.probes[0].right) == ((), 1)
