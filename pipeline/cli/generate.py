@@ -178,16 +178,23 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
     console.demo_note(config.models.names())
     console.show(console.text(f"data set  {paths['dataset']}"), console.text(f"report    {paths['report']}"))
     say_views(data_set.read_manifest(paths["dataset"]))
-    _say_shortfalls(result, config, run)
+    say_shortfalls(result, config, run)
     console.show(console.text(f"next      digsite inspect {run}"))
 
 
-def _say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
+def say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
     if result.damaged:
         console.message(f"digsite: damaged lines in the journal: {result.damaged:,}; their seeds were run again")
     if result.exhausted:
         outcome = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.runtime.pairs:,} pairs"
         console.message(f"{outcome}; {_advise(result, config)}")
+    shortcuts = result.reasons.get(ReasonCode.BELOW_RANGE, 0)
+    if config.accepts_by_range and shortcuts > result.accepted:
+        console.message(
+            f"digsite: {shortcuts:,} questions took the solver enough steps, but a seeker or a later rollout found a "
+            f"shorter way; to keep them: digsite export {run} --include below_range; to accept by the solver's steps "
+            "alone: --set difficulty.adversarial=false"
+        )
     if sum(result.dropped.values()) > result.planned:
         console.message(
             f"digsite: most passages cannot start a question. {seed_passages.explain_refusals(result.dropped)}"

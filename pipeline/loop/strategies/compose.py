@@ -30,9 +30,8 @@ SEARCHES, SEARCHES_PER_STEP = 24, 5
 """One conversation has 24 searches, or five for each step of the target if that is more."""
 PROPOSALS = 3
 """Proposals of one conversation: the first and two repairs."""
-ALWAYS_CHAIN, OFTEN_CHAIN = 2, 5
-"""Graphs of at most two found steps are chains, and so is half of those of at most five. Longer chains do not hold: a
-seeker enters them in the middle."""
+ALWAYS_CHAIN = 2
+"""Graphs of at most two found steps are chains, and so is half of the others."""
 GIVE_UP = '{"steps": []}'
 _OUTLINE = 12
 """Passages of the seed's document whose first words are shown."""
@@ -65,10 +64,10 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
 def _choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
     """Return the descriptions of operations for a seed: none for a chain, else all in an order of its own.
 
-    Short chains read best and are guessed least, so half of the seeds of three to five steps get one.
+    Chains read best and are guessed least, so half of the seeds get one.
     """
     is_chain = int(sha256(f"chain:{seed.key}")[:8], 16) % 2 == 0
-    if target <= ALWAYS_CHAIN or (target <= OFTEN_CHAIN and is_chain):
+    if target <= ALWAYS_CHAIN or is_chain:
         return []
     return sorted(describe_operations(context), key=lambda description: sha256(f"{seed.key}\n{description}"))
 
