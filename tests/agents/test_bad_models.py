@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Cause, Message, Record, Status, Stop, ToolCall, Usage
-from tests.loop.test_episode import CHECKS, Cast, call, proposal, run
+from tests.loop.cast import CHECKS, Cast, call, make_proposal, run
 
 HUGE = "x" * 10_000_000
 SMALL = 3_000_000
@@ -48,7 +48,7 @@ def episode(where: str, say: Say) -> Record:
         def __call__(self, request: Request) -> Any:
             return say(request) if role(request) == where else super().__call__(request)
 
-    easy = [proposal("Oh, " + proposal()["question"])]
+    easy = [make_proposal("Oh, " + make_proposal()["question"])]
     return run(Bad(lambda question, sample: 2 if where == "revise" else 3, easy), CHECKS, "loop.rounds=1")
 
 

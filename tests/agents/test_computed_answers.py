@@ -14,7 +14,7 @@ from pipeline.context import RunContext
 from pipeline.exports.trajectories.checklist import checklist
 from pipeline.types import Call, Draft, Message, Passage, Rollout, Stop, Trajectory
 from tests.graphs import computed, drafted, step
-from tests.loop.test_episode import FILM, LINEAGE
+from tests.loop.cast import FILM, LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 

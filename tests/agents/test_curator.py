@@ -15,7 +15,7 @@ from pipeline.context import RunContext
 from pipeline.corpus.split import side
 from pipeline.llm.base import Request
 from pipeline.types import Call, Message, Passage, Seed, Tree, sha256
-from tests.loop.test_episode import LINEAGE, call
+from tests.loop.cast import LINEAGE, call
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 

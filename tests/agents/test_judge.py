@@ -16,8 +16,8 @@ from pipeline.llm.base import Request
 from pipeline.reward import reward
 from pipeline.types import NOT_FOUND, AnswerType
 from tests.graphs import changed, computed, drafted, step
+from tests.loop.cast import LINEAGE, SHELF
 from tests.loop.checks.test_readings import DRAFT
-from tests.loop.test_episode import LINEAGE, SHELF
 from tests.scripted import ScriptedLLM
 from tests.shelf import passage
 

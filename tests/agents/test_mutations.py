@@ -23,10 +23,10 @@ from pipeline.loop.strategies.sage import read_draft
 from pipeline.types import Data, Message, Stop, Usage
 from tests.conftest import Figures
 from tests.hostile import HOSTILE
-from tests.loop.test_episode import FILM, HOLM, SHELF, TOWN, proposal
+from tests.loop.cast import FILM, HOLM, SHELF, TOWN, make_proposal
 from tests.scripted import ScriptedLLM
 
-PROPOSAL = proposal()
+PROPOSAL = make_proposal()
 SHAPES: tuple[tuple[type[Data], dict[str, Any]], ...] = (
     (tools.SearchArguments, {"query": "Ada Holm painter"}),
     (tools.OpenArguments, {"passage_id": FILM.shown_id}),

@@ -14,7 +14,7 @@ from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
 from pipeline.llm.cached import request_digest
 from tests.hostile import HOSTILE
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.agents.unshown_words import unshown_words
-from tests.loop.test_assess import DRAFT, FILM, HOLM, TOWN, judged, rollout
+from tests.loop.test_assess import DRAFT, FILM, HOLM, TOWN, grade_rollouts, make_rollout
 
 FOUND = ([FILM], [HOLM], [TOWN])
 
@@ -22,7 +22,7 @@ FOUND = ([FILM], [HOLM], [TOWN])
     ],
 )
 def test_what_is_searched_for_unseen_is_recalled(results: tuple, queries: list[str], *, recalled: bool) -> None:
-    ((_, verdict),) = judged(DRAFT, rollout(*results, queries=queries))
+    ((_, verdict),) = grade_rollouts(DRAFT, make_rollout(*results, queries=queries))
     assert (verdict.recalled, verdict.correct, verdict.counts) == (recalled, True, not recalled)
 
 
