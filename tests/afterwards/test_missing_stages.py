@@ -19,7 +19,7 @@ from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import NOT_FOUND, Message, Record, Status
 from tests.distractors.test_accepted_pair import EDITION
-from tests.loop.test_episode import LINEAGE, SHELF, Cast, call, seeded
+from tests.loop.cast import LINEAGE, SHELF, Cast, call, make_seed
 from tests.loop.test_unanswerable import SETS as TWINS
 from tests.loop.test_unanswerable import Playing
 from tests.scripted import ScriptedLLM
@@ -76,7 +76,7 @@ def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
     tmp_path: Path, role: str, missing: tuple[str, ...], pairs: int, teacher_rollouts: int
 ) -> None:
     cast, cache = Faulty(role), Cache(tmp_path / "cache.sqlite")
-    record = asyncio.run(run_seed(seeded(), context(Cached(ScriptedLLM(cast), cache))))
+    record = asyncio.run(run_seed(make_seed(), context(Cached(ScriptedLLM(cast), cache))))
     assert (record.status, record.reason, record.missing) == (Status.ACCEPTED, "", missing)
     assert record.distractor_eval is not None
     assert (len(record.distractor_eval.without_distractors), len(record.teacher_rollouts)) == (pairs, teacher_rollouts)
@@ -105,7 +105,7 @@ def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
 
 
 def test_a_pair_that_a_gate_dropped_is_left_alone(tmp_path: Path) -> None:
-    record = asyncio.run(run_seed(seeded(), context(ScriptedLLM(Faulty("teacher")))))
+    record = asyncio.run(run_seed(make_seed(), context(ScriptedLLM(Faulty("teacher")))))
     gated = record.model_copy(update={"status": Status.REJECTED, "reason": "gate:duplicate"})
     assert gated.missing == ("teacher",)
     assert completed(gated, ScriptedLLM([]), tmp_path).pairs == 0
@@ -122,7 +122,7 @@ def test_a_clock_that_ends_the_teacher_costs_no_pair() -> None:
 
     settings = build(sets=[*SETS, "runtime.rollout_seconds=0.2"])
     slow = RunContext(config=settings, llm=Slow(cast), retriever=SHELF, lineage=LINEAGE)
-    record = asyncio.run(run_seed(seeded(), slow))
+    record = asyncio.run(run_seed(make_seed(), slow))
     assert (record.status, record.missing, record.teacher_rollouts) == (Status.ACCEPTED, ("teacher",), ())
     assert record.distractor_eval is not None
     assert len(record.distractor_eval.with_distractors) == 2
@@ -135,12 +135,12 @@ def test_an_endpoint_that_fails_there_still_requeues_the_seed() -> None:
         return ProviderError("down") if TEACHER in request.messages[0].content else cast(request)
 
     with pytest.raises(ProviderError, match="down"):
-        asyncio.run(run_seed(seeded(), context(ScriptedLLM(down))))
+        asyncio.run(run_seed(make_seed(), context(ScriptedLLM(down))))
 
 
 def test_what_had_ended_is_kept_when_the_endpoint_fails(tmp_path: Path) -> None:
     cast = Faulty("teacher")
-    record = asyncio.run(run_seed(seeded(), context(ScriptedLLM(cast))))
+    record = asyncio.run(run_seed(make_seed(), context(ScriptedLLM(cast))))
     others = [record.model_copy(update={"key": f"{n:02d}" * 32}) for n in range(3)]
     cast.bad = False
 
@@ -179,7 +179,7 @@ def test_a_twin_whose_reader_cannot_be_read_is_made_up_without_a_second_rollout(
 
     cast, cache = Unread(), Cache(tmp_path / "cache.sqlite")
     cast.answers = lambda sample: ["1641", NOT_FOUND][sample % 2]
-    record = asyncio.run(run_seed(seeded(), drawn(Cached(ScriptedLLM(cast), cache))))
+    record = asyncio.run(run_seed(make_seed(), drawn(Cached(ScriptedLLM(cast), cache))))
     assert (record.status, record.missing) == (Status.ACCEPTED, ("unanswerable",))
     assert record.twin is not None
     assert record.twin.pending is not None
@@ -211,7 +211,7 @@ def test_a_twin_whose_rollout_ran_out_of_its_time_is_made_up(tmp_path: Path) -> 
             return await super().complete(request)
 
     model = Slow(Playing())
-    record = asyncio.run(run_seed(seeded(), drawn(model)))
+    record = asyncio.run(run_seed(make_seed(), drawn(model)))
     assert record.missing == ("unanswerable",)
     assert record.twin is not None
     assert [rollout.sample for tried in record.twin.tries for rollout in tried.rollouts] == [0]

@@ -28,7 +28,7 @@ from pipeline.store.journal import Journal
 from pipeline.types import Message, Record, Status, Usage
 from pipeline.types.twin_record import as_record
 from tests.loop import test_unanswerable as twins
-from tests.loop.test_episode import CHECKS, LINEAGE, SHELF, Cast, run
+from tests.loop.cast import CHECKS, LINEAGE, SHELF, Cast, run
 from tests.scripted import ScriptedLLM
 from tests.tables import figures
 
@@ -218,7 +218,7 @@ def test_the_latest_begun_counts_and_the_run_reads_it_too(tmp_path: Path) -> Non
 
 
 def test_a_twin_is_measured_beside_its_pair(tmp_path: Path) -> None:
-    record = twins.run(twins.Playing())
+    record = twins.run_with_twin(twins.Playing())
     again = ScriptedLLM(twins.Playing(answers="1641"))
     assert tried(tmp_path, again, record).questions == 1
     found = build_join(tmp_path)(record)
@@ -234,7 +234,9 @@ def test_a_twin_is_measured_beside_its_pair(tmp_path: Path) -> None:
 
 
 def test_the_twin_of_a_pair_that_a_gate_dropped_is_measured_with_it(tmp_path: Path) -> None:
-    record = mark_dropped(twins.run(twins.Playing()), Drop("solve_rate", "too easy for the checkpoint before"))
+    record = mark_dropped(
+        twins.run_with_twin(twins.Playing()), Drop("solve_rate", "too easy for the checkpoint before")
+    )
     assert tried(tmp_path, ScriptedLLM(twins.Playing(answers="1641")), record).questions == 1
     found = build_join(tmp_path)(record)
     assert found.twin

@@ -1,4 +1,4 @@
-"""What a rollout read counts as support of its answer in each spelling of the answer and of what it is about."""
+"""A passage supports an answer in every spelling of the answer and of its subject."""
 
 import pytest
 
@@ -14,33 +14,33 @@ LAST = DRAFT.hops[-1]
 DAY = changed(DRAFT, answer="3 February 1641", answer_aliases=("February 3, 1641",))
 
 
-def read(text: str) -> Rollout:
-    """One search, which brought a passage that no hop cites."""
-    found, asked = passage("z", "Z", text), ToolCall(id="call00000", name="search", arguments="{}")
+def make_rollout(text: str) -> Rollout:
+    """Make a rollout of one search, which returned a passage that no hop cites."""
+    source, tool_call = passage("z", "Z", text), ToolCall(id="call00000", name="search", arguments="{}")
     messages = (
-        Message(role="assistant", tool_calls=(asked,)),
-        Message(role="tool", content=render([found]), tool_call_id=asked.id),
+        Message(role="assistant", tool_calls=(tool_call,)),
+        Message(role="tool", content=render([source]), tool_call_id=tool_call.id),
     )
-    call = Call(id=asked.id, tool="search", argument="?", passage_ids=(found.id,))
+    call = Call(id=tool_call.id, tool="search", argument="?", passage_ids=(source.id,))
     return Rollout(sample=0, trajectory=Trajectory(messages=messages, calls=(call,), stop=Stop.ANSWERED), answer="?")
 
 
-def spelled(draft: Draft, number: int, **fields: object) -> Draft:
+def change_hop(draft: Draft, number: int, **fields: object) -> Draft:
     hops = [hop.model_copy(update=fields) if n == number else hop for n, hop in enumerate(draft.hops)]
     return changed(draft, hops=tuple(hops))
 
 
-WHERE = spelled(DRAFT, 1, answer_aliases=("Vesby",))
-SHORT = spelled(DRAFT, 1, answer_aliases=("US",))
+WHERE = change_hop(DRAFT, 1, answer_aliases=("Vesby",))
+SHORT = change_hop(DRAFT, 1, answer_aliases=("US",))
 
 
 @pytest.mark.parametrize(
     ("draft", "text", "supported"),
     [
-        (spelled(DAY, 2, answer=DAY.answer), "Vessby was settled on 3 February 1641.", True),
-        (spelled(DAY, 2, answer=DAY.answer), "Vessby was settled on February 3, 1641.", True),
-        (spelled(DAY, 2, answer="in 1641"), "Vessby was settled on February 3, 1641.", True),
-        (spelled(DAY, 2, answer=DAY.answer), "Vessby was settled on February 4, 1641.", False),
+        (change_hop(DAY, 2, answer=DAY.answer), "Vessby was settled on 3 February 1641.", True),
+        (change_hop(DAY, 2, answer=DAY.answer), "Vessby was settled on February 3, 1641.", True),
+        (change_hop(DAY, 2, answer="in 1641"), "Vessby was settled on February 3, 1641.", True),
+        (change_hop(DAY, 2, answer=DAY.answer), "Vessby was settled on February 4, 1641.", False),
         (WHERE, "Vesby was settled in 1641.", True),
         (WHERE, "Westby was settled in 1641.", False),
         (SHORT, "The US was settled in 1641.", True),
@@ -48,6 +48,6 @@ SHORT = spelled(DRAFT, 1, answer_aliases=("US",))
         (SHORT, "Tom US was settled in 1641.", False),
     ],
 )
-def test_the_support_may_stand_in_any_spelling(draft: Draft, text: str, *, supported: bool) -> None:
-    found = build_verdict(draft, read(text), Grade(right=True, method="exact"))
-    assert (found.supported, found.found_at[-1] == 1) == (supported, supported)
+def test_the_support_may_have_any_spelling(draft: Draft, text: str, *, supported: bool) -> None:
+    verdict = build_verdict(draft, make_rollout(text), Grade(right=True, method="exact"))
+    assert (verdict.supported, verdict.found_at[-1] == 1) == (supported, supported)

@@ -14,7 +14,7 @@ from pipeline.llm.base import Request
 from pipeline.types import AnswerType, Distractor, DistractorCheck, DistractorEval, Hop, Record
 from tests import records
 from tests.graphs import chained, changed
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 

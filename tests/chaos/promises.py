@@ -173,16 +173,16 @@ PROMISES = (
     _promise(
         "S2",
         "Unknown tools, wrong arguments and too many calls go back to the model as errors",
-        "agents/test_agent.py::test_a_bad_call_goes_back_to_the_model",
-        "agents/test_agent.py::test_more_calls_than_a_turn_may_have_are_refused",
-        "agents/test_agent.py::test_calls_get_ids_of_their_own",
+        "agents/test_agent.py::test_a_bad_call_is_sent_back_to_the_model",
+        "agents/test_agent.py::test_calls_over_the_limit_of_a_turn_are_refused",
+        "agents/test_agent.py::test_calls_get_unique_ids",
     ),
     _promise(
         "S3",
         "A model that never ends is ended, with its reason",
         "agents/test_bad_models.py",
         "agents/test_agent.py::test_an_endless_searcher_runs_out_of_turns",
-        "agents/test_agent.py::test_too_many_tokens_end_it",
+        "agents/test_agent.py::test_too_many_tokens_end_the_conversation",
     ),
     _promise(
         "S4",

@@ -10,7 +10,7 @@ from pipeline import registry
 from pipeline.errors import FormatError
 from pipeline.loop.checks.base import DraftCheck, load_checks, load_meanings
 from tests.loop.checks.test_audit import DRAFT
-from tests.loop.checks.test_readings import context
+from tests.loop.checks.test_readings import make_context
 from tests.rules.source import ROOT
 from tests.scripted import ScriptedLLM
 
@@ -39,7 +39,7 @@ def test_a_reader_that_cannot_be_read_is_no_finding(name: str, check: DraftCheck
     silent = ScriptedLLM(lambda request: "hm")
     if check.ask:
         with pytest.raises(FormatError):
-            asyncio.run(check.ask(DRAFT, context(silent, (name,))))
+            asyncio.run(check.ask(DRAFT, make_context(silent, (name,))))
         assert silent.requests
 
 

@@ -21,7 +21,7 @@ from pipeline.types import AnswerType, Distractor, Draft, Message, Usage
 from pipeline.types.distractor import Kind
 from tests.graphs import chained, changed
 from tests.hostile import HOSTILE
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import hop
 

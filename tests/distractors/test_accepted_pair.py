@@ -16,8 +16,8 @@ from pipeline.llm.base import Request
 from pipeline.types import DistractorEval, Draft, Message, Usage, sha256
 from pipeline.types.distractor import Kind
 from tests.distractors.test_checks import DRAFT, SHELF, SOUND, reader
-from tests.loop.test_episode import LINEAGE, Cast, call
-from tests.loop.test_episode import run as run_seed
+from tests.loop.cast import LINEAGE, Cast, call
+from tests.loop.cast import run as run_seed
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, synthetic
 

@@ -12,7 +12,7 @@ from pipeline.llm.base import Request
 from pipeline.types import Distractor, Message
 from pipeline.types.distractor import Kind
 from tests.distractors.test_checks import DRAFT, FILM, HOLM, MILL, SHELF, TOWN, checked, reader, sound
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
 from tests.scripted import ScriptedLLM
 
 REAL = ["models.reader.provider=openai", "models.reader.model=large", "models.reader.base_url=http://127.0.0.1:9/v1"]

@@ -16,7 +16,7 @@ from pipeline.llm.base import Request
 from pipeline.types import AnswerType, Distractor, Message
 from pipeline.types.distractor import Kind
 from tests.graphs import chained, changed, computed, drafted, step
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, hop, passage
 

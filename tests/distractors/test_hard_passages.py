@@ -21,7 +21,7 @@ from pipeline.types import DistractorEval, Message, Outcome, Passage
 from tests.distractors.test_accepted_pair import solver
 from tests.distractors.test_blind import REAL
 from tests.distractors.test_checks import DRAFT, FILM, HOLM, MILL, TOWN
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
 from tests.records import accepted
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage

@@ -13,8 +13,8 @@ from pipeline.llm.base import Request
 from pipeline.types import Distractor, Message
 from pipeline.types.distractor import Kind
 from tests.distractors.test_blind import REAL
-from tests.loop.checks.test_languages import CHINESE, drafted
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
+from tests.loop.checks.test_languages import CHINESE, make_draft
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf
 
@@ -60,7 +60,7 @@ def checked(
         retriever=Shelf(*CHINESE.passages),
         lineage=LINEAGE,
     )
-    return asyncio.run(DistractorChecks(drafted(CHINESE), context).check(distractor)), model
+    return asyncio.run(DistractorChecks(make_draft(CHINESE), context).check(distractor)), model
 
 
 def asked(model: ScriptedLLM) -> int:

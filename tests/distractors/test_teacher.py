@@ -13,7 +13,7 @@ from pipeline.llm.base import Request
 from pipeline.types import Distractor, DistractorCheck, DistractorEval, Draft, Message, Outcome, TeacherRollout
 from pipeline.types.distractor import Kind
 from tests import graphs
-from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, TOWN, call, proposal
+from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, TOWN, call, make_proposal
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage, synthetic
 
@@ -28,7 +28,7 @@ BELIEVERS = (1, 3)
 
 
 def drafted() -> Draft:
-    return graphs.drafted(QUESTION, proposal()["steps"], [FILM, HOLM, TOWN])
+    return graphs.drafted(QUESTION, make_proposal()["steps"], [FILM, HOLM, TOWN])
 
 
 def teacher(request: Request) -> Message:

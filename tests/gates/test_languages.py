@@ -6,13 +6,13 @@ from pipeline.config.exports import GateConfig
 from pipeline.gates.benchmarks.fingerprints import marks
 from pipeline.types import AnswerType, Draft, Record
 from tests.gates.test_gates import having, judged, only
-from tests.loop.checks.test_languages import CASES, CHINESE, Case, drafted
+from tests.loop.checks.test_languages import CASES, CHINESE, Case, make_draft
 
 SETTINGS = GateConfig(solve_rate=(0.01, 1.0), naturalness=1, known_to=0.5)
 
 
 def pair(case: Case, n: int = 0, **changes: object) -> Record:
-    draft: Draft = drafted(case, **changes)
+    draft: Draft = make_draft(case, **changes)
     return having(n, **{name: getattr(draft, name) for name in type(draft).model_fields})
 
 
@@ -25,7 +25,7 @@ def test_a_right_pair_passes_every_gate(case: Case) -> None:
 @CASES
 def test_the_same_pair_again_is_a_duplicate_in_other_writing_too(case: Case) -> None:
     other = case.question.upper().replace("？", " ?").replace("，", "、").replace(", ", " ")
-    apart = tuple(h.model_copy(update={"passage_id": f"x{h.passage_id}"}) for h in drafted(case).hops)
+    apart = tuple(h.model_copy(update={"passage_id": f"x{h.passage_id}"}) for h in make_draft(case).hops)
     assert judged([pair(case), pair(case, 1, question=other, hops=apart)], only("duplicate")) == ["", "duplicate"]
 
 
@@ -40,7 +40,7 @@ SAME_ANSWER = [
 @pytest.mark.parametrize(("one", "other"), SAME_ANSWER)
 def test_two_questions_with_one_answer_and_one_year_are_two(one: str, other: str) -> None:
     def alone(n: int, question: str) -> Record:
-        hops = tuple(h.model_copy(update={"passage_id": f"{n}", "answer": f"{n}"}) for h in drafted(CHINESE).hops)
+        hops = tuple(h.model_copy(update={"passage_id": f"{n}", "answer": f"{n}"}) for h in make_draft(CHINESE).hops)
         return having(n, question=question, answer="X", answer_type=AnswerType.ENTITY, hops=hops)
 
     assert judged([alone(1, one), alone(2, other)], only("duplicate")) == ["", ""]
@@ -72,7 +72,7 @@ def test_a_question_that_tells_its_answer(question: str, answer: str, kind: Answ
     ],
 )
 def test_personal_data_is_found_without_blanks_around_it(text: str) -> None:
-    quote = drafted(CHINESE).hops[-1].model_copy(update={"quote": text})
+    quote = make_draft(CHINESE).hops[-1].model_copy(update={"quote": text})
     assert judged([having(0, hops=(quote,))], only("personal")) == ["personal"]
 
 

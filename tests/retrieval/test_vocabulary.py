@@ -20,7 +20,8 @@ from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.retrieval.one_side import Sided
 from pipeline.retrieval.vocabulary import find_absent_words
 from pipeline.types import Message
-from tests.agents.test_agent import ANSWER, say
+from tests.agents.conversations import make_calls
+from tests.agents.test_agent import ANSWER
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
@@ -52,7 +53,9 @@ async def test_an_index_that_cannot_tell_says_nothing() -> None:
 def test_only_who_writes_questions_is_told_so(author: bool, tiny: Corpus, retriever: LuceneRetriever) -> None:
     limits = AuthorLimits(searches=9, turns=9)
     agent = Agent(
-        llm=ScriptedLLM([say(("search", {"query": q})) for q in ("zzyzx", "Ostrand eculizumab zzyzx")] + [ANSWER]),
+        llm=ScriptedLLM(
+            [make_calls(("search", {"query": q})) for q in ("zzyzx", "Ostrand eculizumab zzyzx")] + [ANSWER]
+        ),
         model=ModelConfig(),
         tools=SOLVER_TOOLS,
         limits=limits,

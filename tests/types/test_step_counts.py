@@ -2,20 +2,22 @@
 
 from pipeline.types import GradedRollout
 from pipeline.types.step_counts import StepCounts
-from tests.loop.test_assess import DRAFT, FILM, HOLM, TOWN, judged, rollout
+from tests.loop.test_assess import DRAFT, FILM, HOLM, TOWN, grade_rollouts, make_rollout
 
 NAMES = ["Lantern Bay director", "Ada Holm born", "Vessby founded"]
 
 
 def graded(*made):
-    return [GradedRollout(*pair) for pair in judged(DRAFT, *made)]
+    return [GradedRollout(*pair) for pair in grade_rollouts(DRAFT, *made)]
 
 
-HONEST = graded(rollout([FILM], [HOLM], [TOWN], queries=NAMES), rollout([FILM], [HOLM], [FILM], answer="1700"))
-SHORT = graded(rollout([FILM], [TOWN], queries=["Lantern Bay", "founded birthplace"]))
-RECALLED = graded(rollout([TOWN], queries=["Vessby founded"]))
-UNSUPPORTED = graded(rollout([FILM], queries=["Lantern Bay"]))
-FAILED = graded(rollout(*[[FILM]] * 5, answer=""), rollout([FILM], [HOLM], answer="1700"))
+HONEST = graded(
+    make_rollout([FILM], [HOLM], [TOWN], queries=NAMES), make_rollout([FILM], [HOLM], [FILM], answer="1700")
+)
+SHORT = graded(make_rollout([FILM], [TOWN], queries=["Lantern Bay", "founded birthplace"]))
+RECALLED = graded(make_rollout([TOWN], queries=["Vessby founded"]))
+UNSUPPORTED = graded(make_rollout([FILM], queries=["Lantern Bay"]))
+FAILED = graded(make_rollout(*[[FILM]] * 5, answer=""), make_rollout([FILM], [HOLM], answer="1700"))
 
 
 def test_a_seekers_shortcut_is_the_difficulty():
