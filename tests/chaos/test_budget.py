@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from bench.endpoint import get_json, run_endpoints
 from pipeline.llm.base import Completion
 from pipeline.run import attempts
 from pipeline.types import Usage
 from tests.chaos.command import ROOT
+from tests.simulated_endpoint import get_json, run_endpoints
 
 CALLS, SEEDS, TOKENS = 16, 300, 12_000_000
 SETTINGS = (

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.endpoint import get_json, run_endpoints
 from tests.cli.conftest import SMALL, Digsite
+from tests.simulated_endpoint import get_json, run_endpoints
 
 
 def test_a_pilot_forecasts_and_the_run_goes_on_from_it(digsite: Digsite, tmp_path: Path) -> None:
