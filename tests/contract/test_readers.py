@@ -83,7 +83,7 @@ def as_html(folder: Path) -> Path:
 
 def as_lucene(folder: Path) -> Path:
     rows = [{"id": key, "title": key, "text": text, "contents": text} for key, text in TEXTS.items()]
-    return Path(f"lucene:{test_lucene.made(folder, '-storeRaw', rows=rows)}")
+    return Path(f"lucene:{test_lucene.build_index(folder, '-storeRaw', rows=rows)}")
 
 
 SAMPLES: dict[str, Callable[[Path], Path]] = {
