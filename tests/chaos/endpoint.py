@@ -1,4 +1,4 @@
-"""A faulty server in a process of its own, which notes what it answered, so that its clients can be killed."""
+"""A faulty server in its own process, which records what it answered, so that its clients can be killed."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ class Endpoint(NamedTuple):
 
 @contextmanager
 def serving(notes: Path, *how: str, port: int = 0) -> Iterator[Endpoint]:
-    """A server like `python -m tests.chaos.faulty_server NOTES ...`."""
+    """Run `python -m tests.chaos.faulty_server NOTES ...`."""
     command = [sys.executable, "-m", "tests.chaos.faulty_server", str(notes), *how]
     environment = {**os.environ, "FAULTY_PORT": str(port)}
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
