@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from pipeline import prompts
-from tests.cli.conftest import SMALL, Said
+from tests.cli.conftest import SMALL, CommandOutput
 from tests.served import COMMAND
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def blocks(page: str) -> list[Block]:
 class Reader:
     """Types the blocks of one page, in order, in the folder that the test is in."""
 
-    def __init__(self, digsite: Callable[..., Said], endpoint: str, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, digsite: Callable[..., CommandOutput], endpoint: str, patch: pytest.MonkeyPatch) -> None:
         self._digsite = digsite
         self._endpoint = endpoint
         self._patch = patch
