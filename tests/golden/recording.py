@@ -40,7 +40,7 @@ class Recorded:
 
 def read(name: str) -> dict[str, Completion]:
     path = HOME / f"{name}.jsonl.zst"
-    lines = [orjson.loads(line) for line in unpacked(path)] if path.exists() else []
+    lines = [orjson.loads(line) for line in read_packed_lines(path)] if path.exists() else []
     return {line["at"]: Completion.model_validate(line["answer"]) for line in lines}
 
 
@@ -53,7 +53,7 @@ def write(name: str, answers: dict[str, Completion]) -> None:
     (HOME / f"{name}.jsonl.zst").write_bytes(zstandard.ZstdCompressor(level=19).compress(b"\n".join(lines)))
 
 
-def unpacked(path: Path) -> list[bytes]:
+def read_packed_lines(path: Path) -> list[bytes]:
     return zstandard.ZstdDecompressor().decompress(path.read_bytes()).splitlines()
 
 
@@ -62,7 +62,10 @@ def digests(requests: Iterable[Request]) -> dict[str, dict[str, object]]:
     by_role: dict[str, list[Request]] = {}
     for request in requests:
         by_role.setdefault(ledger.role(request), []).append(request)
-    return {role: {"requests": len(asked), **_parts(asked)} for role, asked in sorted(by_role.items())}
+    return {
+        role: {"requests": len(role_requests), **_parts(role_requests)}
+        for role, role_requests in sorted(by_role.items())
+    }
 
 
 def _parts(requests: list[Request]) -> dict[str, str]:

@@ -79,9 +79,9 @@ def config(name: str, out: Path) -> Pinned:
 
 @cache
 def wiki() -> Corpus:
-    """The part of `wiki` that was recorded with. Its manifest is the whole one's, licence and attribution too."""
-    own = {"source": HOME / "wiki.jsonl.zst", "sha256": ""}
-    return corpus.load(manifest.read("wiki").model_copy(update=own))
+    """Load the part of `wiki` that the recording used, with the manifest of the full corpus."""
+    excerpt = {"source": HOME / "wiki.jsonl.zst", "sha256": ""}
+    return corpus.load(manifest.read("wiki").model_copy(update=excerpt))
 
 
 @cache
@@ -100,10 +100,10 @@ def context(settings: RunConfig, model: LLM) -> RunContext:
 
 def replay(name: str, out: Path, model: LLM) -> Path:
     """Run the whole of it below `out`; the folder of the run."""
-    return whole(context(config(name, out), model), wiki())
+    return run_all_stages(context(config(name, out), model), wiki())
 
 
-def whole(context: RunContext, corpus: PassageSource) -> Path:
+def run_all_stages(context: RunContext, corpus: PassageSource) -> Path:
     """All stages of a run, forks too, with data set and report in its folder."""
     settings, folder = context.config, context.config.folder()
     with Run(settings, corpus, folder=folder) as run:
@@ -118,20 +118,20 @@ def whole(context: RunContext, corpus: PassageSource) -> Path:
             for record in accepted[:FORKED]:
                 with places.at(record.seed):
                     asyncio.run(branch(method, [record], context, folder, FORK_CALLS, lambda forks, calls: None))
-    still(folder)
+    remove_times(folder)
     publish.dataset(folder, settings)
     publish.report(folder, settings)
     return folder
 
 
-def still(folder: Path) -> None:
-    """Take the clock out of what the attempts took, so that card and report hold nothing that another run would not."""
+def remove_times(folder: Path) -> None:
+    """Replace the measured times of the attempts, so that card and report are the same in every run."""
     epoch = datetime.fromtimestamp(0, UTC).isoformat(timespec="seconds")
-    kept = [
+    timeless = [
         attempt.model_copy(update={"began": epoch, "seconds": 60.0, "spent": _timeless(attempt.spent)})
         for attempt in read(folder)
     ]
-    lines = sorted(attempt.model_dump_json() for attempt in kept)
+    lines = sorted(attempt.model_dump_json() for attempt in timeless)
     (folder / NAME).write_text("".join(f"{line}\n" for line in lines))
 
 
