@@ -1,4 +1,4 @@
-"""What the tests of the flow share: a server that a process of its own has started, as a command does."""
+"""Fixtures for the flow: a server started by its own process, as a command does."""
 
 import os
 import shutil
@@ -58,15 +58,15 @@ def python_as(user: int | None) -> list[str]:
 
 
 def environment(user: int | None = None, **env: str) -> dict[str, str]:
-    """That of a command of `python_as`, without settings of Prefect's."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    """Return the environment for `python_as`, without Prefect's settings."""
+    base = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     packages = os.pathsep.join([str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))])
-    found = {"HOME": "/nonexistent", "PYTHONPATH": packages, "LD_LIBRARY_PATH": "/mnt/lib"} if user else {}
-    return {**kept, **found, **env}
+    user_settings = {"HOME": "/nonexistent", "PYTHONPATH": packages, "LD_LIBRARY_PATH": "/mnt/lib"} if user else {}
+    return {**base, **user_settings, **env}
 
 
 @pytest.fixture
-def shared() -> Iterator[Path]:
+def shared_folder() -> Iterator[Path]:
     """A folder of OWNER's that every user may enter, which those of pytest are not."""
     if os.geteuid() != 0:
         pytest.skip("only root may act as two other users")
