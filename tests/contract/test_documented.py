@@ -18,7 +18,7 @@ from tests.docs import blocks
 
 def read_plugin(page: str) -> tuple[str, str]:
     """Return the name and text of the plug-in of a page."""
-    (block,) = (block for block in blocks.blocks(f"docs/howto/{page}.md") if block.title.startswith("pipeline/"))
+    (block,) = (block for block in blocks.read_blocks(f"docs/howto/{page}.md") if block.title.startswith("pipeline/"))
     return Path(block.title).stem, block.text
 
 
