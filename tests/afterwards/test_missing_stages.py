@@ -1,4 +1,4 @@
-"""Optional stages that lost a rollout: the pair stays, what is missing is recorded, and made up once."""
+"""If an optional stage loses a rollout, the pair stays, the gap is recorded, and it is filled once."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A mix of runs: one deduplication over all, whatever the order in which they are named; quotas, versions, changes."""
+"""A mix of runs is deduplicated over all runs, in any order of their names, with quotas, versions and changes."""
 
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def make_record(n: int, config: RunConfig, right: int = 3, **lineage: str) -> Re
 
 
 def write_run(out: Path, numbers: range, right: int = 3, lineage: dict[str, str] | None = None, **values: Any) -> Path:
-    """The folder of a run that holds these pairs."""
+    """Write a run with these pairs, and return its folder."""
     settings = {
         "corpus": {"name": "tiny"},
         "models": {"default": {"provider": "openai", "model": "qwen"}},

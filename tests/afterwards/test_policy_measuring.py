@@ -1,4 +1,4 @@
-"""Another solver on the questions of a run: kept as it ends, never asked twice, and joined to the records."""
+"""Another solver's measurements of a run's questions are stored as they end, made once, and joined to the records."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A method over a real run of `tiny`: within its calls, the same at any concurrency, and each fork asked about once."""
+"""A branching method over a real run of `tiny` keeps its call limit, is deterministic, and makes each fork once."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A real Chromium before `digsite view`, served on a port of its own."""
+"""A real Chromium in front of `digsite view`, served on its own port."""
 
 import shutil
 import threading
@@ -39,7 +39,7 @@ def chromium() -> Iterator[Any]:
 
 @contextmanager
 def serve_runs(*folders: Path) -> Iterator[str]:
-    """The address of a server over these runs."""
+    """Serve these runs, and yield the address."""
     library = Runs([str(folder) for folder in folders], folders[0].parents[1])
     for source in library.open_named():
         source.whole()
@@ -112,7 +112,7 @@ def open_page(chromium: Any, address: str) -> Iterator[Opened]:
 
 @pytest.fixture(scope="session")
 def places(address: str, runs: list[Path]) -> dict[str, str]:
-    """Every page by its name."""
+    """Return the path of every page by its name."""
     library = Runs([str(folder) for folder in runs], runs[0].parents[1])
     slug = library.open_named()[0].slug
     library.close()

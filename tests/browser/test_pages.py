@@ -1,4 +1,4 @@
-"""Every page in a real browser: nothing acts that the corpus wrote, nothing is wider than the window, keys work."""
+"""In a real browser no text of the corpus acts, every page fits the window, and keys work."""
 
 import re
 from pathlib import Path

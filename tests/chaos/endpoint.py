@@ -16,7 +16,7 @@ class Endpoint(NamedTuple):
     notes: Path
 
     def answered(self) -> list[str]:
-        """The digest of each request that was answered, in order."""
+        """Return the digests of all answered requests in order."""
         return self.notes.read_text().split() if self.notes.exists() else []
 
 

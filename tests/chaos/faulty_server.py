@@ -226,7 +226,7 @@ def digest(body: dict[str, Any]) -> str:
 
 
 def ignore_result(_: object) -> None:
-    """For callbacks whose result nobody wants."""
+    """Do nothing; used as a callback for unused results."""
 
 
 if __name__ == "__main__":

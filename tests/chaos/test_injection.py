@@ -41,7 +41,7 @@ EXPLAINED = (
 
 
 def read_effects(file: Path, home: Path, url: str) -> Effects:
-    """Those that the run does not explain: its own files, the interpreter's, its endpoint, and the SDK's `uname`."""
+    """Return the effects beyond the run's files, the interpreter's files, the endpoint, and the SDK's `uname`."""
     events = [json.loads(line) for line in file.read_text().splitlines()]
     opened = [what for name, what in events if name == "open" and not what.isdigit()]
     port = str(urlsplit(url).port)

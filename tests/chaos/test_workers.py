@@ -170,8 +170,10 @@ def test_signals_to_all_processes_of_a_job_end_it_cleanly(
 
 @contextmanager
 def run_cluster(out: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A scheduler of Dask that no command has started, and two workers that take themselves for other machines; the
-    scheduler's process and address."""
+    """Run a Dask scheduler and two workers that look like other machines.
+
+    Yields the scheduler's process and its address.
+    """
     environment = {**os.environ, "CHAOS_TAG": str(out)}
 
     def dask(*arguments: str) -> subprocess.Popen[str]:

@@ -37,7 +37,7 @@ def upstream() -> Iterator[str]:
 
 
 def test_odd_servers_give_the_same_pairs(upstream: str, tmp_path: Path) -> None:
-    """Each answer has another quirk."""
+    """Give each answer another quirk."""
     plain, repaired = generate_pairs(tmp_path / "plain", TINY, f"{upstream}/v1")
     assert repaired == 0
     assert sum(status == "accepted" for status, *_ in plain.values()) >= 2

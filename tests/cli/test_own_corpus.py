@@ -107,7 +107,7 @@ def test_corpus_toml_names_the_authors(digsite: Digsite, tmp_path: Path) -> None
 
 @pytest.fixture(scope="module")
 def write_formats(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The tiny corpus in every format of rows, under one name."""
+    """Write the tiny corpus in every format of rows, under one name."""
     folder = tmp_path_factory.mktemp("formats")
     rows = [orjson.loads(line) for line in TINY.read_bytes().splitlines()]
     (folder / "mills.jsonl").write_bytes(TINY.read_bytes())

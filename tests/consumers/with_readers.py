@@ -29,7 +29,7 @@ def to_plain(value):
 
 
 def decode(value, kind):
-    """The value as `datasets` gives it: JSON as objects."""
+    """Convert a value as `datasets` does: JSON to objects."""
     if isinstance(kind, pa.BaseExtensionType):
         return json.loads(value)
     if pa.types.is_list(kind) and value is not None:

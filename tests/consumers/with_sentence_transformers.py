@@ -28,7 +28,7 @@ def rows(view):
 
 
 def make_tiny_model(folder, kind, texts, **settings):
-    """A random BERT with the words of the texts, so that nothing has to be downloaded."""
+    """Make a random BERT with the words of the texts, so that nothing has to be downloaded."""
     words = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     words.train_from_iterator(texts, trainers.WordLevelTrainer(special_tokens=MARKS, show_progress=False))

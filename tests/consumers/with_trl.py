@@ -30,7 +30,7 @@ def check_sft(view="sft"):
 
 
 def check_templates():
-    """Every template of TRL's that can print tools renders the conversations, each call with its arguments once."""
+    """Render the conversations with every TRL template that prints tools, each call with its arguments once."""
     row = datasets.load_dataset(str(FOLDER), "sft", split="train")[0]
     query = row["messages"][2]["tool_calls"][0]["function"]["arguments"]["query"]
     rendered = []
@@ -66,7 +66,7 @@ def check_dpo(view="dpo"):
 
 
 def check_masked(view="sft_masked"):
-    """Of every row TRL's own collator leaves the one turn unmasked, word for word, and no observation."""
+    """Check that TRL's collator leaves exactly one turn of each row unmasked, and no observation."""
     data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
     trainer = trl.SFTTrainer(
         model=model(words),
@@ -105,7 +105,7 @@ def check_kto(view="kto"):
 
 
 def check_readme():
-    """The eleven lines of the README, with this data set and this model in place of theirs."""
+    """Run the eleven lines of the README with this data set and model."""
     home = Path(__file__).parents[2] / "README.md"
     lines = home.read_text().split("```python\n")[1].split("```")[0]
     assert lines.strip().count("\n") <= 10

@@ -1,4 +1,4 @@
-"""One step of TRL's GRPOTrainer, and of the recipe for it; the rewards are those that the trainer asks for."""
+"""One step of TRL's GRPOTrainer, and of the recipe for it, with the rewards that the trainer requests."""
 
 import importlib.util
 import json
@@ -70,8 +70,10 @@ ANSWERS = {
 
 
 def special(view="rl_trl"):
-    """One step on a list, on yes or no and on a question without an answer, each answered as in ANSWERS: TRL parses the
-    call, runs the tool, lets this model close with whatever words it will, and asks for the reward."""
+    """Train one step on a list, a yes-or-no question and a question without an answer, with the answers of ANSWERS.
+
+    TRL parses the call, runs the tool, lets this model close with any words, and requests the reward.
+    """
     data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
     data = data.filter(lambda row: row["answer_type"] in ANSWERS and row["golden_answers"][0] != "no")
     rows = {row["answer_type"]: place for place, row in enumerate(data)}
@@ -122,7 +124,7 @@ def special(view="rl_trl"):
 
 
 def recipe(view="rl_trl"):
-    """The recipe as it stands, for one step of this model. What it says holds no call, so that no server is asked."""
+    """Run the recipe for one step of this model. Its outputs have no call, so no server is needed."""
     home = Path(__file__).parents[2] / "recipes/trl"
     code = (home / "grpo.py").read_text()
     for large, small in {

@@ -1,4 +1,4 @@
-"""What the scripts for TRL share: a tiny random model, and settings for one step on the CPU."""
+"""Shared by the scripts for TRL: a tiny random model, and settings for one step on the CPU."""
 
 import json
 import math
@@ -17,7 +17,7 @@ MARKS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
 def tokenizer(template="qwen3"):
-    """A byte-level tokenizer without merges, so that nothing has to be downloaded, and a template of TRL's own."""
+    """Make a byte-level tokenizer without merges and downloads, with one of TRL's templates."""
     model_of_bytes = Tokenizer(models.BPE())
     model_of_bytes.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     model_of_bytes.decoder = decoders.ByteLevel()

@@ -76,7 +76,7 @@ def sft(view="sft"):
 
 
 def thinking(view="sft"):
-    """Of a trajectory whose thoughts were not sent back every turn is a row, and learnt in it alone."""
+    """Check that each turn of a trajectory without resent thoughts is a row, and trained on only there."""
     words, folder = tokenizer(), FOLDER.parent / "thinking"
     kind = load_extern_object(str(folder / "code" / "verl_sft.py"), "JsonSFTDataset")
     data = kind(shards(view, folder), words, OmegaConf.create({"max_length": 65536, "pad_mode": "no_padding"}))
@@ -136,7 +136,7 @@ def load_config(*without):
 
 
 def rewards(view="rl_verl_tool"):
-    """What verl's reward worker gives for a list and a question without an answer, as the recipe sets it up."""
+    """Check the rewards of verl's worker, as the recipe configures it, for a list and an unanswerable question."""
     words, config = tokenizer(), load_config()
     words.save_pretrained("tiny")
     data = RLHFDataset(list(config.data.train_files), words, config.data)
@@ -172,7 +172,7 @@ def rewards(view="rl_verl_tool"):
 
 
 def compute_reward(worker, words, row, response):
-    """The reward of one response, as an agent loop of verl's hands it to the worker."""
+    """Return the reward of one response, passed to the worker as verl's agent loop does."""
     ids = words(f"{response}<|im_end|>", return_tensors="pt")["input_ids"]
     batch = DataProto.from_dict({"responses": ids, "attention_mask": torch.ones_like(ids)}, collate_fn([row]))
     return round(worker.reward_manager.loop.run_until_complete(worker.compute_score(batch))["reward_score"], 6)

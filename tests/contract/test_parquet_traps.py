@@ -35,7 +35,7 @@ RECORDS = [
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory):
-    """One row a shard: whatever a reader infers from the first, the next one breaks."""
+    """Write one row to each shard, so that any schema inferred from the first row fails on the next."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.exports.shards.GROUP_ROWS", 1)
         patch.setattr("pipeline.exports.shards.FIRST_ROWS", 1)

@@ -67,7 +67,7 @@ def find_calls(sources: tuple[Source, ...]) -> list[tuple[str, str, set[str], st
 
 
 def find_names(argument: ast.expr) -> list[str]:
-    """The prompts that a first argument can name: one where it is a text, a folder's where it is `f"folder/{…}"`."""
+    """Return the prompts that a first argument can name: one for a text, a folder's for `f"folder/{…}"`."""
     match argument:
         case ast.Constant(value=str(name)):
             return [name]

@@ -32,7 +32,7 @@ LANGUAGES = pytest.mark.parametrize("faq", FOUNDER, indirect=True)
 
 @pytest.fixture(scope="module")
 def faq(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Corpus]:
-    """The FAQ in one language."""
+    """Load the FAQ in one language."""
     pytest.importorskip("trafilatura")
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
         pytest.skip("needs apt-get, to download packages of Debian")

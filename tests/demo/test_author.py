@@ -1,4 +1,4 @@
-"""The author as the tool loop sees it: from walks, from searches of its own, after feedback, and over a path."""
+"""The demo generator works in the tool loop: from walks, from its own searches, after feedback, and over a path."""
 
 from collections.abc import Sequence
 from typing import Any

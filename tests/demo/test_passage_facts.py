@@ -1,4 +1,4 @@
-"""What is read in a passage, and what is left alone."""
+"""The demo model reads facts about a passage's subject, and ignores others."""
 
 import pytest
 

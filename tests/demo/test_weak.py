@@ -1,4 +1,4 @@
-"""The demo model in its weaker strength: as the strong one, but for what its solver overlooks."""
+"""The weaker demo model is the strong one, except for what its solver overlooks."""
 
 import orjson
 import pytest

@@ -1,4 +1,4 @@
-"""What the embedded writer writes, as a person would read it."""
+"""The demo writer's distractors read as if a person had written them."""
 
 from collections.abc import Mapping
 from typing import Any

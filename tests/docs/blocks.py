@@ -133,7 +133,7 @@ class Reader:
             assert program in UNDERSTOOD, f"{program}: mark the block with why it is not run, or teach it to Reader"
 
     def _serve(self, arguments: Sequence[str]) -> None:
-        """A server prints its address, and goes on until it is stopped."""
+        """Start a server, which prints its address and runs until it is stopped."""
         command = [*COMMAND, *arguments, "--port", "0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:

@@ -1,4 +1,4 @@
-"""What README and site tell a reader to type works as it stands there, or says why it cannot be tried here."""
+"""Commands in README and site work as written, or say why they cannot be tried here."""
 
 import shutil
 from collections.abc import Iterator

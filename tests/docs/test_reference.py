@@ -1,4 +1,4 @@
-"""The reference is what the code is: `python -m docs.write` gives the pages that are here, and leaves nothing out."""
+"""The reference matches the code: `python -m docs.write` gives the committed pages, and omits nothing."""
 
 import re
 import tomllib
@@ -30,7 +30,7 @@ def test_a_page_is_what_the_code_gives(name: str) -> None:
 
 
 def test_columns_their_types_and_meanings_are_those_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for the examples, which are those of recorded runs."""
+    """Compare all but the examples, which come from recorded runs."""
     monkeypatch.setattr(columns, "examples", lambda rows: {})
     monkeypatch.setattr(columns, "_example", lambda *_: "example")
     written = (write.FOLDER / COLUMNS).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The site builds without a warning: every page is in its place, and every link and anchor leads somewhere."""
+"""The site builds without a warning: every page is in the navigation, and every link and anchor works."""
 
 import subprocess
 import sys

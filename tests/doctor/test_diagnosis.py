@@ -1,4 +1,4 @@
-"""What the doctor says of a machine that is well, and of one that is not."""
+"""The doctor reports a healthy machine as such, and names each problem of an unhealthy one with a remedy."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from tests.chaos.faulty_server import FaultyServer, Reply, Script
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it finds is kept in the folder `outputs` of where it is called."""
+    """Change the working folder, since findings are stored in `outputs` below it."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -97,7 +97,7 @@ NAMED: dict[str, Any] = {"message": {"content": "yes"}, "finish_reason": "stop"}
 
 
 async def examine(*models: Reply, solver: int = 4096) -> dict[str, Check]:
-    """What is found of one model at as many addresses as there are lists of models; it calls no tool."""
+    """Diagnose one model at an address for each list of models; it calls no tool."""
     async with AsyncExitStack() as stack:
         servers = [
             await stack.enter_async_context(FaultyServer(script=lambda number, body: {"choices": [NAMED]}))
@@ -162,7 +162,7 @@ async def test_each_address_of_a_model_is_examined_by_itself() -> None:
 
 
 def make_thinking_script(*, shows: bool, reports: bool = True) -> Script:
-    """A server whose model thinks, and whose template shows thoughts that are sent back, or leaves them out."""
+    """Script a server whose model thinks, and whose template shows resent thoughts or drops them."""
 
     def answer(number: int, body: dict[str, Any]) -> dict[str, Any]:
         visible = [{**m, "reasoning": "", "reasoning_content": m.get("reasoning_content", "") * shows}

@@ -36,7 +36,7 @@ class Started(NamedTuple):
 
     @property
     def settings(self) -> dict[str, str]:
-        """The environment in which Prefect uses this server."""
+        """Return the environment in which Prefect uses this server."""
         return {"PREFECT_API_URL": self.url, "PREFECT_API_AUTH_STRING": self.password}
 
 
@@ -50,7 +50,7 @@ exec setpriv --reuid="$user" --regid="$user" --clear-groups -- "$@"
 
 
 def python_as(user: int | None) -> list[str]:
-    """The beginning of a command that runs Python as that user, which only root can do, or as this one."""
+    """Return the start of a command that runs Python as another user, which only root can do."""
     if user is None:
         return [sys.executable]
     python = f"/mnt/bin/python3.{sys.version_info.minor}"
@@ -67,7 +67,7 @@ def environment(user: int | None = None, **env: str) -> dict[str, str]:
 
 @pytest.fixture
 def shared_folder() -> Iterator[Path]:
-    """A folder of OWNER's that every user may enter, which those of pytest are not."""
+    """Make a folder of OWNER's that every user may enter, unlike pytest's."""
     if os.geteuid() != 0:
         pytest.skip("only root may act as two other users")
     command = [*python_as(OWNER), "-c", "import pipeline.flow.server, redis.asyncio"]
@@ -94,7 +94,7 @@ def first_line(process: subprocess.Popen[str]) -> list[str]:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
-    """One server, which the tests share: its start is long."""
+    """Start one server for all tests, since starting takes long."""
     home = tmp_path_factory.mktemp("server")
     process = parent(home)
     url, _ = first_line(process)

@@ -1,4 +1,4 @@
-"""`make serve` with a real server, schedule and worker, killed in the middle of a night."""
+"""`make serve` works with a real server, schedule and worker, even if they are killed in the middle of a night."""
 
 import json
 import os
@@ -77,7 +77,7 @@ class Standing:
         )
 
     def processes(self, name: str) -> list[int]:
-        """The ids of the processes of ours whose command line holds the name."""
+        """Return the ids of our processes whose command line contains the name."""
         ours = []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
@@ -96,7 +96,7 @@ class Standing:
         return killed
 
     def flow_runs(self) -> list[dict[str, Any]]:
-        """All flow runs that the server shows, the latest state of each with its message; none while it starts."""
+        """Return the latest state and message of all flow runs; none while the server starts."""
         url = f"http://127.0.0.1:{self.port}/api/flow_runs/filter"
         try:
             headers = {"Content-Type": "application/json", **login((self.home / "password").read_text())}

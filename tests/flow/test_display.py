@@ -1,4 +1,4 @@
-"""The flow on the tiny corpus, with a real server of its own: the same bytes, and nothing left behind."""
+"""The flow on the tiny corpus with its own server gives the same bytes, and leaves nothing behind."""
 
 import os
 import re
@@ -35,9 +35,9 @@ def python(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def find_leftovers(out: Path) -> list[bytes]:
-    """The command lines of the processes with a PREFECT_HOME in `out` that outlive their command by five seconds.
+    """Return the command lines of processes with a PREFECT_HOME in `out` five seconds after their command.
 
-    A server learns from a lock that its last command has ended, and then ends, so both happen side by side.
+    A server learns from a lock that its last command has ended, and then ends itself, at about the same time.
     """
     until = time.monotonic() + 5
     while (alive := find_processes(out)) and time.monotonic() < until:
@@ -108,7 +108,7 @@ def check_later_server(home: Path) -> None:
 
 
 def flow_states(out: Path) -> list[str]:
-    """Of all flow runs that the server of a folder knows; none while it starts."""
+    """Return the states of all flow runs in a folder's server; none while it starts."""
     try:
         with sqlite3.connect(f"file:{out}/.prefect/prefect.db?mode=ro", uri=True) as opened:
             return [state for (state,) in opened.execute("SELECT state_name FROM flow_run")]

@@ -1,4 +1,4 @@
-"""The engines as a user has them: through Prefect, by the real command."""
+"""The engines run through Prefect by the real command, as a user runs them."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""Limits of an ordinary user's shell, which root would not feel."""
+"""Limits of an ordinary user's shell, which do not apply to root, are respected or named."""
 
 import os
 import subprocess

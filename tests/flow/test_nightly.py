@@ -1,4 +1,4 @@
-"""The flows of the deployments: what their states say, and what they leave."""
+"""The flows of the deployments end in the right states, and leave the right files."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class State(NamedTuple):
 
 
 def run_flows(server: Started, *flows: tuple[str, Mapping[str, object]], **env: str) -> list[State]:
-    """The states in which these flows end, run one after another in a process of their own."""
+    """Run these flows one after another in another process. Return the states in which they end."""
     base = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     command = [sys.executable, "-c", STATES, json.dumps(flows)]
     process = subprocess.run(
@@ -61,7 +61,7 @@ def run_flows(server: Started, *flows: tuple[str, Mapping[str, object]], **env: 
 
 
 def write_settings(folder: Path, **how: object) -> Path:
-    """A cheap night over `tiny`."""
+    """Write the settings of a cheap night over `tiny`."""
     path = folder / "night.toml"
     lines = [f"{name} = {json.dumps(value)}" for name, value in {"out": str(folder / "out"), **how}.items()]
     path.write_text(
@@ -144,7 +144,7 @@ def test_what_keeps_a_night_from_its_work_is_one_line(server: Started, tmp_path:
 
 @pytest.fixture
 def run_of_real_model(out: Path, tmp_path: Path) -> Path:
-    """A run, as if a real model had made it."""
+    """Change the lineage of a run as if a real model had made it."""
     shutil.copytree(out, tmp_path / "out", symlinks=True)
     folder = (tmp_path / "out/tiny/latest").resolve()
     tree = orjson.loads((folder / "run.json").read_bytes())

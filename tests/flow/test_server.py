@@ -1,4 +1,4 @@
-"""The server of a command: it dies with its parent, and says why where it does not start."""
+"""The Prefect server of a command ends with its parent, and says why if it cannot start."""
 
 import base64
 import json
@@ -66,7 +66,7 @@ def test_a_configured_server_that_does_not_answer_is_reported(tmp_path: Path, pl
 
 
 def request_server(url: str, data: bytes | None = None, **headers: str) -> tuple[int, bytes]:
-    """The status and the answer, to GET where there are no data."""
+    """Send a GET, or a POST with data. Return the status and the answer."""
     request = urllib.request.Request(url, data, {"Content-Type": "application/json", **headers})
     try:
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
@@ -96,7 +96,7 @@ def test_pages_are_served_to_this_machine_only(server: Started) -> None:
 
 
 def authenticate(url: str, origin: str, password: str) -> object:
-    """The answer to a password on a web socket of Prefect's."""
+    """Send a password over one of Prefect's web sockets. Return the answer."""
     with connect(url, origin=Origin(origin), subprotocols=[Subprotocol("prefect")], proxy=None) as socket:
         socket.send(json.dumps({"type": "auth", "token": password}))
         return json.loads(socket.recv(timeout=30))
@@ -116,7 +116,7 @@ def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
 
 @pytest.fixture
 def started_servers(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The folders of the servers that were started, for a command that must not wait until one answers."""
+    """Record the folders of servers that are started, for commands that must not wait for an answer."""
     started: list[Path] = []
 
     def begin(server: Server, _: dict[str, str]) -> None:

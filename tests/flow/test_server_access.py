@@ -1,4 +1,4 @@
-"""Who gets at the server and its folder: the owner alone, and none of the settings of another Prefect."""
+"""Only the owner can use the server and its folder, and settings of another Prefect are ignored."""
 
 import fcntl
 import re
@@ -47,7 +47,7 @@ def test_every_request_needs_the_password(server: Started) -> None:
 
 
 def run_python_as(user: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """What Python does with these arguments, as that user."""
+    """Run Python with these arguments as that user."""
     command = [*python_as(user), *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=300, env=environment(user), cwd="/"

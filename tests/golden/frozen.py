@@ -1,4 +1,4 @@
-"""What of a finished run is frozen: every file's bytes by their hash, and as texts what a difference is read from."""
+"""The frozen outputs of a finished run: a hash of every file, and texts that show a difference."""
 
 import difflib
 import hashlib

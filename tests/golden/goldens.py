@@ -1,4 +1,4 @@
-"""All that is frozen, by name: what makes each of them anew in an empty folder."""
+"""All goldens by name, with the function that reproduces each in an empty folder."""
 
 from collections.abc import Callable
 from functools import partial

@@ -32,7 +32,7 @@ Solves = Callable[[int, int], int | str]
 
 
 def name(passage_id: str) -> str:
-    """Of the case whose seed starts there."""
+    """Return the name of the case whose seed starts at this passage."""
     return passage_id.rpartition("#")[0].rpartition("-")[0]
 
 
@@ -69,8 +69,7 @@ class Chain:
 
     @property
     def queries(self) -> list[str]:
-        """One for each passage, in the order of the hops, one that finds none of them, and one with a year that nothing
-        has shown."""
+        """Return a query for each passage in order, one without hits, and one with a year that no passage shows."""
         town = f"{self.town.title} {self.origin} {self.year}"
         return [self.film.title, f"{self.person.title} painter", self.origin, "silent drama", town]
 
@@ -92,7 +91,7 @@ SHELF = Shelf(*(p for c in (TRAIN, EVAL) for p in (c.film, c.person, c.town)), T
 
 
 def reads(passages: int) -> str:
-    """Who holds all three passages of the chain answers, who holds less does not."""
+    """Answer only if all three passages of the chain are shown."""
     return "right" if passages == 3 else ""
 
 
@@ -187,7 +186,7 @@ class Player:
 
 
 async def end_without_answer(does: str, turn: int) -> Completion:
-    """A solver that ends otherwise than by its answer."""
+    """Play a solver that ends without an answer."""
     search = call("search", query=f"search number {turn}")
     if does == "slow":
         if clock := deadline._clock.get():
@@ -219,7 +218,7 @@ def call(name: str, **arguments: Any) -> Message:
 
 
 def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, runs.Pinned]:
-    """One run with a seed for each case; its folder and configuration."""
+    """Run one seed for each case. Return the run's folder and configuration."""
     scripted = {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}
     values = {
         "corpus": {"name": "tiny"},

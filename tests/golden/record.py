@@ -1,8 +1,8 @@
 """`python -m tests.golden.record [--afresh] [NAME ...]`: record the runs by asking the weaker demo model.
 
-Its solver fails at times, so that there is something to learn from. What is recorded already is kept as long as the
-loop asks for it, so that the answers outlive the demo model's rules; only what is missing is asked for, and what is
-asked for no more goes. `--afresh` asks for all of it.
+Its solver sometimes fails, so that there is something to learn from. A recorded answer is kept as long as the loop asks
+for it, even if the demo model's rules change; only missing answers are requested, and unused ones are dropped.
+`--afresh` requests all of them.
 """
 
 import sys

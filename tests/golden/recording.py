@@ -1,4 +1,4 @@
-"""The answers of a run by their places, on disk, and the model that gives them again."""
+"""The recorded answers of a run by their positions, and the model that replays them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -58,7 +58,7 @@ def read_packed_lines(path: Path) -> list[bytes]:
 
 
 def digests(requests: Iterable[Request]) -> dict[str, dict[str, object]]:
-    """By role: how many requests, and a digest of each part of all of them in no order, to tell what has changed."""
+    """Return for each role the number of requests and a digest of each part of them, to see what changed."""
     by_role: dict[str, list[Request]] = {}
     for request in requests:
         by_role.setdefault(ledger.role(request), []).append(request)

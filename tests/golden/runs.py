@@ -1,7 +1,7 @@
 """Recorded runs through the product's own stages: the loop, the journal, the forks, the export and the report.
 
-This is the one file here that names stages of the product. Seeds are drawn from a pinned digest in place of the
-configuration's, which covers every prompt: so a changed prompt changes requests, and no seed, target or key.
+Only this file here names stages of the product. Seeds are drawn from a pinned digest instead of the configuration's,
+which covers every prompt: a changed prompt changes requests, but no seed, target or key.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ def index() -> Bm25Retriever:
 
 
 def context(settings: RunConfig, model: LLM) -> RunContext:
-    """As a command opens it, but for the model and for the index, which all runs share."""
+    """Open a context as a command does, except for the model and the index, which all runs share."""
     with (
         patch.object(prepare, "open_retriever", lambda kind, corpus, out: index()),
         patch.object(prepare, "model", lambda config, before: Counted(model, settings.models.default.cost)),
@@ -104,7 +104,7 @@ def replay(name: str, out: Path, model: LLM) -> Path:
 
 
 def run_all_stages(context: RunContext, corpus: PassageSource) -> Path:
-    """All stages of a run, forks too, with data set and report in its folder."""
+    """Run all stages, forks included, with data set and report."""
     settings, folder = context.config, context.config.folder()
     with Run(settings, corpus, folder=folder) as run:
 

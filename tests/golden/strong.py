@@ -1,6 +1,6 @@
-"""Six seeds that a strong model has run in every role, exported by the product as it is now.
+"""Six seeds that a strong model ran in every role, exported by the current product.
 
-Their records are kept as the product wrote them then; `converted` is the one place that says how they are read today.
+Their records are stored in their original format; `convert` is the only place that says how they are read today.
 """
 
 from pathlib import Path
@@ -63,7 +63,7 @@ def _as_draft(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def config(out: Path) -> Pinned:
-    """What the run was made with, as far as records, card and report tell it."""
+    """Return the configuration of the run, as far as records, card and report show it."""
     server = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}
     values = {
         "seed": 777,

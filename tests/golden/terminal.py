@@ -1,6 +1,6 @@
-"""What a terminal shows of a user's mistakes: the files of `frozen/terminal/` have each command with its answer.
+"""The terminal output for a user's mistakes: the files of `frozen/terminal/` have each command with its answer.
 
-A command is added by its line alone, `$ digsite ...`; `python -m tests.golden.freeze terminal` writes the answer.
+To add a command, add its line `$ digsite ...`; `python -m tests.golden.freeze terminal` writes the answer.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ def mistakes(file: str) -> dict[str, str]:
 
 
 def run_mistake(command: str) -> str:
-    """What a command in this process says to standard error, the run's folder as RUN; its exit code must be 2."""
+    """Run a command that must exit with code 2. Return its stderr, with the run's folder as RUN."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = exit_code(*command.split())

@@ -1,4 +1,4 @@
-"""A corpus of towns, mills and people who are linked by name, with all that must link nothing beside them."""
+"""A corpus of towns, mills and people linked by name, with texts beside them that must link nothing."""
 
 import json
 import random
@@ -26,7 +26,7 @@ def make_unlinked_documents(count: int) -> list[dict[str, str]]:
 
 @pytest.fixture
 def open_documents_links(tmp_path: Path) -> Opened:
-    """The links of some documents, given as rows or as texts."""
+    """Return a function that opens the links of documents, given as rows or texts."""
 
     def open_documents(
         *documents: str | dict[str, Any], pad: int = 0, most: int = 20, name: str = "towns"
@@ -52,7 +52,7 @@ def read_phrases(links: StoredLinks) -> dict[str, set[str]]:
 
 @pytest.fixture(scope="session")
 def wiki(tmp_path_factory: pytest.TempPathFactory) -> StoredLinks:
-    """Of the first articles of the corpus that is shipped."""
+    """Open the links of the first articles of the shipped corpus."""
     import pyarrow as pa
 
     folder: Path = tmp_path_factory.mktemp("wiki")

@@ -1,4 +1,4 @@
-"""Links are found once, whatever the parts, ranges and threads, and on from where a process was killed."""
+"""Links are the same for any parts, ranges and threads, and are resumed where a process was killed."""
 
 import hashlib
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def articles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
-    """In several parts, of which this process does one after the other."""
+    """Load a corpus in several parts, which this process reads one after another."""
     monkeypatch.setattr(building, "_PROCESSES", 1)
     monkeypatch.setattr(row_blocks, "PART_ROWS", 12)
     return corpus.load(corpus.resolve(str(ROOT / "corpora" / "tiny.jsonl")), tmp_path)

@@ -1,4 +1,4 @@
-"""Which phrases link documents, and which do not."""
+"""Names that documents share link them, and common phrases do not."""
 
 import pytest
 

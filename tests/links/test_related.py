@@ -1,4 +1,4 @@
-"""What shares the phrases of a passage, and how many passages share any."""
+"""Related passages share a phrase, and coverage counts the passages that share any."""
 
 from pipeline.links.coverage import coverage
 from pipeline.links.related import SideLinks

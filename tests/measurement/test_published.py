@@ -1,4 +1,4 @@
-"""What `measure` asks of files as benchmarks publish them, and where it finds their documents."""
+"""`measure` reads benchmark files as they are published, and finds their documents."""
 
 from pathlib import Path
 
@@ -84,7 +84,7 @@ def test_without_answers_what_one_search_finds_is_all_that_is_measured(
 
 
 def test_recall_is_measured_where_documents_are_named(tmp_path: Path, settings: config.RunConfig) -> None:
-    """Of BEIR's questions with answers those are asked that are judged."""
+    """Ask only those of BEIR's questions with answers that have judgements."""
     for source, documents in (
         (beir(tmp_path / "beir", answer=ANSWER), True),
         (written(tmp_path, "by_pandas.csv"), False),

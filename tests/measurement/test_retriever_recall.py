@@ -1,4 +1,4 @@
-"""Retrievers beside each other: what counts as found, and from which depth on."""
+"""Retrievers are compared by what counts as found, and from which depth."""
 
 import pytest
 

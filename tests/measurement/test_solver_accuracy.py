@@ -1,4 +1,4 @@
-"""The instrument's own check: what it counts, with a solver that says what each test needs."""
+"""Solver measurements count correctly, with a scripted solver for each case."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""What the recipe for an agent trains on is what its server is then sent, letter by letter; and nothing else is learnt.
+"""The recipe for an agent trains on exactly the text that its server is later sent, and on nothing else.
 
-The weights themselves are of another environment: `tests/consumers` takes a step of the recipe with TRL's own code.
+The weights need another environment: `tests/consumers` runs a step of the recipe with TRL's own code.
 """
 
 import json
@@ -73,7 +73,7 @@ def recipe() -> dict[str, ModuleType]:
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Trajectory]]:
-    """Rows of the view of a run, each with the trajectory that it was made of."""
+    """Return the rows of a run's view, each with the trajectory that it was made from."""
     out = tmp_path_factory.mktemp("agent")
     command = [*COMMAND, "generate", "tiny", "--pairs", "3", "--steps", "1-2", "--retriever", "bm25", "--no-flow"]
     subprocess.run([*command, "--out", str(out)], cwd=ROOT, check=True, capture_output=True)

@@ -1,7 +1,7 @@
-"""Exported trajectories, replayed through each consumer's tool against the live server: the same bytes observed.
+"""Exported trajectories replayed through each consumer's tool against the live server give the same observations.
 
-Quick: the recipe for TRL, which is plain Python, and Search-R1's client by its rules (it is on no package index). A
-hundred trajectories through verl's own classes, in environments of their own, are part of `make test-consumers`.
+The quick tests use the recipe for TRL, which is plain Python, and the rules of Search-R1's client, which is on no
+package index. `make test-consumers` replays a hundred trajectories through verl's own classes in their environments.
 """
 
 import inspect
@@ -55,7 +55,7 @@ def _records(out: Path) -> list[Record]:
 
 
 def _trajectories(out: Path) -> list[Trajectory]:
-    """Of all rollouts that the data set holds."""
+    """Return the trajectories of all rollouts in the data set."""
     return [
         rollout.trajectory
         for stored_record in _records(out)

@@ -49,7 +49,7 @@ def flatten(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def pick_other_value(name: str, value: Any) -> Any:
-    """A valid value of the field that is not `value`."""
+    """Return a valid value of the field that is not `value`."""
     if name in CHOICES:
         return CHOICES[name]
     if isinstance(value, bool):

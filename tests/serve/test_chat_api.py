@@ -1,4 +1,4 @@
-"""The server's side of Chat Completions is the other side of the client's: what one writes the other reads."""
+"""The server and the client of Chat Completions match: one reads what the other writes."""
 
 import string
 

@@ -1,4 +1,4 @@
-"""Clients that keep a server waiting: others are answered all the same, and memory and log stay small."""
+"""Slow clients do not block others, and memory and log stay small."""
 
 import http.client
 import re
@@ -26,7 +26,7 @@ def connect(url: str) -> socket.socket:
 
 
 def ask(url: str, method: str, path: str, body: bytes | None = None) -> int:
-    """The status, without what a client of more comfort does before it asks."""
+    """Return the status, without the checks that a full client makes first."""
     address = httpx2.URL(url)
     client = http.client.HTTPConnection(address.host, address.port, timeout=20)
     with closing(client):
@@ -83,7 +83,7 @@ http_server.serve(http_server.create_app(routes), listening)
 
 @contextmanager
 def impatient_server() -> Iterator[str]:
-    """The address of a server that waits half a second."""
+    """Run a server that waits half a second, and yield its address."""
     process = subprocess.Popen([sys.executable, "-c", SHORT], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
@@ -100,7 +100,7 @@ def url() -> Iterator[str]:
 
 
 def read_until_closed(client: socket.socket) -> bytes:
-    """All that comes until the server closes, which it does soon."""
+    """Read until the server closes the connection."""
     client.settimeout(4)
     parts = []
     try:
@@ -155,7 +155,7 @@ LARGE = 16_000_002
 
 @contextmanager
 def request_large_answer(url: str) -> Iterator[socket.socket]:
-    """A client that has asked for a large answer, of which the system keeps little for it."""
+    """Request a large answer over a connection with a small buffer."""
     address = httpx2.URL(url)
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)

@@ -1,4 +1,4 @@
-"""The demo model over the wire: who is asked, how, and what else is refused in OpenAI's own shape."""
+"""The demo model answers over HTTP, and refuses other requests in OpenAI's format."""
 
 from typing import Any
 

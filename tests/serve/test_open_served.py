@@ -25,7 +25,7 @@ from tests.teacher_rollouts import taught
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run of `tiny`, begun with k = 7 and then moved elsewhere, with its data set's environment."""
+    """Begin a run of `tiny` with k = 7 and its data set's environment, and move it elsewhere."""
     config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25", "k": 7}})
     folder = tmp_path / "moved" / "tiny" / "0123456789ab"
     fingerprint = open_served.open_corpus(config).corpus.fingerprint

@@ -1,4 +1,4 @@
-"""What is served is what is found in process: by Search-R1's contract, and as the tools of the environment."""
+"""The server returns the same hits as a search in process: in Search-R1's format, and as the environment's tools."""
 
 import asyncio
 import json

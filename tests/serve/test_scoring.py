@@ -1,4 +1,4 @@
-"""What texts would score in the index: bounded, analysed once, and ended with its client."""
+"""Scores of texts against the index are bounded, analysed once, and cancelled with their client."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Which parsers a model gets, and that nothing is served beyond this machine."""
+"""Each model family gets its parsers, and the server listens on the loopback only."""
 
 import subprocess
 import sys

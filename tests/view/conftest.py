@@ -28,7 +28,7 @@ def browsing(*names: str, out: Path) -> Iterator[TestClient]:
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An exported run of 120 records of every kind."""
+    """Export a run of 120 records of every kind."""
     folder, config = begun(tmp_path_factory.mktemp("run"), batch(120))
     exported(folder, config)
     return folder

@@ -1,4 +1,4 @@
-"""The page of one item: all that its record holds, what is before and after it, and text that stays text."""
+"""The page of one item shows all of its record, and the items before and after it, and text stays text."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The table of items: filters, search, order, pages, and addresses that hold all of it."""
+"""The table of items can be filtered, searched, sorted and paged, and its address holds all of that."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The overview: every number that has a link is the number of items that the link leads to."""
+"""Every linked number of the overview is the number of items that its link leads to."""
 
 import re
 from pathlib import Path

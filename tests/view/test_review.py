@@ -1,4 +1,4 @@
-"""Marking pairs in the browser: a mark is on the disk once it is answered, and only our own pages can make one."""
+"""A mark made in the browser is on disk before its answer, and only our own pages can make one."""
 
 import re
 import shutil
@@ -42,7 +42,7 @@ def client(folder: Path):
 
 
 def first_address(client: TestClient, by: str = "Ada") -> str:
-    """The address of the pair that is asked about first."""
+    """Return the address of the first pair to review."""
     return client.get(f"{slug(client)}/review?by={by}", follow_redirects=False).headers["location"]
 
 

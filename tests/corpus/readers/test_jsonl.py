@@ -101,7 +101,7 @@ def test_a_bomb_is_refused_at_once_and_in_little_memory(suffix: str, tmp_path: P
 
 
 def test_a_bomb_that_is_packed_twice_is_refused_in_little_memory(tmp_path: Path) -> None:
-    """A hundred megabytes in some hundred bytes."""
+    """Pack a hundred megabytes into some hundred bytes."""
     path = tmp_path / "bomb.jsonl.gz"
     path.write_bytes(gzip.compress(zstandard.compress(bytes(100 << 20))))
     assert path.stat().st_size < 10_000
