@@ -118,7 +118,7 @@ def generate(corpus: str, out: Path, _: int) -> dict[str, float]:
 
     loaded = open_corpus(corpus, out)
     preparing.corpus = lambda *_, **__: loaded
-    config = build(values={"corpus": {"name": corpus.partition("*")[0]}, "how": {"out": str(out), "pairs": PAIRS}})
+    config = build(values={"corpus": {"name": corpus.partition("*")[0]}, "runtime": {"out": str(out), "pairs": PAIRS}})
     start = time.monotonic()
     api.generate(config)
     return {f"{PAIRS} pairs s": time.monotonic() - start, f"GiB for {PAIRS} pairs": peak_gib()}

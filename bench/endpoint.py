@@ -47,12 +47,12 @@ def run_job(urls: Sequence[str], concurrency: int, options: argparse.Namespace) 
     """Generate with journal, cache, index and ledger, in a folder that is deleted afterwards."""
     model = {"provider": "openai", "model": "m", "base_urls": urls, "limits": {"concurrency": concurrency}}
     how = {"out": options.out, "seeds": options.seeds}
-    values = {"corpus": {"name": options.corpus}, "models": {"default": model}, "how": how}
+    values = {"corpus": {"name": options.corpus}, "models": {"default": model}, "runtime": how}
     with tempfile.TemporaryDirectory() as folder:
         config = build(values=values, sets=options.set)
         corpus = prepare.corpus(config)
         # Reuse an existing index, but never a journal or cache.
-        fresh = config.with_how(out=Path(folder))
+        fresh = config.with_runtime(out=Path(folder))
         context = replace(prepare.context(config, corpus), config=fresh, llm=prepare.model(fresh))
         with Run(fresh, corpus) as run:
             with Stopwatch() as watch:

@@ -91,7 +91,7 @@ async def measure_luck(record: Record, context: RunContext) -> float:
 
 async def main(options: argparse.Namespace) -> bool:
     run = load_run(options.run, options.out)
-    values = {"corpus": {"name": run.config.corpus.name}, "how": {"out": str(options.out)}}
+    values = {"corpus": {"name": run.config.corpus.name}, "runtime": {"out": str(options.out)}}
     config = build(values=values, sets=[f"retrieval.k={run.config.retrieval.k}"])
     context = prepare.context(config, prepare.corpus(config))
     shares = [await measure_luck(record, context) for record in run.accepted[: options.pairs]]

@@ -94,7 +94,7 @@ def run_worker(options: argparse.Namespace) -> None:
     model = {"provider": "openai", "model": "m", "base_urls": options.urls.split(), "limits": limits}
     seeds = options.seeds // options.workers
     how = {"out": options.home / str(options.worker), "seeds": seeds}
-    values = {"corpus": {"name": CORPUS}, "seed": options.worker, "models": {"default": model}, "how": how}
+    values = {"corpus": {"name": CORPUS}, "seed": options.worker, "models": {"default": model}, "runtime": how}
     config = build(values=values)
     llm = prepare.model(config)
 

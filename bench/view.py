@@ -77,7 +77,7 @@ def plan_order(n: int) -> str:
 
 def build_run(out: Path, count: int) -> Path:
     """Write a run of so many seeds with its table, and return its folder."""
-    config: RunConfig = build(values={"corpus": {"name": "tiny"}, "how": {"out": out, "seeds": count}})
+    config: RunConfig = build(values={"corpus": {"name": "tiny"}, "runtime": {"out": out, "seeds": count}})
     folder = config.folder()
     resume.begin(folder, config, "fingerprint")
     (folder / "journal").mkdir()

@@ -1,9 +1,9 @@
 """Digsite generates multi-hop search QA data sets and verifies their difficulty with a solver agent.
 
     from pipeline import build, generate
-    result = generate(build(values={"corpus": {"name": "wiki"}, "how": {"pairs": 30}}))
+    result = generate(build(values={"corpus": {"name": "wiki"}, "runtime": {"pairs": 30}}))
 
-The functions of `pipeline.api` and `pipeline.config.build`; they are imported when they are first used.
+The functions of `pipeline.api` and `pipeline.config.load`; they are imported when they are first used.
 """
 
 import os

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.config.dense_settings import DenseConfig
-from pipeline.config.retrieval_settings import RetrievalConfig
+from pipeline.config.retrieval import DenseConfig, RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.retrieval.engines.bm25 import _STOP
 from pipeline.retrieval.passage_texts import contents

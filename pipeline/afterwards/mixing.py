@@ -15,8 +15,7 @@ from pipeline.agents.environment_file import Environment, environment
 from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis.figures import Outside
 from pipeline.config import RunConfig
-from pipeline.config.gates import GateConfig
-from pipeline.config.sft_settings import SftConfig
+from pipeline.config.exports import GateConfig, SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
 from pipeline.exports.mix import mix_version

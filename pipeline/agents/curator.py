@@ -13,7 +13,7 @@ from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState, fetch, identity
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import EXPLORE, ExploreArguments, show_passage
-from pipeline.config.limits import AgentLimits
+from pipeline.config.loop import AgentLimits
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
@@ -106,7 +106,7 @@ class _Growth:
             left=levels,
             tried=list(self.tried.values()),
         )
-        async with deadline(self.context.config.how.rollout_seconds):
+        async with deadline(self.context.config.runtime.rollout_seconds):
             trajectory = await converse(self._agent(), messages, sample=self.seed.draw, state=_state(path_passages))
         self.usage += trajectory.usage
         return parse(ExploreArguments, trajectory.final) if trajectory.final else None

@@ -13,9 +13,9 @@ from pydantic import Field
 from pipeline import prompts
 from pipeline.agents.tools import solver_tools
 from pipeline.config import RunConfig
-from pipeline.config.limits import AgentLimits
+from pipeline.config.exports import SftConfig
+from pipeline.config.loop import AgentLimits
 from pipeline.config.models import ToolMode
-from pipeline.config.sft_settings import SftConfig
 from pipeline.llm.base import Tool
 from pipeline.llm.text_tools import tools_as_text
 from pipeline.types import Data, Message, Record, sha256

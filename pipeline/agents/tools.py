@@ -18,7 +18,7 @@ from pydantic import Field
 
 from pipeline.agents.graph_proposals import ComposeArguments, GraphArguments, RewriteArguments, WordedGraphArguments
 from pipeline.agents.parse import schema_of
-from pipeline.config.environment_settings import EnvironmentConfig
+from pipeline.config.loop import EnvironmentConfig
 from pipeline.llm.base import Tool
 from pipeline.text import sentences
 from pipeline.text.control_tokens import break_tokens

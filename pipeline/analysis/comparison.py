@@ -14,7 +14,7 @@ from pipeline.analysis.figures import ACCEPTED, Figures, Outside, figures
 from pipeline.analysis.pairing import Paired, pair_seeds
 from pipeline.analysis.policy_figures import for_policy
 from pipeline.analysis.seed_rows import COUNTS
-from pipeline.config.differences import differences
+from pipeline.config.toml import differences
 from pipeline.types import ROLES, Data, Share
 
 RATES = {

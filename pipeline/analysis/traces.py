@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pipeline.agents.answers import list_items
 from pipeline.agents.tools import ShownPassage, all_shown, shown_passages
 from pipeline.analysis.rollout_metrics import RolloutMetrics, measure_rollout
-from pipeline.config.difficulty_settings import way_of
+from pipeline.config.loop import way_of
 from pipeline.types import Draft, Encounter, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
 
 SNIPPET = 220

@@ -10,8 +10,7 @@ import polars as pl
 from typer import Argument, Option
 
 from pipeline.cli import console, options
-from pipeline.config.gates import GateConfig
-from pipeline.config.sft_settings import SftConfig
+from pipeline.config.exports import GateConfig, SftConfig
 from pipeline.errors import UsageError
 from pipeline.run import read
 from pipeline.run.locate import quote_run, run_folder

@@ -7,8 +7,7 @@ from typer import Argument, Option
 
 from pipeline.cli import console, options
 from pipeline.cli.export import View, say_views
-from pipeline.config.gates import GateConfig
-from pipeline.config.sft_settings import SftConfig
+from pipeline.config.exports import GateConfig, SftConfig
 from pipeline.run import read
 from pipeline.run.locate import run_folder
 

@@ -13,10 +13,9 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from pipeline.config import RunConfig, build, toml
-from pipeline.config.gates import GateConfig
-from pipeline.config.providers import BUILT_IN, PROVIDERS, built_in
-from pipeline.config.questions import MOST_EXAMPLES
-from pipeline.config.sft_settings import SftConfig
+from pipeline.config.exports import GateConfig, SftConfig
+from pipeline.config.loop import MOST_EXAMPLES
+from pipeline.config.models import BUILT_IN, PROVIDERS, built_in
 from pipeline.errors import UsageError
 
 MODELS = "embedded|openai:NAME|gguf:FILE"
@@ -173,15 +172,15 @@ class RunOptions(PairOptions):
 _SECTIONS = {
     "": "preset strategy steps solve_rate policy operations seed",
     "corpus.": "text_field title_field id_field language licence attribution as_of",
-    "how.": "pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address workers out "
-    "verify",
+    "runtime.": "pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address workers "
+    "out verify",
 }
 KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for name in names.split()} | {
     "corpus": "corpus.name",
     "retriever": "retrieval.retriever",
     "model": "models.default",
     "base_url": "models.default.base_urls",
-    "wait": "how.wait_seconds",
+    "wait": "runtime.wait_seconds",
     "rollouts": "loop.rollouts",
     "against": "gates.against",
     "like": "questions.like",

@@ -10,9 +10,7 @@ from pipeline.analysis.estimates import percent
 from pipeline.cli import console, options
 from pipeline.cli.progress import Progress
 from pipeline.config import build, toml
-from pipeline.config.inheritance import inherit
-from pipeline.config.models import ModelConfig
-from pipeline.config.roles import Models
+from pipeline.config.models import ModelConfig, Models, inherit
 from pipeline.errors import UsageError
 from pipeline.run.locate import quote_run, reopen
 
@@ -55,7 +53,7 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     )
     measurement = measure()
     if refill:
-        with Progress(pairs=config.how.pairs) as watch:
+        with Progress(pairs=config.runtime.pairs) as watch:
             api.refill(folder, name, out=out, watch=watch)
         measurement = measure()
     rows = [

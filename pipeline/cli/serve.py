@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from pipeline.cli import console, options
-from pipeline.config.retrieval_settings import TOKEN_ENV
+from pipeline.config.retrieval import TOKEN_ENV
 from pipeline.config.runtime import Runtime
 from pipeline.corpus import resolve
 from pipeline.errors import UsageError

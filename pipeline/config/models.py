@@ -6,21 +6,65 @@ Model and sampling say *what* answers, and are part of the run's digest. Provide
 
 import os
 import re
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from pipeline.config import address
-from pipeline.config.providers import BUILT_IN, built_in
-from pipeline.config.request_values import Headers, Query, secrets
-from pipeline.config.sampling import Sampling
+from pipeline.config import endpoints, toml
+from pipeline.config.endpoints import Headers, Query, map_models, secrets
 from pipeline.config.weights import name as weights_name
 from pipeline.errors import UsageError
-from pipeline.types import Data, Usage
+from pipeline.types import DEMO_MODELS, Data, Usage
 from pipeline.types.capabilities import Capabilities
 from pipeline.types.data import matching
+
+BUILT_IN: Final = "embedded"
+"""The provider of the demo models."""
+PROVIDERS = (BUILT_IN, "openai", "gguf")
+_HOMES = dict.fromkeys(DEMO_MODELS, "pipeline.demo")
+"""The package of each demo model. It has the functions `capabilities` and `model`."""
+
+
+def built_in(name: str) -> Any:
+    """Return the package of the demo model with that name, or None for any other model."""
+    return import_module(_HOMES[name]) if name in _HOMES else None
+
+
+OURS = (
+    "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "response_format", "stream", "n",
+    "temperature", "top_p", "top_k", "min_p", "seed", "max_tokens", "max_completion_tokens",
+)  # fmt: skip
+"""Fields of a request that other settings decide, or on which the parsing of answers depends."""
+
+
+class Sampling(Data):
+    temperature: float = 1.0
+    """Sampling temperature. The judge's first answer is sampled at 0."""
+    top_p: float = 0.95
+    """Nucleus sampling: share of the probability mass to sample from."""
+    max_tokens: int = 4096
+    """Largest number of tokens of one answer, including its reasoning."""
+    top_k: Annotated[int, Field(ge=-1)] | None = None
+    """Sample from this many of the likeliest tokens. If left out, it is not sent."""
+    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Lowest probability of a token, as a share of the likeliest token's. If left out, it is not sent."""
+    seed: Annotated[int, Field(ge=0)] | None = None
+    """Random seed instead of the run's. Each request gets a seed derived from it and from the number of the rollout."""
+    extra_body: dict[str, Any] | None = None
+    """Additional fields of every request, such as `{chat_template_kwargs = {enable_thinking = true}}`. They are
+    published with the settings, so put no secret here."""
+
+    @field_validator("extra_body")
+    @classmethod
+    def _check_extra_body(cls, fields: dict[str, Any] | None) -> dict[str, Any] | None:
+        if reserved := sorted(set(fields or ()) & set(OURS)):
+            raise ValueError(f"must not set '{reserved[0]}', which other settings decide")
+        return fields or None
+
 
 LOCAL_LIMITS = {"concurrency": 2, "timeout_seconds": 3600.0}
 """Limits on a CPU, where one turn of an agent can take some minutes."""
@@ -95,7 +139,7 @@ class ModelConfig(Data):
     context: int = Field(32_768, ge=LEAST_CONTEXT)
     """Context length of the server in tokens, for prompt and completion together. No request is larger than three
     quarters of it."""
-    base_urls: tuple[Annotated[str, AfterValidator(address.check_url)], ...] = Field(
+    base_urls: tuple[Annotated[str, AfterValidator(endpoints.check_url)], ...] = Field(
         ("https://api.openai.com/v1",), min_length=1
     )
     """Addresses of servers that all serve this model; calls are spread over them. For a single one, `base_url` works
@@ -124,10 +168,10 @@ class ModelConfig(Data):
         """Normalise the addresses, and add the defaults that depend on other settings."""
         if not isinstance(tree, dict):
             return tree
-        tree = address.normalize_url(tree)
+        tree = endpoints.normalize_url(tree)
         if "base_url" in tree:
             raise ValueError("takes base_url or base_urls, not both")
-        tree = address.move_query(address.add_default_url(tree) if tree.get("provider") == "openai" else tree)
+        tree = endpoints.move_query(endpoints.add_default_url(tree) if tree.get("provider") == "openai" else tree)
         if tree.get("provider") != "gguf" or not (file := tree.get("file")):
             return _extend_timeout(tree)
         tree = tree if "model" in tree else {**tree, "model": weights_name(Path(file).resolve())}
@@ -199,7 +243,7 @@ class ModelConfig(Data):
 
     @property
     def loopback(self) -> bool:
-        return address.on_loopback(self.base_url)
+        return endpoints.on_loopback(self.base_url)
 
     @property
     def key_name(self) -> str:
@@ -209,8 +253,8 @@ class ModelConfig(Data):
         """
         if self.api_key_env:
             return self.api_key_env
-        redirected = bool(address.base_url_from_environment())
-        gets_key = address.is_server_from_environment(self.base_url) if redirected else self.at_openai
+        redirected = bool(endpoints.base_url_from_environment())
+        gets_key = endpoints.is_server_from_environment(self.base_url) if redirected else self.at_openai
         return OPENAI_KEY if gets_key else ""
 
     def key(self) -> str:
@@ -235,7 +279,7 @@ class ModelConfig(Data):
         if self.key_name:
             return f"{self.base_url} needs an API key: set the environment variable {self.key_name}"
         return (
-            f"{self.base_url} needs an API key, and {OPENAI_KEY} is for the server in {address.BASE_URL_ENV}: "
+            f"{self.base_url} needs an API key, and {OPENAI_KEY} is for the server in {endpoints.BASE_URL_ENV}: "
             "name the variable that holds OpenAI's own in api_key_env"
         )
 
@@ -246,8 +290,8 @@ class ModelConfig(Data):
         if self.key() and urlsplit(self.base_url).scheme == "http":
             return f"the key in {self.key_name} goes to {self.base_url} unencrypted: use https if the server has it"
         if not self.key_name and not self.secrets() and os.environ.get(OPENAI_KEY, "").strip():
-            redirected = bool(address.base_url_from_environment())
-            owner = f"the server in {address.BASE_URL_ENV}" if redirected else "OpenAI's own endpoint"
+            redirected = bool(endpoints.base_url_from_environment())
+            owner = f"the server in {endpoints.BASE_URL_ENV}" if redirected else "OpenAI's own endpoint"
             return (
                 f"{self.base_url} gets no key: {OPENAI_KEY} is for {owner}; if this one needs a key, "
                 "name the variable that holds it: --set models.default.api_key_env=NAME"
@@ -274,3 +318,129 @@ def _extend_timeout(tree: dict[str, Any]) -> dict[str, Any]:
         return tree
     seconds = max(Limits().timeout_seconds, float(longest // SLOWEST))
     return {**tree, "limits": {**limits, "timeout_seconds": seconds}}
+
+
+_OF_ONE_MODEL = {"prices", "context", "trainable", "tools"}
+_OF_ONE_SERVER = {"api_key_env", "headers", "query"}
+
+
+def inherit(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
+    """Complete the settings of a role with those of the base model.
+
+    Another model does not inherit prices, context, tool mode and terms; one at another server does not inherit key,
+    headers and query; one of another provider does not inherit name and weights. `sampling` and `limits` are inherited
+    key by key.
+    """
+    inherited, role = endpoints.normalize_url(base), endpoints.normalize_url(role)
+    if role.get("model", base.get("model")) != base.get("model"):
+        inherited = _without(inherited, _OF_ONE_MODEL)
+    base_urls = inherited.get("base_urls")
+    if not endpoints.servers(role.get("base_urls", base_urls)) <= endpoints.servers(base_urls):
+        inherited = _without(inherited, _OF_ONE_SERVER)
+    if role.get("provider", base.get("provider", BUILT_IN)) != base.get("provider", BUILT_IN):
+        inherited = _without(inherited, {"model", "file", *_OF_ONE_MODEL})
+    tables: dict[str, Any] = {name: role[name] for name in ("sampling", "limits") if name in role}
+    return toml.merge(inherited, tables) | _without(role, set(tables))
+
+
+def _without(tree: dict[str, Any], keys: set[str]) -> dict[str, Any]:
+    return {key: value for key, value in tree.items() if key not in keys}
+
+
+ROLES = ("generator", "refiner", "curator", "solver", "seeker", "teacher", "judge", "reader", "writer")
+PolicyName = Annotated[
+    str, matching(r"[a-z0-9][a-z0-9_-]{0,39}", "the name must be of small letters, digits, - and _, 40 at most")
+]
+"""A name that is also used for files."""
+
+
+class Models(Data):
+    """The model of every role. Roles, and keys of a role, that are left out are taken from the default."""
+
+    default: ModelConfig = ModelConfig()
+    generator: ModelConfig | None = None
+    refiner: ModelConfig | None = None
+    curator: ModelConfig | None = None
+    solver: ModelConfig | None = None
+    seeker: ModelConfig | None = None
+    """The model that looks for shortcuts."""
+    teacher: ModelConfig | None = None
+    judge: ModelConfig | None = None
+    writer: ModelConfig | None = None
+    """The model that writes distractors."""
+    reader: ModelConfig | None = None
+    """The model of the checks that read passages."""
+    policies: dict[PolicyName, ModelConfig] = Field(default_factory=dict)
+    """The models that will be trained, by names that you choose. Every accepted pair is measured with each of them."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_roles(cls, tree: Any) -> Any:
+        if not isinstance(tree, dict):
+            return tree
+        if not isinstance(base := tree.get("default", {}), dict):
+            return tree
+        return map_models(tree, partial(inherit, base))
+
+    @model_validator(mode="after")
+    def _check_addresses(self) -> "Models":
+        # Answers are cached under the model's name, so one name must mean one model.
+        first_by_name: dict[str, ModelConfig] = {}
+        for model in self.all():
+            first = first_by_name.setdefault(model.model, model)
+            if (first.provider, set(first.base_urls)) != (model.provider, set(model.base_urls)):
+                raise ValueError(f"two roles have a model '{model.model}' at different addresses")
+        return self
+
+    def of(self, role: str) -> ModelConfig:
+        return getattr(self, role) or self.default
+
+    def judges(self) -> tuple[ModelConfig, ...]:
+        """Return the models that must all say yes for an answer to count as right.
+
+        They are the judge and, if possible, a second model: not the generator's unless the judge is that already, and
+        preferably not the solver's. Without a second model the judge is asked twice. The demo model, which goes by
+        rules, is asked once. Models that will be trained never judge, so that all their checkpoints get the same
+        grades.
+        """
+        judge = self.of("judge")
+        if not judge.capabilities.understands:
+            return (judge,)
+        biased = [self.of("generator").model, self.of("solver").model]
+        models = [self.default, *map(self.of, ROLES)]
+        candidates = {
+            model.model: model for model in models if model.model != judge.model and model.capabilities.understands
+        }
+        ranked = sorted(candidates.values(), key=lambda model: [model.model == name for name in biased])
+        if ranked and (judge.model == biased[0] or ranked[0].model != biased[0]):
+            return judge, ranked[0]
+        return judge, judge
+
+    def names(self) -> str:
+        """Return the names of all models in use, the generator's first, without repeats."""
+        return " + ".join(dict.fromkeys(model.model for model in self.in_use()))
+
+    def with_several_roles(self) -> list[tuple[str, list[str]]]:
+        """Return the models that play more than one of generator, solver and judge, with those roles."""
+        roles: dict[str, list[str]] = {}
+        for role in ("generator", "solver", "judge"):
+            roles.setdefault(self.of(role).model, []).append(role)
+        return [(model, its_roles) for model, its_roles in roles.items() if len(its_roles) > 1]
+
+    def in_use(self) -> list[ModelConfig]:
+        """Return the model of each role, then those that will be trained."""
+        return [*map(self.of, ROLES), *self.policies.values()]
+
+    def all(self) -> list[ModelConfig]:
+        return [self.default, *self.in_use()]
+
+    def by_setting(self) -> dict[str, ModelConfig]:
+        return dict(zip(("default", *ROLES, *(f"policies.{name}" for name in self.policies)), self.all(), strict=True))
+
+    def digest_input(self) -> dict[str, Any]:
+        """Return the settings that are part of the run's digest. Roles that the default model plays are left out."""
+        default = self.default.digest_input()
+        roles = {role: self.of(role).digest_input() for role in ROLES}
+        exceptions = {role: model for role, model in roles.items() if model != default}
+        policies = {name: model.digest_input() for name, model in self.policies.items()}
+        return {"default": default, **exceptions, "policies": policies}

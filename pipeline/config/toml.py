@@ -5,6 +5,7 @@ Values that JSON or the file system cannot store are refused here, with one line
 
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,13 @@ def parse_setting(text: str) -> dict[str, Any]:
 def nest(name: str, value: Any) -> dict[str, Any]:
     first, _, remainder = name.partition(".")
     return {first: nest(remainder, value) if remainder else value}
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the dotted name of each setting that differs, and its two values, None if it is missing in a tree."""
+    for key in sorted(first.keys() | second.keys()):
+        a, b = first.get(key), second.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            yield from differences(a, b, f"{path}{key}.")
+        elif a != b:
+            yield f"{path}{key}", a, b

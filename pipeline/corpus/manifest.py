@@ -1,5 +1,6 @@
-"""The description of a corpus and its source: a TOML file in `corpora/`, or a path, the `corpus.toml` beside it and the
-user's options.
+"""The description of a corpus and its source.
+
+It is a TOML file in `corpora/`, or a path, the `corpus.toml` beside it and the user's options.
 """
 
 import re
@@ -9,8 +10,8 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BeforeValidator, Field, ValidationError
 
 from pipeline.config import CorpusConfig, toml
-from pipeline.config.config_errors import config_error
-from pipeline.config.corpus_name import ADDRESSED, slug
+from pipeline.config.load import config_error
+from pipeline.config.run import ADDRESSED, slug
 from pipeline.corpus import readers
 from pipeline.corpus.readers import hf, lucene
 from pipeline.corpus.readers.base import ReadLimits

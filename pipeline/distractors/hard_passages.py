@@ -1,10 +1,11 @@
-"""Distractors from the corpus itself: hard passages from deep in the hits of a hop's query, and the overlay that puts
-them among the hits.
+"""Distractors from the corpus itself.
+
+Hard passages come from deep in the hits of a hop's query, and an overlay puts them among the hits.
 """
 
 from collections.abc import Sequence
 
-from pipeline.config.ragshaper_settings import DistractorConfig
+from pipeline.config.loop import DistractorConfig
 from pipeline.context import RunContext
 from pipeline.distractors.kinds.base import WritingTask
 from pipeline.retrieval.base import Retriever

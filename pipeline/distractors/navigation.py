@@ -15,7 +15,7 @@ searches see the same passages and can be compared turn by turn.
 import random
 from collections.abc import Sequence
 
-from pipeline.config.ragshaper_settings import TeacherConfig
+from pipeline.config.loop import TeacherConfig
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.question_passages import IndexChanges, Overlay, sort_hits
 from pipeline.text import words

@@ -11,7 +11,7 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.judge import grade
 from pipeline.agents.solver import rollout, solver
 from pipeline.agents.tools import OPEN
-from pipeline.config.ragshaper_settings import TeacherConfig
+from pipeline.config.loop import TeacherConfig
 from pipeline.context import RunContext
 from pipeline.distractors.accepted_pair import gather_finished
 from pipeline.distractors.encounters import encounters
@@ -67,7 +67,7 @@ async def _teacher_rollout(
         messages = prompts.load("teacher/answer").render("", question=draft.question, searches=teacher.limits.searches)
         return await rollout(teacher, prompts.add_notes(messages, teacher.notes), sample, AgentState())
 
-    finished = await with_timeouts(start, context.config.how.rollout_seconds)
+    finished = await with_timeouts(start, context.config.runtime.rollout_seconds)
     graded = await grade(draft, finished.answer, context, ask=grading.is_supported(draft, finished))
     verdict = grading.build_verdict(draft, finished, graded)
     met_distractors = encounters(draft, among.used, finished, correct=verdict.correct)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.exports.trajectories.strict_calls import fail_repaired_rollouts
 from pipeline.exports.views.base import is_yes_no
 from pipeline.types import Data, Record

@@ -8,7 +8,7 @@ only adds pairs.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.reward.answers import NO, YES
 from pipeline.text import normalise
 from pipeline.types import Draft, Record

@@ -11,7 +11,7 @@ questions are not detected.
 from functools import lru_cache
 from pathlib import Path
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.errors import UsageError
 from pipeline.gates.benchmarks import question_list, question_rows
 from pipeline.gates.benchmarks.fingerprints import Fingerprint, Index, fingerprint, parse_line

@@ -14,7 +14,7 @@ name. The list of frame words is English: in other languages the frame counts to
 
 from rensa import RMinHash
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.gates.base import GateResult
 from pipeline.text import normalise, terms, words
 from pipeline.text.scripts import has_case

@@ -4,7 +4,7 @@ Correct guesses are subtracted if an answer can be guessed, such as yes or no (`
 """
 
 from pipeline.agents.answers import guess_chance
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.types import KNOWN_TRIES, Draft, Record, beyond_chance
 
 

@@ -7,7 +7,7 @@ Such an offer is recognised by English words only: in other languages a question
 import re
 
 from pipeline.agents.answers import may_be_named
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.gates.base import YES_NO
 from pipeline.loop.given_answer import find_named_answers
 from pipeline.text.names import normalise

@@ -7,7 +7,7 @@ be read counts as forbidding. An unknown licence passes, because a user's own te
 
 import re
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.types import Draft, Record
 
 _TERM = re.compile(r"[A-Za-z0-9.+-]+")

@@ -1,6 +1,6 @@
 """Questions that a reader graded below `gates.naturalness`; by default all pass."""
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.types import Draft, Record
 
 

@@ -9,7 +9,7 @@ The functions of `OWN_GATES` are gates too, by their names: quotas that hold by 
 from collections.abc import Callable, Mapping, Set
 
 from pipeline.agents.reasoning import Reasoning, reasoning
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.errors import UsageError, unknown
 from pipeline.gates.base import GateResult
 from pipeline.operations import operations

@@ -1,6 +1,6 @@
 """Questions whose computed answer does not follow from their evidence as it stands."""
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.operations import OperationError, evaluate
 from pipeline.types import Draft, Record
 

@@ -1,6 +1,6 @@
 """Questions whose solve rate, for the named policy or else the solver, lies outside `gates.solve_rate`."""
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.types import Draft, Record
 
 

@@ -6,7 +6,7 @@ English word for the present, and no date.
 
 import re
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.text import dates
 from pipeline.types import Draft, Record
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline.config.links_settings import code
+from pipeline.config.retrieval import links_code
 from pipeline.corpus import Corpus
 from pipeline.links.building import build
 from pipeline.links.stored import FILES, StoredLinks
@@ -38,7 +38,7 @@ def open_links(corpus: Corpus, most: int) -> StoredLinks:
                 build(corpus, building, most)
                 empty_folder(building, FILES)
                 files = {name: (building / name).stat().st_size for name in FILES}
-                write_json(building / _MANIFEST, _Manifest(code=code(), files=files).model_dump())
+                write_json(building / _MANIFEST, _Manifest(code=links_code(), files=files).model_dump())
                 install(home)
     return StoredLinks(corpus, home)
 
@@ -49,12 +49,12 @@ def _is_complete(folder: Path) -> bool:
         sizes = {name: (folder / name).stat().st_size for name in FILES}
     except (OSError, ValidationError):
         return False
-    return manifest.code == code() and manifest.files == sizes
+    return manifest.code == links_code() and manifest.files == sizes
 
 
 def _resume(building: Path) -> None:
     """Keep the files of an earlier process if the same code wrote them, else clear the folder."""
     mark = building / _CODE
-    if not mark.exists() or mark.read_text(encoding="utf-8") != code():
+    if not mark.exists() or mark.read_text(encoding="utf-8") != links_code():
         empty_folder(building)
-        atomic_write(mark, code().encode())
+        atomic_write(mark, links_code().encode())

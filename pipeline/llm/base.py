@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
-from pipeline.config.models import ToolMode
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import Sampling, ToolMode
 from pipeline.types import Data, Message, Usage
 
 

@@ -18,9 +18,8 @@ import openai
 import orjson
 from openai import AsyncOpenAI
 
-from pipeline.config.certificates import context_from_environment
+from pipeline.config.endpoints import context_from_environment, fill_values
 from pipeline.config.models import ModelConfig
-from pipeline.config.request_values import fill_values
 from pipeline.text.redact import remove_secret
 
 logger = logging.getLogger(__name__)

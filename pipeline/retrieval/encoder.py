@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from pipeline.config.dense_settings import DenseConfig, Pooling, folder_digest
+from pipeline.config.retrieval import DenseConfig, Pooling, folder_digest
 from pipeline.errors import RetrievalError, UsageError, first_line
 from pipeline.retrieval.passage_texts import readable
 

@@ -24,8 +24,8 @@ from weakref import WeakKeyDictionary
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.config.address import on_loopback
-from pipeline.config.retrieval_settings import TOKEN_ENV, RetrievalConfig
+from pipeline.config.endpoints import on_loopback
+from pipeline.config.retrieval import TOKEN_ENV, RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.llm.connection import limit_body, trusted_certificates

@@ -1,12 +1,13 @@
-"""Look up a kind of retriever and open it over a corpus. A kind is a file in `engines` that has a function
-`build_retriever(corpus, out, settings)`.
+"""Look up a kind of retriever and open it over a corpus.
+
+A kind is a file in `engines` that has a function `build_retriever(corpus, out, settings)`.
 """
 
 from pathlib import Path
 from typing import cast
 
 from pipeline import registry
-from pipeline.config.retrieval_settings import RetrievalConfig
+from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError, unknown
 from pipeline.retrieval.base import Retriever

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import ValidationError
 
-from pipeline.config.dense_settings import DenseConfig
+from pipeline.config.retrieval import DenseConfig
 from pipeline.corpus import Corpus
 from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.retrieval.encoder import Encoder, Matrix

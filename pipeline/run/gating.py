@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.gates import Checked, Drop, Gates
 from pipeline.store.journal import Head, Journal
 from pipeline.types import Record

@@ -13,7 +13,7 @@ from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import ACCEPTED, Outside
 from pipeline.config import RunConfig
-from pipeline.config.corpus_name import ADDRESSED
+from pipeline.config.run import ADDRESSED
 from pipeline.corpus import manifest
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export, read_manifest
@@ -99,7 +99,7 @@ def record_of(folder: Path, config: RunConfig, prefix: str) -> Record:
 def source(folder: Path, config: RunConfig, lines: Iterable[tuple[str, str]], include: tuple[str, ...] = ()) -> str:
     """Digest a run, as `RunRecords.source` does. `lines` are each record's key and the name of its file."""
     other_files = sorted((path.parent.name, path.name, path.stat().st_size) for path in folder.glob("*/*.jsonl"))
-    settings = [config.gates.model_dump_json(), bounds(config.how), include]
+    settings = [config.gates.model_dump_json(), bounds(config.runtime), include]
     digest = hashlib.sha256(b"[[")
     # Feed the JSON piece by piece: for a million lines it would be 200 MB.
     for line_index, line in enumerate(sorted(lines)):

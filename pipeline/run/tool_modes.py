@@ -16,8 +16,7 @@ from pydantic import ValidationError
 
 from pipeline.agents.tool_mode import ModeFinding, find
 from pipeline.config import RunConfig
-from pipeline.config.models import ModelConfig
-from pipeline.config.roles import Models
+from pipeline.config.models import ModelConfig, Models
 from pipeline.corpus import progress_log
 from pipeline.llm.base import LLM
 from pipeline.llm.ledger import Ledger, counting
@@ -50,7 +49,7 @@ def resolve_with_cost(
     known_names = {model.model for model in known_models.all()} if known_models else set()
     playing = [*map(config.models.of, roles), *config.models.policies.values()]
     unknown_models = {model.model: model for model in playing if not model.built_in and model.model not in known_names}
-    stored = _read_findings(config.how.out)
+    stored = _read_findings(config.runtime.out)
     findings = {
         name: stored[name] for name, model in unknown_models.items() if name in stored and stored[name].holds_for(model)
     }

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import Sampling
 from pipeline.llm.base import Completion, Request, Schema, Tool
 from pipeline.types import Data, Message, ToolCall
 

@@ -8,8 +8,7 @@ from pydantic import ValidationError
 from pipeline.agents.environment_file import Environment, environment
 from pipeline.agents.tools import FIND, PAGED_OPEN
 from pipeline.config import RunConfig
-from pipeline.config.environment_settings import EnvironmentConfig
-from pipeline.config.ragshaper_settings import DistractorConfig
+from pipeline.config.loop import DistractorConfig, EnvironmentConfig
 from pipeline.distractors.hard_passages import plan_overlay
 from pipeline.errors import UsageError
 from pipeline.retrieval.open_retriever import open_retriever
@@ -39,7 +38,7 @@ def _open(config: RunConfig, file: Path | None) -> Served:
     # First, since a mistake in the file must not cost the time of opening an index.
     served_environment = read_environment(file) if file else environment(config)
     corpus = prepare.corpus(config)
-    retriever = open_retriever(config.retrieval, corpus, config.how.out)
+    retriever = open_retriever(config.retrieval, corpus, config.runtime.out)
     return Served(
         corpus=corpus,
         retriever=retriever,
@@ -55,7 +54,7 @@ def open_run(folder: Path) -> Served:
     Raises UsageError if they have changed since the run was made.
     """
     run_file = read(folder)
-    config = run_file.config.with_how(out=folder.parents[1])
+    config = run_file.config.with_runtime(out=folder.parents[1])
     file = folder / "dataset" / _FILE
     served = _open(config, file if file.exists() else None)
     if served.corpus.fingerprint != run_file.corpus_fingerprint:

@@ -46,7 +46,7 @@ def write_run(out: Path, numbers: range, right: int = 3, lineage: dict[str, str]
         "corpus": {"name": "tiny"},
         "models": {"default": {"provider": "openai", "model": "qwen"}},
         "gates": PLAIN,
-        "how": {"out": out, "seeds": 100},
+        "runtime": {"out": out, "seeds": 100},
         **values,
     }
     config = build(values=settings)
@@ -168,7 +168,7 @@ def test_the_card_of_a_mix_states_no_target_that_is_one_run_s(tmp_path: Path) ->
 
 
 def test_another_selection_of_gates_is_a_change_of_pairs_and_not_of_rows(runs: list[Path], tmp_path: Path) -> None:
-    from pipeline.config.gates import GateConfig
+    from pipeline.config.exports import GateConfig
 
     api.mix(runs, tmp_path / "mix", views="qa")
     api.mix(runs, tmp_path / "mix", views="qa", gates=GateConfig(**PLAIN, solve_rate=(0.5, 1.0)))  # type: ignore[arg-type]

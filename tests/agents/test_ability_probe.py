@@ -7,8 +7,7 @@ import pytest
 
 from pipeline.agents.tool_mode import Ask
 from pipeline.agents.tools import PROPOSE
-from pipeline.config.models import ModelConfig
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import ModelConfig, Sampling
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.doctor.ability_probe import ProbeFinding, long_prompt, nested_call, probe
 from pipeline.errors import ProviderError, RequestRefused

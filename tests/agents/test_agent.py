@@ -11,7 +11,7 @@ from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import OPENED, SOLVER_TOOLS, AnswerArguments
-from pipeline.config.limits import AgentLimits, AuthorLimits
+from pipeline.config.loop import AgentLimits, AuthorLimits
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Message, Stop, ToolCall, Trajectory, Usage

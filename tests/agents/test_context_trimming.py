@@ -12,9 +12,8 @@ from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, shown_passages
-from pipeline.config.limits import AuthorLimits
-from pipeline.config.models import ModelConfig, ToolMode
-from pipeline.config.sampling import Sampling
+from pipeline.config.loop import AuthorLimits
+from pipeline.config.models import ModelConfig, Sampling, ToolMode
 from pipeline.llm.base import Request
 from pipeline.llm.cached import request_digest
 from pipeline.llm.chat_body import body

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.agents.judge import decide, grade
 from pipeline.config import build
-from pipeline.config.roles import Models
+from pipeline.config.models import Models
 from pipeline.context import RunContext
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.doctor.judge_accuracy import near_misses, score

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
 from pipeline.agents.tools import LINKED, LINKED_MORE, LINKS, REWRITE_TOOLS
-from pipeline.config.limits import AgentLimits
+from pipeline.config.loop import AgentLimits
 from pipeline.links.related import Related
 from pipeline.types import Passage, ToolCall
 from tests.shelf import Shelf, passage

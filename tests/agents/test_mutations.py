@@ -13,7 +13,7 @@ from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
 from pipeline.agents.structured import request_object
-from pipeline.config.limits import AgentLimits
+from pipeline.config.loop import AgentLimits
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
 from pipeline.llm import reply

@@ -7,8 +7,7 @@ from pipeline import prompts
 from pipeline.agents.readers import closed_book, oracle
 from pipeline.agents.structured import TRIES
 from pipeline.config import build
-from pipeline.config.models import ModelConfig
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import ModelConfig, Sampling
 from pipeline.context import RunContext
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import FormatError

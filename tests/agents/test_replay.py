@@ -12,7 +12,7 @@ from pipeline.agents.replay import branch, state_at
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import RunConfig
-from pipeline.config.limits import AgentLimits
+from pipeline.config.loop import AgentLimits
 from pipeline.config.models import ModelConfig
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import RetrievalError

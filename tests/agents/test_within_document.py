@@ -15,7 +15,7 @@ from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import OPENED, SOLVER_TOOLS, shown_passages
 from pipeline.agents.within_document import find
 from pipeline.config import RunConfig
-from pipeline.config.environment_settings import EnvironmentConfig
+from pipeline.config.loop import EnvironmentConfig
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
 from pipeline.exports.views import adp
@@ -177,6 +177,6 @@ def test_off_nothing_is_digested_and_on_it_is_another_run_and_another_policy() -
     assert config.build(sets=["environment.find=false"]).digest() == plain.digest()
     policy = 'models.policies.p={provider="openai",model="m"}'
     runs = [config.build(sets=[policy, *sets]) for sets in ([], ["environment.pages=true"], ["environment.find=true"])]
-    assert len({run.digest() for run in runs}) == len({policies.identity("p", run) for run in runs}) == 3
+    assert len({run.digest() for run in runs}) == len({policies.compute_identity("p", run) for run in runs}) == 3
     assert len({environment(run).digest for run in runs}) == 3
     assert "solver/_find" in runs[2].digest_input()["prompts"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pipeline.analysis.forecast import Estimate, Forecast, SeedCost, forecast
-from pipeline.config.roles import Models
+from pipeline.config.models import Models
 from pipeline.types import Usage
 
 PRICES = {"prompt": 1.0, "completion": 3.0, "cached": 0.25}

@@ -7,7 +7,7 @@ import pytest
 from pipeline.agents.environment_file import environment
 from pipeline.analysis.figures import figures as make_figures
 from pipeline.config import RunConfig, build
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.errors import UsageError
 from pipeline.exports.card.card import Contents, card
 from pipeline.exports.trajectories.selection import count_rollouts

@@ -27,7 +27,7 @@ from tests.teacher_rollouts import blindly_read, taught
 
 def begun(out: Path, records: list[Record], *writers: str, run: RunIdentity = RUN) -> tuple[Path, RunConfig]:
     """A run with these records in its journal, each writer's in turn."""
-    values = {"corpus": {"name": "tiny"}, "how": {"out": out, "seeds": len(records)}}
+    values = {"corpus": {"name": "tiny"}, "runtime": {"out": out, "seeds": len(records)}}
     config = build(values=values | {"gates": {"least": 99}})
     folder = config.folder()
     resume.begin(folder, config, run.corpus_fingerprint)
@@ -152,7 +152,7 @@ def test_a_run_that_has_gone_on_since_its_export_is_read_from_its_journal(tmp_pa
     records = batch(24)
     folder, config = begun(tmp_path, records[:20])
     path = exported(folder, config)
-    config = config.model_copy(update={"how": config.how.model_copy(update={"seeds": 24})})
+    config = config.model_copy(update={"runtime": config.runtime.model_copy(update={"seeds": 24})})
     journal = Journal(folder / "journal")
     for place, record in enumerate(records[20:], 20):
         journal.append(record, f"{place:06}")

@@ -124,7 +124,7 @@ def test_the_suggested_next_command_works(digsite: Digsite, out: Path) -> None:
 def test_inspect_counts_surplus_seeds_apart_from_the_data_set(digsite: Digsite, run: Path) -> None:
     path = run / "tiny/latest/run.json"
     tree = orjson.loads(path.read_bytes())
-    tree["config"]["how"] |= {"seeds": None, "pairs": 1}
+    tree["config"]["runtime"] |= {"seeds": None, "pairs": 1}
     path.write_bytes(orjson.dumps(tree))
     listing = digsite("inspect", "latest", "--out", run, "--json").json
     assert listing["counts"]["accepted"] == 1

@@ -118,8 +118,8 @@ def test_the_run_ends_with_the_requested_pairs(tmp_path: Path, pairs: int | None
     file = write_lines(
         tmp_path / "q.jsonl", [{"question": f"Who built mill {n}?", "answer": f"Smith {n}"} for n in range(60)]
     )
-    config = hardening(build(values={"how": {} if pairs is None else {"pairs": pairs}}), file)
-    assert (config.how.seeds, config.how.max_seeds) == (seeds, None if seeds else 60)
+    config = hardening(build(values={"runtime": {} if pairs is None else {"pairs": pairs}}), file)
+    assert (config.runtime.seeds, config.runtime.max_seeds) == (seeds, None if seeds else 60)
 
 
 def test_a_test_split_is_refused_before_anything_is_read(

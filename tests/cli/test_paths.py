@@ -41,7 +41,7 @@ def test_a_file_is_refused_as_output_folder(digsite: Digsite, working_folder: Pa
     assert (output.code, output.out, output.err.count("\n")) == (2, "", 1)
 
 
-@pytest.mark.parametrize("where", [("--out", "mine.jsonl/runs"), ("--set", "how.out=mine.jsonl")])
+@pytest.mark.parametrize("where", [("--out", "mine.jsonl/runs"), ("--set", "runtime.out=mine.jsonl")])
 def test_a_path_through_a_file_is_refused_as_output_folder(
     digsite: Digsite, working_folder: Path, where: tuple[str, str]
 ) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import remeasure
-from pipeline.config.models import ModelConfig
-from pipeline.config.roles import Models
+from pipeline.config.models import ModelConfig, Models
 
 TINY = Path(__file__).parents[1] / "llm" / "tiny-tool-caller.gguf"
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import config
-from pipeline.config.differences import differences
+from pipeline.config.run import LOCAL_SEEDS
+from pipeline.config.toml import differences
 from pipeline.errors import UsageError
 
 
@@ -27,13 +28,13 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ('checks.run=["orakel"]', r"checks\.run\.0: no check by a reader 'orakel'; did you mean 'oracle'\?"),
-        ('checks.run=["false_quote"]', "'false_quote'; known: closed_book, oracle, alternatives"),
+        ('checks.enabled=["orakel"]', r"checks\.enabled\.0: no check by a reader 'orakel'; did you mean 'oracle'\?"),
+        ('checks.enabled=["false_quote"]', "'false_quote'; known: closed_book, oracle, alternatives"),
         (
-            'checks.run=["seeker"]',
+            'checks.enabled=["seeker"]',
             "'seeker' was removed: every draft's graph and wording are reviewed; known: closed_book",
         ),
-        ("checks.seeker_tries=3", "'checks.seeker_tries' was removed: nobody looks for shortcuts before the rollouts"),
+        ("checks.seeker_tries=3", "'checks.seeker_tries' was removed, since nobody looks for shortcuts"),
     ],
 )
 def test_a_check_that_no_reader_makes_is_one_line_that_names_it(setting: str, message: str) -> None:
@@ -92,8 +93,11 @@ def test_an_unreadable_file_is_one_line(tmp_path: Path) -> None:
 
 def test_how_a_run_is_made_is_not_digested() -> None:
     base = config.build()
-    assert base.digest() == config.build(sets=["how.pairs=7", "how.concurrency=1", "how.out=elsewhere"]).digest()
-    assert base.folder() != config.build(sets=["how.out=elsewhere"]).folder()
+    assert (
+        base.digest()
+        == config.build(sets=["runtime.pairs=7", "runtime.concurrency=1", "runtime.out=elsewhere"]).digest()
+    )
+    assert base.folder() != config.build(sets=["runtime.out=elsewhere"]).folder()
 
 
 @pytest.mark.parametrize(
@@ -111,13 +115,13 @@ def test_a_corpus_path_gives_a_plain_folder_name() -> None:
 
 
 def test_more_seeds_are_at_work_than_the_models_take_calls() -> None:
-    assert config.build().seeds_at_work() == config.LOCAL_SEEDS
+    assert config.build().seeds_at_work() == LOCAL_SEEDS
     default = {"provider": "openai", "model": "a", "base_url": "http://localhost:1/v1", "limits": {"concurrency": 100}}
     one = {"models": {"default": default}}
     assert config.build(values=one).seeds_at_work() == 125
     two = {"models": {"default": default, "judge": {"model": "b", "limits": {"concurrency": 20}}}}
     assert config.build(values=two).seeds_at_work() == 150
-    assert config.build(values=two, sets=["how.concurrency=3"]).seeds_at_work() == 3
+    assert config.build(values=two, sets=["runtime.concurrency=3"]).seeds_at_work() == 3
 
 
 @pytest.mark.parametrize("given", ["ration", ["list", "ration"]])

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline import gates
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.gates.base import GateResult
 from tests.hostile import HOSTILE
 from tests.records import batch, hostile

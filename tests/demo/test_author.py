@@ -108,7 +108,8 @@ def run_conversation(agent: Any, request: Request) -> tuple[dict[str, Any], list
 
 def check_draft(arguments: dict[str, Any], steps: int) -> Draft:
     """Return the draft, whose quotes hold their answers and whose question names nothing in between."""
-    draft = to_draft(WordedGraphArguments.model_validate(arguments), BY_ID)
+    proposed = WordedGraphArguments.model_validate(arguments)
+    draft = to_draft(proposed, proposed.question, BY_ID)
     assert draft
     assert len(draft.hops) == steps
     for previous, hop in zip((None, *draft.hops), draft.hops, strict=False):

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from pipeline import config, prompts
-from pipeline.config.ragshaper_settings import DistractorConfig
+from pipeline.config.loop import DistractorConfig
 from pipeline.context import RunContext
 from pipeline.distractors.checks import CHECKS, DistractorChecks, differs, similarity
 from pipeline.distractors.hard_passages import build_overlay

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.config.ragshaper_settings import TeacherConfig
+from pipeline.config.loop import TeacherConfig
 from pipeline.distractors.navigation import Navigation
 from pipeline.types import Hit, Passage
 from tests.shelf import Shelf, passage, synthetic

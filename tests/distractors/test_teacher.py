@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from pipeline import config, prompts
-from pipeline.config.ragshaper_settings import TeacherConfig
+from pipeline.config.loop import TeacherConfig
 from pipeline.context import RunContext
 from pipeline.distractors.teacher import is_imitated, teacher_rollouts
 from pipeline.llm.base import Request

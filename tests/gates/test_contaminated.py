@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.errors import UsageError
 from pipeline.gates import Gates
 from pipeline.gates.benchmarks.checked import table

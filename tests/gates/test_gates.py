@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, describe_gates, mark_dropped
 from pipeline.types import Record, Status

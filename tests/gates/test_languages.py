@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.gates.benchmarks.fingerprints import marks
 from pipeline.types import AnswerType, Draft, Record
 from tests.gates.test_gates import having, judged, only

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from pipeline.config import RunConfig, build
+from pipeline.config.endpoints import may_be_secret
 from pipeline.config.models import ModelConfig
-from pipeline.config.request_values import may_be_secret
 from pipeline.errors import ProviderError, UsageError
 from pipeline.llm import reach, retry
 from pipeline.llm.base import Request

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.agents.tools import ANSWER, SEARCH
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import Sampling
 from pipeline.errors import ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request, Schema
 from pipeline.llm.cached import Cached, request_digest

@@ -9,8 +9,7 @@ from pipeline.agents.judge import VERDICT
 from pipeline.agents.readers import CitedOutput
 from pipeline.agents.structured import schema
 from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
-from pipeline.config.models import ToolMode
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import Sampling, ToolMode
 from pipeline.llm.base import Request
 from pipeline.llm.chat_body import body, make_strict, wire_seed
 from pipeline.llm.concessions import BY_NAME

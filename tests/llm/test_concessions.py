@@ -6,8 +6,7 @@ import orjson
 import pytest
 
 from pipeline.agents.tools import SOLVER_TOOLS
-from pipeline.config.models import ToolMode
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import Sampling, ToolMode
 from pipeline.errors import RequestRefused
 from pipeline.llm.base import Finish, Request
 from pipeline.llm.chat_body import body

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.cli import options
 from pipeline.config import RunConfig, build, weights
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import Sampling
 from pipeline.errors import ProviderError, UsageError
 from pipeline.llm.base import Request
 from pipeline.llm.llama import LlamaModel
@@ -45,7 +45,7 @@ def test_the_name_tells_files_apart_and_not_where_they_lie(tmp_path: Path) -> No
     again = RunConfig.model_validate_json(found.model_dump_json())
     assert again == found
     assert found.models.default.limits.concurrency == 2
-    assert found.how.rollout_seconds is None
+    assert found.runtime.rollout_seconds is None
 
 
 @needs_llama

@@ -9,8 +9,7 @@ import pytest
 from pipeline.agents.judge import VERDICT, VerdictOutput
 from pipeline.agents.structured import TRIES, request_object
 from pipeline.config import RunConfig, build
-from pipeline.config.models import Limits, ModelConfig
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import Limits, ModelConfig, Sampling
 from pipeline.doctor.ability_probe import probe
 from pipeline.llm.base import Finish, Request, Tool
 from pipeline.llm.llama import LlamaModel
@@ -47,7 +46,7 @@ def settings(url: str, out: Path, tokens: int = 200) -> RunConfig:
             "corpus": {"name": "tiny"},
             "retrieval": {"retriever": "bm25"},
             "models": {"default": model},
-            "how": {"out": out, "seeds": 3},
+            "runtime": {"out": out, "seeds": 3},
         }
     )
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.agents.tools import SOLVER_TOOLS
-from pipeline.config.models import Limits, ModelConfig
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import Limits, ModelConfig, Sampling
 from pipeline.llm import repetition
 from pipeline.llm.base import Finish, Request
 from pipeline.llm.openai import OpenAIModel

@@ -118,7 +118,7 @@ def verdicts(steps: list[int | None]) -> list[Verdict]:
     ],
 )
 def test_a_label_is_of_the_easiest_correct_rollout(steps: list[int | None], label: Label) -> None:
-    assert assess.label(verdicts(steps), THREE) is label
+    assert assess.choose_label(verdicts(steps), THREE) is label
 
 
 @pytest.mark.parametrize(
@@ -165,30 +165,32 @@ def test_too_easy_has_the_cause_that_the_shortest_correct_rollout_shows(
     results: list[list[Passage]], cause: Cause, hops: tuple[int, ...]
 ) -> None:
     longer = rollout([FILM], [HOLM], [BOTH], [TOWN], sample=1)
-    given = assess.feedback(DRAFT, judged(DRAFT, longer, rollout(*results)), THREE)
+    given = assess.explain_rollouts(DRAFT, judged(DRAFT, longer, rollout(*results)), THREE)
     assert given is not None
     assert (given.label, given.cause, given.hops) == (Label.TOO_EASY, cause, hops)
 
 
 def test_what_stood_in_the_place_of_a_cited_passage_is_named() -> None:
-    given = assess.feedback(DRAFT, judged(DRAFT, rollout([FILM, PAGE], [TOWN])), THREE)
+    given = assess.explain_rollouts(DRAFT, judged(DRAFT, rollout([FILM, PAGE], [TOWN])), THREE)
     assert given is not None
     assert "'Vessby (town)' in the place of a passage that they cite" in given.message
 
 
 def test_who_searches_with_a_hop_that_no_passage_has_shown_knows_it_by_heart() -> None:
     for results, queries in (([[FILM], [TOWN]], ["Lantern Bay", "Vessby"]), ([[TOWN]], ["Vessby founded"])):
-        given = assess.feedback(DRAFT, judged(DRAFT, rollout(*results, queries=queries)), THREE)
+        given = assess.explain_rollouts(DRAFT, judged(DRAFT, rollout(*results, queries=queries)), THREE)
         assert given is not None
         assert (given.cause, given.hops) == (Cause.PRIOR_KNOWLEDGE, (1,))
         assert "'Vessby' before any passage had shown it" in given.message
-    found = assess.feedback(DRAFT, judged(DRAFT, rollout([FILM], [TOWN], queries=["Lantern Bay", "Tarn"])), THREE)
+    found = assess.explain_rollouts(
+        DRAFT, judged(DRAFT, rollout([FILM], [TOWN], queries=["Lantern Bay", "Tarn"])), THREE
+    )
     assert found is not None
     assert found.cause is Cause.SUPERFICIAL
 
 
 def test_feedback_names_one_thing_to_change_and_what_may_stay() -> None:
-    easy = assess.feedback(DRAFT, judged(DRAFT, rollout([FILM], [HOLM, TOWN], queries=["film", "Holm"])), THREE)
+    easy = assess.explain_rollouts(DRAFT, judged(DRAFT, rollout([FILM], [HOLM, TOWN], queries=["film", "Holm"])), THREE)
     assert easy is not None
     assert "the search 'Holm' found the passages that give 'Vessby' and '1641' together" in easy.message
     assert easy.message.endswith("The hops that give 'Ada Holm' may stay.")
@@ -203,18 +205,20 @@ def test_feedback_names_one_thing_to_change_and_what_may_stay() -> None:
 
 @pytest.mark.parametrize("cause", sorted({*Cause} - {Cause.GENERATOR_ERROR, Cause.UNNATURAL, Cause.UNDATED}))
 def test_every_cause_that_rollouts_show_says_what_to_change(cause: Cause) -> None:
-    assert assess.advice(DRAFT, cause, (1,))
+    assert assess.give_advice(DRAFT, cause, (1,))
 
 
 def test_unsolved_because_nothing_was_found() -> None:
-    given = assess.feedback(DRAFT, judged(DRAFT, rollout([FILM], answer=""), rollout([BOTH], answer="1700")), THREE)
+    given = assess.explain_rollouts(
+        DRAFT, judged(DRAFT, rollout([FILM], answer=""), rollout([BOTH], answer="1700")), THREE
+    )
     assert given is not None
     assert (given.cause, given.hops) == (Cause.RETRIEVAL_MISS, (2,)), "another passage told of the second hop"
 
 
 def unsolved(*said: str, refuted: bool = False) -> Feedback:
     tried = [rollout([FILM], [HOLM], [TOWN], answer=answer, sample=n) for n, answer in enumerate(said)]
-    given = assess.feedback(DRAFT, judged(DRAFT, *tried), THREE, refuted=refuted)
+    given = assess.explain_rollouts(DRAFT, judged(DRAFT, *tried), THREE, refuted=refuted)
     assert given is not None
     return given
 
@@ -236,6 +240,6 @@ def test_one_wrong_rollout_alone_says_nothing_of_the_question() -> None:
 
 def test_unsolved_although_all_was_found() -> None:
     tried = [rollout([FILM], [HOLM], [TOWN], answer=str(1700 + n), sample=n) for n in range(4)]
-    given = assess.feedback(DRAFT, judged(DRAFT, *tried), THREE)
+    given = assess.explain_rollouts(DRAFT, judged(DRAFT, *tried), THREE)
     assert given is not None
     assert given.cause is Cause.SOLVER_ERROR

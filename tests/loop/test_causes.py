@@ -65,7 +65,7 @@ def graded_wording(**choice: object) -> list[Cause]:
 
 def tried(*results: Sequence[Passage], answers: Sequence[str] = ("RC4",), queries: Sequence[str] = ()) -> list[Cause]:
     """What rollouts say that all had these results, with the answers that they gave."""
-    feedback = assess.feedback(DRAFT, graded(*results, answers=answers, queries=queries), assess.Threshold(3))
+    feedback = assess.explain_rollouts(DRAFT, graded(*results, answers=answers, queries=queries), assess.Threshold(3))
     return [feedback.cause] if feedback else []
 
 
@@ -77,7 +77,9 @@ def graded(*results: Sequence[Passage], answers: Sequence[str], queries: Sequenc
 
 def rated(*answers: str) -> list[Cause]:
     """What the tries of the model to be trained say that read all and gave these answers."""
-    found = band.feedback(DRAFT, graded([DOOR], [LOAD], [TOOL], answers=answers), build(sets=["solve_rate=0.2-0.8"]))
+    found = band.explain_solve_rate(
+        DRAFT, graded([DOOR], [LOAD], [TOOL], answers=answers), build(sets=["solve_rate=0.2-0.8"])
+    )
     return [found.cause] if found else []
 
 
@@ -87,7 +89,7 @@ def read(check: str, answers: Mapping[str, object], k: int = 4, **models: object
     def say(request: Request) -> str:
         return orjson.dumps(answers[request.output.name if request.output else ""]).decode()
 
-    values = {"checks": {"run": [check]}, "models": {"default": READER, **models}, "retrieval": {"k": k}}
+    values = {"checks": {"enabled": [check]}, "models": {"default": READER, **models}, "retrieval": {"k": k}}
     context = RunContext(build(values=values), ScriptedLLM(say), SHELF, LINEAGE)
     return [finding.cause for finding in asyncio.run(examine(DRAFT, 3, context, review=CheckResult())).findings]
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from pipeline.loop.unanswerable import KINDS, preferred, unfit
+from pipeline.loop.unanswerable import KINDS, choose_premise_kind, find_misfit
 from pipeline.types import AnswerType, ChangedPremise, sha256
 from tests.graphs import chained
 from tests.loop.test_episode import FILM, HOLM, TOWN, seeded
@@ -61,7 +61,7 @@ def test_a_premise_stands_where_it_is_a_whole_word(before: str, old: str, new: s
     asked = hop(FILM, "Ada Holm")
     draft = chained(question=before, answer="Ada Holm", answer_type=AnswerType.ENTITY, hops=(asked,))
     changed = {"hop": 0, "changed_from": old, "changed_to": new, "sub_question": "Who?"}
-    assert unfit(draft, ChangedPremise(question=before.replace(old, new, 1), **changed)) == ("", "")
+    assert find_misfit(draft, ChangedPremise(question=before.replace(old, new, 1), **changed)) == ("", "")
 
 
 def test_words_that_stand_twice_where_nothing_parts_them_are_no_premise() -> None:
@@ -69,7 +69,7 @@ def test_words_that_stand_twice_where_nothing_parts_them_are_no_premise() -> Non
         question="德国，谁在德国写了它？", answer="Orm", answer_type=AnswerType.ENTITY, hops=(hop(FILM, "Orm"),)
     )
     changed = {"question": "法国，谁在德国写了它？", "changed_from": "德国", "changed_to": "法国", "sub_question": "?"}
-    assert unfit(draft, ChangedPremise(hop=0, **changed))[1].startswith("`changed_from` stands 2 times")
+    assert find_misfit(draft, ChangedPremise(hop=0, **changed))[1].startswith("`changed_from` stands 2 times")
 
 
 def test_a_writer_is_given_the_passages_and_another_kind_of_premise_for_each_pair_and_try() -> None:
@@ -77,8 +77,8 @@ def test_a_writer_is_given_the_passages_and_another_kind_of_premise_for_each_pai
     twin(cast)
     first, second = cast.inputs
     assert [passage["text"] for passage in first["passages"]] == [FILM.text, HOLM.text, TOWN.text]
-    assert first["prefer"] == preferred(seeded().key, 0)
-    assert second["prefer"] == preferred(seeded().key, 1) != first["prefer"]
-    drawn_kinds = Counter(preferred(sha256(str(n)), 0) for n in range(700))
+    assert first["prefer"] == choose_premise_kind(seeded().key, 0)
+    assert second["prefer"] == choose_premise_kind(seeded().key, 1) != first["prefer"]
+    drawn_kinds = Counter(choose_premise_kind(sha256(str(n)), 0) for n in range(700))
     assert drawn_kinds.keys() == set(KINDS)
     assert min(drawn_kinds.values()) > 60

@@ -2,7 +2,14 @@
 
 import pytest
 
-from pipeline.loop.dates_and_numbers import agree, amounts, counted, dated, same_amount, told_by
+from pipeline.loop.dates_and_numbers import (
+    dates_agree,
+    find_amounts,
+    find_dates,
+    find_numbers,
+    is_same_amount,
+    is_same_or_less_exact,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,8 +23,12 @@ from pipeline.loop.dates_and_numbers import agree, amounts, counted, dated, same
     ],
 )
 def test_dates_are_compared_as_far_as_both_are_given(said: str, known: str, agreed: bool, told: bool) -> None:
-    (one,), (other,) = dated(said), dated(known)
-    assert (agree(one, other), agree(other, one), told_by(one, other)) == (agreed, agreed, told)
+    (one,), (other,) = find_dates(said), find_dates(known)
+    assert (dates_agree(one, other), dates_agree(other, one), is_same_or_less_exact(one, other)) == (
+        agreed,
+        agreed,
+        told,
+    )
 
 
 @pytest.mark.parametrize(
@@ -33,15 +44,15 @@ def test_dates_are_compared_as_far_as_both_are_given(said: str, known: str, agre
     ],
 )  # fmt: skip
 def test_amounts_are_the_same_in_whatever_unit_and_rounded(one: str, other: str, same: bool) -> None:
-    (first,), (second,) = amounts(one), amounts(other)
-    assert same_amount(first, second) is same_amount(second, first) is same
+    (first,), (second,) = find_amounts(one), find_amounts(other)
+    assert is_same_amount(first, second) is is_same_amount(second, first) is same
 
 
 def test_the_day_of_a_date_counts_nothing() -> None:
     text = "born on 12 May 1890, wed on June 7, dead on 6. Mai 1931 with 12 cats"
-    assert [one.value for one in counted(text)] == [1890, 1931, 12]
-    assert [one.value for one in counted("于1641年5月12日建")] == [1641]
+    assert [one.value for one in find_numbers(text)] == [1890, 1931, 12]
+    assert [one.value for one in find_numbers("于1641年5月12日建")] == [1641]
 
 
 def test_a_number_that_no_float_holds_is_none() -> None:
-    assert amounts("9" * 400) == []
+    assert find_amounts("9" * 400) == []

@@ -144,7 +144,7 @@ def test_a_fatal_finding_goes_back_without_a_rollout() -> None:
     assert len(record.rounds) == 2
 
 
-CHECKS = 'checks.run=["closed_book", "oracle", "alternatives"]'
+CHECKS = 'checks.enabled=["closed_book", "oracle", "alternatives"]'
 
 
 def test_what_readers_were_asked_is_kept_and_paid_for() -> None:
@@ -184,7 +184,7 @@ def test_a_rival_that_only_the_confirmation_shows_counts_too(fits: bool) -> None
 
 
 def test_without_the_readers_nothing_is_beyond_the_solver() -> None:
-    assert run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.run=[]").reason == Cause.AMBIGUOUS
+    assert run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.enabled=[]").reason == Cause.AMBIGUOUS
 
 
 def test_too_easy_is_revised_until_it_is_not() -> None:
@@ -201,7 +201,7 @@ def test_too_easy_is_revised_until_it_is_not() -> None:
 
 def test_revisions_are_bounded() -> None:
     cast = Cast(lambda question, sample: 0, revisions=[proposal(f"{QUESTION[:-1]} {n}?") for n in range(9)])
-    record = run(cast, "loop.rounds=2", "checks.run=[]")
+    record = run(cast, "loop.rounds=2", "checks.enabled=[]")
     assert len(record.rounds) == 3
     assert (record.status, record.reason) == (Status.REJECTED, Cause.AMBIGUOUS)
 
@@ -258,7 +258,7 @@ def test_a_slow_model_fails_the_seed_after_a_second_try() -> None:
             await asyncio.sleep(5)
 
     slow = Slow()
-    settings = config.build(sets=["strategy='sage'", "difficulty.adversarial=false", "how.rollout_seconds=0.01"])
+    settings = config.build(sets=["strategy='sage'", "difficulty.adversarial=false", "runtime.rollout_seconds=0.01"])
     context = RunContext(config=settings, llm=slow, retriever=SHELF, lineage=LINEAGE)
     record = asyncio.run(run_seed(seeded(), context))
     assert (record.status, record.reason, slow.calls) == (Status.FAILED, "deadline", 2)

@@ -52,7 +52,7 @@ def rewritten(question: str, operator: str, **update: Any) -> dict[str, Any]:
 
 def context(author: Author, *sets: str, known: tuple[frozenset[str], ...] = (), model: str = "") -> RunContext:
     given = Given(passage=ASKED, answer="1641", answer_aliases=(), answer_type=AnswerType.DATE, documents=known)
-    named = ["questions.file=q.jsonl", "retrieval.k=1", "checks.run=[]", "difficulty.adversarial=false", *sets]
+    named = ["questions.file=q.jsonl", "retrieval.k=1", "checks.enabled=[]", "difficulty.adversarial=false", *sets]
     models = {"default": {"provider": "openai", "model": "m", "base_urls": ["http://localhost:1/v1"]}}
     settings = config.build(values={} if model else {"models": models}, sets=named)
     lineage = LINEAGE.model_copy(update={"strategy": "harden"})

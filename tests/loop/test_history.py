@@ -7,8 +7,7 @@ import orjson
 
 from pipeline import config, prompts
 from pipeline.agents.graph_proposals import WordedGraphArguments
-from pipeline.config.models import ModelConfig
-from pipeline.config.roles import Models
+from pipeline.config.models import ModelConfig, Models
 from pipeline.context import RunContext
 from pipeline.corpus.split import side
 from pipeline.llm.token_estimate import size, tokens

@@ -14,7 +14,7 @@ from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
-from pipeline.loop.policies import FIRST
+from pipeline.loop.policies import FIRST_SAMPLE
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Record, Share, Status
@@ -86,7 +86,7 @@ def test_an_accepted_pair_carries_what_each_policy_makes_of_it() -> None:
     assert own is not None
     assert own.environment == two.environment == environment(config()).digest != one.environment
     assert {rollout.sample for measured in record.measurements for rollout in measured.rollouts} == {
-        *range(FIRST, FIRST + 4)
+        *range(FIRST_SAMPLE, FIRST_SAMPLE + 4)
     }
     assert (record.hardness_for("one"), record.hardness_for("two"), record.hardness_for()) == (
         (3, 0.5),
@@ -99,7 +99,7 @@ def test_an_accepted_pair_carries_what_each_policy_makes_of_it() -> None:
 
 def test_what_the_audit_was_told_from_memory_is_not_asked_for_again() -> None:
     cast = Trained()
-    record = tried(ScriptedLLM(cast), 'checks.run=["closed_book"]')
+    record = tried(ScriptedLLM(cast), 'checks.enabled=["closed_book"]')
     # The second is not asked by the audit, since the first knows nothing.
     assert (cast.asked["small", "read"], cast.asked["large", "read"]) == (3, 3)
     assert [(probe.model, probe.tries) for probe in record.rounds[0].probes] == [("embedded", 3), ("small", 3)]
@@ -111,7 +111,7 @@ def test_another_sampling_of_one_model_is_asked_for_itself() -> None:
     policies = {"policies": {**POLICIES, "cold": {**POLICIES["one"], "sampling": {"temperature": 0.0}}}}
     built = build(
         values={"strategy": "sage", "models": policies, "retrieval": {"k": 1}, "difficulty": {"adversarial": False}},
-        sets=['checks.run=["closed_book"]'],
+        sets=['checks.enabled=["closed_book"]'],
     )
     cast = Trained()
     record = asyncio.run(run_seed(seeded(), RunContext(built, ScriptedLLM(cast), SHELF, LINEAGE)))

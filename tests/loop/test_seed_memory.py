@@ -59,7 +59,7 @@ def test_readers_of_a_draft_that_was_checked_and_changed_are_kept_apart() -> Non
 
 
 def test_the_same_words_are_answered_from_memory_once_whatever_the_hops_are() -> None:
-    there = context(checking(), 'checks.run=["closed_book"]')
+    there = context(checking(), 'checks.enabled=["closed_book"]')
     made = draft()
     last = made.hops[-1].model_copy(update={"sub_question": "In which year was {h1} settled?"})
     other = changed(made, hops=(*made.hops[:-1], last))

@@ -187,7 +187,7 @@ def test_a_target_that_nothing_can_meet_is_refused(sets: list[str], said: str) -
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("confirm", [draft_rollouts.confirm, solve_rates.confirm])
+@pytest.mark.parametrize("confirm", [draft_rollouts.run_confirmation, solve_rates.run_confirmation])
 async def test_a_try_that_fails_is_told_of_when_those_beside_it_have_ended(confirm: Confirm) -> None:
     class Slow(ScriptedLLM):
         async def complete(self, request: Request) -> Completion:

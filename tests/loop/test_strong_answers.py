@@ -47,7 +47,7 @@ def quoted(draft: Draft) -> Shelf:
 
 
 def context(draft: Draft, llm: ScriptedLLM, run: tuple[str, ...] = ()) -> RunContext:
-    config = build(values={"checks": {"run": run, "tries": 1}, "models": {"default": READER}})
+    config = build(values={"checks": {"enabled": run, "tries": 1}, "models": {"default": READER}})
     return RunContext(config, llm, quoted(draft), LINEAGE)
 
 

@@ -12,7 +12,7 @@ from pipeline.agents.judge import grade
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed as run_episode
-from pipeline.loop.unanswerable import drawn, unanswerable_twin
+from pipeline.loop.unanswerable import is_drawn, make_twin
 from pipeline.types import NOT_FOUND, AnswerType, Message, Record, Status, Twin, Usage, sha256, twin_draft
 from tests.distractors.test_checks import DRAFT
 from tests.graphs import chained
@@ -23,7 +23,7 @@ from tests.shelf import Shelf, hop, passage
 KEY = "ab" * 32
 SETS = (
     "strategy='sage'", "difficulty.adversarial=false", "loop.audit=false",
-    "retrieval.k=1", "loop.rollouts=2", "questions.unanswerable=1", 'checks.run=["oracle"]',
+    "retrieval.k=1", "loop.rollouts=2", "questions.unanswerable=1", 'checks.enabled=["oracle"]',
     "models.default.provider=openai", "models.default.model=scripted",
     "models.default.base_url=http://127.0.0.1:9/v1",
 )  # fmt: skip
@@ -210,12 +210,12 @@ def test_a_writer_that_cannot_be_read_is_counted() -> None:
 
 def test_the_share_is_drawn_by_key_and_a_larger_one_only_adds() -> None:
     keys = [sha256(str(n)) for n in range(2000)]
-    tenth, half = ({key for key in keys if drawn(key, share)} for share in (0.1, 0.5))
+    tenth, half = ({key for key in keys if is_drawn(key, share)} for share in (0.1, 0.5))
     assert 150 < len(tenth) < 250
     assert tenth < half
-    assert not any(drawn(key, 0.0) for key in keys)
+    assert not any(is_drawn(key, 0.0) for key in keys)
     cast = context(Playing(), "questions.unanswerable=0")
-    assert asyncio.run(unanswerable_twin(DRAFT, KEY, cast)) is None
+    assert asyncio.run(make_twin(DRAFT, KEY, cast)) is None
 
 
 @pytest.mark.parametrize(

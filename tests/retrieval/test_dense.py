@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from pipeline.config import build
-from pipeline.config.dense_settings import DenseConfig
+from pipeline.config.retrieval import DenseConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.retrieval import vectors

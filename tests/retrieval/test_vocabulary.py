@@ -10,7 +10,7 @@ from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, shown_passages
-from pipeline.config.limits import AuthorLimits
+from pipeline.config.loop import AuthorLimits
 from pipeline.config.models import ModelConfig
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever

@@ -23,13 +23,13 @@ CHEAP: dict[str, Any] = {
     "retrieval": {"retriever": "bm25"},
     "steps": 1,
     "loop": {"rounds": 0, "audit": False, "rollouts": 2},
-    "checks": {"run": []},
+    "checks": {"enabled": []},
 }
 
 
 def config(out: Path, url: str = "", **how: object) -> RunConfig:
     model = {"provider": "openai", "model": "embedded", "base_urls": [url], "limits": {"concurrency": 8}} if url else {}
-    return build(values={**CHEAP, "models": {"default": model}, "how": {"out": str(out), "seeds": SEEDS, **how}})
+    return build(values={**CHEAP, "models": {"default": model}, "runtime": {"out": str(out), "seeds": SEEDS, **how}})
 
 
 async def respond_in_thread(request: bytes) -> bytes:
@@ -249,14 +249,14 @@ async def test_calls_in_flight_stay_within_the_limit_of_one_process(tmp_path: Pa
 def test_each_worker_has_its_part_of_every_limit() -> None:
     limits = {"concurrency": 64, "requests_per_minute": 90, "tokens_per_minute": 3}
     models = {"default": {"provider": "openai", "model": "m", "limits": limits}, "solver": {"model": "s"}}
-    part = divide_limits(build(values={"models": models, "how": {"concurrency": 10}}), 4)
+    part = divide_limits(build(values={"models": models, "runtime": {"concurrency": 10}}), 4)
     for model in (part.models.default, part.models.of("solver")):
         assert (model.limits.concurrency, model.limits.requests_per_minute, model.limits.tokens_per_minute) == (
             16,
             22,
             1,
         )
-    assert part.how.concurrency == 2
+    assert part.runtime.concurrency == 2
     assert part.digest() == build(values={"models": models}).digest()
 
 

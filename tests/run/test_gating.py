@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from pipeline.config import RunConfig
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.gates import describe_gates
 from pipeline.run import Run, RunResult
 from pipeline.run.plan import judge_records

@@ -77,7 +77,7 @@ async def test_eight_seeds_with_one_error_stop_the_run_and_stay_owed(tmp_path: P
     line = str(caught.value)
     assert "hops: Input should be a valid tuple" in line
     assert "--tool-call-parser" in line
-    assert "how.same_error_seeds=0" in line
+    assert "runtime.same_error_seeds=0" in line
     assert "\n" not in line
     with Run(config(tmp_path, seeds=40), corpus()) as run:
         again, well = make_failing_run_seed(lambda number: ())

@@ -10,8 +10,7 @@ import pytest
 
 from pipeline import demo, prompts
 from pipeline.config import RunConfig, build
-from pipeline.config.models import Limits, ModelConfig, Prices
-from pipeline.config.roles import Models
+from pipeline.config.models import Limits, ModelConfig, Models, Prices
 from pipeline.config.runtime import Runtime
 from pipeline.errors import StoreError, UsageError
 from pipeline.run import Run, read
@@ -30,7 +29,7 @@ CHOICES: dict[str, Any] = {
     "questions.unanswerable": 0.5,
     "retrieval.audit": ["bm25"],
     "solve_rate": [0.25, 0.75],
-    "checks.run": [],
+    "checks.enabled": [],
     "distractors.kinds": ["doppelganger"],
     "distractors.hops": "last",
     "distractors.rank": "above",
@@ -133,10 +132,10 @@ def test_runtime_settings_may_change(run_folder: Path, tmp_path: Path) -> None:
     } | changes
     assert set(changes) == set(Runtime.model_fields)
     for name, value in changes.items():
-        how = config(tmp_path).how.model_copy(update={name: value})
-        with Run(config(tmp_path).model_copy(update={"how": how}), corpus(), folder=run_folder):
-            assert getattr(read(run_folder).config.how, name) == value
-    assert resumable(run_folder).how.out == tmp_path / "new"
+        how = config(tmp_path).runtime.model_copy(update={name: value})
+        with Run(config(tmp_path).model_copy(update={"runtime": how}), corpus(), folder=run_folder):
+            assert getattr(read(run_folder).config.runtime, name) == value
+    assert resumable(run_folder).runtime.out == tmp_path / "new"
 
 
 def test_addresses_limits_and_prices_of_a_model_may_change(run_folder: Path, tmp_path: Path) -> None:
@@ -206,7 +205,7 @@ def test_an_unchanged_run_returns_its_configuration(run_folder: Path, tmp_path: 
     assert resumable(run_folder) == config(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}, "format": 6}'])
+@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}, "format": 7}'])
 def test_a_damaged_run_file_is_refused_in_one_line(run_folder: Path, content: bytes) -> None:
     (run_folder / "run.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"run\.json is damaged") as caught:

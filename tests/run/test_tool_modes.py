@@ -64,7 +64,7 @@ class ByObjects:
 
 def config(out: Path, url: str, **solver: Any) -> RunConfig:
     model = {"provider": "openai", "model": "small", "base_url": url, "context": 32_768, **solver}
-    return build(values={**CHEAP, "models": {"solver": model}, "how": {"out": str(out), "seeds": 4}})
+    return build(values={**CHEAP, "models": {"solver": model}, "runtime": {"out": str(out), "seeds": 4}})
 
 
 async def test_a_run_probes_once_reports_the_mode_and_makes_the_pairs_of_native_calls(
@@ -146,7 +146,7 @@ async def test_a_run_uses_the_finding_of_doctor_without_a_request(tmp_path: Path
 
 
 def test_the_demo_model_is_never_probed(tmp_path: Path) -> None:
-    settings = build(values={**CHEAP, "how": {"out": str(tmp_path)}})
+    settings = build(values={**CHEAP, "runtime": {"out": str(tmp_path)}})
     assert tool_modes.resolve(settings) == settings
     assert not list(tmp_path.iterdir())
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from pipeline.agents.tools import SOLVER_TOOLS
-from pipeline.config.sampling import Sampling
+from pipeline.config.models import Sampling
 from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish, Request, Schema
 from pipeline.llm.chat_body import body as written

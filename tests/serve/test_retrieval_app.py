@@ -11,7 +11,7 @@ from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState
 from pipeline.agents.environment_file import Environment, environment
 from pipeline.config import RunConfig
-from pipeline.config.environment_settings import EnvironmentConfig
+from pipeline.config.loop import EnvironmentConfig
 from pipeline.config.models import ModelConfig
 from pipeline.corpus import Corpus
 from pipeline.llm.base import Completion, Finish

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pipeline import registry
 from pipeline.agents.environment_file import Environment
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.exports import question_columns
 from pipeline.exports.trajectories import chat
 from pipeline.reward import standalone

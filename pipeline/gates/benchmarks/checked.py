@@ -1,5 +1,7 @@
-"""The evaluation sets with which a data set was compared, and those with which it was not, as listed in
-`corpora/benchmarks/benchmarks.toml`."""
+"""The evaluation sets with which a data set was compared, and those with which it was not.
+
+`corpora/benchmarks/benchmarks.toml` lists them.
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -7,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.config import toml
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.gates.benchmarks import question_rows
 from pipeline.gates.contaminated import SHIPPED
 from pipeline.text import words

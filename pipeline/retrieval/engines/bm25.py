@@ -19,7 +19,7 @@ import numpy as np
 import Stemmer
 from rank_bm25 import BM25Okapi
 
-from pipeline.config.retrieval_settings import RetrievalConfig
+from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.corpus.language import common_words
 from pipeline.retrieval import analysers

@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.config.dense_settings import DenseConfig
-from pipeline.config.retrieval_settings import RetrievalConfig
+from pipeline.config.retrieval import DenseConfig, RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.retrieval import vectors

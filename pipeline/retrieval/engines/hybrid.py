@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.config.retrieval_settings import RetrievalConfig
+from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.retrieval.base import Retriever

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from pipeline.config.retrieval_settings import RetrievalConfig
+from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus, jvm
 from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.errors import RetrievalError
@@ -233,8 +233,10 @@ def _build(corpus: Corpus, path: Path, analyser: str) -> None:
 
 
 def _take_batch(passages: Iterator[Passage]) -> list[str]:
-    """Return the next passages as JSON: Java parses it on its own threads, but building Java objects would keep the
-    JVM's one thread busy."""
+    """Return the next passages as JSON.
+
+    Java parses JSON on its own threads, but building Java objects would keep the JVM's one thread busy.
+    """
     batch = islice(passages, _BATCH)
     return [orjson.dumps({"id": passage.id, "contents": contents(passage)}).decode() for passage in batch]
 

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.exports.views import base, rl_openrlhf, rl_search_r1, rl_trl, rl_verifiers, rl_verl_tool
 from pipeline.reward import reward
 from tests.answer_types import chosen, listed

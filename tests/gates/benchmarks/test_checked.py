@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.gates import GateConfig
+from pipeline.config.exports import GateConfig
 from pipeline.gates.benchmarks.checked import coverage, table
 from pipeline.gates.contaminated import SHIPPED, read
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline import prompts
-from pipeline.loop.checks.alternatives import agreed, alternatives
+from pipeline.loop.checks.alternatives import check_agreed_answer, find_agreeing_rollouts
 from pipeline.loop.checks.base import CheckResult
 from pipeline.types import (
     Call,
@@ -38,7 +38,7 @@ def tried(*answers: str) -> list[tuple[Rollout, Verdict]]:
 
 
 async def ask(model: ScriptedLLM, *answers: str, feedback: Feedback | None = None) -> CheckResult:
-    return await alternatives(DRAFT, tried(*answers), feedback, context(model, ("alternatives",)))
+    return await check_agreed_answer(DRAFT, tried(*answers), feedback, context(model, ("alternatives",)))
 
 
 async def test_a_rival_that_fits_makes_the_question_ambiguous() -> None:
@@ -53,7 +53,9 @@ async def test_a_rival_that_fits_makes_the_question_ambiguous() -> None:
 
 
 async def test_spellings_of_one_answer_agree() -> None:
-    assert [rollout.answer for rollout in agreed(DRAFT, tried("1,200 km", "1641", "1200 kilometres"))] == [
+    assert [
+        rollout.answer for rollout in find_agreeing_rollouts(DRAFT, tried("1,200 km", "1641", "1200 kilometres"))
+    ] == [
         "1,200 km",
         "1200 kilometres",
     ]
@@ -82,6 +84,6 @@ async def test_the_key_in_another_form_is_no_wrong_answer_that_others_agree_on()
     """No judge is asked of a rollout that did not read the support."""
     dated = changed(DRAFT, answer="May 6, 2008", answer_aliases=("12 km",))
     pairs = tried("6 May 2008", "6 May 2008", "12 kilometres", "12 kilometres")
-    assert agreed(dated, pairs) == []
-    assert len(agreed(changed(DRAFT, answer="$5 million"), tried("€5 million", "€5 million"))) == 2
-    assert await alternatives(dated, pairs, None, context(ScriptedLLM([]), ("alternatives",))) == CheckResult()
+    assert find_agreeing_rollouts(dated, pairs) == []
+    assert len(find_agreeing_rollouts(changed(DRAFT, answer="$5 million"), tried("€5 million", "€5 million"))) == 2
+    assert await check_agreed_answer(dated, pairs, None, context(ScriptedLLM([]), ("alternatives",))) == CheckResult()

@@ -10,7 +10,7 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request
-from pipeline.loop.checks.base import CheckResult, known
+from pipeline.loop.checks.base import CheckResult, load_checks
 from pipeline.loop.examine import examine
 from pipeline.types import AnswerType, Cause, Draft, Message
 from pipeline.types.model_probe import PriorKnowledge, known_to
@@ -19,7 +19,7 @@ from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
 from tests.shelf import hop
 
-ALL = tuple(name for name, check in known().items() if check.ask)
+ALL = tuple(name for name, check in load_checks().items() if check.ask)
 HOPS = (
     hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
     hop(HOLM, "Vessby", "Where was Ada Holm from?"),
@@ -30,7 +30,7 @@ DRAFT = chained(question=QUESTION, answer="1641", answer_type=AnswerType.DATE, a
 
 def context(llm: LLM, run: tuple[str, ...] = ALL, **values: object) -> RunContext:
     return RunContext(
-        build(values={"checks": {"run": run, "tries": 3, "oracle_tries": 3, "naturalness": 4}, **values}),
+        build(values={"checks": {"enabled": run, "tries": 3, "oracle_tries": 3, "naturalness": 4}, **values}),
         llm,
         SHELF,
         LINEAGE,
@@ -112,12 +112,13 @@ async def test_a_reader_that_says_nothing_readable_gives_no_finding_but_an_error
 def test_all_are_on_with_a_real_reader_and_the_oracle_with_the_embedded_one_unless_said() -> None:
     real = {"default": {"provider": "openai", "model": "m"}}
     every = (*ALL, "alternatives")
-    assert build(values={"models": real}).checks_run() == every
-    assert build().checks_run() == ("oracle",)
-    assert build(sets=["checks.run=[]"]).checks_run() == ()
-    assert build(values={"preset": "sage", "models": real}).checks_run() == ()
+    assert build(values={"models": real}).checks_enabled() == every
+    assert build().checks_enabled() == ("oracle",)
+    assert build(sets=["checks.enabled=[]"]).checks_enabled() == ()
+    assert build(values={"preset": "sage", "models": real}).checks_enabled() == ()
     assert (
-        build(values={"models": {**real, "reader": {"provider": "embedded", "model": "embedded"}}}).checks_run() == ()
+        build(values={"models": {**real, "reader": {"provider": "embedded", "model": "embedded"}}}).checks_enabled()
+        == ()
     )
 
 
@@ -140,7 +141,7 @@ async def test_what_a_reader_says_in_no_word_of_the_key_is_judged_where_a_draft_
         return {"verdict": '{"correct": true}', "weigh": '{"fits": false}'}.get(role, f'{{"answer": "{said}"}}')
 
     draft = changed(DRAFT, answer=key, answer_type=AnswerType.ENTITY)
-    (known,) = (await examined(draft, 3, context(ScriptedLLM(say), ("closed_book",)))).probes[:1]
-    assert known.right == 3 * judged
+    (recall,) = (await examined(draft, 3, context(ScriptedLLM(say), ("closed_book",)))).probes[:1]
+    assert recall.right == 3 * judged
     oracle = await examined(draft, 3, context(ScriptedLLM(say), ("oracle",)))
     assert (oracle.findings, oracle.probes[0].right) == ((), 1)

@@ -65,7 +65,7 @@ def reader(grades: Mapping[str, int] | int = 4, faults: tuple[object, ...] = (),
 
 
 def context(model: ScriptedLLM, *sets: str) -> RunContext:
-    values = {"checks": {"run": []}, "retrieval": {"k": 1}, "models": REAL, "steps": [3, 3]}
+    values = {"checks": {"enabled": []}, "retrieval": {"k": 1}, "models": REAL, "steps": [3, 3]}
     return RunContext(build(values=values, sets=list(sets)), model, SHELF, LINEAGE)
 
 

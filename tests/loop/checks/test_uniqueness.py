@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pipeline.loop.rival_answer import find_rival, other_answer
+from pipeline.loop.rival_answer import find_other_answer, find_rival
 from pipeline.types import AnswerType
 from tests.graphs import chained
 from tests.loop.checks.test_audit import FILM, HOLM, TOWN, with_hop
@@ -38,7 +38,7 @@ def test_what_the_question_and_earlier_hops_name_is_no_other_answer(title: str, 
     other = passage("other", title, text, n=1)
     assert bool(asyncio.run(find_rival(draft, Shelf(GENE, MUSCLE, other), 3))) is rival
     cited = {p.id for p in (GENE, MUSCLE)}
-    assert (other_answer(draft, cited, [GENE, MUSCLE, other]) is not None) is rival
+    assert (find_other_answer(draft, cited, [GENE, MUSCLE, other]) is not None) is rival
 
 
 def test_what_an_earlier_hop_cites_is_no_rival_though_it_says_more() -> None:
@@ -57,7 +57,7 @@ def rival(
     asked = "What is asked for here of that, as of 2019?"
     hops = (hop(start, subject, "Of what?"), hop(end, answer, asked, quote))
     draft = chained(question=asked, answer=answer, answer_type=kind, hops=hops)
-    return other_answer(draft, {start.id, end.id}, [passage("x", "Gazette", sentence)]) is not None
+    return find_other_answer(draft, {start.id, end.id}, [passage("x", "Gazette", sentence)]) is not None
 
 
 DAY = "The Host was released on May 6, 2008 by Little Brown."

@@ -183,17 +183,17 @@ def drafted_with(**update: Any) -> Draft:
 )
 def test_the_papers_rules(update: dict[str, Any], said: str) -> None:
     with pytest.raises(FormatError, match=said):
-        ragshaper.keeps_to_the_rules(drafted_with(**update), 1)
+        ragshaper.check_rules(drafted_with(**update), 1)
 
 
 def test_the_paper_asks_for_so_many_hops() -> None:
     with pytest.raises(FormatError, match="4 dependent hops"):
-        ragshaper.keeps_to_the_rules(drafted_with(), 4)
+        ragshaper.check_rules(drafted_with(), 4)
 
 
 @pytest.mark.parametrize("measure", ["many monks settled", "often did fires burn", "early did monks settle"])
 def test_how_many_asks_for_a_fact(measure: str) -> None:
-    ragshaper.keeps_to_the_rules(drafted_with(question=f"How {measure} the home town of its director?"), 3)
+    ragshaper.check_rules(drafted_with(question=f"How {measure} the home town of its director?"), 3)
 
 
 def test_the_composer_is_told_of_as_many_sentences_as_it_may_write() -> None:
@@ -230,5 +230,5 @@ def test_what_readers_said_of_a_checked_draft_comes_with_the_proposal() -> None:
                 return call("check", **{k: v for k, v in self.composed[0].items() if k != "negative_aspect"})
             return made
 
-    done = proposed(Checked(proposal(), actions=("Ada Holm", "Vessby")), 'checks.run=["closed_book"]')
+    done = proposed(Checked(proposal(), actions=("Ada Holm", "Vessby")), 'checks.enabled=["closed_book"]')
     assert [(probe.check, probe.usage.calls) for probe in done.checked] == [("closed_book", 3)]
