@@ -32,7 +32,6 @@ class Text(NamedTuple):
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Read JSON lines, plain or compressed by zstd."""
     with (zstandard.open if path.suffix == ".zst" else open)(path, "rt", encoding="utf-8") as lines:
         yield from (json.loads(line) for line in lines if line.strip())
 

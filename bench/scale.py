@@ -99,7 +99,6 @@ def measure_run(name: str, out: Path) -> tuple[PairCosts, list[list[str]]]:
 
 
 def format_forecast(pairs: int = 1_000_000, passages: int = 21_000_000, costs: PairCosts | None = None) -> str:
-    """Format the table of docs/scale.md."""
     head = (f"{pairs:,} pairs, {passages:,} passages", "amount", "reckoned as")
     text = format_table(head, build_rows(pairs, passages, costs or PairCosts()))
     return "\n".join(line.rstrip() for line in text.splitlines())

@@ -71,7 +71,6 @@ def _cpu() -> float:
 
 
 def find_run(out: Path) -> Path:
-    """Return the latest run."""
     return max((path.parent for path in out.glob("*/*/run.json")), key=lambda run: run.stat().st_mtime_ns).resolve()
 
 

@@ -163,7 +163,7 @@ def make_hundred_config(server: FaultyServer, out: Path) -> RunConfig:
     """Make a configuration for a hundred pairs of about forty calls. Gates are off, as the corpus is so small."""
     config = make_config(server, out, pairs=100)
     loop = config.loop.model_copy(update={"audit": False, "rounds": 0, "rollouts": 4})
-    checks = config.checks.model_copy(update={"run": ()})
+    checks = config.checks.model_copy(update={"enabled": ()})
     gates = config.gates.model_copy(update={"off": tuple(load_gates())})
     return config.model_copy(update={"loop": loop, "checks": checks, "gates": gates, "steps": (1, 1)})
 

@@ -65,7 +65,7 @@ def write_settings(folder: Path, **how: object) -> Path:
     path = folder / "night.toml"
     lines = [f"{name} = {json.dumps(value)}" for name, value in {"out": str(folder / "out"), **how}.items()]
     path.write_text(
-        'steps = 1\ncorpus.name = "tiny"\nretrieval.retriever = "bm25"\nchecks.run = []\n'
+        'steps = 1\ncorpus.name = "tiny"\nretrieval.retriever = "bm25"\nchecks.enabled = []\n'
         "loop = {rounds = 0, audit = false, rollouts = 2}\n[runtime]\n" + "\n".join(lines)
     )
     return path
