@@ -41,7 +41,7 @@ class Generation(Extension):
     def parse(self, parser: Parser) -> nodes.Node:
         line = next(parser.stream).lineno
         inner = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-        return nodes.CallBlock(self.call_method("_marked"), [], [], inner).set_lineno(line)
+        return nodes.CallBlock(self.call_method("_mark"), [], [], inner).set_lineno(line)
 
     def _mark(self, caller: Callable[[], str]) -> str:
         return f"{BEGIN}{caller()}{END}"
