@@ -90,7 +90,8 @@ def seconds_to_end(process: subprocess.Popen[str], out: Path, number: int) -> fl
     _, stderr = process.communicate(timeout=100)
     seconds = time.monotonic() - start
     assert process.returncode == 128 + number, stderr
-    assert "digsite resume" in stderr
+    # The end of the workers may take longer than a signal allows: then the process is ended by force.
+    assert "digsite resume" in stderr or "the same command continues from there" in stderr, stderr
     assert "Traceback" not in stderr
     assert wait_for_workers_to_end(out)
     return seconds
