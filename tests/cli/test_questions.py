@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from tests.cli.conftest import SMALL, Digsite
-from tests.exports.published import CORPUS, beir, written
+from tests.exports.published import CORPUS, write_beir, write_form
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_queries_without_answers_say_what_can_be_measured_of_them(
     digsite: Digsite, corpus: Path, tmp_path: Path
 ) -> None:
-    said = digsite("measure", corpus, beir(tmp_path / "beir"), "--retriever", "bm25", "--out", tmp_path / "out")
+    said = digsite("measure", corpus, write_beir(tmp_path / "beir"), "--retriever", "bm25", "--out", tmp_path / "out")
     assert (said.code, "only the recall of one search is measured" in said.err) == (0, True)
     assert said.out.splitlines()[-1].split()[:4] == ["all", "1", "bm25", "100.0%"]
 
@@ -40,7 +40,7 @@ def test_titles_that_the_corpus_lacks_are_told_beside_the_recall(
     options = "--retriever", "bm25", "--rollouts", "1", "--out", tmp_path / "out"
     said = digsite("measure", corpus, file, *options)
     assert "recall is measured where the corpus has all supporting titles: 1 of 2 questions" in said.err
-    assert "recall is measured" not in digsite("measure", corpus, written(tmp_path, "2wiki/dev.json"), *options).err
+    assert "recall is measured" not in digsite("measure", corpus, write_form(tmp_path, "2wiki/dev.json"), *options).err
 
 
 def test_generate_drops_a_pair_that_a_benchmark_asks(digsite: Digsite, out: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pipeline.types import Record
 from tests.answer_types import decided, listed
 from tests.consumers import environments
 from tests.consumers.told import told
-from tests.exports.sampled import each, thinking
+from tests.exports.sampled import make_config, sample_records
 from tests.forks import branched
 from tests.records import hostile
 from tests.teacher_rollouts import taught
@@ -57,8 +57,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     export(records, folder, Selection(config=CONFIG))
     # Beside it, of a model that thinks and was not sent its thoughts again.
-    thoughtful = [made.record for made in each("strip", parallel=True, words=True, records_=4)]
-    export(thoughtful, folder.parent / "thinking", Selection(config=thinking("strip"), views=("sft",)))
+    thoughtful = [made.record for made in sample_records("strip", parallel=True, words=True, records_=4)]
+    export(thoughtful, folder.parent / "thinking", Selection(config=make_config("strip"), views=("sft",)))
     return folder
 
 

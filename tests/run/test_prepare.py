@@ -12,7 +12,7 @@ from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import prepare
 from pipeline.run.attempts import NAME, Attempt
 from pipeline.types import Usage
-from tests.exports.card.test_card import made
+from tests.exports.card.test_card import make_card
 from tests.records import accepted
 
 
@@ -52,7 +52,7 @@ def test_records_and_card_say_the_language_that_was_detected_and_what_it_chose(
     lineage = prepare.context(config, corpus).lineage
     retriever = f"bm25 ({analyser})" if analyser else "bm25"
     assert (lineage.language, corpus.language_detected, lineage.retriever) == (language, detected, retriever)
-    shown = made(accepted().model_copy(update={"lineage": lineage}), language_detected=corpus.language_detected)
+    shown = make_card(accepted().model_copy(update={"lineage": lineage}), language_detected=corpus.language_detected)
     said = "The language of the corpus is `de` (detected). It was searched by `bm25 (german)`."
     assert (said in shown) == detected
 
