@@ -70,7 +70,7 @@ class Ground(NamedTuple):
 
 
 def open_ground(corpus: str, out: Path, sets: Sequence[str] = ()) -> Ground:
-    config = build(values={"corpus": {"name": corpus}, "how": {"out": str(out)}}, sets=list(sets))
+    config = build(values={"corpus": {"name": corpus}, "runtime": {"out": str(out)}}, sets=list(sets))
     texts = prepare.corpus(config)
     return Ground(config, texts, prepare.context(config, texts))
 

@@ -39,7 +39,7 @@ class Bench:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.home, self.lines, self.size, self.seeds = options.home, options.lines, options.bytes, options.live
-        values = {"corpus": {"name": "wiki"}, "how": {"out": self.home, "seeds": self.lines}}
+        values = {"corpus": {"name": "wiki"}, "runtime": {"out": self.home, "seeds": self.lines}}
         self.config, self.source = build(values=values), Source(max(self.lines, 2))
         self.folder = self.config.folder()
         self.journals = self.folder / "journal"
@@ -51,7 +51,7 @@ class Bench:
 
     def live(self) -> Took:
         """Seeds that end at once: planned, journalled and gated as those of any run."""
-        config = self.config.with_how(out=self.home / "live", seeds=self.seeds)
+        config = self.config.with_runtime(out=self.home / "live", seeds=self.seeds)
         lines, order = Lines(self.size), Order(config, self.source)
         made = {order[n].seed.key: lines.record(n, order[n]) for n in range(self.seeds)}
 

@@ -146,7 +146,7 @@ def generate(corpus: str, out: Path, _: int) -> dict[str, float]:
 
     own, loaded = Own(), open_corpus(corpus, out)
     preparing.corpus = lambda *_, **__: loaded
-    config = build(values={"corpus": {"name": corpus.partition("*")[0]}, "how": {"out": str(out), "pairs": PAIRS}})
+    config = build(values={"corpus": {"name": corpus.partition("*")[0]}, "runtime": {"out": str(out), "pairs": PAIRS}})
     began = time.monotonic()
     api.generate(config)
     return {

@@ -68,12 +68,12 @@ def job(urls: Sequence[str], cap: int, options: argparse.Namespace) -> Job:
     """The digging of `digsite generate`, with journal, cache, index and ledger, in a folder that is thrown away."""
     model = {"provider": "openai", "model": "m", "base_urls": urls, "limits": {"concurrency": cap}}
     how = {"out": options.out, "seeds": options.seeds}
-    values = {"corpus": {"name": options.corpus}, "models": {"default": model}, "how": how}
+    values = {"corpus": {"name": options.corpus}, "models": {"default": model}, "runtime": how}
     with tempfile.TemporaryDirectory() as folder:
         config = build(values=values, sets=options.set)
         texts = prepare.corpus(config)
         # The index may be an old one; journal and cache must not.
-        fresh = config.with_how(out=Path(folder))
+        fresh = config.with_runtime(out=Path(folder))
         context = replace(prepare.context(config, texts), config=fresh, llm=prepare.model(fresh))
         with Run(fresh, texts) as run:
             with Stopwatch() as took:

@@ -101,7 +101,7 @@ def work(options: argparse.Namespace) -> None:
     seeds = options.seeds // options.workers
     how = {"out": options.home / str(options.worker), "seeds": seeds}
     config = build(
-        values={"corpus": {"name": CORPUS}, "seed": options.worker, "models": {"default": model}, "how": how}
+        values={"corpus": {"name": CORPUS}, "seed": options.worker, "models": {"default": model}, "runtime": how}
     )
     llm = prepare.model(config)
 

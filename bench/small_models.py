@@ -106,7 +106,7 @@ def main() -> None:
     retrieval = run.config.retrieval.model_copy(update={"k": given.passages})
     limits = run.config.solver.model_copy(update={"searches": 4, "turns": 6})
     config = run.config.model_copy(update={"models": models, "retrieval": retrieval, "solver": limits})
-    context = prepare.context(config.with_how(out=given.out), prepare.corpus(config.with_how(out=given.out)))
+    context = prepare.context(config.with_runtime(out=given.out), prepare.corpus(config.with_runtime(out=given.out)))
     model = config.models.of("solver")
     rows = [asyncio.run(measured(mode, drafts, context, model, given.turns)) for mode in given.modes]
     print(f"{model.model} over {config.corpus.name}, {len(drafts)} questions")

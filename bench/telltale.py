@@ -21,7 +21,7 @@ FOLDS, TIMES = 5, 20
 async def load_altered(run_name: str, out: Path) -> list[tuple[str, str, str]]:
     """Of each altered passage that is used: the id of its source, its text, and the source's."""
     run = load_run(run_name, out)
-    context = prepare.context(run.config.with_how(out=out), prepare.corpus(run.config.with_how(out=out)))
+    context = prepare.context(run.config.with_runtime(out=out), prepare.corpus(run.config.with_runtime(out=out)))
     found = []
     for record in sorted(run.accepted, key=lambda record: record.key):
         for made in record.distractor_eval.used if record.distractor_eval else ():

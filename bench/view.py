@@ -81,7 +81,7 @@ def order(n: int) -> str:
 
 def synthetic(out: Path, count: int) -> Path:
     """The folder of a run of so many seeds, with its table."""
-    config: RunConfig = build(values={"corpus": {"name": "tiny"}, "how": {"out": out, "seeds": count}})
+    config: RunConfig = build(values={"corpus": {"name": "tiny"}, "runtime": {"out": out, "seeds": count}})
     folder = config.folder()
     resume.begin(folder, config, "fingerprint")
     (folder / "journal").mkdir()

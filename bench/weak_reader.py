@@ -70,7 +70,7 @@ def main() -> None:
     run = load_run(given.run, given.out)
     small = {"context": 8192, "sampling": {"max_tokens": 64, "temperature": 0}, "limits": {"concurrency": 1}}
     models = Models.model_validate({"reader": {**parse_model(given.model), **small}})
-    config = run.config.model_copy(update={"models": models}).with_how(out=given.out)
+    config = run.config.model_copy(update={"models": models}).with_runtime(out=given.out)
     context = prepare.context(config, prepare.corpus(config))
 
     async def every() -> list[Read]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pipeline import build, export, generate, records
 
-config = build(values={"corpus": {"name": "tiny"}, "steps": "1-2", "how": {"pairs": 2, "out": Path("outputs")}})
+config = build(values={"corpus": {"name": "tiny"}, "steps": "1-2", "runtime": {"pairs": 2, "out": Path("outputs")}})
 result = generate(config)
 print(f"{result.accepted} of {result.planned} seeds")
 

@@ -22,7 +22,7 @@ INTRODUCTION = """Any of these goes into a TOML file (`--config FILE.toml`) or o
 `--set` are read in this order; the last one wins.
 
 **What** a run makes is digested: another value is another data set, in another folder, and `resume` refuses it. **How** it is made
-may change between two commands that continue the same run: `[how]`, and of a model where and how it is asked. `[gates]` and `[sft]`
+may change between two commands that continue the same run: `[runtime]`, and of a model where and how it is asked. `[gates]` and `[sft]`
 change which pairs count and which rows are written, never the journal: `digsite export --set gates.openings=0.2` writes the data set anew.
 
 ```toml
@@ -33,7 +33,7 @@ provider = "openai"
 model = "Qwen/Qwen3-8B"
 base_url = "http://localhost:8000/v1"
 
-[how]
+[runtime]
 pairs = 1000
 ```"""
 TABLES = {

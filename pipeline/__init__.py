@@ -1,7 +1,7 @@
 """Digsite generates multi-hop search QA data sets and verifies their difficulty with a solver agent.
 
     from pipeline import build, generate
-    result = generate(build(values={"corpus": {"name": "wiki"}, "how": {"pairs": 30}}))
+    result = generate(build(values={"corpus": {"name": "wiki"}, "runtime": {"pairs": 30}}))
 
 The functions of `pipeline.api` and `pipeline.config.load`; they are imported when they are first used.
 """

@@ -42,7 +42,7 @@ def in_process(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> R
 
 
 def generate(config: RunConfig, *, watch: RunCallbacks | None = None, runner: Runner = in_process) -> RunResult:
-    """Generate pairs until `config.how` is satisfied, export them and write the report.
+    """Generate pairs until `config.runtime` is satisfied, export them and write the report.
 
     The same configuration continues the same run. Raises BudgetExceeded, ProviderError, RetrievalError and Interrupted;
     finished seeds are kept.
@@ -65,7 +65,7 @@ def resume(
     """
     folder, config = reopen(run, out)
     if wait_seconds is not None:
-        config = config.with_how(wait_seconds=wait_seconds)
+        config = config.with_runtime(wait_seconds=wait_seconds)
     return _generate(config, folder, watch, runner)
 
 
@@ -80,7 +80,7 @@ def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = N
 
     Return the records of all these seeds, accepted or not.
     """
-    config = config.with_how(pairs=pairs, seeds=None)
+    config = config.with_runtime(pairs=pairs, seeds=None)
     prepare.reach(config)
     return prepare.wait(previewing.preview(tool_modes.resolve(config), watch or LogCallbacks()))
 
@@ -171,7 +171,7 @@ def compare_retrievers(
     for settings in settings_by_name.values():
         check(settings)
     corpus = prepare.corpus(config)
-    opened = {name: open_retriever(settings, corpus, config.how.out) for name, settings in settings_by_name.items()}
+    opened = {name: open_retriever(settings, corpus, config.runtime.out) for name, settings in settings_by_name.items()}
     return prepare.wait(retriever_recall.compare_retrievers(gold_questions.locate_documents(gold, corpus), opened))
 
 

@@ -40,7 +40,7 @@ def chain(*steps: dict[str, Any]) -> list[dict[str, Any]]:
 def drafted(question: str, steps: Sequence[dict[str, Any]], passages: Sequence[Passage], **changes: Any) -> Draft:
     """Return the draft of a question and its steps, as from a model that was shown these passages."""
     proposed = WordedGraphArguments(question=question, steps=tuple(map(ProposedStep.model_validate, steps)))
-    draft = to_draft(proposed, {passage.shown_id: passage for passage in passages})
+    draft = to_draft(proposed, proposed.question, {passage.shown_id: passage for passage in passages})
     assert draft
     return draft.model_copy(update=changes)
 

@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 def config(tmp_path_factory) -> pipeline.RunConfig:
     out = tmp_path_factory.mktemp("api")
     small = {"steps": [1, 1], "loop": {"rounds": 0, "audit": False, "rollouts": 2}}
-    values = {"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"seeds": 4, "out": out}}
+    values = {"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "runtime": {"seeds": 4, "out": out}}
     return pipeline.build(values=values | small)
 
 

@@ -23,7 +23,7 @@ from pipeline.loop import policies
 from pipeline.run import attempts
 from pipeline.run.attempts import AttemptLog
 from pipeline.store.amendments import Completions, Remeasurements
-from pipeline.types import Assessment, Data, Draft, PolicyMeasurement, Record, Rollout, Status, Usage, Verdict
+from pipeline.types import Assessment, Data, Draft, GradedRollout, PolicyMeasurement, ReasonCode, Record, Status, Usage
 from pipeline.types.twin_record import as_record
 
 POOL = ("below_target", "below_range", "beyond_solver", "gate:solve_rate", "gate:known_to")
@@ -77,9 +77,9 @@ def recast(
         models = Models.model_validate(tree)
     except ValidationError as error:
         raise UsageError(in_words(error.errors()[0]["msg"])) from error
-    how = config.how.model_copy(update={f"budget_{name}": limit for name, limit in budgets})
+    runtime = config.runtime.model_copy(update={f"budget_{name}": limit for name, limit in budgets})
     # Limits are those of the run's environment.
-    return config.model_copy(update={"models": models, "how": how})
+    return config.model_copy(update={"models": models, "runtime": runtime})
 
 
 def check_band(config: RunConfig, policy: str) -> None:
@@ -94,7 +94,7 @@ def read_spending(policy: str, folder: Path, config: RunConfig) -> Spent:
 
 
 def file_name(policy: str, config: RunConfig) -> str:
-    return f"{policy}-{policies.identity(policy, config)}"
+    return f"{policy}-{policies.compute_identity(policy, config)}"
 
 
 def pool(records: Iterable[Record]) -> list[Record]:
@@ -129,7 +129,7 @@ async def remeasure(
     `announce` is called with an estimate before the first call. Raises errors of model and index, and BudgetExceeded;
     measurements completed by then are kept.
     """
-    identity = policies.identity(policy, context.config)
+    identity = policies.compute_identity(policy, context.config)
     name, day = file_name(policy, context.config), datetime.now(UTC).date().isoformat()
     with closing(Remeasurements(folder)) as remeasurements, closing(AttemptLog(folder)) as attempt_log:
         order, completions = remeasurements.order(name), Completions(folder)
@@ -142,7 +142,7 @@ async def remeasure(
             if not existing:
                 with attempt_log.noting(record.seed, "remeasured", name):
                     ledger.enter(ledger.POLICIES)
-                    measurement = await policies.measured(record, policy, context, _rollout)
+                    measurement = await policies.measure_policy(record, policy, context, _rollout)
                     if measurement and measurement.closed_book is None and policies.is_recallable(record):
                         raise ProviderError(
                             "a server refused a request for an answer from memory; repeat the command to continue"
@@ -161,7 +161,7 @@ async def remeasure(
     return _summary(policy, list(zip(selected, assessed[: len(selected)], strict=True)), context)
 
 
-async def _rollout(draft: Draft, sample: int, context: RunContext, model: ModelConfig) -> tuple[Rollout, Verdict]:
+async def _rollout(draft: Draft, sample: int, context: RunContext, model: ModelConfig) -> GradedRollout:
     agent = solver(context.config, context.llm, context.retriever, model)
     return await make_graded_rollout(draft, partial(attempted, agent, draft.question, sample), context)
 
@@ -172,7 +172,7 @@ def _summary(policy: str, assessed_records: list[tuple[Record, Assessment]], con
     beyond = [
         (assessment.least_steps or 0) >= record.seed.target_steps
         for record, assessment in assessed_records
-        if record.reason == "beyond_solver"
+        if record.reason == ReasonCode.BEYOND_SOLVER
     ]
     return Remeasuring(
         policy=policy,

@@ -1,5 +1,6 @@
-"""What `branch`, `complete` and `remeasure` share: they open an existing run, work on its records, and keep each result
-beside its journal.
+"""Open an existing run, work on its records, and keep each result beside its journal.
+
+`branch`, `complete` and `remeasure` share this.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,7 +18,7 @@ from pipeline.run import prepare, publish, tool_modes
 from pipeline.run.coordinator import Run
 from pipeline.run.locate import reopen
 from pipeline.store.lock import hold_lock
-from pipeline.types import Draft, Rollout, Verdict
+from pipeline.types import Draft, GradedRollout, Rollout
 
 
 @contextmanager
@@ -54,10 +55,10 @@ def open_run(
 
 async def make_graded_rollout(
     draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext
-) -> tuple[Rollout, Verdict]:
+) -> GradedRollout:
     """Make a rollout within its time limit, and grade it. Raises ProviderError if clock, server or judge fail it."""
     try:
-        rollout = await with_timeouts(start, context.config.how.rollout_seconds)
+        rollout = await with_timeouts(start, context.config.runtime.rollout_seconds)
         grades = await grade(draft, rollout.answer, context, ask=grading.is_supported(draft, rollout))
     except DeadlineExceeded as error:
         raise ProviderError("a rollout hit its time limit twice; repeat the command to continue") from error
@@ -65,4 +66,4 @@ async def make_graded_rollout(
         raise ProviderError(f"{error}; repeat the command to continue, or choose another judge") from error
     except RequestRefused as error:
         raise ProviderError(f"{error}; repeat the command to continue") from error
-    return rollout, grading.build_verdict(draft, rollout, grades)
+    return GradedRollout(rollout, grading.build_verdict(draft, rollout, grades))

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 
 _LookupTool = Literal["search", "open", "find", "links"]
-FEW_LEFT = 6
-"""Show a generator how many searches are left once they are this few."""
 LinksOf = Callable[[Passage, int], Sequence["Related"]]
 
 
@@ -89,8 +87,10 @@ class Observation(NamedTuple):
     """Titles that passages of several documents have, and that need the id of the document beside them."""
 
     def text(self, visible: Collection[str]) -> str:
-        """Return the tool message. A passage without its text is listed by its head if it is `visible` elsewhere, and
-        as cut if not."""
+        """Return the tool message.
+
+        A passage without its text is listed by its head if it is `visible` elsewhere, and as cut if not.
+        """
         ids = {passage.shown_id for passage in self.passages}
         heads_only, cut = ids.intersection(visible) - self.full_text, ids - self.full_text - {*visible}
         blocks = render(
@@ -164,7 +164,7 @@ async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, call_index:
 
 def _remaining_note(box: Toolbox, state: AgentState) -> str:
     remaining = box.limits.searches - len(state.calls)
-    return f"\n\nSearches and openings left: {remaining}." if box.check and remaining <= FEW_LEFT else ""
+    return f"\n\nSearches and openings left: {remaining}." if box.check else ""
 
 
 def _usage_hint(box: Toolbox, call: ToolCall) -> str:

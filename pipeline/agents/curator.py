@@ -106,7 +106,7 @@ class _Growth:
             left=levels,
             tried=list(self.tried.values()),
         )
-        async with deadline(self.context.config.how.rollout_seconds):
+        async with deadline(self.context.config.runtime.rollout_seconds):
             trajectory = await converse(self._agent(), messages, sample=self.seed.draw, state=_state(path_passages))
         self.usage += trajectory.usage
         return parse(ExploreArguments, trajectory.final) if trajectory.final else None

@@ -70,7 +70,7 @@ async def run_and_grade(
 
     Raise as `graded_rollout` does.
     """
-    finished = await with_timeouts(start, context.config.how.rollout_seconds)
+    finished = await with_timeouts(start, context.config.runtime.rollout_seconds)
     answer_grade = await grade(draft, finished.answer, context, ask=ask or grading.is_supported(draft, finished))
     return GradedRollout(finished, grading.build_verdict(draft, finished, answer_grade))
 

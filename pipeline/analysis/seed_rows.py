@@ -25,6 +25,8 @@ from pipeline.types import (
     Lineage,
     OneSearch,
     Outcome,
+    Reason,
+    ReasonCode,
     Record,
     Round,
     Status,
@@ -33,6 +35,7 @@ from pipeline.types import (
 from pipeline.types.rollout import Usage, least_steps
 from pipeline.types.step_counts import StepCounts
 
+_PERSONAL = str(Reason(ReasonCode.GATE, "personal"))
 STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
 """The stages that a seed can reach. A seed without a draft is only `planned`."""
 COUNTS = Usage.__slots__
@@ -89,7 +92,7 @@ def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) ->
         "passage_id": record.seed.passage.id,
         "draw": record.seed.draw,
         "target_steps": record.seed.target_steps,
-        **_question(record.draft if "gate:personal" not in (record.reason, drop and drop.reason) else None),
+        **_question(record.draft if _PERSONAL not in (record.reason, drop and drop.reason) else None),
         **_measured_columns(record),
         "rounds": len(record.rounds),
         "labels": [_label_draft(past, record) for past in record.rounds],
@@ -109,8 +112,8 @@ def _stage(record: Record) -> str:
     drafts = [past for past in record.rounds if past.draft]
     sound = [past for past in drafts if not past.unsound]
     # Pairs that `remeasure` opened were no candidates of the run.
-    fresh = bool(record.confirmation_verdicts) and record.reason != "beyond_solver"
-    fresh |= record.reason == "outside_band"
+    fresh = bool(record.confirmation_verdicts) and record.reason != ReasonCode.BEYOND_SOLVER
+    fresh |= record.reason == ReasonCode.OUTSIDE_BAND
     reached = (
         bool(drafts),
         bool(sound),
@@ -167,8 +170,7 @@ def _policies(record: Record) -> Iterator[Row]:
         assessment = measured.assessment
         columns = {name: getattr(assessment, name) for name in _POLICY if hasattr(assessment, name)}
         needed = record.difficulty or record.seed.target_steps
-        pairs = zip(measured.rollouts, measured.verdicts, strict=True)
-        failures = Counter(search_failure(rollout, verdict, needed) for rollout, verdict in pairs)
+        failures = Counter(search_failure(rollout, verdict, needed) for rollout, verdict in measured.graded)
         counts = {kind.value: failures[kind] for kind in SearchFailure}
         yield {**columns, "correct": len(correct(measured.verdicts)), **counts}
 

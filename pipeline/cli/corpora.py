@@ -95,7 +95,7 @@ class Search(options.CorpusOptions):
         from pipeline.run import prepare
 
         config = self.settings()
-        retriever = open_retriever(config.retrieval, prepare.corpus(config), config.how.out)
+        retriever = open_retriever(config.retrieval, prepare.corpus(config), config.runtime.out)
         hits = asyncio.run(retriever.search(self.query, self.k))
         if self.json:
             console.json([{"score": hit.score, **hit.passage.model_dump()} for hit in hits])

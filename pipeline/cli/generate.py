@@ -19,7 +19,7 @@ from pipeline.corpus import seed_passages
 from pipeline.errors import UsageError
 from pipeline.run import Attempt, RunResult
 from pipeline.run.locate import quote_run, reopen
-from pipeline.types import Status
+from pipeline.types import Reason, ReasonCode, Status
 
 PREVIEW_PAIRS = 3
 SHORT = 3
@@ -44,8 +44,8 @@ class Generate(options.RunOptions):
         from pipeline import api
 
         config = self.settings()
-        if self.no_flow and config.how.engine != "local":
-            raise UsageError(f"--engine {config.how.engine} needs Prefect: leave out --no-flow")
+        if self.no_flow and config.runtime.engine != "local":
+            raise UsageError(f"--engine {config.runtime.engine} needs Prefect: leave out --no-flow")
         return _run(partial(api.generate, config), config, None if self.no_flow else self.ctx.obj, as_json=self.json)
 
 
@@ -124,7 +124,7 @@ class Preview(options.PairOptions):
             model=config.models.names(),
         )
         if not self.json:
-            cached = f"the index and paid answers are kept in {config.how.out} for 'digsite generate'"
+            cached = f"the index and paid answers are kept in {config.runtime.out} for 'digsite generate'"
             console.message(f"no run was started; {cached}")
         if len(accepted) == PREVIEW_PAIRS:
             return 0
@@ -141,7 +141,7 @@ def _run(
 ) -> int:
     """Run the command with progress on stderr, through the runner if there is one, and print its result."""
     say_target(config)
-    with Progress(pairs=config.how.pairs, seeds=config.how.seeds) as progress:
+    with Progress(pairs=config.runtime.pairs, seeds=config.runtime.seeds) as progress:
         result = command(watch=progress, runner=runner) if runner else command(watch=progress)
     show(result, config, as_json=as_json)
     return SHORT if result.exhausted else 0
@@ -149,11 +149,11 @@ def _run(
 
 def say_target(config: RunConfig) -> None:
     """Tell a person what the target solve rate, if there is one, means as a number of rollouts."""
-    from pipeline.loop.solve_rates import explained
+    from pipeline.loop.solve_rates import describe_target
 
     if band := config.band:
         too_few_rollouts = len(band.counts) == 1 and band.low < band.high
-        message = f"target: {explained(config)}"
+        message = f"target: {describe_target(config)}"
         console.message(message + ("; raise loop.rollouts to measure rates within it" if too_few_rollouts else ""))
 
 
@@ -162,7 +162,7 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
     from pipeline.exports import data_set
     from pipeline.run import publish
 
-    folder, run = result.folder, quote_run(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
+    folder, run = result.folder, quote_run(f"{result.folder.parent.name}/{result.folder.name}", config.runtime.out)
     paths = {"run": folder, "dataset": folder / "dataset", "report": folder / "report.html"}
     if as_json:
         tree = {"model": config.models.names(), **{name: str(path) for name, path in paths.items()}}
@@ -178,16 +178,23 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
     console.demo_note(config.models.names())
     console.show(console.text(f"data set  {paths['dataset']}"), console.text(f"report    {paths['report']}"))
     say_views(data_set.read_manifest(paths["dataset"]))
-    _say_shortfalls(result, config, run)
+    say_shortfalls(result, config, run)
     console.show(console.text(f"next      digsite inspect {run}"))
 
 
-def _say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
+def say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
     if result.damaged:
         console.message(f"digsite: damaged lines in the journal: {result.damaged:,}; their seeds were run again")
     if result.exhausted:
-        outcome = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.how.pairs:,} pairs"
+        outcome = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.runtime.pairs:,} pairs"
         console.message(f"{outcome}; {_advise(result, config)}")
+    shortcuts = result.reasons.get(ReasonCode.BELOW_RANGE, 0)
+    if config.accepts_by_range and shortcuts > result.accepted:
+        console.message(
+            f"digsite: {shortcuts:,} questions took the solver enough steps, but a seeker or a later rollout found a "
+            f"shorter way; to keep them: digsite export {run} --include below_range; to accept by the solver's steps "
+            "alone: --set difficulty.adversarial=false"
+        )
     if sum(result.dropped.values()) > result.planned:
         console.message(
             f"digsite: most passages cannot start a question. {seed_passages.explain_refusals(result.dropped)}"
@@ -201,7 +208,7 @@ def _say_shortfalls(result: RunResult, config: RunConfig, run: str) -> None:
 def _advise(result: RunResult, config: RunConfig) -> str:
     """Say what to do for more pairs, by why most seeds failed: no question at all, or no chain that is long enough."""
     too_short = result.reasons.get("superficial", 0)
-    no_draft = sum(count for reason, count in result.reasons.items() if reason.partition(":")[0] == "no_draft")
+    no_draft = sum(n for reason, n in result.reasons.items() if Reason.parse(reason).code == ReasonCode.NO_DRAFT)
     understands = config.models.of("generator").capabilities.understands
     if not understands and too_short + no_draft == result.planned:
         return (

@@ -172,15 +172,15 @@ class RunOptions(PairOptions):
 _SECTIONS = {
     "": "preset strategy steps solve_rate policy operations seed",
     "corpus.": "text_field title_field id_field language licence attribution as_of",
-    "how.": "pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address workers out "
-    "verify",
+    "runtime.": "pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address workers "
+    "out verify",
 }
 KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for name in names.split()} | {
     "corpus": "corpus.name",
     "retriever": "retrieval.retriever",
     "model": "models.default",
     "base_url": "models.default.base_urls",
-    "wait": "how.wait_seconds",
+    "wait": "runtime.wait_seconds",
     "rollouts": "loop.rollouts",
     "against": "gates.against",
     "like": "questions.like",

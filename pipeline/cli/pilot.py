@@ -34,13 +34,13 @@ class Pilot(options.RunOptions):
 
         config = prepare.absolute_paths(self.settings())
         say_target(config)
-        with Progress(pairs=config.how.pairs) as progress:
+        with Progress(pairs=config.runtime.pairs) as progress:
             try:
                 result = api.generate(config, watch=progress)
             except BudgetExceeded:
-                self._show_forecast(*reopen(str(tool_modes.resolve(config).folder()), config.how.out))
+                self._show_forecast(*reopen(str(tool_modes.resolve(config).folder()), config.runtime.out))
                 raise
-        self._show_forecast(*reopen(str(result.folder), config.how.out))
+        self._show_forecast(*reopen(str(result.folder), config.runtime.out))
         return SHORT if result.exhausted else 0
 
     def _show_forecast(self, folder: Path, config: RunConfig) -> None:

@@ -53,7 +53,7 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     )
     measurement = measure()
     if refill:
-        with Progress(pairs=config.how.pairs) as watch:
+        with Progress(pairs=config.runtime.pairs) as watch:
             api.refill(folder, name, out=out, watch=watch)
         measurement = measure()
     rows = [

@@ -164,7 +164,7 @@ def _without_query(url: str) -> str:
 
 
 def on_loopback(url: str) -> bool:
-    """Does the address lead to this machine, where no proxy is?"""
+    """Return whether the address leads to this machine, where no proxy is."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback

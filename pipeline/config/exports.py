@@ -11,8 +11,10 @@ Ratio = Annotated[float, Field(ge=0, le=1)]
 
 
 class GateConfig(Data):
-    """`[gates]`: what an accepted pair must pass to count. Gates never change the journal and are not part of the run's
-    digest."""
+    """`[gates]`: what an accepted pair must pass to count.
+
+    Gates never change the journal and are not part of the run's digest.
+    """
 
     policy: str = ""
     """Name of the policy whose measurements are used by gates, `rl_*` views, card and report. `--for` sets it. If
@@ -70,8 +72,10 @@ class GateConfig(Data):
 
 
 class SftConfig(Data):
-    """`[sft]`: like `[gates]`, it never changes the journal and is not part of the run's digest. Even without filters,
-    a rollout must be correct, end by itself, and have no repeated or unreadable call."""
+    """`[sft]`: like `[gates]`, it never changes the journal and is not part of the run's digest.
+
+    Even without filters, a rollout must be correct, end by itself, and have no repeated or unreadable call.
+    """
 
     source: tuple[Literal["solver", "teacher", "policy"], ...] = Field(("solver", "teacher"), min_length=1)
     """Agents whose rollouts become rows. `policy` is the model in training that `--for` names."""

@@ -26,7 +26,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "feedback_rollouts": "one",
             "last_round_relaxed": True,
         },
-        "checks": {"run": ()},
+        "checks": {"enabled": ()},
         "difficulty": {"adversarial": False},
     },
     # The paper's tree, whose questions have at least three hops. The paper has no loop, so Digsite's is used.
@@ -41,8 +41,12 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-_REMOVED = {"checks.seeker_tries": "nobody looks for shortcuts before the rollouts any more"}
-"""Settings of earlier versions, and why they were removed."""
+_FORMER = {
+    "checks.seeker_tries": "was removed, since nobody looks for shortcuts before the rollouts: leave it out",
+    "checks.run": "is now called 'checks.enabled'",
+    "how": "is now called 'runtime'",
+}
+"""Settings of earlier versions, and what became of them."""
 
 
 def config_error(model: Any, error: Any) -> UsageError:
@@ -51,8 +55,8 @@ def config_error(model: Any, error: Any) -> UsageError:
     key = ".".join(str(part) for part in error["loc"] if part != "[key]")
     if error["type"] != "extra_forbidden":
         return UsageError(f"{key}: {in_words(error['msg'])}" if key else in_words(error["msg"]))
-    if key in _REMOVED:
-        return UsageError(f"'{key}' was removed: {_REMOVED[key]}; remove it from the settings")
+    if key in _FORMER:
+        return UsageError(f"'{key}' {_FORMER[key]}")
     # A setting of this name in another table is a better guess than a similar name in this table.
     if same_name := [setting for setting in _all_settings(model) if setting.split(".")[-1] == name]:
         return UsageError(f"no setting '{key}'; did you mean '{same_name[0]}'?")
@@ -168,4 +172,4 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
         config = derive_limits(RunConfig.model_validate(tree), user_tree)
     except ValidationError as error:
         raise config_error(RunConfig, error.errors()[0]) from error
-    return config.with_how(out=real_root(config.how.out))
+    return config.with_runtime(out=real_root(config.runtime.out))

@@ -46,8 +46,10 @@ class AuthorLimits(AgentLimits):
 
 
 class EnvironmentConfig(Data):
-    """`[environment]`: tools beyond `search`, `open` and `answer`. `environment.json`, `digsite serve` and the views
-    follow these settings."""
+    """`[environment]`: tools beyond `search`, `open` and `answer`.
+
+    `environment.json`, `digsite serve` and the views follow these settings.
+    """
 
     pages: bool = False
     """Whether `open` takes a position to start at, and says where a passage is in its document and how many passages
@@ -152,7 +154,7 @@ def validate_check(name: str) -> str:
 class ChecksConfig(Data):
     """`[checks]`: the checks of a draft that only a model can make."""
 
-    run: tuple[Annotated[str, AfterValidator(validate_check)], ...] | None = None
+    enabled: tuple[Annotated[str, AfterValidator(validate_check)], ...] | None = None
     """The checks by readers, which run on drafts whose graph and wording have passed review. If left out, all of them
     with a real model as reader, but only `oracle` with the demo model, which knows nothing from memory."""
     tries: int = Field(3, ge=1, le=32)
@@ -262,8 +264,10 @@ class TreeConfig(Data):
 
 
 class DistractorConfig(Data):
-    """Misleading passages for every accepted pair: written (RAGShaper, arXiv 2601.08699, Table 1), altered, or taken
-    from the corpus."""
+    """Misleading passages for every accepted pair.
+
+    They are written (RAGShaper, arXiv 2601.08699, Table 1), altered, or taken from the corpus.
+    """
 
     kinds: tuple[str, ...] = ()
     """Kinds of distractors, such as `doppelganger` or `hard_negative`. An empty list turns this off."""

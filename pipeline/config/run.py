@@ -155,7 +155,7 @@ class RunConfig(Data):
     """Which accepted pairs count. Not part of the digest, because gates run after the journal is written."""
     sft: SftConfig = SftConfig()
     """Which rollouts the views train on. Not part of the digest, like the gates."""
-    how: Runtime = Runtime()
+    runtime: Runtime = Runtime()
 
     @field_validator("steps", mode="before")
     @classmethod
@@ -236,9 +236,9 @@ class RunConfig(Data):
     def solver_notes(self) -> tuple[str, ...]:
         return (*self.answer_notes(), *self.environment.notes)
 
-    def checks_run(self) -> tuple[str, ...]:
-        if self.checks.run is not None:
-            return self.checks.run
+    def checks_enabled(self) -> tuple[str, ...]:
+        if self.checks.enabled is not None:
+            return self.checks.enabled
         if self.models.of("reader").capabilities.understands:
             return reader_checks()
         # The demo model reads as well as the demo solver does, so it cannot judge what a better solver would find.
@@ -256,7 +256,7 @@ class RunConfig(Data):
     def digest_input(self) -> dict[str, Any]:
         """Return the settings that are part of the run's digest, with the digests of all prompts."""
         untargeted = {"policy"} if self.solve_rate is None else set()
-        tree = self.model_dump(mode="json", exclude={"how", "gates", "sft", "models", "links"} | untargeted)
+        tree = self.model_dump(mode="json", exclude={"runtime", "gates", "sft", "models", "links"} | untargeted)
         tree["corpus"] |= {"name": self.corpus.identity}
         tree["retrieval"] = self.retrieval.digest_input()
         if self.uses_links:
@@ -274,13 +274,13 @@ class RunConfig(Data):
         """Return the settings for a card or report, without the prompts. They contain no path, address or key."""
         return {name: value for name, value in self.digest_input().items() if name != "prompts"}
 
-    def with_how(self, **changes: Any) -> "RunConfig":
-        return self.model_copy(update={"how": self.how.model_copy(update=changes)})
+    def with_runtime(self, **changes: Any) -> "RunConfig":
+        return self.model_copy(update={"runtime": self.runtime.model_copy(update=changes)})
 
     def seeds_at_work(self) -> int:
         """Return how many seeds run at once: more than the calls that the endpoints take, since some seeds search."""
-        if self.how.concurrency is not None:
-            return self.how.concurrency
+        if self.runtime.concurrency is not None:
+            return self.runtime.concurrency
         calls = sum({m.model: m.concurrency for m in self.models.all() if not m.built_in}.values())
         return min(calls + max(calls // 4, LOCAL_SEEDS), MOST_SEEDS) if calls else LOCAL_SEEDS
 
@@ -291,4 +291,4 @@ class RunConfig(Data):
         return slug(self.corpus.name)
 
     def folder(self) -> Path:
-        return self.how.out / self.corpus_slug() / self.digest()[:12]
+        return self.runtime.out / self.corpus_slug() / self.digest()[:12]

@@ -1,4 +1,4 @@
-"""`[how]`: how a run is carried out. Nothing here is part of the digest or may change a byte of a record."""
+"""`[runtime]`: how a run is carried out. Nothing here is part of the digest or may change a byte of a record."""
 
 from pathlib import Path
 from typing import Literal

@@ -1,5 +1,6 @@
-"""Read a corpus once and write it to files: one part at a time, in bounded memory. A run that was killed continues
-after its last part.
+"""Read a corpus once and write it to files: one part at a time, in bounded memory.
+
+A run that was killed continues after its last part.
 
 Other values of a document are kept on disk until all documents are read (`kept_documents`). The fingerprint covers all
 documents in the order of their ids.

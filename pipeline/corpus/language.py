@@ -78,8 +78,10 @@ def before_things(code: str) -> frozenset[str]:
 
 
 def fillers(code: str) -> Callable[[str], bool]:
-    """Return a predicate for the terms of `text.terms` that have no meaning of their own in the language. English has
-    none."""
+    """Return a predicate for the terms of `text.terms` that have no meaning of their own in the language.
+
+    English has none.
+    """
     common, particles = common_words(code), frozenset(_PARTICLES.get(code, ""))
     match = all if code == "ja" else any  # a stem and its ending are one word in Japanese
     return lambda term: term in common or (bool(particles) and match(character in particles for character in term))

@@ -1,5 +1,6 @@
-"""The description of a corpus and its source: a TOML file in `corpora/`, or a path, the `corpus.toml` beside it and the
-user's options.
+"""The description of a corpus and its source.
+
+It is a TOML file in `corpora/`, or a path, the `corpus.toml` beside it and the user's options.
 """
 
 import re

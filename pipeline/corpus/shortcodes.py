@@ -1,9 +1,8 @@
-"""Removes markup in Markdown that programs interpret and readers of the page do not see: shortcodes of Hugo and Jekyll,
-directives, roles and labels of Sphinx, imports, expressions and components of MDX, admonitions of MkDocs and
-Docusaurus, attributes of Pandoc, macros of Confluence, and links, embeds, callouts, highlights, comments and block ids
-of Obsidian.
+"""Remove markup in Markdown that programs interpret and readers of the page do not see.
 
-The text between the marks and their titles are kept. Code is not changed.
+That is: shortcodes of Hugo and Jekyll; directives, roles and labels of Sphinx; imports, expressions and components of
+MDX; admonitions of MkDocs and Docusaurus; attributes of Pandoc; macros of Confluence; links, embeds, callouts,
+highlights, comments and block ids of Obsidian.
 """
 
 import re

@@ -1,8 +1,7 @@
-"""The demo model as solver and reader: it takes a question apart by the table of relations and finds one thing after
-another, in the passages that it has seen or by a search.
+"""The demo model as solver and reader.
 
-A turn replays the conversation: it reasons from the start until it needs a search that was not made yet, and calls it.
-So it is a pure function of the messages.
+It takes a question apart by the table of relations and finds one thing after another, in the passages that it has seen
+or by a search.
 """
 
 import json

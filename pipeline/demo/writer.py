@@ -53,8 +53,10 @@ class WriterInputs(NamedTuple):
     """The number of earlier attempts."""
 
     def state(self, claim: str) -> str:
-        """Return the sentence of the quote with the answer replaced by the claim; empty if no sentence has the
-        answer."""
+        """Return the sentence of the quote with the answer replaced by the claim.
+
+        It is empty if no sentence has the answer.
+        """
         # Replace the region of a place too: there is no Dagenham in Switzerland.
         within = _WITHIN if _noun(self.sub_question).split()[-1] in _PLACES and "," not in self.answer else ""
         answer = re.compile(rf"(?<!\w){re.escape(self.answer)}(?!\w){within}")

@@ -1,5 +1,7 @@
-"""Builds wrong answers that look like the right one: a date with another year, a number of similar size, another
-name."""
+"""Build wrong answers that look like the right one.
+
+They are a date with another year, a number of similar size, or another name.
+"""
 
 import random
 import re

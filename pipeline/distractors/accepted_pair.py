@@ -59,8 +59,10 @@ async def evaluate_distractors(
 
 
 async def gather_finished(attempt: Callable[[S], Awaitable[T]], over: Iterable[S]) -> list[T]:
-    """Return the results of the attempts that finished. A timeout, a refused request or an unreadable judge costs a
-    rollout, not the pair."""
+    """Return the results of the attempts that finished.
+
+    A timeout, a refused request or an unreadable judge costs a rollout, not the pair.
+    """
 
     async def finish(argument: S) -> list[T]:
         try:

@@ -1,5 +1,6 @@
-"""The checks that a distractor must pass before it is used. They depend on the draft, the corpus and the distractor
-alone, so that all of them can be repeated from an export.
+"""The checks that a distractor must pass before it is used.
+
+They depend on the draft, the corpus and the distractor alone, so that all of them can be repeated from an export.
 
 A check returns what is wrong, or an empty string; its words go back to the writer. The checks run in order, cheap ones
 first, and the first failure ends them.
@@ -89,10 +90,9 @@ class DistractorChecks:
 
 
 async def check_mark(d: Distractor, case: DistractorChecks) -> str:
-    """Check that the distractor has a passage of the corpus as its source, and words that limit its claim, which the
-    evidence does not contain.
+    """Check that the distractor has a source in the corpus, and words that limit its claim.
 
-    Whether the words do limit the claim is left to `check_readable`: no list of words covers every language.
+    The evidence must not contain those words.
     """
     source = await case.context.retriever.get(d.source_id)
     if source is None or source.sha256 != d.source_sha256:

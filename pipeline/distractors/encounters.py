@@ -69,8 +69,8 @@ def arms(record: Record) -> dict[str, Arms]:
         policy = among.policy.removesuffix(WITH_DISTRACTORS)
         alone = next((m for m in record.measurements if m.policy == policy and not m.order), None)
         if among.policy != policy and alone:
-            verdicts_alone = {r.sample: v for r, v in zip(alone.rollouts, alone.verdicts, strict=True)}
-            pairs = [(verdicts_alone.get(r.sample), r, v) for r, v in zip(among.rollouts, among.verdicts, strict=True)]
+            verdicts_alone = {r.sample: v for r, v in alone.graded}
+            pairs = [(verdicts_alone.get(r.sample), r, v) for r, v in among.graded]
             arms_by_policy[policy] = Arms(tuple((without, r, v) for without, r, v in pairs if without), among)
     return arms_by_policy
 

@@ -1,5 +1,6 @@
-"""Distractors from the corpus itself: hard passages from deep in the hits of a hop's query, and the overlay that puts
-them among the hits.
+"""Distractors from the corpus itself.
+
+Hard passages come from deep in the hits of a hop's query, and an overlay puts them among the hits.
 """
 
 from collections.abc import Sequence

@@ -67,7 +67,7 @@ async def _teacher_rollout(
         messages = prompts.load("teacher/answer").render("", question=draft.question, searches=teacher.limits.searches)
         return await rollout(teacher, prompts.add_notes(messages, teacher.notes), sample, AgentState())
 
-    finished = await with_timeouts(start, context.config.how.rollout_seconds)
+    finished = await with_timeouts(start, context.config.runtime.rollout_seconds)
     graded = await grade(draft, finished.answer, context, ask=grading.is_supported(draft, finished))
     verdict = grading.build_verdict(draft, finished, graded)
     met_distractors = encounters(draft, among.used, finished, correct=verdict.correct)

@@ -70,7 +70,7 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
                 ):
                     modes[name] = finding.found
     if modes := {name: mode for name, mode in modes.items() if quick_models[name].tools == "auto"}:
-        tool_modes.keep(config.how.out, modes)
+        tool_modes.keep(config.runtime.out, modes)
     if quick_models:
         reader = config.models.of("reader").model
         detail = f"'{reader}' reads and seeks shortcuts for the checks, unless models.reader is set"

@@ -37,12 +37,12 @@ def batch(request: bytes) -> bytes:
 
 
 @contextmanager
-def start_workers(how: Runtime, flow_run: Context) -> Iterator[Submit]:
+def start_workers(runtime: Runtime, flow_run: Context) -> Iterator[Submit]:
     """Connect to the workers of a running cluster, or start processes on this machine, which end with the body.
 
     Yields a function that runs a batch as a task of the flow run in the context `flow_run`.
     """
-    runner, options = {"dask": _dask, "ray": _ray}[how.engine](how)
+    runner, options = {"dask": _dask, "ray": _ray}[runtime.engine](runtime)
     for name in ("distributed", "distributed.client"):  # each has its own level
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
@@ -58,20 +58,20 @@ def start_workers(how: Runtime, flow_run: Context) -> Iterator[Submit]:
         except Exception as error:
             if type(error).__name__ in DIED:
                 raise WorkerError(f"workers died repeatedly with one batch: {first_line(error)}") from error
-            raise DigsiteError(f"the engine {how.engine} failed: {first_line(error)}") from error
+            raise DigsiteError(f"the engine {runtime.engine} failed: {first_line(error)}") from error
 
     with ExitStack() as stack:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # users need no log of a starting cluster
         try:
-            with _blocked_interrupts() if how.engine == "dask" and not how.address else nullcontext():
+            with _blocked_interrupts() if runtime.engine == "dask" and not runtime.address else nullcontext():
                 stack.enter_context(runner)
                 getattr(runner, "client", None)  # Dask's client starts with its first use
         except Exception as error:
             # Ray may be half started, and its runner does not end it.
             if ray := sys.modules.get("ray"):
                 ray.shutdown()
-            where = f"at {how.address}" if how.address else "on this machine"
-            raise UsageError(f"no workers of {how.engine} {where}: {first_line(error)}") from error
+            where = f"at {runtime.address}" if runtime.address else "on this machine"
+            raise UsageError(f"no workers of {runtime.engine} {where}: {first_line(error)}") from error
         yield submit
 
 
@@ -123,27 +123,27 @@ Options = Callable[[], AbstractContextManager[object]]
 """The context in which a batch is submitted to the engine."""
 
 
-def _dask(how: Runtime) -> tuple[TaskRunner[Any], Options]:
+def _dask(runtime: Runtime) -> tuple[TaskRunner[Any], Options]:
     import dask  # an optional dependency
     from distributed.security import Security
     from prefect_dask import DaskTaskRunner
 
-    options = partial(dask.annotate, resources=how.resources) if how.resources else nullcontext
-    if how.address:
-        return DaskTaskRunner(address=how.address, client_kwargs={"timeout": CONNECT_SECONDS}), options
+    options = partial(dask.annotate, resources=runtime.resources) if runtime.resources else nullcontext
+    if runtime.address:
+        return DaskTaskRunner(address=runtime.address, client_kwargs={"timeout": CONNECT_SECONDS}), options
     dask.config.set(
         {"distributed.worker.multiprocessing-method": "spawn"}
     )  # a JVM may be running here, which a fork would break
-    processes = {"n_workers": how.workers, "threads_per_worker": AHEAD, "memory_limit": 0}
+    processes = {"n_workers": runtime.workers, "threads_per_worker": AHEAD, "memory_limit": 0}
     # Other users of this machine could run code through the open port, so each command has its own key.
     closed = {"host": "127.0.0.1", "dashboard_address": None, "security": Security.temporary()}
-    resources = {"resources": how.resources} if how.resources else {}
+    resources = {"resources": runtime.resources} if runtime.resources else {}
     return DaskTaskRunner(
         cluster_kwargs={**processes, **closed, **resources, "silence_logs": logging.CRITICAL}
     ), options
 
 
-def _ray(how: Runtime) -> tuple[TaskRunner[Any], Options]:
+def _ray(runtime: Runtime) -> tuple[TaskRunner[Any], Options]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report usage to its makers
     # On a busy machine a node needs longer than the default of half a minute.
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")
@@ -151,9 +151,9 @@ def _ray(how: Runtime) -> tuple[TaskRunner[Any], Options]:
     from prefect_ray import RayTaskRunner  # an optional dependency
     from prefect_ray.context import remote_options
 
-    options = partial(remote_options, **how.resources) if how.resources else nullcontext
-    if how.address:
-        return RayTaskRunner(address=how.address), options
+    options = partial(remote_options, **runtime.resources) if runtime.resources else nullcontext
+    if runtime.address:
+        return RayTaskRunner(address=runtime.address), options
     closed = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
-    return RayTaskRunner(init_kwargs={"num_cpus": how.workers, **closed, **quiet}), options
+    return RayTaskRunner(init_kwargs={"num_cpus": runtime.workers, **closed, **quiet}), options

@@ -38,13 +38,13 @@ def run_in_prefect(config: "RunConfig", folder: Path | None, callbacks: "RunCall
     from pipeline.flow.shown import RunFeed
     from pipeline.run import stages
 
-    server, feed = Server(config.how.out / ".prefect"), RunFeed(callbacks)
+    server, feed = Server(config.runtime.out / ".prefect"), RunFeed(callbacks)
     # Errors reach the command line, which reports them once; Prefect would print their traceback twice before.
     level = "INFO" if debug else "CRITICAL"
     try:
         server.start(QUIET | {"PREFECT_LOGGING_LEVEL": level, "PREFECT_LOGGING_INTERNAL_LEVEL": level})
     except StoreError as error:
-        if config.how.engine != "local":
+        if config.runtime.engine != "local":
             raise
         logger.warning("Prefect does not show this run: %s; --no-flow runs without it", error)
         return api.in_process(config, folder, callbacks)
@@ -59,7 +59,7 @@ def run_in_prefect(config: "RunConfig", folder: Path | None, callbacks: "RunCall
         server.wait()
         display.show(f"{run_path.parent.name}/{run_path.name}", feed, is_own_server=server.is_own)
 
-    engine = None if config.how.engine == "local" else feed.engine
+    engine = None if config.runtime.engine == "local" else feed.engine
     with feed.displayed_by(show):
         return asyncio.run(stages.generate(config, folder, feed, engine=engine))
 

@@ -36,10 +36,10 @@ DELAYS = [30.0, 300.0, 900.0]
 
 @flow(name="digsite-grow", flow_run_name="grow {config}", persist_result=False)
 def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
-    """Continue the run of the settings at `config` (TOML) until it has its pairs or the budget of the night is used up,
-    then publish it, to the repository `repo` of the Hugging Face Hub if there is one.
+    """Continue the run of the settings at `config` (TOML), then publish it.
 
-    The budgets in the settings are those of one night.
+    The run ends when it has its pairs or the budget of the night is used up. With `repo`, the data set goes to that
+    repository of the Hugging Face Hub.
     """
     try:
         settings = read_settings(Path(config))
@@ -58,7 +58,7 @@ def _run_night(config: RunConfig, repo: str, *, public: bool) -> State[Any]:
     budget_note = ""
     try:
         with feed.displayed_by(follow):
-            engine = None if config.how.engine == "local" else feed.engine
+            engine = None if config.runtime.engine == "local" else feed.engine
             config = add_spent_budget(config, config.folder())
             asyncio.run(stages.generate(config, None, feed, engine=engine, export=False))
     except BudgetExceeded:
@@ -89,20 +89,20 @@ def read_settings(path: Path) -> RunConfig:
 
 def add_spent_budget(config: RunConfig, folder: Path) -> RunConfig:
     """Return the settings with budgets for one night plus what the run in `folder` has used up before."""
-    spent, how = total_spending(folder).total, config.how
-    return config.with_how(
-        budget_tokens=how.budget_tokens and spent.paid.total_tokens + how.budget_tokens,
-        budget_money=how.budget_money and (spent.money or 0.0) + how.budget_money,
+    spent, runtime = total_spending(folder).total, config.runtime
+    return config.with_runtime(
+        budget_tokens=runtime.budget_tokens and spent.paid.total_tokens + runtime.budget_tokens,
+        budget_money=runtime.budget_money and (spent.money or 0.0) + runtime.budget_money,
     )
 
 
 def format_progress(result: RunResult, previous: RunResult | None, config: RunConfig) -> str:
-    how = config.how
+    runtime = config.runtime
     new = result.accepted - (previous.accepted if previous else 0)
-    line = f"{result.accepted:,} of {how.pairs:,} pairs, {new:,} of them new"
-    if how.seeds is not None:
-        line = f"{result.planned:,} of {how.seeds:,} seeds gave {result.accepted:,} pairs, {new:,} of them new"
-    return f"{line}; the most seeds were tried: raise how.max_seeds" if result.exhausted else line
+    line = f"{result.accepted:,} of {runtime.pairs:,} pairs, {new:,} of them new"
+    if runtime.seeds is not None:
+        line = f"{result.planned:,} of {runtime.seeds:,} seeds gave {result.accepted:,} pairs, {new:,} of them new"
+    return f"{line}; the most seeds were tried: raise runtime.max_seeds" if result.exhausted else line
 
 
 def may_succeed_later(task: Task[..., object], task_run: TaskRun, state: State[Any]) -> bool:
@@ -111,8 +111,10 @@ def may_succeed_later(task: Task[..., object], task_run: TaskRun, state: State[A
 
 @flow(name="digsite-publish", flow_run_name="publish {run}", persist_result=False)
 def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
-    """Export a run (`wiki/latest`, or a folder) and write its report; with `repo`, send the data set to that repository
-    of the Hugging Face Hub, private unless `public`. The token is HF_TOKEN's, in the environment of the worker.
+    """Export a run (`wiki/latest`, or a folder) and write its report.
+
+    With `repo`, send the data set to that repository of the Hugging Face Hub, private unless `public`. The token is
+    the value of HF_TOKEN in the environment of the worker.
     """
     outputs: list[str] = []
 

@@ -47,12 +47,12 @@ class RunFeed(RunCallbacks):
         self._callbacks.started(run)
         self.run = run
 
-    def engine(self, how: Runtime) -> AbstractContextManager[Submit]:
+    def engine(self, runtime: Runtime) -> AbstractContextManager[Submit]:
         """Start the workers of an engine, which need the flow run. Raises the error that prevents the flow run."""
         flow_run = self.joined.result()
         from pipeline.flow import engines  # importing Prefect takes a second
 
-        return engines.start_workers(how, flow_run)
+        return engines.start_workers(runtime, flow_run)
 
     @contextmanager
     def displayed_by(self, show: Callable[["RunFeed"], object]) -> Iterator[None]:

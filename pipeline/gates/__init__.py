@@ -15,7 +15,7 @@ from pipeline.errors import unknown
 from pipeline.gates import quota
 from pipeline.gates.base import Check, GateResult
 from pipeline.store.mark_counts import MarkCounts
-from pipeline.types import Record, Status
+from pipeline.types import Reason, ReasonCode, Record, Status
 
 Checked = tuple[tuple[str, str | GateResult], ...]
 """The findings of the gates in one record, with their names: small, so that many can wait for their turn."""
@@ -30,7 +30,7 @@ class Drop(NamedTuple):
     @property
     def reason(self) -> str:
         """Return the code that the funnel counts."""
-        return f"gate:{self.gate}"
+        return str(Reason(ReasonCode.GATE, self.gate))
 
 
 class Gates:

@@ -1,5 +1,6 @@
-"""Build the links of a corpus, in two streaming passes over its parts. A killed build continues from its last complete
-file. The bytes depend only on the corpus and the settings.
+"""Build the links of a corpus, in two streaming passes over its parts.
+
+A killed build continues from its last complete file. The bytes depend only on the corpus and the settings.
 
 The first pass surveys each part (`survey`) and merges the surveys (`survey_results`). The second finds the phrases of
 each part (`mentions`) and keeps those that few documents contain (`collecting`).

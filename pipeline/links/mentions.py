@@ -87,8 +87,10 @@ def find_mentions(tokens: Words, knowledge: Knowledge, titles: Words) -> Columns
 
 
 def _is_cut_off(tokens: Words, next_words: Ints) -> Bools:
-    """Mark phrases that an apostrophe joins to the next word, as in "You Don't". A following s is fine: it is a
-    genitive or "is"."""
+    """Mark phrases that an apostrophe joins to the next word, as in "You Don't".
+
+    A following s is fine: it is a genitive or "is".
+    """
     next_word = np.minimum(next_words, len(tokens) - 1)
     is_joined = tokens.elided[next_word] & (tokens.hash[next_word] != words(["s"]).hash[0])
     is_cut: Bools = is_joined & (next_words < len(tokens))

@@ -78,8 +78,10 @@ def _count_grams(tokens: Words, count: int) -> pl.DataFrame:
 
 
 def find_grams(tokens: Words, count: int) -> Ints:
-    """Return the starts of word pairs in scripts without capitals, or of longer character sequences in scripts without
-    blanks."""
+    """Return the starts of word pairs, or of longer character sequences.
+
+    Word pairs are for scripts without capitals, character sequences for scripts without blanks.
+    """
     plain = ~tokens.cased & ~tokens.single & (tokens.digits == 0) if count == 2 else tokens.single
     is_start = np.copy(plain)
     for step in range(1, count):

@@ -38,7 +38,7 @@ class Budget:
             raise _budget_error("seconds", f"{seconds:,.1f} of {self._seconds:,g} seconds have passed")
 
     def remaining(self) -> dict[str, float]:
-        """Return what remains of each limit, by the name that the limit has in the settings (`how`)."""
+        """Return what remains of each limit, by the name that the limit has in the settings (`runtime`)."""
         limits = {
             "budget_tokens": (self._tokens, self.used),
             "budget_money": (self._money, self.paid),

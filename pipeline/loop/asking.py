@@ -1,48 +1,52 @@
-"""What a reader answers in a number of tries, as a `Probe`."""
+"""Repeated questions to a reader, whose graded answers become a `Probe`."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
-from pipeline.agents.grading import shows_evidence
 from pipeline.agents.judge import build_case, grade, may_be_same
 from pipeline.agents.readers import Reading
-from pipeline.agents.tools import render
 from pipeline.context import RunContext
-from pipeline.types import Draft, Passage, Probe, Usage
+from pipeline.types import Draft, Probe, Usage
 
 Answer = Callable[[int], Awaitable[Reading]]
-"""A reader's answer in the try of that number."""
+"""Return the reader's answer for a sample number."""
 
 
 async def ask_reader(
     check: str, draft: Draft, context: RunContext, answer: Answer, tries: int, *, until_grounded: bool = False
 ) -> Probe:
-    """Up to so many tries, each graded as a rollout's answer would be. A judge is asked about every answer of a reader
-    who reads `until_grounded`, since a draft falls with it, and of another about those that are like the known one."""
+    """Ask a reader up to `tries` times, and grade each answer like a rollout's.
+
+    Args:
+        check: the name of the check.
+        draft: the draft.
+        context: the run.
+        answer: returns the reader's answer for a sample.
+        tries: the most answers.
+        until_grounded: whether to stop at the first right answer whose facts are all stated. The judge then compares
+            every answer with the known one, since the draft depends on it; else only those that look similar.
+    """
     answers: list[str] = []
     uncited: tuple[str, ...] = ()
-    model, right, usage, judged, second = "", 0, Usage(), Usage(), Usage()
+    model, right, usage, judge_usage, second_usage = "", 0, Usage(), Usage(), Usage()
     for sample in range(tries):
         reading = await answer(sample)
         model = reading.model
-        ask = until_grounded or may_be_same(build_case(draft, reading.answer))
-        graded = await grade(draft, reading.answer, context, ask=ask)
+        asks_judge = until_grounded or may_be_same(build_case(draft, reading.answer))
+        graded = await grade(draft, reading.answer, context, ask=asks_judge)
         answers.append(reading.answer)
         right, usage = right + graded.right, usage + reading.usage
-        judged, second = judged + graded.usage, second + graded.second
+        judge_usage, second_usage = judge_usage + graded.usage, second_usage + graded.second
         if graded.right or not right:
             uncited = reading.uncited
         if until_grounded and graded.right and not uncited:
             break
-    took = {"usage": usage, "judged": judged, "second": second}
-    return Probe(check=check, model=model, answers=tuple(answers), right=right, uncited=uncited, **took)
-
-
-def over(passages: Sequence[Passage], draft: Draft, probe: Probe) -> Probe:
-    """The probe with whether these passages, which its reader was shown, hold the evidence."""
-    return probe.model_copy(update={"evidence": hold_evidence(passages, draft)})
-
-
-def hold_evidence(passages: Sequence[Passage], draft: Draft) -> bool:
-    """Do these passages hold the evidence of the last hop; of every chain's last, where several decide the answer?"""
-    ids, text = [passage.id for passage in passages], render(passages)
-    return bool(passages) and all(shows_evidence(draft, number, ids, text) for number in draft.graph.decisive_hops)
+    return Probe(
+        check=check,
+        model=model,
+        answers=tuple(answers),
+        right=right,
+        uncited=uncited,
+        usage=usage,
+        judged=judge_usage,
+        second=second_usage,
+    )

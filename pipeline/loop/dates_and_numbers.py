@@ -1,4 +1,4 @@
-"""When a date or a number in a text is one that is asked for, however exactly and in whatever form both are written."""
+"""Comparison of dates and numbers in texts, in any form and at any precision."""
 
 import re
 from fractions import Fraction
@@ -11,11 +11,11 @@ from pipeline.reward.equality import quantity
 from pipeline.text import SINGLE, Date, Number, dates, numbers
 from pipeline.text.scripts import ascii_digits
 
-_DAYS = 31
-_MANY, _NEXT = 10_000, 2_000
-"""From when a number in hundreds may be a rounded one, and the part of a number that nobody minds."""
-_ROOM = 30
-"""Characters after a number in which its unit stands."""
+_LAST_DAY = 31
+_LEAST_ROUNDED, _CLOSENESS = 10_000, 2_000
+"""A multiple of 100 from 10,000 on may be rounded; two numbers are close if they differ by at most a 2,000th."""
+_UNIT_ROOM = 30
+"""Characters after a number that are searched for its unit."""
 _CURRENCIES = "$£€¥₹"
 _WORD = re.compile(rf"[{SINGLE}{_CURRENCIES}%°]|[^\W_{SINGLE}]+")
 _ABOUT = re.compile(rf"\b(?:{ABOUT}|nearly|almost|over|than)\s+\Z", re.IGNORECASE)
@@ -24,68 +24,72 @@ _ABOUT = re.compile(rf"\b(?:{ABOUT}|nearly|almost|over|than)\s+\Z", re.IGNORECAS
 class Amount(NamedTuple):
     number: Fraction
     unit: tuple[str, Fraction] | None
-    """Its kind and size, if it is a known one."""
+    """The kind and size of the unit; None if the text has no unit that is known."""
     about: bool
-    """Does the text itself say that it is rounded?"""
+    """Whether the text calls the number rounded."""
 
 
-def dated(text: str) -> list[Date]:
-    """As `text.dates`, in the digits of any script."""
+def find_dates(text: str) -> list[Date]:
     return dates(ascii_digits(text))
 
 
-def agree(one: Date, other: Date) -> bool:
-    """Are they one as far as both are given?"""
-    return all(a == b or not (a and b) for a, b in zip(one[:3], other[:3], strict=True))
+def dates_agree(first: Date, second: Date) -> bool:
+    """Return whether year, month and day are equal where both dates have them."""
+    return all(a == b or not (a and b) for a, b in zip(first[:3], second[:3], strict=True))
 
 
-def told_by(said: Date, known: Date) -> bool:
-    """Is it the known date, or less of it?"""
-    return all(part in (0, whole) for part, whole in zip(said[:3], known[:3], strict=True))
+def is_same_or_less_exact(date: Date, reference: Date) -> bool:
+    return all(part in (0, exact) for part, exact in zip(date[:3], reference[:3], strict=True))
 
 
-def counted(text: str) -> list[Number]:
-    """The numbers of a text but for the days of its dates."""
-    days = [*(date.span for date in dated(text) if date.day), *(found.span() for found in DAY.finditer(text))]
+def find_numbers(text: str) -> list[Number]:
+    """Return the numbers of a text, without the days of its dates."""
+    days = [*(date.span for date in find_dates(text) if date.day), *(match.span() for match in DAY.finditer(text))]
     return [
-        one
-        for one in numbers(text)
-        if one.value > _DAYS or not any(start <= one.span.start and one.span.end <= end for start, end in days)
+        number
+        for number in numbers(text)
+        if number.value > _LAST_DAY
+        or not any(start <= number.span.start and number.span.end <= end for start, end in days)
     ]
 
 
-def amounts(text: str) -> list[Amount]:
-    """The numbers of a text, each with what it counts."""
-    return [_amount(text, number) for number in numbers(text) if isfinite(number.value)]
+def find_amounts(text: str) -> list[Amount]:
+    return [_read_amount(text, number) for number in numbers(text) if isfinite(number.value)]
 
 
-def _amount(text: str, number: Number) -> Amount:
+def _read_amount(text: str, number: Number) -> Amount:
     start, end = number.span
-    ends = [end, *(end + word.end() for word in _WORD.finditer(text[end : end + _ROOM]))]
+    ends = [end, *(end + word.end() for word in _WORD.finditer(text[end : end + _UNIT_ROOM]))]
     start -= text[:start].endswith(tuple(_CURRENCIES))
-    read = next(filter(None, (quantity(text[start:stop]) for stop in reversed(ends))), None)
-    value, unit = (read.number, read.unit) if read else (Fraction(str(number.value)), None)
+    longest = next(filter(None, (quantity(text[start:stop]) for stop in reversed(ends))), None)
+    value, unit = (longest.number, longest.unit) if longest else (Fraction(str(number.value)), None)
     return Amount(value, unit, _ABOUT.search(text[:start]) is not None)
 
 
-def of_kind(one: Amount, other: Amount) -> bool:
-    """May both count the same? What a bare number counts goes without saying."""
-    return not (one.unit and other.unit) or one.unit[0] == other.unit[0]
+def may_share_unit(first: Amount, second: Amount) -> bool:
+    """Return whether both may count the same. A number without a unit fits every unit."""
+    return not (first.unit and second.unit) or first.unit[0] == second.unit[0]
 
 
-def same_amount(one: Amount, other: Amount) -> bool:
-    """Are they equal in whatever unit, or does one round to the other?"""
-    if not of_kind(one, other):
+def is_same_amount(first: Amount, second: Amount) -> bool:
+    """Return whether two amounts are equal in any unit, or one is the other rounded."""
+    if not may_share_unit(first, second):
         return False
-    ratio = one.unit[1] / other.unit[1] if one.unit and other.unit else Fraction(1)
+    ratio = first.unit[1] / second.unit[1] if first.unit and second.unit else Fraction(1)
     return (
-        one.number * ratio == other.number or _rounds(one.number * ratio, other) or _rounds(other.number / ratio, one)
+        first.number * ratio == second.number
+        or _is_rounded(first.number * ratio, second)
+        or _is_rounded(second.number / ratio, first)
     )
 
 
-def _rounds(exact: Fraction, said: Amount) -> bool:
-    """A whole number counts as another one, rounded, only where that is said, or it is large, or next to it: 100 games
-    are no 104, and 8,850 metres are 8,848."""
-    close = abs(exact - said.number) * _NEXT <= said.number or (abs(exact - said.number) < 1 and exact.denominator > 1)
-    by_itself = close or said.number.denominator > 1 or (said.number >= _MANY and said.number % 100 == 0)
-    return rounds_to(exact, said.number) and (said.about or by_itself)
+def _is_rounded(exact: Fraction, amount: Amount) -> bool:
+    """Return whether an amount is the exact number, rounded.
+
+    A whole number must be called rounded, be large or be close: 100 games are not 104, but 8,850 metres are 8,848.
+    """
+    difference = abs(exact - amount.number)
+    is_close = difference * _CLOSENESS <= amount.number or (difference < 1 and exact.denominator > 1)
+    is_round = amount.number >= _LEAST_ROUNDED and amount.number % 100 == 0
+    may_round = amount.about or is_close or is_round or amount.number.denominator > 1
+    return rounds_to(exact, amount.number) and may_round

@@ -1,8 +1,8 @@
-"""Every check of a draft before its first rollout, made once for each draft.
+"""All checks of a draft before its first rollout. They run once for each draft.
 
-Graph and wording are reviewed first, and all that is wrong with them is told at once. Only a draft without a fault is
-shown to further readers: one who holds the evidence must be able to answer, or the draft is broken; one who has only
-its memory must not, or the draft is too easy.
+The reviews of graph and wording run first and report all their findings together. Only a draft without a finding is
+shown to further readers: one with the evidence must be able to answer, or the draft is broken; one with its memory
+alone must not, or the draft is too easy.
 """
 
 from collections.abc import Awaitable
@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from pipeline.agents import cited
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.loop.checks.base import CheckResult, known
+from pipeline.loop.checks.base import CheckResult, load_checks
 from pipeline.loop.graph_review import review_graph
 from pipeline.loop.rival_answer import find_rival
 from pipeline.loop.wording_review import review_wording
@@ -25,27 +25,27 @@ async def examine(
     author: bool = False,
     review: CheckResult | None = None,
 ) -> CheckResult:
-    """Run every check of a draft, or return what was found when it was examined before.
+    """Run all checks of a draft, or return the result from memory.
 
     Args:
         draft: the draft.
-        target: the number of searches that it must take.
+        target: the number of searches that it must need.
         context: the run, whose memory keeps the result.
-        author: whether the generator asks. A reader who gives nothing readable is then left out, and asked again in the
-            round.
-        review: what the reviews of graph and wording gave while the draft was composed; None if they were not made.
+        author: whether the generator asks. A check whose reader gives no readable answer is then skipped, and repeated
+            in the round.
+        review: the result of the graph and wording reviews while the draft was composed; None if they have not run.
     """
-    if known_result := context.memory.audits.get(draft):
-        return CheckResult(findings=known_result[0], probes=known_result[1], again=True)
+    if remembered := context.memory.audits.get(draft):
+        return CheckResult(findings=remembered[0], probes=remembered[1], again=True)
     result = review or CheckResult()
     if context.config.loop.audit:
         result += CheckResult(findings=await find_rival(draft, context.retriever, context.config.retrieval.k))
     if context.config.loop.audit and review is None:
-        result += await _read("graph", _review_graph(draft, target, context), author=author)
-        result += await _read("wording", review_wording(draft, context), author=author)
-    for name, check in known().items():
-        if check.ask and not result.findings and name in context.config.checks_run():
-            result += await _read(name, check.ask(draft, context), author=author)
+        result += await _run_check("graph", _review_graph(draft, target, context), author=author)
+        result += await _run_check("wording", review_wording(draft, context), author=author)
+    for name, check in load_checks().items():
+        if check.ask and not result.findings and name in context.config.checks_enabled():
+            result += await _run_check(name, check.ask(draft, context), author=author)
     if not result.unread:
         context.memory.audits[draft] = result.findings, result.probes
     return result
@@ -57,9 +57,9 @@ async def _review_graph(draft: Draft, target: int, context: RunContext) -> Check
     return CheckResult(findings=review.findings, probes=review.probes)
 
 
-async def _read(name: str, answer: Awaitable[CheckResult], *, author: bool) -> CheckResult:
+async def _run_check(name: str, check: Awaitable[CheckResult], *, author: bool) -> CheckResult:
     try:
-        return await answer
+        return await check
     except FormatError:
         if not author:
             raise

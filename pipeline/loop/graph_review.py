@@ -1,8 +1,8 @@
-"""What is wrong with a proposed evidence graph, told to the generator all at once.
+"""Checks of a proposed evidence graph, whose problems are reported to the generator all at once.
 
-Only what costs nothing or one call: the operations settle their answers, no step is idle or skippable, each document is
-used once, one search does not bring the evidence, and a reader says that the cited sentences state the answers and that
-compared values are comparable.
+Most of them are free: every operation has an answer, no step is unnecessary or skippable, each document is used once,
+and no single search finds the evidence. With one call, a reader checks that the cited sentences state the answers and
+that compared values are comparable.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ from pipeline.types.graph import ComputedStep, FoundStep, Graph
 
 CHECK_NAME, STEPS = "graph", "steps"
 _OF_COMPUTED = frozenset({"incomparable", "misnamed", "unrelated"})
-"""Faults that only computed steps can have; the others are faults of what a passage states."""
+"""Faults that only computed steps can have. The others concern what a passage states."""
 _TAKE_ANOTHER = "this passage was at fault before: take another one"
 
 
@@ -46,7 +46,7 @@ class StepFault(Data):
 
 
 class StepsOutput(Data):
-    """`reason` stands first, so that a model thinks before it decides."""
+    """`reason` is first, so that a model thinks before it decides."""
 
     reason: str = ""
     faults: tuple[StepFault, ...] = Field((), max_length=48)
@@ -56,7 +56,7 @@ class GraphReview(NamedTuple):
     graph: Graph
     """The graph with the answers of its computed steps."""
     findings: tuple[Finding, ...]
-    """What to mend; empty if the graph can be worded."""
+    """What must be changed; empty if the graph can be worded."""
     probes: tuple[Probe, ...] = ()
 
     @property
@@ -66,11 +66,11 @@ class GraphReview(NamedTuple):
 
 class Problem(NamedTuple):
     cause: Cause
-    seen: str
+    description: str
     mend: str
     """The one thing to do."""
     step_id: str = ""
-    """The step at fault; empty if it is the graph as a whole."""
+    """The step at fault; empty if the problem concerns the graph as a whole."""
 
 
 async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage], context: RunContext) -> GraphReview:
@@ -78,23 +78,24 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
 
     Args:
         graph: the graph; the answers of its computed steps are filled in.
-        target: the number of searches that it must take.
+        target: the number of searches that it must need.
         passages: the cited passages by id.
-        context: the run, whose memory keeps what a reader said of a step and which passages were at fault.
+        context: the run, whose memory keeps the reader's verdicts on steps and the passages at fault.
 
     Raises:
-        FormatError: the reader gave nothing readable.
+        FormatError: the reader gave no readable answer.
     """
     unsettled = unsettled_steps(graph)
     mend = "mend the step or take other values"
     problems = [Problem(Cause.GENERATOR_ERROR, error, mend, step_id) for step_id, error in unsettled.items()]
     if unsettled:
-        problems += _length_problems(len(graph.found), target)
+        problems += _check_length(len(graph.found), target)
     else:
         graph, _ = settle(graph)
-        problems += [*_idle_problems(graph, target), *_answer_problems(graph)]
-    problems += [*_document_problems(graph, passages), *_set_problems(graph)]
-    problems += await _search_problems(graph, _least_searches(context), context)
+        problems += [*_check_idle_steps(graph, target), *_check_answers(graph)]
+    problems += [*_check_documents(graph, passages), *_check_whole_sets(graph)]
+    least = context.config.steps[0] if context.config.accepts_by_range else 2
+    problems += await _check_searches(graph, least, context)
     probes: tuple[Probe, ...] = ()
     if context.config.models.of("reader").capabilities.understands:
         faults, probes = await _ask_reader(graph, passages, context)
@@ -104,71 +105,69 @@ async def review_graph(graph: Graph, target: int, passages: Mapping[str, Passage
     return GraphReview(graph, _to_findings(graph, problems, context), probes)
 
 
-def _leave_out_answers(step: FoundStep) -> str:
-    """Return what a solver who skips the steps before could search for."""
+def _remove_answers(step: FoundStep) -> str:
     return step.replace_ids(lambda _: " ")
 
 
-def _least_searches(context: RunContext) -> int:
-    """Return how many searches a graph must take for somebody who skips steps."""
-    return context.config.steps[0] if context.config.accepts_by_range else 2
-
-
-def _length_problems(count: int, target: int) -> list[Problem]:
+def _check_length(count: int, target: int) -> list[Problem]:
     if count >= target:
         return []
-    seen = f"the graph has {count} steps that must be searched for, and {target} are asked for"
-    return [Problem(Cause.SUPERFICIAL, seen, "add a branch or a step between")]
+    description = f"the graph has {count} steps that must be searched for, and {target} are asked for"
+    return [Problem(Cause.SUPERFICIAL, description, "add a branch or a step between")]
 
 
-def _idle_problems(graph: Graph, target: int) -> list[Problem]:
+def _check_idle_steps(graph: Graph, target: int) -> list[Problem]:
     idle = idle_steps(graph)
-    seen = "it cannot change the answer, whatever its value is"
+    description = "it cannot change the answer, whatever its value is"
     mend = "leave it out or let it decide something"
-    problems = [Problem(Cause.SUPERFICIAL, seen, mend, step_id) for step_id in idle]
-    return problems + _length_problems(len(graph.found) - len(idle), target)
+    problems = [Problem(Cause.SUPERFICIAL, description, mend, step_id) for step_id in idle]
+    return problems + _check_length(len(graph.found) - len(idle), target)
 
 
-def _answer_problems(graph: Graph) -> list[Problem]:
-    seen = f"it already has the final answer '{graph.answer}', so that a solver who stops there is right"
+def _check_answers(graph: Graph) -> list[Problem]:
+    description = f"it already has the final answer '{graph.answer}', so that a solver who stops there is right"
     mend = "take another final step"
-    problems = [Problem(Cause.SUPERFICIAL, seen, mend, step_id) for step_id in repeated_answers(graph)]
+    problems = [Problem(Cause.SUPERFICIAL, description, mend, step_id) for step_id in repeated_answers(graph)]
     if advice := advice_against_guessing(graph):
         problems.append(Problem(Cause.SUPERFICIAL, "a blind guess is right half of the time", advice, graph.last.id))
     return problems
 
 
-def _document_problems(graph: Graph, passages: Mapping[str, Passage]) -> list[Problem]:
+def _check_documents(graph: Graph, passages: Mapping[str, Passage]) -> list[Problem]:
     problems, first = [], dict[str, FoundStep]()
     for step in graph.found:
         earlier = first.setdefault(step.citation.document_id, step)
         if earlier is not step:
-            seen = f"it rests on the document of step '{earlier.id}', so that one search answers both"
+            description = f"it rests on the document of step '{earlier.id}', so that one search answers both"
             mend = "take the fact of one of the two from another document"
-            problems.append(Problem(Cause.CO_LOCATED, seen, mend, step.id))
-        for other in graph.found:
-            is_elsewhere = other.citation.document_id != step.citation.document_id
-            if is_elsewhere and _states(passages, other, step):
-                seen = f"its sentences stand in the passage of step '{other.id}' too, so that one search answers both"
-                problems.append(Problem(Cause.CO_LOCATED, seen, "take another fact", step.id))
+            problems.append(Problem(Cause.CO_LOCATED, description, mend, step.id))
+        for other_step in graph.found:
+            is_elsewhere = other_step.citation.document_id != step.citation.document_id
+            if is_elsewhere and _is_stated_elsewhere(passages, other_step, step):
+                description = (
+                    f"its sentences stand in the passage of step '{other_step.id}' too, so that one search answers both"
+                )
+                problems.append(Problem(Cause.CO_LOCATED, description, "take another fact", step.id))
         text = passages[step.citation.passage_id].text
         for needed in graph.needed_by(step):
             about = strip_tag(graph.subject(needed)) if isinstance(needed, FoundStep) else ""
             if about and contains(text, about) and not contains(needed.answer, about):
-                seen = f"its passage names '{about}', which step '{needed.id}' starts from, so that this can be skipped"
-                problems.append(Problem(Cause.CO_LOCATED, seen, "take another passage or another fact", step.id))
+                description = (
+                    f"its passage names '{about}', which step '{needed.id}' starts from, so that this can be skipped"
+                )
+                problems.append(Problem(Cause.CO_LOCATED, description, "take another passage or another fact", step.id))
     return problems
 
 
-def _states(passages: Mapping[str, Passage], other: FoundStep, step: FoundStep) -> bool:
-    """Return whether the passage of another step is about the same thing and has the sentences of the step."""
-    passage = passages[other.citation.passage_id]
+def _is_stated_elsewhere(passages: Mapping[str, Passage], other_step: FoundStep, step: FoundStep) -> bool:
+    """Return whether the passage of another step contains the sentences of a step and names what they are about."""
+    passage = passages[other_step.citation.passage_id]
     text, quote = " ".join(passage.text.split()), " ".join(step.citation.quote.split())
     return quote in text and contains(f"{passage.title} {text}", strip_tag(step.citation.title))
 
 
-def _set_problems(graph: Graph) -> list[Problem]:
-    """Name the steps that a set rests on, and whose sentences name only some of its members."""
+def _check_whole_sets(graph: Graph) -> list[Problem]:
+    """Check that the operations on whole sets use sentences that name all members, and not only examples."""
     joins = [
         step for step in graph.steps if isinstance(step, ComputedStep) and operation(step.operation).needs_whole_set
     ]
@@ -177,17 +176,17 @@ def _set_problems(graph: Graph) -> list[Problem]:
     for step in graph.found:
         cue = names_as_example(step.citation.quote, step.spellings) if step.id in members else ""
         if cue:
-            seen = f"its sentences name '{step.answer}' as an example ('{cue}'), so that others may fit too"
+            description = f"its sentences name '{step.answer}' as an example ('{cue}'), so that others may fit too"
             mend = f"{members[step.id].operation} needs sentences that name all, or a fact that only one thing fits"
-            problems.append(Problem(Cause.AMBIGUOUS, seen, mend, step.id))
+            problems.append(Problem(Cause.AMBIGUOUS, description, mend, step.id))
     return problems
 
 
-async def _search_problems(graph: Graph, least: int, context: RunContext) -> list[Problem]:
-    """Search, with each retriever, for steps without the answers that lead to them.
+async def _check_searches(graph: Graph, least: int, context: RunContext) -> list[Problem]:
+    """Search with each retriever for steps without the answers that lead to them.
 
-    A step counts as found if its passage comes first: further down, among others that fit as well, nobody can tell it
-    from them. All deciding passages of a computed answer must not come up together at any rank.
+    A step counts as found only if its passage is the first hit: further down, a solver cannot tell it from other hits
+    that fit as well. No single search may find all deciding passages of a computed answer, at any rank.
     """
     problems = []
     for name, retriever in context.searched.items():
@@ -196,18 +195,17 @@ async def _search_problems(graph: Graph, least: int, context: RunContext) -> lis
         needed = graph.needed_steps(skippable)
         if len(needed) < min(least, len(graph.found)):
             ids = ", ".join(f"'{step_id}'" for step_id in skippable)
-            seen = f"a search{over} for the sub-question of {ids} alone returns its passage first"
+            description = f"a search{over} for the sub-question of {ids} alone returns its passage first"
             mend = f"it leaves {len(needed)} of at least {least} steps; lead there by a fact that many things have"
-            problems.append(Problem(Cause.QUERY_COLLAPSE, seen, mend))
+            problems.append(Problem(Cause.QUERY_COLLAPSE, description, mend))
         if graph.is_computed:
-            problems += await _folded_problems(graph, retriever, over, context.config.retrieval.k)
+            problems += await _check_joint_search(graph, retriever, over, context.config.retrieval.k)
     return problems
 
 
 async def _find_skippable(graph: Graph, retriever: Retriever) -> list[str]:
-    """Return the ids of the steps that a search finds without the steps before them."""
     later = [step for step in graph.found if step.needs]
-    results = await retriever.search_many([_leave_out_answers(step) for step in later], 1)
+    results = await retriever.search_many([_remove_answers(step) for step in later], 1)
     return [
         step.id
         for step, hits in zip(later, results, strict=True)
@@ -215,26 +213,27 @@ async def _find_skippable(graph: Graph, retriever: Retriever) -> list[str]:
     ]
 
 
-async def _folded_problems(graph: Graph, retriever: Retriever, over: str, k: int) -> list[Problem]:
-    """Search once for all values that an operation uses."""
-    query = " ".join(dict.fromkeys(map(_leave_out_answers, graph.decisive)))
+async def _check_joint_search(graph: Graph, retriever: Retriever, over: str, k: int) -> list[Problem]:
+    """Check that no single search finds all values that an operation uses."""
+    query = " ".join(dict.fromkeys(map(_remove_answers, graph.decisive)))
     ranks = {hit.passage.id: rank for rank, hit in enumerate(await retriever.search(query, k), 1)}
     at = [(step, ranks.get(step.citation.passage_id)) for step in graph.decisive]
     if len(graph.found) == 1 or any(rank is None for _, rank in at):
         return []
     places = " and ".join(f"that of '{step.id}' at rank {rank}" for step, rank in at)
-    seen = f"one search for '{query}'{over} returns the deciding passages ({places}), without the steps before"
+    description = f"one search for '{query}'{over} returns the deciding passages ({places}), without the steps before"
     mend = "ask for a property that many things have, or add a branch whose passage it does not return"
-    return [Problem(Cause.QUERY_COLLAPSE, seen, mend)]
+    return [Problem(Cause.QUERY_COLLAPSE, description, mend)]
 
 
 async def _ask_reader(
     graph: Graph, passages: Mapping[str, Passage], context: RunContext
 ) -> tuple[list[StepFault], tuple[Probe, ...]]:
-    """Ask a reader for faults of the steps that it has not judged yet, and recall what it said of the others."""
     described = {step.id: _describe_step(graph, step) for step in graph.steps}
     verdicts = cast(dict[str, tuple[StepFault, ...]], context.memory.step_verdicts)
-    keys = {step.id: _verdict_key(step, described) for step in graph.steps}
+    # A verdict depends on the step and its operands alone, so that it stays valid while they do not change.
+    inputs = {step.id: [described[step_id] for step_id in (step.id, *_operands(step))] for step in graph.steps}
+    keys = {step_id: orjson.dumps(step_inputs).decode() for step_id, step_inputs in inputs.items()}
     new = [step for step in graph.steps if keys[step.id] not in verdicts]
     probes: tuple[Probe, ...] = ()
     if new:
@@ -259,13 +258,7 @@ def _operands(step: FoundStep | ComputedStep) -> Sequence[str]:
     return step.needs if isinstance(step, ComputedStep) else ()
 
 
-def _verdict_key(step: FoundStep | ComputedStep, described: Mapping[str, object]) -> str:
-    """Return all that the reader's verdict on a step rests on."""
-    return orjson.dumps([described[step_id] for step_id in (step.id, *_operands(step))]).decode()
-
-
 def _can_be_at_fault(step: FoundStep | ComputedStep, fault: StepFault) -> bool:
-    """Return whether a fault is one that the step can have: what is computed is stated nowhere."""
     return step.id == fault.step and isinstance(step, ComputedStep) is (fault.fault in _OF_COMPUTED)
 
 
@@ -308,37 +301,33 @@ def _to_problem(fault: StepFault) -> Problem:
 
 
 def _to_findings(graph: Graph, problems: Sequence[Problem], context: RunContext) -> tuple[Finding, ...]:
-    """Return what to mend of the graph, and once for each step at fault: all that was seen, one thing to do.
+    """Return one finding for each problem of the graph, and one for each step at fault: all its problems, one remedy.
 
-    A passage that decides the answer and is at fault in a second proposal is not worth a third one.
+    If a passage that decides the answer is at fault in a second proposal, the remedy is to take another passage.
     """
     findings = [
-        Finding(check=CHECK_NAME, cause=problem.cause, detail=f"{problem.seen}: {problem.mend}.")
+        Finding(check=CHECK_NAME, cause=problem.cause, detail=f"{problem.description}: {problem.mend}.")
         for problem in problems
         if not problem.step_id
     ]
     hops = {step.id: hop for hop, step in enumerate(graph.found)}
     decisive = {step.id for step in graph.decisive}
     for step in graph.steps:
-        own = [problem for problem in problems if problem.step_id == step.id]
-        if not own:
+        step_problems = [problem for problem in problems if problem.step_id == step.id]
+        if not step_problems:
             continue
-        mend, source = own[0].mend, ""
+        mend, source = step_problems[0].mend, ""
         if isinstance(step, FoundStep):
             source = f" ('{step.citation.title}')"
-            if step.id in decisive and _note_fault(step, context) > 1:
-                mend = _TAKE_ANOTHER
-        seen = "; ".join(dict.fromkeys(problem.seen for problem in own))
-        detail = f"step '{step.id}'{source}: {seen}. To do: {mend}."
+            if step.id in decisive:
+                faults = context.memory.faulty_passages
+                faults[step.citation.passage_id] += 1
+                mend = _TAKE_ANOTHER if faults[step.citation.passage_id] > 1 else mend
+        description = "; ".join(dict.fromkeys(problem.description for problem in step_problems))
+        detail = f"step '{step.id}'{source}: {description}. To do: {mend}."
         at_fault = (hops[step.id],) if step.id in hops else ()
-        findings.append(Finding(check=CHECK_NAME, cause=own[0].cause, hops=at_fault, detail=detail))
+        findings.append(Finding(check=CHECK_NAME, cause=step_problems[0].cause, hops=at_fault, detail=detail))
     return tuple(findings)
-
-
-def _note_fault(step: FoundStep, context: RunContext) -> int:
-    """Count another fault of a passage, and return how many proposals it has spoiled."""
-    context.memory.faulty_passages[step.citation.passage_id] += 1
-    return context.memory.faulty_passages[step.citation.passage_id]
 
 
 def _is_plainly_stated(step: FoundStep) -> bool:

@@ -1,8 +1,8 @@
-"""What a question must not give away: the answers of an evidence graph, in any form in which a text may hold them.
+"""The answers of an evidence graph that its question must not give away, in any form in which a text may contain them.
 
-A hidden "Sweden" is given away by "Swedish", 1,234 by "1234", 3 March 1894 by "1894", and Ada Holm by "Holm" if a
-passage calls her so, or by what a passage says that she is called. The names that first steps start from are no secret,
-since the question has to begin with them, unless the step only describes the thing.
+A hidden "Sweden" is given away by "Swedish", 1,234 by "1234" and 3 March 1894 by "1894". Ada Holm is given away by
+"Holm" if a passage calls her that, and by other names that a passage gives her. The names from which first steps start
+are no secret, since the question has to begin with them, unless the step only describes the thing.
 """
 
 import re
@@ -16,11 +16,11 @@ from pipeline.types.graph import ComputedStep, FoundStep, Graph, GraphStep
 from pipeline.values.interval import read_date, read_interval
 
 _SHORTEST_PART = 4
-"""Letters of a word that may stand for a longer name."""
+"""The fewest letters of a word that may replace a longer name."""
 _SMALL = 10
-"""Below it, a whole number stands in many texts and gives nothing away."""
+"""Whole numbers below it are in many texts and give nothing away."""
 _ENDINGS = r"[a-z]{0,3}(?:ish|ians?|eans?|ans?|ese|ic|ines?|i|ers?|ites?|ots?|ch)"
-"""How English makes adjectives and inhabitants of a place's name."""
+"""Endings by which English forms adjectives and inhabitants from the name of a place."""
 _IRREGULAR = {
     "denmark": "Danish|Danes?",
     "england": "English",
@@ -44,7 +44,7 @@ _IRREGULAR = {
 _REGION = re.compile(
     r"\b(?:(?:North|South|East|West)(?:ern)?|New|Upper|Lower|Greater?|Little|Central|Equatorial) \w+\Z"
 )
-"""South Sudan is not called Sudan for short."""
+"""Regions that are not called by the last word alone: South Sudan is not Sudan."""
 
 _WORD = r"[A-Z](?:[\w'’-]|\.(?=\w))*"
 _NAME = rf"{_WORD}(?: (?:(?:of|the|and|for|de|la|von) )*{_WORD})*"
@@ -54,15 +54,15 @@ _CALLED = re.compile(
     r"(?:known|called|named|referred to)(?: simply)?(?: as| by)?(?: simply)?"
     r"|\bofficially|\bnicknamed|\ba\.?k\.?a\b\.?|\bpronounced(?: as)?"
 )
-"""What stands between a thing and another name of it."""
+"""The words between a thing and another name of it."""
 _OTHER_NAME = re.compile(rf"""\s+(?:[Tt]he\s+)?["“‘']?(?P<name>{_NAME}|/[^/\n]+/|\[[^\[\]\n]+\])""")
 _VERB = re.compile(r",? (?:(?:which|who|that) )?(?:is|was|are|were|has been)\Z")
 _PRONOUN = re.compile(r"(?:\A|[.!?]\s+)(?:It|He|She|They)\Z")
 _ASIDE = re.compile(r"\s*\((?P<aside>(?:[^()]|\([^()]*+\))*+)\)")
 _OPEN_ASIDE = re.compile(r"\s*\((?P<aside>\[[^\[\]\n]+\]|/[^/\n]+/)")
-"""Sentences are cut within brackets now and then."""
+"""An aside without its closing bracket, since some sentences are cut within brackets."""
 _SPOKEN = re.compile("[\u0250-\u02af\u02c8\u02cc\u02d0]")
-"""Letters that only the transcription of a sound has."""
+"""Letters that are used only in phonetic transcriptions."""
 
 
 class Disclosure(NamedTuple):
@@ -71,7 +71,7 @@ class Disclosure(NamedTuple):
     start: int
     end: int
     label: str
-    """What stands in its place: the id of the step whose answer it is, or "thing of" and the id of a first step."""
+    """The mask: the id of the step whose answer it is, or "thing of" and the id of a first step."""
 
 
 class HiddenAnswers:
@@ -79,17 +79,21 @@ class HiddenAnswers:
 
     def __init__(self, graph: Graph) -> None:
         roots = [(step, strip_tag(graph.subject(step))) for step in graph.found if not step.needs]
-        described = {name: f"thing of {step.id}" for step, name in roots if _describes(step, name)}
+        described = {name: f"thing of {step.id}" for step, name in roots if _is_only_described(step, name)}
         secret = {*described, *(name for step, name in roots if name in step.spellings)}
         bounds = [step.bound for step in graph.steps if isinstance(step, ComputedStep)]
         self.allowed = [name for name in (*(name for _, name in roots), *bounds) if name and name not in secret]
         self.names: list[tuple[str, str]] = []
-        """Each hidden name with the label of what has it. A value may have several."""
-        self._hide(_answers(graph))
+        """Each hidden name with its label. A value may have several labels."""
+        self._hide(_list_answers(graph))
         self._hide(described.items())
-        self._hide([pair for step in graph.found if step.needs for pair in _titles(graph, step)])
-        self._hide([pair for step in graph.found for pair in _other_names(step, self.names)])
-        self._near = {step.id: _find_near(graph, step) for step in graph.steps}
+        self._hide([pair for step in graph.found if step.needs for pair in _list_titles(graph, step)])
+        self._hide([pair for step in graph.found for pair in _find_other_names(step, self.names)])
+        # A computed value is in no sentence, so a computed step is no neighbour of its operands.
+        self._near = {
+            step.id: {step.id, *step.needs, *(user.id for user in graph.users_of(step) if isinstance(user, FoundStep))}
+            for step in graph.steps
+        }
         evidence = remove_names(
             " | ".join(f"{step.citation.title} | {step.citation.quote} | {step.sub_question}" for step in graph.found),
             (name for name, _ in self.names),
@@ -100,31 +104,32 @@ class HiddenAnswers:
         self._patterns = [
             (re.compile(pattern, 0 if is_cased else re.IGNORECASE), name, label)
             for name, label in sorted(self.names, key=lambda pair: len(pair[0]), reverse=True)
-            for pattern, is_cased in _forms(name, evidence, shared)
+            for pattern, is_cased in _build_patterns(name, evidence, shared)
         ]
 
     def _hide(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Add the names that are neither public nor another thing's."""
         public = {name.casefold() for name in self.allowed} | {"yes", "no"}
         for name, label in pairs:
-            is_taken = (name, label) in self.names if _is_value(name) else any(name == other for other, _ in self.names)
+            is_taken = (
+                (name, label) in self.names if _is_value(name) else any(name == hidden for hidden, _ in self.names)
+            )
             if name and name.casefold() not in public and not is_taken:
                 self.names.append((name, label))
 
     def mask(self, text: str, step: GraphStep | None = None) -> str:
-        """Return a text in which ids in brackets stand in the place of what gives a name away.
+        """Replace everything that gives a hidden name away by a label in brackets.
 
         Args:
             text: any text.
-            step: the step that it belongs to. Only the values of this step and of its neighbours are masked, since
-                the same number means something else in the sentence of another step.
+            step: the step that the text belongs to, if any. Only the values of this step and its neighbours are then
+                masked, since the same number means something else in the sentence of another step.
         """
         for disclosure in sorted(self.find(text, step), reverse=True):
             text = f"{text[: disclosure.start]}[{disclosure.label}]{text[disclosure.end :]}"
         return text
 
     def describe_leaks(self, wording: str) -> str:
-        """Return what a wording gives away and by which words, without the names themselves; empty if nothing."""
+        """Describe what a wording gives away, without the hidden names; an empty text if nothing."""
         leaks = {
             f"it says '{wording[leak.start : leak.end]}', which gives [{leak.label}] away"
             for leak in self.find(wording)
@@ -135,58 +140,52 @@ class HiddenAnswers:
         return "; ".join(sorted(leaks))
 
     def find(self, text: str, step: GraphStep | None = None) -> list[Disclosure]:
-        """Return the parts that give an answer away, the longest of those that overlap; `step` is as for `mask`."""
+        """Return the parts of a text that give a hidden name away, without overlaps; `step` is as for `mask`."""
         public = [
             match.span()
             for name in self.allowed
             for match in re.finditer(name_pattern(name), text, flags=re.IGNORECASE)
         ]
-        own = step.id if step else ""
+        step_id = step.id if step else ""
         chosen: list[Disclosure] = []
         for part in sorted(
-            self._all_parts(text, own), key=lambda part: (part.start - part.end, part.start, part.label != own)
+            self._find_parts(text, step_id), key=lambda part: (part.start - part.end, part.start, part.label != step_id)
         ):
             is_public = any(start <= part.start and part.end <= end for start, end in public)
-            if not is_public and all(part.end <= other.start or other.end <= part.start for other in chosen):
+            if not is_public and all(part.end <= longer.start or longer.end <= part.start for longer in chosen):
                 chosen.append(part)
         return chosen
 
-    def _all_parts(self, text: str, step_id: str) -> Iterator[Disclosure]:
+    def _find_parts(self, text: str, step_id: str) -> Iterator[Disclosure]:
         for pattern, name, label in self._patterns:
-            if self._counts(name, label, step_id):
+            if self._is_relevant(name, label, step_id):
                 for match in pattern.finditer(text):
                     yield Disclosure(*match.span(), label)
         for name, label in self.names:
-            if self._counts(name, label, step_id):
-                for start, end in _same_values(name, text):
+            if self._is_relevant(name, label, step_id):
+                for start, end in _find_same_values(name, text):
                     yield Disclosure(start, end, label)
 
-    def _counts(self, name: str, label: str, step_id: str) -> bool:
-        """Return whether a name gives something away in the texts of a step; in a wording each name does."""
+    def _is_relevant(self, name: str, label: str, step_id: str) -> bool:
+        """Return whether to look for a name in the text of a step, or in a wording if there is no step."""
         return not step_id or not _is_value(name) or label in self._near[step_id]
-
-
-def _find_near(graph: Graph, step: GraphStep) -> set[str]:
-    """Return the ids of a step and of its neighbours; a computed value stands in no sentence."""
-    return {step.id, *step.needs, *(user.id for user in graph.users_of(step) if isinstance(user, FoundStep))}
 
 
 def _is_value(name: str) -> bool:
     return bool(read_date(name) or read_interval(name))
 
 
-def _answers(graph: Graph) -> Iterator[tuple[str, str]]:
-    """Yield each name of an answer with the id of its step."""
+def _list_answers(graph: Graph) -> Iterator[tuple[str, str]]:
     for step in graph.steps:
         for spelling in step.spellings:
             yield from ((part.strip(), step.id) for part in spelling.split(";"))
 
 
-def _titles(graph: Graph, step: FoundStep) -> Iterator[tuple[str, str]]:
-    """Yield the title of the page that a later step cites, with the label of what it names.
+def _list_titles(graph: Graph, step: FoundStep) -> Iterator[tuple[str, str]]:
+    """Yield the title of the page that a later step cites, with the label of the thing that it names.
 
-    Most such pages are about the hidden thing. Some are about another one, which their sentences tie to it by name:
-    "Tarn Pier is a pier of Sweden"; or about a group of people that the step asks about.
+    Most such pages are about the hidden thing. Others are about a different thing whose sentences name the hidden one,
+    as in "Tarn Pier is a pier of Sweden", or about a group of people that the step asks about.
     """
     title = strip_tag(step.citation.title)
     need = graph.by_id[step.needs[0]]
@@ -198,14 +197,13 @@ def _titles(graph: Graph, step: FoundStep) -> Iterator[tuple[str, str]]:
     yield title, f"thing of {step.id}" if is_other else need.id
 
 
-def _describes(step: GraphStep, name: str) -> bool:
-    """Return whether the question of a first step has no word of the name of the thing that it is about."""
+def _is_only_described(step: GraphStep, name: str) -> bool:
     telling = {word for word in words(name) if len(word) >= _SHORTEST_PART} or {*words(name)}
     return telling.isdisjoint(words(step.sub_question)) and not mentions(step.sub_question, name)
 
 
-def _other_names(step: FoundStep, names: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield what the sentences of a step say that a hidden thing is called or how it is spoken, with its label."""
+def _find_other_names(step: FoundStep, names: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield other names and pronunciations of hidden things in the sentences of a step, with their labels."""
     quote = " ".join(step.citation.quote.split())
     for name, label in names:
         for match in re.finditer(name_pattern(name), quote, flags=re.IGNORECASE):
@@ -225,13 +223,13 @@ def _other_names(step: FoundStep, names: Sequence[tuple[str, str]]) -> Iterator[
             yield from ((other["name"], label) for label in owners[:1])
 
 
-def _forms(name: str, evidence: str, shared: Collection[str]) -> Iterator[tuple[str, bool]]:
+def _build_patterns(name: str, evidence: str, shared: Collection[str]) -> Iterator[tuple[str, bool]]:
     """Yield patterns of a name, and whether case matters to them.
 
     Args:
         name: a hidden name.
-        evidence: all quotes and titles, without the full names that are hidden.
-        shared: words that names of several things have, so that they tell none of them.
+        evidence: all quotes and titles, without the hidden names in full.
+        shared: words in the names of several things, which identify none of them.
     """
     if _is_value(name):
         yield rf"(?<!\w){re.escape(name)}(?!\w)", False  # "1970s" is no 1970
@@ -239,7 +237,7 @@ def _forms(name: str, evidence: str, shared: Collection[str]) -> Iterator[tuple[
     yield name_pattern(name), False
     place, comma, _ = name.partition(", ")
     if comma and place[:1].isupper() and " and " not in name:
-        yield from _forms(place, evidence, shared)  # what follows only says where it lies
+        yield from _build_patterns(place, evidence, shared)  # what follows only says where it lies
         return
     parts = name.split()
     if len(parts) == 1 and name[:1].isupper() and name.isalpha() and len(name) >= _SHORTEST_PART:
@@ -250,21 +248,16 @@ def _forms(name: str, evidence: str, shared: Collection[str]) -> Iterator[tuple[
     if len(parts) == 2 and parts[0][:1].isupper() and parts[0] != "The" and parts[1][:1].isupper():
         yield rf"\b{re.escape(parts[0])}(?: [A-Z][\w.'’-]*){{1,2}} {re.escape(parts[1])}\b", True
     if len(parts) > 1:
-        yield from ((rf"\b{word}\b", True) for word in _short_names(name, evidence) if word not in shared)
+        yield from ((rf"\b{word}\b", True) for word in _find_short_names(name, evidence) if word not in shared)
 
 
-def _short_names(name: str, evidence: str) -> Iterator[str]:
-    """Yield the words that stand for a longer name in the evidence.
-
-    These are surnames, and first words with which a sentence begins. Other words of a name may be a town, a nation or
-    a sponsor.
-    """
+def _find_short_names(name: str, evidence: str) -> Iterator[str]:
     for part in re.split(r",? and |, ", name):
-        first, *others = part.split() or [""]
+        first, *following = part.split() or [""]
         begins = rf"(?:\A|[|.!?] ){re.escape(first)}(?:['’]s| [a-z])"
-        candidates = [first] if others and re.search(begins, evidence) else []
-        if all(word[:1].isupper() for word in (first, *others)) and not _REGION.search(part):
-            candidates.append([first, *others][-1])
+        candidates = [first] if following and re.search(begins, evidence) else []
+        if all(word[:1].isupper() for word in (first, *following)) and not _REGION.search(part):
+            candidates.append([first, *following][-1])
         for word in candidates:
             is_name = word[:1].isupper() and word.isalpha() and len(word) >= _SHORTEST_PART
             is_kind_or_place = rf"\b(?:{word.lower()}|(?:in|at|near) {word}(?!['’]s))\b"
@@ -282,13 +275,12 @@ def _stands_alone(word: str, text: str) -> bool:
     return False
 
 
-def _same_values(name: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield where a text has the number or the date of an answer, however it is written."""
+def _find_same_values(name: str, text: str) -> Iterator[tuple[int, int]]:
     if day := read_date(name):
-        for other in dates(text):
-            is_decade = text[other.span[1] :].startswith("s")
-            if not is_decade and all(a == b for a, b in zip(day[:3], other[:3], strict=True) if a and b):
-                yield other.span
+        for date in dates(text):
+            is_decade = text[date.span[1] :].startswith("s")
+            if not is_decade and all(a == b for a, b in zip(day[:3], date[:3], strict=True) if a and b):
+                yield date.span
         return
     if read_interval(name) is None:
         return

@@ -1,6 +1,6 @@
-"""How hard an accepted pair is for each model to be trained: fresh rollouts, and tries from memory alone.
+"""How hard an accepted pair is for each model to be trained, by fresh rollouts and by its answers from memory.
 
-Acceptance and the run's own difficulty rest on none of it.
+Acceptance and the run's own difficulty do not depend on these measurements.
 """
 
 import asyncio
@@ -18,30 +18,21 @@ from pipeline.context import RunContext
 from pipeline.distractors.accepted_pair import attempt_missing, gather_finished
 from pipeline.distractors.hard_passages import build_overlay
 from pipeline.llm import ledger
-from pipeline.loop.assess import assessment
-from pipeline.loop.checks.closed_book import recalled
-from pipeline.types import (
-    KNOWN_TRIES,
-    AnswerType,
-    Draft,
-    PolicyMeasurement,
-    Probe,
-    Record,
-    Rollout,
-    Verdict,
-    sha256,
-)
+from pipeline.loop.assess import build_assessment
+from pipeline.loop.checks.closed_book import ask_from_memory
+from pipeline.types import KNOWN_TRIES, AnswerType, Draft, GradedRollout, PolicyMeasurement, Probe, Record, sha256
 from pipeline.types.assessment import WITH_DISTRACTORS
 
-FIRST = 1000
-"""The samples are fresh to a model that has met the question before, as the solver: those of a run stay below."""
-Attempt = Callable[[Draft, int, RunContext, ModelConfig], Awaitable[tuple[Rollout, Verdict]]]
-"""One rollout of a model over the index, with its verdict."""
+FIRST_SAMPLE = 1000
+"""The samples of a run stay below it. A model that is also the solver has met the question before, and its cached
+answers must not be counted again."""
+Attempt = Callable[[Draft, int, RunContext, ModelConfig], Awaitable[GradedRollout]]
+"""Make and grade one rollout of a model over the index."""
 
 
-def identity(policy: str, config: RunConfig) -> str:
-    """Digest of all that the rollouts and verdicts of a policy rest on."""
-    what = {
+def compute_identity(policy: str, config: RunConfig) -> str:
+    """Return a digest of everything that decides the rollouts and verdicts of a policy."""
+    inputs = {
         "model": config.models.policies[policy].digest_input(),
         "judges": [judge.digest_input() for judge in config.models.judges()],
         "limits": config.solver.model_dump(mode="json"),
@@ -50,115 +41,129 @@ def identity(policy: str, config: RunConfig) -> str:
         "prompts": [prompts.load(name).digest for name in ("solver/answer", "judge/verdict", "closed_book/recall")],
     }
     if notes := config.solver_notes():
-        what["notes"] = [prompts.note(name) for name in notes]
+        inputs["notes"] = [prompts.note(name) for name in notes]
     if config.environment != EnvironmentConfig():
-        what["environment"] = config.environment.model_dump(mode="json")
-    return sha256(orjson.dumps(what, option=orjson.OPT_SORT_KEYS).decode())[:12]
+        inputs["environment"] = config.environment.model_dump(mode="json")
+    return sha256(orjson.dumps(inputs, option=orjson.OPT_SORT_KEYS).decode())[:12]
 
 
-async def policy_measurements(record: Record, context: RunContext) -> tuple[PolicyMeasurement, ...]:
-    """One for each policy of the configuration; what `record` has of them is kept, and only the rest made.
+async def measure_policies(record: Record, context: RunContext) -> tuple[PolicyMeasurement, ...]:
+    """Measure each configured policy, and keep what the record already has.
 
-    A rollout without a verdict is left out (`unmeasured`), and a policy without any.
+    A rollout without a verdict is left out (`lacks_measurements`), and so is a policy without any verdict.
     """
     ledger.enter(ledger.POLICIES)
-    asked = context.config.models.policies
-    made = await asyncio.gather(*(measured(record, policy, context) for policy in asked))
-    among = await asyncio.gather(*(_measured_among(record, policy, context) for policy in asked))
-    return (*(one for one in (*made, *among) if one), *(one for one in record.measurements if one.order))
-
-
-def unmeasured(record: Record, context: RunContext) -> bool:
-    """Does a policy of the configuration lack a rollout, or its tries from memory?"""
     policies = context.config.models.policies
-    found = [_before(record, policy) for policy in policies]
-    among = [_before(record, policy + WITH_DISTRACTORS) for policy in policies if _resists(record, context)]
-    asked = is_recallable(record)
-    return any(one is None or (asked and one.closed_book is None) for one in found) or any(
-        one is None or not {*_samples(context)} <= {rollout.sample for rollout in one.rollouts}
-        for one in (*found, *among)
+    plain = await asyncio.gather(*(measure_policy(record, policy, context) for policy in policies))
+    varied = await asyncio.gather(*(_measure_with_distractors(record, policy, context) for policy in policies))
+    later = (measurement for measurement in record.measurements if measurement.order)
+    return (*filter(None, (*plain, *varied)), *later)
+
+
+def lacks_measurements(record: Record, context: RunContext) -> bool:
+    policies = context.config.models.policies
+    plain = [_find_earlier(record, policy) for policy in policies]
+    uses_distractors = _uses_distractors(record, context)
+    varied = [_find_earlier(record, policy + WITH_DISTRACTORS) for policy in policies if uses_distractors]
+    is_asked = is_recallable(record)
+    return any(measurement is None or (is_asked and measurement.closed_book is None) for measurement in plain) or any(
+        measurement is None
+        or not {*list_samples(context.config)} <= {rollout.sample for rollout in measurement.rollouts}
+        for measurement in (*plain, *varied)
     )
 
 
-async def measured(
+async def measure_policy(
     record: Record, policy: str, context: RunContext, attempt: Attempt | None = None
 ) -> PolicyMeasurement | None:
-    """All rollouts of the policy that have a verdict; None where there is none. What the run has of them, and what was
-    answered in the audit without any passage, is not asked again, but for an `attempt` of the caller's own."""
+    """Make the missing rollouts of a policy, and ask it from memory. Return None if no rollout has a verdict.
+
+    Args:
+        record: the record. Its measurement of the policy and the answers from memory in its audit are reused.
+        policy: the name of the policy.
+        context: the run.
+        attempt: how to make a rollout; nothing of the record is reused then.
+    """
     draft = record.draft
     assert draft is not None  # noqa: S101 - nothing else is measured
-    model, make = context.config.models.policies[policy], attempt or graded_rollout
-    before = None if attempt else _before(record, policy)
-    closed = None if attempt else _answered_in_audit(record, model, context) or (before and before.closed_book)
-    asked = [] if closed or not is_recallable(record) else [model]
-    known = zip(before.rollouts, before.verdicts, strict=True) if before else ()
-    answered, pairs = await asyncio.gather(
-        gather_finished(lambda one: recalled(draft, context, one), asked),
-        attempt_missing(known, _samples(context), lambda sample: make(draft, sample, context, model)),
+    model, make_attempt = context.config.models.policies[policy], attempt or graded_rollout
+    before = None if attempt else _find_earlier(record, policy)
+    closed = None if attempt else _reuse_audit_probe(record, model, context) or (before and before.closed_book)
+    asked_models = [] if closed or not is_recallable(record) else [model]
+    probes, pairs = await asyncio.gather(
+        gather_finished(lambda asked_model: ask_from_memory(draft, context, asked_model), asked_models),
+        _attempt_missing(before, context, lambda sample: make_attempt(draft, sample, context, model)),
     )
-    return measurement(record.key, policy, pairs, closed or next(iter(answered), None), context) if pairs else None
+    return build_measurement(record.key, policy, pairs, closed or next(iter(probes), None), context) if pairs else None
 
 
-async def _measured_among(record: Record, policy: str, context: RunContext) -> PolicyMeasurement | None:
-    """The same samples of the policy with the distractors of the question; None where this is not asked for."""
-    draft, tried = record.draft, record.distractor_eval
-    if draft is None or tried is None or not _resists(record, context):
+async def _measure_with_distractors(record: Record, policy: str, context: RunContext) -> PolicyMeasurement | None:
+    draft, evaluation = record.draft, record.distractor_eval
+    if draft is None or evaluation is None or not _uses_distractors(record, context):
         return None
     name, model = policy + WITH_DISTRACTORS, context.config.models.policies[policy]
-    over = replace(context, retriever=build_overlay(context.retriever, draft, tried.used, context.config.distractors))
-    before = _before(record, name)
-    known = zip(before.rollouts, before.verdicts, strict=True) if before else ()
-    pairs = await attempt_missing(known, _samples(context), lambda sample: graded_rollout(draft, sample, over, model))
+    overlay = build_overlay(context.retriever, draft, evaluation.used, context.config.distractors)
+    over = replace(context, retriever=overlay)
+    before = _find_earlier(record, name)
+    pairs = await _attempt_missing(before, context, lambda sample: graded_rollout(draft, sample, over, model))
     if not pairs:
         return None
-    made = measurement(record.key, policy, pairs, None, context)
-    return made.model_copy(update={"assessment": made.assessment.model_copy(update={"policy": name})})
+    measurement = build_measurement(record.key, policy, pairs, None, context)
+    assessment = measurement.assessment.model_copy(update={"policy": name})
+    return measurement.model_copy(update={"assessment": assessment})
 
 
-def _resists(record: Record, context: RunContext) -> bool:
-    """Are its distractors to be tried on the policies?"""
+async def _attempt_missing(
+    before: PolicyMeasurement | None, context: RunContext, attempt: Callable[[int], Awaitable[GradedRollout]]
+) -> list[GradedRollout]:
+    return await attempt_missing(before.graded if before else [], list_samples(context.config), attempt)
+
+
+def _uses_distractors(record: Record, context: RunContext) -> bool:
     return context.config.distractors.policies and bool(record.distractor_eval and record.distractor_eval.used)
 
 
-def measurement(
-    key: str, policy: str, pairs: Sequence[tuple[Rollout, Verdict]], closed: Probe | None, context: RunContext
+def build_measurement(
+    key: str, policy: str, pairs: Sequence[GradedRollout], closed: Probe | None, context: RunContext
 ) -> PolicyMeasurement:
-    """What these rollouts of the policy say, of which there is one at least, and its tries without any passage."""
     model = context.config.models.policies[policy]
-    rollouts, verdicts = zip(*pairs, strict=True)
+    rollouts, verdicts = GradedRollout.split(pairs)
     return PolicyMeasurement(
         key=key,
-        identity=identity(policy, context.config),
+        identity=compute_identity(policy, context.config),
         reasoning=model.reasoning,
         trainable=model.may_train,
-        assessment=assessment(verdicts, context, closed, policy=policy),
+        assessment=build_assessment(verdicts, context, closed, policy=policy),
         rollouts=rollouts,
         verdicts=verdicts,
         closed_book=closed,
     )
 
 
-def _before(record: Record, policy: str) -> PolicyMeasurement | None:
-    """What the run itself has measured so far."""
-    return next((one for one in record.measurements if one.policy == policy and not one.order), None)
+def _find_earlier(record: Record, policy: str) -> PolicyMeasurement | None:
+    """Return the run's own measurement of a policy, if any, and not one of `digsite remeasure`."""
+    run_own = (measurement for measurement in record.measurements if not measurement.order)
+    return next((measurement for measurement in run_own if measurement.policy == policy), None)
 
 
 def is_recallable(record: Record) -> bool:
-    """Return whether it can be known by heart: what has no answer cannot."""
     return record.draft is not None and record.draft.answer_type is not AnswerType.UNANSWERABLE
 
 
-def _samples(context: RunContext) -> range:
-    return range(FIRST, FIRST + context.config.loop.rollouts)
+def list_samples(config: RunConfig) -> range:
+    return range(FIRST_SAMPLE, FIRST_SAMPLE + config.loop.rollouts)
 
 
-def _answered_in_audit(record: Record, model: ModelConfig, context: RunContext) -> Probe | None:
-    """What the model answered the audit without any passage, if it was asked often enough, and no other settings of it
-    were asked too. It is counted where it was asked."""
+def _reuse_audit_probe(record: Record, model: ModelConfig, context: RunContext) -> Probe | None:
+    """Return a model's answers from memory in the audit if they are enough, without their usage, which counts there.
+
+    The audit names only the model. If it asked the same model with other settings too, nothing is reused.
+    """
     models = context.config.models
-    alike = [one.digest_input() for one in (models.of("solver"), *models.policies.values()) if one.model == model.model]
+    namesakes = [m for m in (models.of("solver"), *models.policies.values()) if m.model == model.model]
+    has_variants = any(namesake.digest_input() != namesakes[0].digest_input() for namesake in namesakes)
     probes = record.last.probes if record.last else ()
-    asked = [probe for probe in probes if probe.check == "closed_book" and probe.model == model.model]
-    if any(one != alike[0] for one in alike) or len(asked) != 1 or asked[0].tries < KNOWN_TRIES:
+    probes = tuple(probe for probe in probes if (probe.check, probe.model) == ("closed_book", model.model))
+    if has_variants or len(probes) != 1 or probes[0].tries < KNOWN_TRIES:
         return None
-    return Probe(**asked[0].model_dump(exclude={"usage", "judged", "second"}))
+    return Probe(**probes[0].model_dump(exclude={"usage", "judged", "second"}))

@@ -1,8 +1,8 @@
-"""A passage of the corpus that gives a second answer to the last hop, so that nobody can tell which one is asked for.
+"""A passage of the corpus that gives a second answer to the last hop, so that the question is ambiguous.
 
-A sentence does so if it is about the same subject, says nearly all that the last quote says beside the answer, and
-names something of the answer's kind instead of it. The gate `rival_answer` reads what agents were shown; but a subject
-may have many pages, so that a draft is searched for here by what is asked of the subject.
+A rival sentence is about the same subject, says nearly everything that the last quote says besides the answer, and
+names something else of the answer's kind. The gate `rival_answer` reads the passages that agents were shown. But a
+subject may have many pages, so this check searches for the last hop's question.
 """
 
 import re
@@ -14,7 +14,14 @@ from pipeline.agents.grading import holds
 from pipeline.agents.naming import mentions
 from pipeline.agents.tools import ShownPassage
 from pipeline.corpus.language import before_things, fillers, language_of
-from pipeline.loop.dates_and_numbers import agree, amounts, dated, of_kind, same_amount, told_by
+from pipeline.loop.dates_and_numbers import (
+    dates_agree,
+    find_amounts,
+    find_dates,
+    is_same_amount,
+    is_same_or_less_exact,
+    may_share_unit,
+)
 from pipeline.retrieval.base import Retriever
 from pipeline.text import fold, sentences, strip_tag, terms
 from pipeline.text.names import contains, normalise
@@ -23,18 +30,19 @@ from pipeline.types import AnswerType, Cause, Draft, Finding, Passage
 
 _ADVICE = "Add the one clue that rules the other out, or ask for another fact at the end."
 LEAST = 2
-"""Words that the quote must say beside its answer; with one, any sentence about the subject would say as much."""
+"""The fewest words of the quote besides its answer. With one word, any sentence about the subject would be a rival."""
 SHARE = 0.8
+"""The share of these words that a rival sentence has."""
 LONGEST = 300
 """Characters that are quoted of a rival's sentence."""
-FILLERS = frozenset("a an the of in on at by to for from with as that which who it its he she his her was is".split())
-"""Of English; those of other languages are their commonest words."""
+FILLERS = frozenset("a an the of in on at by to for from with as that which who it its he his she her was is".split())
+"""English words without content; those of other languages are their most frequent words."""
 OPENING = frozenset(
     "after afterwards although also among and as because before between but by during eventually following for from "
     "here if in later like of on once or since so that then there these this though to together under until when where "
     "while who whose with without".split()
 )
-"""With a capital such a word opens a sentence, and is no name; so are the commonest words of other languages."""
+"""Words that open a sentence when they have a capital, and are no names."""
 LAST_NAME = re.compile(r"(?![a-z])[^\W\d_](?:[’'-]?[^\W\d_])+")
 _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 
@@ -42,7 +50,6 @@ Shown = TypeVar("Shown", Passage, ShownPassage)
 
 
 async def find_rival(draft: Draft, retriever: Retriever, k: int) -> tuple[Finding, ...]:
-    """Search for the last step's question, and for what its quote says without the answer."""
     last, claim = draft.hops[-1], _claim_words(draft)
     if not claim:
         return ()
@@ -50,7 +57,7 @@ async def find_rival(draft: Draft, retriever: Retriever, k: int) -> tuple[Findin
     queries = [last.sub_question, f"{_subject(draft)} {claimed}"]
     results = await retriever.search_many(queries, k)
     cited = {hop.passage_id for hop in draft.hops}
-    if (rival := other_answer(draft, cited, (hit.passage for hits in results for hit in hits))) is None:
+    if (rival := find_other_answer(draft, cited, (hit.passage for hits in results for hit in hits))) is None:
         return ()
     passage, sentence = rival
     detail = f"'{passage.title}' gives another answer to its last step{quote_rival(sentence)}. {_ADVICE}"
@@ -60,61 +67,62 @@ async def find_rival(draft: Draft, retriever: Retriever, k: int) -> tuple[Findin
 
 
 def quote_rival(sentence: str) -> str:
-    """Return how a finding quotes the sentence of a passage that it names."""
     return f", where it says '{' '.join(sentence.split())[:LONGEST]}'"
 
 
-def other_answer(draft: Draft, cited: Container[str], passages: Iterable[Shown]) -> tuple[Shown, str] | None:
-    """The first passage, stored or as an agent saw it, that answers the last step otherwise; with the sentence that
-    does.
+def find_other_answer(draft: Draft, cited: Container[str], passages: Iterable[Shown]) -> tuple[Shown, str] | None:
+    """Return the first passage that answers the last hop otherwise, and its sentence.
 
-    What the hops cite is no rival, and what the question or an earlier hop names is no other answer: "which other
-    disorder has this gene" is asked of one that has it.
+    What the question or an earlier hop names is no other answer: "which other disorder has this gene" is asked of one
+    that has it.
+
+    Args:
+        draft: the draft.
+        cited: ids of the passages that the hops cite; they are no rivals.
+        passages: passages of the corpus, or as an agent was shown them.
     """
-    said, subject, silent = _claim_words(draft), _subject(draft), _filler_test(draft)
-    for passage in passages if said else ():
+    claim, subject, is_filler = _claim_words(draft), _subject(draft), _filler_test(draft)
+    for passage in passages if claim else ():
         if passage.id in cited or not holds(f"{passage.title} {passage.text}", subject):
             continue
         about = strip_tag(passage.title)
-        if not _tied(about, subject) and mentions(_before(draft), about):
-            continue  # It is about what the question or a hop before the last names.
+        if not _overlap(about, subject) and mentions(_join_context(draft), about):
+            continue  # It is about a thing that the question or an earlier hop names.
         for span in sentences(passage.text):
             sentence = passage.text[span.start : span.end]
-            if _answers_otherwise(sentence, passage.title, said, silent, draft):
+            if _is_rival(sentence, passage.title, claim, is_filler, draft):
                 return passage, sentence
     return None
 
 
-def _tied(name: str, subject: str) -> bool:
-    """Does one of these names hold the other?"""
-    return contains(name, subject) or contains(subject, name)
+def _overlap(first: str, second: str) -> bool:
+    return contains(first, second) or contains(second, first)
 
 
 def _claim_words(draft: Draft) -> set[str]:
-    """What the last quote says of its subject beside the answer; nothing where it is too little to know a rival by."""
+    """Return what the last quote says of its subject besides the answer; an empty set if that is too little."""
     quote = draft.hops[-1].quote
     if is_spaceless(quote):
-        # The subject would be most of its characters, and pairs would reach into the answer.
+        # Terms are pairs of characters here: some would belong to the subject, and some would overlap the answer.
         for name in (*_spellings(draft), _subject(draft)):
             quote = quote.replace(name, " ")
-    silent = _filler_test(draft)
-    told = {word for word in terms(quote) if not silent(word)}
-    said = told - {word for answer in _spellings(draft) for word in terms(answer)} - FILLERS
-    if draft.graph.is_computed or len(said) < LEAST:
+    is_filler = _filler_test(draft)
+    content = {word for word in terms(quote) if not is_filler(word)}
+    claim = content - {word for answer in _spellings(draft) for word in terms(answer)} - FILLERS
+    if draft.graph.is_computed or len(claim) < LEAST:
         return set()
-    return said - {*terms(_subject(draft))}
+    return claim - {*terms(_subject(draft))}
 
 
-def _earlier(draft: Draft) -> list[str]:
-    """What the hops before the last name, its subject apart."""
+def _earlier_names(draft: Draft) -> list[str]:
     names = [name for hop in draft.hops[:-1] for name in (*hop.spellings, strip_tag(hop.title))]
     subject = _subject(draft)
-    return [name for name in names if normalise(name) and not _tied(name, subject)]
+    return [name for name in names if normalise(name) and not _overlap(name, subject)]
 
 
-def _before(draft: Draft) -> str:
-    """What is said before the last answer."""
-    return " | ".join([draft.question, *(hop.sub_question for hop in draft.hops), *_earlier(draft)])
+def _join_context(draft: Draft) -> str:
+    """Return everything that a solver can know before the last answer: the questions, and the names of earlier hops."""
+    return " | ".join([draft.question, *(hop.sub_question for hop in draft.hops), *_earlier_names(draft)])
 
 
 def _subject(draft: Draft) -> str:
@@ -122,55 +130,59 @@ def _subject(draft: Draft) -> str:
 
 
 def _filler_test(draft: Draft) -> Callable[[str], bool]:
-    """Which words say nothing in the draft's own language."""
     return fillers(language_of(" ".join([draft.question, *(hop.quote for hop in draft.hops)])))
 
 
-def _answers_otherwise(sentence: str, title: str, said: set[str], silent: Callable[[str], bool], draft: Draft) -> bool:
-    held = {*terms(f"{title} {sentence}")}
+def _is_rival(sentence: str, title: str, claim: set[str], is_filler: Callable[[str], bool], draft: Draft) -> bool:
+    sentence_terms = {*terms(f"{title} {sentence}")}
     return (
-        len(said & held) >= SHARE * len(said)
+        len(claim & sentence_terms) >= SHARE * len(claim)
         and mentions(f"{title} {sentence}", _subject(draft))
-        and not any(mentions(sentence, name) for name in (*_spellings(draft), *_earlier(draft)))
-        and not _by_last_name(sentence, draft.answer)
-        and _of_kind(sentence, silent, draft)
+        and not any(mentions(sentence, name) for name in (*_spellings(draft), *_earlier_names(draft)))
+        and not _uses_last_name(sentence, draft.answer)
+        and _names_same_kind(sentence, is_filler, draft)
     )
 
 
-def _by_last_name(sentence: str, answer: str) -> bool:
-    """Does it call a person by the last name, before which no article and no other name stands?"""
+def _uses_last_name(sentence: str, answer: str) -> bool:
+    """Return whether a sentence calls the person of the answer by the last name alone.
+
+    Before a person's name there is no article or other word for things, and no other name.
+    """
     *first, last = answer.split() or [""]
     if not first or "of" in first or not LAST_NAME.fullmatch(last) or not has_case(sentence):
         return False
-    things = before_things(language_of(sentence))
+    thing_words = before_things(language_of(sentence))
     alone = rf"(?<![\w-]){re.escape(last)}(?![\w-]|\s+[A-ZÀ-ÖØ-ÞА-Я])"
     before = re.findall(rf"(?:(?<![\w.’'-])([\w.’'-]++)\s++)?{alone}", sentence)
-    return any(word not in things and (word == word.lower() or fold(word) in OPENING) for word in before)
+    return any(word not in thing_words and (word == word.lower() or fold(word) in OPENING) for word in before)
 
 
-def _of_kind(sentence: str, silent: Callable[[str], bool], draft: Draft) -> bool:
-    """Does it name something else of the answer's kind, and no date or number that may be the answer less exactly?"""
-    before = _before(draft)
+def _names_same_kind(sentence: str, is_filler: Callable[[str], bool], draft: Draft) -> bool:
+    """Return whether a sentence names something else of the answer's kind.
+
+    A date or number that may be the answer, less exactly, is not something else.
+    """
+    context = _join_context(draft)
     if draft.answer_type is AnswerType.DATE:
-        days, right, known = dated(sentence), dated(draft.answer)[:1], dated(before)
-        other = [day for day in days if not any(told_by(day, date) for date in known)]
-        return bool(other) and not any(agree(day, date) for day in days for date in right)
+        days, answers, context_days = find_dates(sentence), find_dates(draft.answer)[:1], find_dates(context)
+        is_new = any(not any(is_same_or_less_exact(day, date) for date in context_days) for day in days)
+        return is_new and not any(dates_agree(day, date) for day in days for date in answers)
     if draft.answer_type is AnswerType.NUMBER:
-        wanted, told = amounts(draft.answer)[:1], amounts(before)
-        counts = [one for one in amounts(sentence) if all(of_kind(one, amount) for amount in wanted)]
-        different = [one for one in counts if not any(same_amount(one, amount) for amount in told)]
-        return bool(different) and not any(same_amount(one, amount) for one in counts for amount in wanted)
+        amounts, context_amounts = find_amounts(draft.answer)[:1], find_amounts(context)
+        counts = [count for count in find_amounts(sentence) if all(may_share_unit(count, a) for a in amounts)]
+        is_new = any(not any(is_same_amount(count, amount) for amount in context_amounts) for count in counts)
+        return is_new and not any(is_same_amount(count, amount) for count in counts for amount in amounts)
     quote = draft.hops[-1].quote
-    others = {*terms(sentence)} - {*terms(quote)} - {*terms(before)} - FILLERS
+    new_terms = {*terms(sentence)} - {*terms(quote)} - {*terms(context)} - FILLERS
     if has_case(sentence) and draft.answer != draft.answer.lower() and draft.answer in quote:
-        others &= _named(sentence, digits=any(map(str.isdigit, draft.answer)))
-    return not all(map(silent, others))
+        new_terms &= _find_name_terms(sentence, digits=any(map(str.isdigit, draft.answer)))
+    return not all(map(is_filler, new_terms))
 
 
-def _named(sentence: str, *, digits: bool) -> set[str]:
-    """Its words with a capital, unless such a word only opens a sentence, or with digits."""
-    found = (word for word in _WORD.findall(sentence) if fold(word) not in OPENING)
-    names = (word for word in found if word != word.lower() or (digits and any(map(str.isdigit, word))))
+def _find_name_terms(sentence: str, *, digits: bool) -> set[str]:
+    words = (word for word in _WORD.findall(sentence) if fold(word) not in OPENING)
+    names = (word for word in words if word != word.lower() or (digits and any(map(str.isdigit, word))))
     return {term for name in names for term in terms(name)}
 
 

@@ -1,7 +1,7 @@
-"""Seekers look for shortcuts through a question that the solver has confirmed, each in a way of its own.
+"""Seekers look for shortcuts through a question that the solver has confirmed, each in its own way.
 
-A seeker is the solver's agent with another model, prompt and limit. None is stopped because another one has won, and
-their rollouts are never trained on.
+A seeker is the solver's agent with another model, prompt and limit. Each runs to its end even if another one has found
+a shortcut, and no model is trained on their rollouts.
 """
 
 from dataclasses import replace
@@ -22,29 +22,33 @@ SEARCHES_PER_STEP = 3
 
 
 async def attack(draft: Draft, target: int, context: RunContext) -> list[GradedRollout]:
-    """Return one graded rollout for each way, by samples (`way_of`)."""
+    """Return one graded rollout for each configured way; its sample tells the way (`way_of`)."""
     ledger.enter(ledger.SEEKERS)
     agent = _build_seeker(target, context)
-    return await gather_rollouts(_try(draft, agent, sample, context) for sample in _samples(context.config))
+    return await gather_rollouts(_run_seeker(draft, agent, sample, context) for sample in _samples(context.config))
 
 
 async def attack_again(record: Record, context: RunContext) -> list[GradedRollout]:
-    """Return the tries of fresh seekers on an accepted pair, if it is drawn for that; what it has of them is kept. A
-    try without a verdict is left out (`missing_tries`)."""
-    owed = missing_tries(record, context)
-    if record.draft is None or not owed:
+    """Let fresh seekers attack an accepted pair, if it is drawn for that, and keep the rollouts that it has.
+
+    A rollout without a verdict is left out (`missing_samples`).
+    """
+    missing = missing_samples(record, context)
+    if record.draft is None or not missing:
         return record.attacked_again
     ledger.enter(ledger.SEEKERS)
     draft, agent = record.draft, _build_seeker(record.seed.target_steps, context)
-    return await attempt_missing(record.attacked_again, owed, lambda sample: _try(draft, agent, sample, context))
+    return await attempt_missing(
+        record.attacked_again, missing, lambda sample: _run_seeker(draft, agent, sample, context)
+    )
 
 
-def missing_tries(record: Record, context: RunContext) -> list[int]:
-    """Return the samples of fresh seekers that an accepted pair still lacks."""
-    drawn = int(sha256(f"again:{record.key}")[:8], 16) < context.config.difficulty.again * (1 << 32)
-    if not (drawn and record.seekers):
+def missing_samples(record: Record, context: RunContext) -> list[int]:
+    is_drawn = int(sha256(f"again:{record.key}")[:8], 16) < context.config.difficulty.again * (1 << 32)
+    if not (is_drawn and record.seekers):
         return []
-    return sorted({len(WAYS) + sample for sample in _samples(context.config)} - {made.sample for made in record.again})
+    finished = {finished_rollout.sample for finished_rollout in record.again}
+    return sorted({len(WAYS) + sample for sample in _samples(context.config)} - finished)
 
 
 def _samples(config: RunConfig) -> list[int]:
@@ -54,19 +58,21 @@ def _samples(config: RunConfig) -> list[int]:
 def _build_seeker(target: int, context: RunContext) -> Agent:
     model = context.config.models.of("seeker")
     agent = solver(context.config, context.llm, context.retriever, model)
-    return replace(agent, limits=limits(target, context.config))
+    return replace(agent, limits=build_limits(target, context.config))
 
 
-def limits(target: int, config: RunConfig) -> AgentLimits:
-    """Return the solver's limits with three searches for each step of a target. Every turn sends all searches before it
-    again, so that the tokens grow with the square of their number."""
+def build_limits(target: int, config: RunConfig) -> AgentLimits:
+    """Return the solver's limits with three searches for each step of the target.
+
+    Every turn sends all earlier searches again, so the tokens grow with the square of the searches.
+    """
     usual, searches = config.solver, SEARCHES_PER_STEP * target
     growth = max(1.0, searches / max(1, usual.searches))
-    more = {"searches": searches, "turns": searches + DETOURS, "tokens": round(usual.tokens * growth**2)}
-    return usual.model_copy(update=more)
+    changes = {"searches": searches, "turns": searches + DETOURS, "tokens": round(usual.tokens * growth**2)}
+    return usual.model_copy(update=changes)
 
 
-async def _try(draft: Draft, agent: Agent, sample: int, context: RunContext) -> GradedRollout:
+async def _run_seeker(draft: Draft, agent: Agent, sample: int, context: RunContext) -> GradedRollout:
     way, searches = way_of(sample), agent.limits.searches
     opening = prompts.load(f"seeker/{way}").render("", question=draft.question, searches=searches)
     messages = prompts.add_notes(opening, agent.notes)
@@ -74,5 +80,5 @@ async def _try(draft: Draft, agent: Agent, sample: int, context: RunContext) -> 
     async def seek() -> Rollout:
         return await rollout(agent, messages, sample, AgentState())
 
-    # What a reward pays for is right answers without evidence too, so that the judge is always asked.
+    # A reward pays for right answers without evidence too, so the judge is always asked.
     return await run_and_grade(draft, seek, context, ask=True)

@@ -1,5 +1,6 @@
-"""The target that is a band of solve rates: what the tries of the model that the pairs are for say of a draft, in words
-for whoever revises it, and how long a chain is aimed at because of it.
+"""A band of solve rates as the target: the rollouts that measure it, and the feedback if a draft misses it.
+
+The measured model is the policy that `solve_rate` names, or else the solver.
 """
 
 from collections import Counter
@@ -10,111 +11,115 @@ from pipeline.config import RunConfig
 from pipeline.config.loop import MOST_STEPS
 from pipeline.context import RunContext
 from pipeline.llm import ledger
-from pipeline.loop.assess import Threshold, advice, answers, shortcut, shortest
-from pipeline.loop.policies import FIRST
+from pipeline.loop.assess import Threshold, explain_shortcut, find_shortest, give_advice, quote_answers
+from pipeline.loop.policies import list_samples
 from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Round, Seed
 
 
-async def attempts(draft: Draft, known: Sequence[GradedRollout], context: RunContext) -> list[GradedRollout]:
-    """The tries of the model that the pairs are for, after the `known` ones: as many as decide. Without a confirmation
-    it is these that are measured, so that all run unless the target is missed."""
+async def run_model(draft: Draft, earlier: Sequence[GradedRollout], context: RunContext) -> list[GradedRollout]:
+    """Run the measured model after its `earlier` rollouts until the label is decided.
+
+    If no confirmation follows, these rollouts are the measurement, so that only a missed target ends them early.
+    """
     loop = context.config.loop
-    return await _tried(draft, range(loop.rollouts), known, context, whole=not (loop.confirm and loop.early_stop))
+    is_final = not (loop.confirm and loop.early_stop)
+    return await _run_until_decided(draft, range(loop.rollouts), earlier, context, is_final=is_final)
 
 
-async def confirm(draft: Draft, context: RunContext) -> list[GradedRollout]:
-    """K fresh tries of the model that the pairs are for, or as many as miss the target. None where no solve rate is a
-    target, or it is the solver's, whom the confirmation measures."""
+async def run_confirmation(draft: Draft, context: RunContext) -> list[GradedRollout]:
+    """Make up to K fresh rollouts of the policy whose solve rate is the target.
+
+    Return none if there is no such policy: the solver's confirmation then measures the solve rate.
+    """
     if not (context.config.band and context.config.policy):
         return []
     ledger.enter(ledger.POLICIES)
-    return await _tried(draft, range(FIRST, FIRST + context.config.loop.rollouts), (), context, whole=True)
+    return await _run_until_decided(draft, list_samples(context.config), (), context, is_final=True)
 
 
-async def _tried(
-    draft: Draft, samples: range, known: Sequence[GradedRollout], context: RunContext, *, whole: bool
+async def _run_until_decided(
+    draft: Draft, samples: range, earlier: Sequence[GradedRollout], context: RunContext, *, is_final: bool
 ) -> list[GradedRollout]:
-    """Together run the tries of which there must be so many in any case."""
-    model, band, tried = context.config.policy_model, context.config.band, list(known)
-    assert band is not None  # noqa: S101 - nobody asks else
-    while more := band.due(_right(tried), len(tried), whole=whole):
-        owed = samples[len(tried) : len(tried) + more]
-        tried += await graded_rollouts(draft, owed, context, model)
-    return tried
+    model, band, rollouts = context.config.policy_model, context.config.band, list(earlier)
+    assert band is not None  # noqa: S101 - the callers check it
+    while missing := band.due(_count_correct(rollouts), len(rollouts), whole=is_final):
+        batch = samples[len(rollouts) : len(rollouts) + missing]
+        rollouts += await graded_rollouts(draft, batch, context, model)
+    return rollouts
 
 
-def missed(tried: Sequence[GradedRollout], config: RunConfig) -> bool:
-    """Do these tries, if there are any, miss the target?"""
-    return bool(tried) and _label(tried, config) in (Label.TOO_EASY, Label.UNSOLVED)
+def misses_target(rollouts: Sequence[GradedRollout], config: RunConfig) -> bool:
+    return bool(rollouts) and _choose_label(rollouts, config) in (Label.TOO_EASY, Label.UNSOLVED)
 
 
-def _label(tried: Sequence[GradedRollout], config: RunConfig) -> Label | None:
-    return config.band.label(_right(tried), len(tried)) if config.band else None
+def _choose_label(rollouts: Sequence[GradedRollout], config: RunConfig) -> Label | None:
+    return config.band.label(_count_correct(rollouts), len(rollouts)) if config.band else None
 
 
-def feedback(draft: Draft, tried: Sequence[GradedRollout], config: RunConfig) -> Feedback | None:
-    """Why the draft is too easy or too hard for the model, from the traces of its tries alone; None where neither."""
-    count = f"{_right(tried)} of {len(tried)} tries"
-    solved = f"the model to be trained solved it in {count}, and the target is {config.band}"
-    if not missed(tried, config):
+def explain_solve_rate(draft: Draft, rollouts: Sequence[GradedRollout], config: RunConfig) -> Feedback | None:
+    if not misses_target(rollouts, config):
         return None
-    return _above(draft, tried, solved) if _label(tried, config) is Label.TOO_EASY else _below(draft, tried, solved)
+    count = f"{_count_correct(rollouts)} of {len(rollouts)} tries"
+    solved = f"the model to be trained solved it in {count}, and the target is {config.band}"
+    is_easy = _choose_label(rollouts, config) is Label.TOO_EASY
+    return (_explain_too_easy if is_easy else _explain_too_hard)(draft, rollouts, solved)
 
 
-def _above(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedback:
-    """By its shortest correct try."""
-    rollout, verdict = shortest(tried)
-    cause, hops, why = shortcut(draft, rollout, verdict)
+def _explain_too_easy(draft: Draft, rollouts: Sequence[GradedRollout], solved: str) -> Feedback:
+    rollout, verdict = find_shortest(rollouts)
+    cause, hops, why = explain_shortcut(draft, rollout, verdict)
     if cause is Cause.SUPERFICIAL and not hops:
         cause, why = Cause.ABOVE_BAND, "it found the passages of all hops"
-    message = f"{solved}: its shortest correct try took {verdict.steps} steps; {why}. {advice(draft, cause, hops)}"
+    message = f"{solved}: its shortest correct try took {verdict.steps} steps; {why}. {give_advice(draft, cause, hops)}"
     return Feedback(label=Label.TOO_EASY, cause=Cause.ABOVE_BAND, message=message, hops=hops)
 
 
-def _below(draft: Draft, tried: Sequence[GradedRollout], solved: str) -> Feedback:
-    """By the hops at which most of its wrong tries came to an end."""
-    wrong = [pair for pair in tried if not pair.verdict.correct]
-    lost = Counter(next((n for n, at in enumerate(v.found_at) if at is None), None) for _, v in wrong)
-    ends = [f"{count} {'try' if count == 1 else 'tries'} {_where(draft, n)}" for n, count in lost.most_common()]
-    given = Counter(pair.rollout.answer for pair in wrong if pair.rollout.answered and pair.wrong)
-    said = ", ".join(f"'{answer}'" for answer in given) or "nothing"
-    most = lost.most_common(1)[0][0]
-    hops = () if most is None else (most,)
-    change = advice(draft, Cause.RETRIEVAL_MISS if hops else Cause.BELOW_BAND, hops)
+def _explain_too_hard(draft: Draft, rollouts: Sequence[GradedRollout], solved: str) -> Feedback:
+    wrong = [graded for graded in rollouts if not graded.verdict.correct]
+    first_missed = Counter(next((hop for hop, at in enumerate(v.found_at) if at is None), None) for _, v in wrong)
+    ends = [
+        f"{count} {'try' if count == 1 else 'tries'} {_describe_end(draft, hop)}"
+        for hop, count in first_missed.most_common()
+    ]
+    wrong_answers = Counter(graded.rollout.answer for graded in wrong if graded.rollout.answered and graded.wrong)
+    quoted = ", ".join(f"'{answer}'" for answer in wrong_answers) or "nothing"
+    most_missed = first_missed.most_common(1)[0][0]
+    hops = () if most_missed is None else (most_missed,)
+    change = give_advice(draft, Cause.RETRIEVAL_MISS if hops else Cause.BELOW_BAND, hops)
     change += " Or leave out a step." if hops else ""
-    message = f"{solved}: {', '.join(ends)}; the wrong answers were {said}. {change}"
+    message = f"{solved}: {', '.join(ends)}; the wrong answers were {quoted}. {change}"
     return Feedback(label=Label.UNSOLVED, cause=Cause.BELOW_BAND, message=message, hops=hops)
 
 
-def _where(draft: Draft, number: int | None) -> str:
-    if number is None:
+def _describe_end(draft: Draft, hop: int | None) -> str:
+    if hop is None:
         return "found the passages of all hops and answered wrongly"
-    return f"never found the passage that gives {answers(draft, [number])} (hops[{number}])"
+    return f"never found the passage that gives {quote_answers(draft, [hop])} (hops[{hop}])"
 
 
-def _right(tried: Sequence[GradedRollout]) -> int:
-    return sum(verdict.correct for _, verdict in tried)
+def _count_correct(rollouts: Sequence[GradedRollout]) -> int:
+    return sum(verdict.correct for _, verdict in rollouts)
 
 
-def explained(config: RunConfig) -> str:
-    """The target in words; empty where no solve rate is one."""
+def describe_target(config: RunConfig) -> str:
     if (band := config.band) is None:
         return ""
-    counts, whose = band.counts, config.policy or "the run's own solver"
-    right = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
-    free = "" if config.steps_required else ", whatever steps it takes"
-    return f"{right} of {band.tries} tries of {whose} correct (a solve rate of {band}){free}"
+    counts, model = band.counts, config.policy or "the run's own solver"
+    correct = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    any_steps = "" if config.steps_required else ", whatever steps it takes"
+    return f"{correct} of {band.tries} tries of {model} correct (a solve rate of {band}){any_steps}"
 
 
 def least_steps(seed: Seed, config: RunConfig) -> int:
-    """The steps below which a draft is too easy: one where only the solve rate is a target."""
+    """Return the steps below which a draft is too easy: one if only the solve rate is a target."""
     return seed.target_steps if config.steps_required else 1
 
 
 def find_threshold(seed: Seed, config: RunConfig) -> Threshold:
     """Return what a draft must withstand to be accepted.
 
-    Seekers measure what a question really takes, so that the seed's own target is only an aim where they do.
+    Seekers measure what a question really needs. With them, the threshold is the start of the range, and the seed's
+    own target is only what the generator aims at.
     """
     if not config.difficulty.adversarial:
         return Threshold(least_steps(seed, config))
@@ -122,13 +127,15 @@ def find_threshold(seed: Seed, config: RunConfig) -> Threshold:
 
 
 def aim(seed: Seed, config: RunConfig, rounds: Sequence[Round]) -> int:
-    """The steps that an author is asked for: the seed's and, where the model solved a draft too often or too seldom,
-    one more or less than that draft had."""
+    """Return the steps that the generator is asked for.
+
+    These are the seed's, or one more or fewer than the last draft had that the model solved too often or too seldom.
+    """
     least = seed.target_steps if config.steps_required else config.steps[0]
-    for past in reversed(rounds):
-        if past.draft and past.feedback and past.feedback.cause in _STEPS:
-            wanted = len(past.draft.hops) + _STEPS[past.feedback.cause]
-            return min(max(wanted, least), MOST_STEPS)
+    for round_ in reversed(rounds):
+        if round_.draft and round_.feedback and round_.feedback.cause in _STEPS:
+            steps = len(round_.draft.hops) + _STEPS[round_.feedback.cause]
+            return min(max(steps, least), MOST_STEPS)
     return seed.target_steps
 
 

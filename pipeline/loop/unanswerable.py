@@ -1,8 +1,8 @@
-"""The unanswerable twin of an accepted pair: one premise of its question is changed, and verified absent.
+"""The unanswerable twin of an accepted pair: its question with one premise changed to something that no source states.
 
-A writer changes it; searches look for whatever could state it, and a reader of all that they found says whether
-anything does. A second reading answers the question if it can, and its answer is checked. Then the solver tries it:
-"not found" is right, and an answer that the passages bear out refuses the twin. The writer is told why one is refused.
+A writer changes the premise. Searches look for passages that may state it, and a reader says whether any does. A
+second reader answers the question if it can, and its answer is checked. Then the solver tries it: "not found" is right,
+and the twin is refused if passages support another answer. The writer learns why its attempt is refused.
 """
 
 import re
@@ -20,17 +20,17 @@ from pipeline.context import RunContext
 from pipeline.distractors.accepted_pair import attempt_missing
 from pipeline.errors import FormatError, RequestRefused
 from pipeline.llm import ledger
-from pipeline.loop.assess import assessment
-from pipeline.loop.checks.alternatives import seen
+from pipeline.loop.assess import build_assessment
+from pipeline.loop.checks.alternatives import load_shown_passages
 from pipeline.text import SINGLE, strip_tag, words
 from pipeline.text.names import contains, normalise
-from pipeline.types import ChangedPremise, Data, Draft, Passage, Probe, Twin, refuses, sha256, twin_draft
+from pipeline.types import ChangedPremise, Data, Draft, GradedRollout, Passage, Probe, Twin, refuses, sha256, twin_draft
 
 CHANGE = "change"
 DEPTH = 10
-"""Passages that each search brings."""
+"""Hits of each search."""
 QUERIES = 4
-"""Of the writer's own."""
+"""The most queries of the writer."""
 KINDS = (
     "a year or date",
     "a place",
@@ -40,18 +40,18 @@ KINDS = (
     "a number or ordinal",
     "a nationality, genre or other kind",
 )
-"""Of premises: without a hint, writers change most questions in the same few ways."""
+"""Kinds of premises. Without a hint, writers change most questions in the same few ways."""
 MOST_PASSAGES, MOST_BYTES = 60, 54_000
-"""What the reader is shown of all that was found; a token is about three bytes."""
+"""The most passages that a reader is shown, and their bytes; a token has about three bytes."""
 PROMPT_BYTES = 6_000
-"""What its prompt takes beside the passages."""
+"""The bytes of its prompt besides the passages."""
 LONGEST_DETAIL = 600
 ALIKE = 0.7
-"""How much of the words beside the premise must stay."""
+"""How similar the words besides the premise must be."""
 
 
 class ChangeOutput(Data):
-    """`reason` stands first, so that a model thinks before it writes. `hop` counts from 1."""
+    """`reason` is first, so that a model thinks before it writes. `hop` counts from 1."""
 
     reason: str = ""
     hop: int
@@ -62,209 +62,218 @@ class ChangeOutput(Data):
     queries: tuple[str, ...] = ()
 
 
-async def unanswerable_twin(draft: Draft, key: str, context: RunContext, before: Twin | None = None) -> Twin | None:
-    """The tries at a twin, until one is used; None where the pair was not drawn for one.
+async def make_twin(draft: Draft, key: str, context: RunContext, before: Twin | None = None) -> Twin | None:
+    """Let the writer change the question until an attempt is used. Return None if the pair is not drawn for a twin.
 
-    What cannot be read, is refused by the server or runs out of its time leaves the last try pending
-    (`missing_twin`). `before` holds what an earlier call made.
+    If a model's output is unreadable, the server refuses a request or a rollout times out, the last attempt stays
+    pending (`lacks_twin`).
+
+    Args:
+        draft: the accepted draft.
+        key: the key of its seed.
+        context: the run.
+        before: the twin of an earlier call, which is continued.
     """
-    if not drawn(key, context.config.questions.twins(context.config.models)):
+    if not is_drawn(key, context.config.questions.twins(context.config.models)):
         return before
     ledger.enter("unanswerable")
     twin = before or Twin()
     while True:
         if twin.pending:
-            tried = await _checked(draft, twin.pending, context)
-            twin = twin.model_copy(update={"tries": (*twin.tries[:-1], tried)})
+            premise = await _run_checks(draft, twin.pending, context)
+            twin = twin.model_copy(update={"tries": (*twin.tries[:-1], premise)})
         if twin.used or twin.pending or len(twin.tries) + twin.unwritten >= context.config.questions.tries:
             return twin
-        twin = await _write(draft, key, twin, context)
+        twin = await _write_premise(draft, key, twin, context)
 
 
-def missing_twin(key: str, twin: Twin | None, context: RunContext) -> bool:
-    """Was the pair drawn for a twin of which a check or a rollout is still to be made?"""
-    return drawn(key, context.config.questions.twins(context.config.models)) and (
-        twin is None or twin.pending is not None
-    )
+def lacks_twin(key: str, twin: Twin | None, context: RunContext) -> bool:
+    is_unfinished = twin is None or twin.pending is not None
+    return is_unfinished and is_drawn(key, context.config.questions.twins(context.config.models))
 
 
-def drawn(key: str, share: float) -> bool:
-    """Is the pair with that key to get a twin? By hash, so that a larger share only adds."""
+def is_drawn(key: str, share: float) -> bool:
+    """Return whether a pair gets a twin. The draw is by hash, so that a larger share keeps the twins of a smaller."""
     return int(sha256(f"unanswerable:{key}")[:8], 16) < share * 2**32
 
 
-def preferred(key: str, earlier: int) -> str:
-    """The kind of premise that a writer is to change: by hash of the pair's key, the next one in each further try."""
+def choose_premise_kind(key: str, earlier: int) -> str:
+    """Choose the kind of premise to change: the first by hash of the pair's key, then the next one in each attempt."""
     return KINDS[(int(sha256(f"premise:{key}")[:8], 16) + earlier) % len(KINDS)]
 
 
-async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twin:
-    """The twin with one more try of the writer, and what its searches found; refused where it is no such change."""
+async def _write_premise(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twin:
+    """Add one attempt of the writer with the results of its searches. An attempt that does not fit is refused."""
     writer, sample = context.config.models.of("writer"), len(twin.tries) + twin.unwritten
-    shown_fields = "sub_question", "answer", "title", "quote"
-    hops = [{name: getattr(hop, name) for name in shown_fields} for hop in draft.hops]
+    hop_fields = "sub_question", "answer", "title", "quote"
+    passages = _fit_passages(await cited.load_passages(draft, context.retriever), writer)
     messages = context.prompt(
         "twin/change",
         question=draft.question,
         answer=draft.answer,
-        hops=hops,
-        passages=[
-            show_passage(passage) for passage in _fitting(await cited.load_passages(draft, context.retriever), writer)
+        hops=[{name: getattr(hop, name) for name in hop_fields} for hop in draft.hops],
+        passages=[show_passage(passage) for passage in passages],
+        prefer=choose_premise_kind(key, sample),
+        refused=[
+            {"question": attempt.question, "why": f"{attempt.outcome}: {attempt.detail}"} for attempt in twin.refused
         ],
-        prefer=preferred(key, sample),
-        refused=[{"question": tried.question, "why": f"{tried.outcome}: {tried.detail}"} for tried in twin.refused],
     )
     try:
-        said, usage = await request_object(context.llm, writer, messages, CHANGE, ChangeOutput, sample=sample)
+        output, usage = await request_object(context.llm, writer, messages, CHANGE, ChangeOutput, sample=sample)
     except FormatError:
         return twin.model_copy(update={"unwritten": twin.unwritten + 1})
-    tried = ChangedPremise(
-        question=" ".join(said.question.split()),
-        hop=min(max(said.hop, 1), len(draft.hops)) - 1,
-        changed_from=said.changed_from.strip(),
-        changed_to=said.changed_to.strip(),
-        sub_question=" ".join(said.sub_question.split()),
+    premise = ChangedPremise(
+        question=" ".join(output.question.split()),
+        hop=min(max(output.hop, 1), len(draft.hops)) - 1,
+        changed_from=output.changed_from.strip(),
+        changed_to=output.changed_to.strip(),
+        sub_question=" ".join(output.sub_question.split()),
     )
-    outcome, detail = unfit(draft, tried)
-    tried = tried.model_copy(update={"outcome": outcome, "detail": detail})
+    outcome, detail = find_misfit(draft, premise)
+    premise = premise.model_copy(update={"outcome": outcome, "detail": detail})
     if not outcome:
-        about = strip_tag(draft.graph.subject(draft.graph.found[tried.hop]))
-        queries = [
-            tried.question,
-            tried.sub_question,
-            f"{about} {tried.changed_to}",
-        ]
-        queries = list(dict.fromkeys(query for query in (*queries, *said.queries[:QUERIES]) if words(query)))
-        found = await context.retriever.search_many(queries, DEPTH)
-        tried = tried.model_copy(update={"searches": tuple(map(cited.record_search, queries, found))})
-    return twin.model_copy(update={"tries": (*twin.tries, tried), "writer": twin.writer + usage})
+        about = strip_tag(draft.graph.subject(draft.graph.found[premise.hop]))
+        queries = [premise.question, premise.sub_question, f"{about} {premise.changed_to}", *output.queries[:QUERIES]]
+        queries = list(dict.fromkeys(query for query in queries if words(query)))
+        results = await context.retriever.search_many(queries, DEPTH)
+        premise = premise.model_copy(update={"searches": tuple(map(cited.record_search, queries, results))})
+    return twin.model_copy(update={"tries": (*twin.tries, premise), "writer": twin.writer + usage})
 
 
-def unfit(draft: Draft, tried: ChangedPremise) -> tuple[str, str]:
-    """Why it is not the question with one premise changed, as a code and in words; empty where it is."""
-    old, new = tried.changed_from, tried.changed_to
-    said = ("changed_from", old, "the question", draft.question)
-    beside = list[str]()
-    for field, phrase, where, whole in (said, ("changed_to", new, "the new question", tried.question)):
-        rest, times = _without(whole, phrase)
-        beside.append(rest)
+def find_misfit(draft: Draft, premise: ChangedPremise) -> tuple[str, str]:
+    """Return why a new question is not the old one with one premise changed, as a code and in words.
+
+    Both are empty if it is.
+    """
+    old, new = premise.changed_from, premise.changed_to
+    remainders = list[str]()
+    for field, phrase, where, question in (
+        ("changed_from", old, "the question", draft.question),
+        ("changed_to", new, "the new question", premise.question),
+    ):
+        remainder, times = _remove_phrase(question, phrase)
+        remainders.append(remainder)
         if times == 0:
             return "unchanged", f"`{field}` does not stand in {where} letter by letter: '{phrase}'"
         if times > 1:
             return "unchanged", f"`{field}` stands {times} times in {where}, give more of the words there: '{phrase}'"
     if normalise(old) == normalise(new) or contains(draft.question, new):
         return "unchanged", f"the old question says '{new}' too"
-    before, after = map(words, beside)
+    before, after = map(words, remainders)
     if SequenceMatcher(None, before, after, autojunk=False).ratio() < ALIKE:
         return "rewritten", "more than the premise was changed"
-    answers = (draft.answer, *draft.answer_aliases)
-    # A comparison names its answer among others.
-    named = next((a for a in answers if contains(tried.question, a) and not contains(draft.question, a)), "")
-    return ("answer_named", f"it names '{named}', the answer of the old question") if named else ("", "")
+    for name in (draft.answer, *draft.answer_aliases):
+        # A comparison names its answer in the old question too, among others.
+        if contains(premise.question, name) and not contains(draft.question, name):
+            return "answer_named", f"it names '{name}', the answer of the old question"
+    return "", ""
 
 
-def _without(text: str, phrase: str) -> tuple[str, int]:
-    """The text without a phrase, and how often it stood there: as whole words, unless it is always a part of one."""
+def _remove_phrase(text: str, phrase: str) -> tuple[str, int]:
+    """Remove a phrase, and return how often it occurred: as whole words or, if it never does, as part of words."""
     if not phrase:
         return text, 0
     letter = rf"[^\W{SINGLE}]"
-    rest, times = re.subn(rf"(?<!{letter}){re.escape(phrase)}(?!{letter})", " ", text)
-    return (rest, times) if times else (text.replace(phrase, " "), text.count(phrase))
+    remainder, times = re.subn(rf"(?<!{letter}){re.escape(phrase)}(?!{letter})", " ", text)
+    return (remainder, times) if times else (text.replace(phrase, " "), text.count(phrase))
 
 
-async def _checked(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
-    """The try with its checks and rollouts, to the first that refuses it or that is missing."""
-    asked = [probe.check for probe in tried.probes]
+async def _run_checks(draft: Draft, premise: ChangedPremise, context: RunContext) -> ChangedPremise:
+    """Run the missing checks and rollouts of an attempt until one refuses it or cannot finish."""
+    finished = [probe.check for probe in premise.probes]
     try:
-        if "absent" not in asked:
-            tried = await _check_absent(draft, tried, context)
-        if not tried.outcome and "oracle" not in asked:
-            tried = await _check_reading(draft, tried, context)
-        if not tried.outcome:
-            tried = await _check_rollouts(draft, tried, context)
-        if not tried.outcome and len(tried.rollouts) == context.config.loop.rollouts:
-            tried = await _check_wrong_answers(tried, context)
+        if "absent" not in finished:
+            premise = await _check_absence(draft, premise, context)
+        if not premise.outcome and "oracle" not in finished:
+            premise = await _check_reading(draft, premise, context)
+        if not premise.outcome:
+            premise = await _check_rollouts(draft, premise, context)
+        if not premise.outcome and len(premise.rollouts) == context.config.loop.rollouts:
+            premise = await _check_wrong_answers(premise, context)
     except (FormatError, RequestRefused):
-        return tried
-    used = tried.outcome == "used"
-    return tried.model_copy(update={"assessment": assessment(tried.verdicts, context)}) if used else tried
+        return premise
+    if premise.outcome != "used":
+        return premise
+    return premise.model_copy(update={"assessment": build_assessment(premise.verdicts, context)})
 
 
-async def _check_absent(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
-    """A reader of all that the searches found: nothing states the premise."""
-    passages = await _found(draft, tried, context)
-    output, cited, usage = await check_absence(tried.question, tried.sub_question, tried.changed_to, passages, context)
-    probe = Probe(check="absent", model=_reader(context), answers=(output.state,), right=0, usage=usage)
-    tried = _with_probe(tried, probe).model_copy(update={"cited": tuple(cited)})
+async def _check_absence(draft: Draft, premise: ChangedPremise, context: RunContext) -> ChangedPremise:
+    """Ask a reader whether a passage that the searches found states the premise. If so, refuse the attempt."""
+    passages = await _load_passages(draft, premise, context)
+    output, cited_ids, usage = await check_absence(
+        premise.question, premise.sub_question, premise.changed_to, passages, context
+    )
+    probe = Probe(check="absent", model=_reader_model(context), answers=(output.state,), right=0, usage=usage)
+    premise = _add_probe(premise, probe).model_copy(update={"cited": tuple(cited_ids)})
     if output.state in ("stated", "unclear"):
-        said = f"of '{tried.changed_to}' a reader of {len(passages)} passages said: {output.reason}"
-        return _refused(tried, output.state, said)
-    # What excludes the premise must be named; without that it is only nowhere to be found.
-    return tried.model_copy(update={"state": output.state if cited else "unstated"})
+        detail = f"of '{premise.changed_to}' a reader of {len(passages)} passages said: {output.reason}"
+        return _refuse(premise, output.state, detail)
+    # The reader must cite what excludes the premise; without that, the premise is only not stated.
+    return premise.model_copy(update={"state": output.state if cited_ids else "unstated"})
 
 
-async def _check_reading(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
-    """A reader who is to answer gives no answer that the passages bear out."""
-    passages = await _found(draft, tried, context)
-    reading = await oracle(tried.question, passages, context)
+async def _check_reading(draft: Draft, premise: ChangedPremise, context: RunContext) -> ChangedPremise:
+    """Let a reader answer the question. Refuse the attempt if the passages support the answer."""
+    passages = await _load_passages(draft, premise, context)
+    reading = await oracle(premise.question, passages, context)
     answer, fits, usage = reading.answer, False, reading.usage
     if answer and not refuses(answer):
-        fits, took = await check_alternative(tried.question, answer, passages, context)
-        usage += took
-    read = {"model": reading.model, "answers": (answer,), "uncited": reading.uncited}
-    tried = _with_probe(tried, Probe(check="oracle", right=int(fits), usage=usage, **read))
-    return _refused(tried, "answered", f"by its passages the answer is '{answer}'") if fits else tried
+        fits, check_usage = await check_alternative(premise.question, answer, passages, context)
+        usage += check_usage
+    probe = Probe(
+        check="oracle", model=reading.model, answers=(answer,), right=int(fits), uncited=reading.uncited, usage=usage
+    )
+    premise = _add_probe(premise, probe)
+    return _refuse(premise, "answered", f"by its passages the answer is '{answer}'") if fits else premise
 
 
-async def _check_rollouts(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
-    """K rollouts of the solver, as many of them as have a verdict; one must find out that there is no answer."""
-    twin, whole = twin_draft(draft, tried), context.config.loop.rollouts
-    known = zip(tried.rollouts, tried.verdicts, strict=True)
-    pairs = await attempt_missing(known, range(whole), lambda sample: graded_rollout(twin, sample, context))
-    rollouts, verdicts = zip(*pairs, strict=True) if pairs else ((), ())
-    tried = tried.model_copy(update={"rollouts": rollouts, "verdicts": verdicts})
-    if len(pairs) < whole or any(verdict.correct for verdict in verdicts):
-        return tried
-    return _refused(tried, "unsolved", f"none of {whole} rollouts searched for it and found that there is no answer")
+async def _check_rollouts(draft: Draft, premise: ChangedPremise, context: RunContext) -> ChangedPremise:
+    twin, k = twin_draft(draft, premise), context.config.loop.rollouts
+    pairs = await attempt_missing(premise.graded, range(k), lambda sample: graded_rollout(twin, sample, context))
+    rollouts, verdicts = GradedRollout.split(pairs)
+    premise = premise.model_copy(update={"rollouts": rollouts, "verdicts": verdicts})
+    if len(pairs) < k or any(verdict.correct for verdict in verdicts):
+        return premise
+    return _refuse(premise, "unsolved", f"none of {k} rollouts searched for it and found that there is no answer")
 
 
-async def _check_wrong_answers(tried: ChangedPremise, context: RunContext) -> ChangedPremise:
-    """No answer that a rollout gave fits what it was shown. Then the twin is used."""
-    checked = {normalise(answer) for probe in tried.probes if probe.check == "alternatives" for answer in probe.answers}
-    for rollout in (r for r, v in zip(tried.rollouts, tried.verdicts, strict=True) if r.answered and not v.right):
-        if normalise(rollout.answer) in checked:
+async def _check_wrong_answers(premise: ChangedPremise, context: RunContext) -> ChangedPremise:
+    checked = {normalise(a) for probe in premise.probes if probe.check == "alternatives" for a in probe.answers}
+    for rollout, verdict in premise.graded:
+        answer = rollout.answer
+        if not rollout.answered or verdict.right or normalise(answer) in checked:
             continue
-        checked.add(normalise(rollout.answer))
-        fits, usage = await check_alternative(tried.question, rollout.answer, await seen(rollout, context), context)
-        probe = {"check": "alternatives", "answers": (rollout.answer,), "right": int(fits), "usage": usage}
-        tried = _with_probe(tried, Probe(model=_reader(context), **probe))
+        checked.add(normalise(answer))
+        passages = await load_shown_passages(rollout, context)
+        fits, usage = await check_alternative(premise.question, answer, passages, context)
+        model = _reader_model(context)
+        probe = Probe(check="alternatives", model=model, answers=(answer,), right=int(fits), usage=usage)
+        premise = _add_probe(premise, probe)
         if fits:
-            return _refused(tried, "answered", f"a solver answered '{rollout.answer}', and its passages bear it out")
-    return tried.model_copy(update={"outcome": "used"})
+            return _refuse(premise, "answered", f"a solver answered '{answer}', and its passages bear it out")
+    return premise.model_copy(update={"outcome": "used"})
 
 
-async def _found(draft: Draft, tried: ChangedPremise, context: RunContext) -> list[Passage]:
-    """The chain's own passages and all that the searches found, the best of each first, as far as there is room."""
-    chain = [hop.passage_id for hop in draft.hops]
-    ranks = zip_longest(*(search.passage_ids for search in tried.searches))
-    ids = dict.fromkeys([*chain, *(found for rank in ranks for found in rank if found)])
-    passages = [await context.retriever.get(key) for key in list(ids)[:MOST_PASSAGES]]
-    return _fitting(passages, context.config.models.of("reader"))
+async def _load_passages(draft: Draft, premise: ChangedPremise, context: RunContext) -> list[Passage]:
+    cited_ids = [hop.passage_id for hop in draft.hops]
+    ranks = zip_longest(*(search.passage_ids for search in premise.searches))
+    ids = dict.fromkeys([*cited_ids, *(passage_id for rank in ranks for passage_id in rank if passage_id)])
+    passages = [await context.retriever.get(passage_id) for passage_id in list(ids)[:MOST_PASSAGES]]
+    return _fit_passages(passages, context.config.models.of("reader"))
 
 
-def _fitting(passages: Iterable[Passage | None], model: ModelConfig) -> list[Passage]:
-    """Of these passages the ones that there is room for in the model's context, the first ones first."""
+def _fit_passages(passages: Iterable[Passage | None], model: ModelConfig) -> list[Passage]:
     room = min(MOST_BYTES, 3 * model.room - PROMPT_BYTES if model.room else MOST_BYTES)
     return [passage for passage in passages if passage and (room := room - len(passage.text.encode())) > 0]
 
 
-def _reader(context: RunContext) -> str:
+def _reader_model(context: RunContext) -> str:
     return context.config.models.of("reader").model
 
 
-def _with_probe(tried: ChangedPremise, probe: Probe) -> ChangedPremise:
-    return tried.model_copy(update={"probes": (*tried.probes, probe)})
+def _add_probe(premise: ChangedPremise, probe: Probe) -> ChangedPremise:
+    return premise.model_copy(update={"probes": (*premise.probes, probe)})
 
 
-def _refused(tried: ChangedPremise, outcome: str, detail: str) -> ChangedPremise:
-    return tried.model_copy(update={"outcome": outcome, "detail": " ".join(detail.split())[:LONGEST_DETAIL]})
+def _refuse(premise: ChangedPremise, outcome: str, detail: str) -> ChangedPremise:
+    return premise.model_copy(update={"outcome": outcome, "detail": " ".join(detail.split())[:LONGEST_DETAIL]})

@@ -1,4 +1,4 @@
-"""What is wrong with a question that its generator worded itself: the same rules as for the writer's wordings."""
+"""Checks of a question that the generator worded itself, with the same rules as for the writer's wordings."""
 
 from pipeline.agents.answers import may_be_named
 from pipeline.context import RunContext
@@ -20,7 +20,7 @@ async def review_wording(draft: Draft, context: RunContext) -> CheckResult:
     """Check and grade the wording of a draft.
 
     Raises:
-        FormatError: the reader gave nothing readable.
+        FormatError: the reader gave no readable answer.
     """
     findings = find_faults(draft)
     fault = find_leak(draft.question, draft.graph) or await find_shortcut(draft.question, draft.graph, context)
@@ -33,7 +33,7 @@ async def review_wording(draft: Draft, context: RunContext) -> CheckResult:
 
 
 def find_faults(draft: Draft) -> tuple[Finding, ...]:
-    """Return what anybody sees who reads question and answer: nothing is asked, or the question tells the answer."""
+    """Check that the question asks something, and does not contain its answer."""
     if not is_question(draft.question) or length(draft.question) < _FEWEST_WORDS or not normalise(draft.answer):
         detail = "it asks nothing or answers nothing: word it as one question"
         return (Finding(check="wording", cause=Cause.GENERATOR_ERROR, detail=detail),)
@@ -44,17 +44,17 @@ def find_faults(draft: Draft) -> tuple[Finding, ...]:
 
 
 async def _grade(draft: Draft, context: RunContext) -> CheckResult:
-    """Grade the wording. A question that somebody brought sets its own measure: no rewording need be more natural."""
+    """Grade the wording. A rewording need not be more natural than the question that the user brought."""
     brought = [question for question in [context.memory.brought] if question and question != draft.question]
     wordings = [draft.question, *brought]
     choice, probe = await grade_wordings(wordings, draft.graph, context)
     grade, *brought_grade = choice.grades[: len(wordings)] or (0,)
     findings = []
     if 1 in choice.added:
-        detail = f"{choice.fault(1)}: leave it out"
+        detail = f"{choice.describe_fault(1)}: leave it out"
         findings.append(Finding(check="wording", cause=Cause.GENERATOR_ERROR, detail=detail))
     if grade < min(context.config.checks.naturalness, *brought_grade, 5):
-        detail = f"graded {grade} of 5: {choice.fault(1)}. {_REWORD}"
+        detail = f"graded {grade} of 5: {choice.describe_fault(1)}. {_REWORD}"
         findings.append(Finding(check="naturalness", cause=Cause.UNNATURAL, detail=detail))
     if choice.changes_with_time:
         detail = "a reader says that the answer changes with time, and the question names no date: name one"

@@ -45,9 +45,8 @@ class Retriever(Protocol):
         ...
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return the score that each text would get if it were in the index, by its statistics and analyser or its
-        encoder.
+        """Return the score that each text would get if it were in the index.
 
-        A text that scores zero or less would not be a hit.
+        The index's statistics and analyser, or its encoder, decide.
         """
         ...

@@ -1,5 +1,6 @@
-"""Look up a kind of retriever and open it over a corpus. A kind is a file in `engines` that has a function
-`build_retriever(corpus, out, settings)`.
+"""Look up a kind of retriever and open it over a corpus.
+
+A kind is a file in `engines` that has a function `build_retriever(corpus, out, settings)`.
 """
 
 from pathlib import Path

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pipeline.llm.ledger import Ledger, Spending, counting
 from pipeline.store.files import Appender
 from pipeline.store.tables import scan_json_lines
-from pipeline.types import Data, Record, Seed
+from pipeline.types import Data, ReasonCode, Record, Seed
 
 NAME = "attempts.jsonl"
 MODES = "modes"
@@ -23,8 +23,6 @@ MODES = "modes"
 AFTERWARDS = frozenset({"remeasured", "forked", MODES})
 """Values of `ended` for rows that are no attempt at a seed: later work on finished pairs, and that search."""
 
-REFUSED = "refused"
-"""The reason of a seed that ended because the server refused a request."""
 _ERRORS = (("tool", "Error: "), ("user", "Your last message "))
 """The beginning of messages that tell an agent about an error, by role."""
 
@@ -55,7 +53,7 @@ def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger, error: str = ""
         spent=ledger.spending,
         error=error,
         # Answers from before a refused request are the model's own, and stay in the cache.
-        asked=tuple(sorted(digest.hex() for digest in ledger.digests)) if error and reason != REFUSED else (),
+        asked=() if not error or reason == ReasonCode.REFUSED else tuple(sorted(d.hex() for d in ledger.digests)),
     )
 
 
@@ -77,10 +75,11 @@ def format_error(record: Record, unread: str = "") -> str:
     Names and numbers are left out. Returns an empty text if there was no error or the seed ended otherwise. `unread`
     says why the seed ended early.
     """
-    if record.reason in ("no_verdict", REFUSED):
-        return unread
-    if not record.reason.startswith("no_draft:"):
+    reason = record.parsed_reason
+    if not reason.is_inconclusive:
         return ""
+    if reason.code != ReasonCode.NO_DRAFT:
+        return unread
     errors = Counter(
         _generalise_error(message.content.removeprefix("Error: "))
         for message in record.rounds[-1].agent.messages

@@ -43,8 +43,8 @@ class Batches:
 
     def __init__(self, run: Run, fingerprint: str, submit: Submit) -> None:
         self._run, self._fingerprint, self._submit = run, fingerprint, submit
-        self._max_in_flight = run.config.how.workers * (1 if run.config.how.address else AHEAD)
-        self._config = divide_limits(run.config, run.config.how.workers)
+        self._max_in_flight = run.config.runtime.workers * (1 if run.config.runtime.address else AHEAD)
+        self._config = divide_limits(run.config, run.config.runtime.workers)
         self._size = ROUNDS * self._config.seeds_at_work()
         self._shares = Shares(run.config)
         self._waiting: deque[_Pending] = deque()
@@ -103,7 +103,7 @@ class Batches:
     async def _send(self, seeds: Sequence[_Pending], share: dict[str, float]) -> None:
         batch = Batch(
             name=secrets.token_hex(8),
-            config=self._config.with_how(**share),
+            config=self._config.with_runtime(**share),
             code=code(),
             fingerprint=self._fingerprint,
             places=tuple(pending.place for pending in seeds),
@@ -184,8 +184,8 @@ def divide_limits(config: RunConfig, workers: int) -> RunConfig:
     parts: dict[str, object] = {name: divide(model) for name, model in models if isinstance(model, ModelConfig)}
     parts["policies"] = {name: divide(policy) for name, policy in models.policies.items()}
     config = config.model_copy(update={"models": models.model_copy(update=parts)})
-    concurrency = config.how.concurrency and max(1, config.how.concurrency // workers)
-    return config.with_how(concurrency=concurrency, out=config.how.out.resolve())
+    concurrency = config.runtime.concurrency and max(1, config.runtime.concurrency // workers)
+    return config.with_runtime(concurrency=concurrency, out=config.runtime.out.resolve())
 
 
 def rebuild_error(failure: Failure) -> DigsiteError:

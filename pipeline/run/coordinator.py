@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError, WorkerError
 from pipeline.run import resume
-from pipeline.run.attempts import REFUSED, Attempt, AttemptLog, run_attempt
+from pipeline.run.attempts import Attempt, AttemptLog, run_attempt
 from pipeline.run.callbacks import RunCallbacks
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
@@ -29,7 +29,7 @@ from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import hold_lock
 from pipeline.store.real_paths import refuse_links
-from pipeline.types import Record, Seed, Status
+from pipeline.types import ReasonCode, Record, Seed, Status
 
 RunSeed = Callable[[Seed], Awaitable[Record]]
 PAUSES = (2.0, 15.0, 60.0)
@@ -82,10 +82,9 @@ class Run:
             self._joined = build_join(self.folder)
             self._gating = Gating(self.config.gates, self.journal, self._joined)
             self._state = PlanState(self.config, self._gating.judge)
-            reasons = (entry.head.reason for entry in self.journal.entries.values())
-            inconclusive = ("no_draft:", "no_verdict", REFUSED)
-            is_proven = not all(reason.startswith(inconclusive) for reason in reasons)
-            self._same_error = SameError[_Ended](self.config.how.same_error_seeds, proven=is_proven)
+            reasons = (entry.head.parsed_reason for entry in self.journal.entries.values())
+            is_proven = not all(reason.is_inconclusive for reason in reasons)
+            self._same_error = SameError[_Ended](self.config.runtime.same_error_seeds, proven=is_proven)
             next(self._owed_seeds(), None)
             self._stack = stack.pop_all()
         return self
@@ -150,7 +149,7 @@ class Run:
 
     def progress(self) -> float:
         """Return the part of the plan that is done, from 0 to 1. Any thread may call this."""
-        wanted_pairs, max_seeds = bounds(self.config.how)
+        wanted_pairs, max_seeds = bounds(self.config.runtime)
         done, needed = (self._state.length, max_seeds) if wanted_pairs is None else (self._state.passed, wanted_pairs)
         return min(1.0, done / needed)
 
@@ -180,7 +179,7 @@ class Run:
     def _valid_entry(self, key: str) -> Entry | None:
         """Return the line of a seed, unless a shorter time limit than this command's ended it."""
         entry = self.journal.entries.get(key)
-        return None if entry is None or entry.head.unfinished(self.config.how.rollout_seconds) else entry
+        return None if entry is None or entry.head.unfinished(self.config.runtime.rollout_seconds) else entry
 
     async def _run_all(self, run_seed: RunSeed) -> None:
         # Work again if the gates dropped pairs that the plan had counted on.
@@ -217,7 +216,7 @@ class Run:
             self._journal_seeds(self._same_error.let_go())
             for ended in self._same_error.take_dropped():
                 self._log_attempt(ended.attempt)
-                forget(self.config.how.out / CACHE, ended.attempt.asked)
+                forget(self.config.runtime.out / CACHE, ended.attempt.asked)
 
     def _settle(self, finished: set[asyncio.Task[_Ended]]) -> BaseException | None:
         """Journal all seeds that ended well, in order. Return the first error of the others."""
@@ -230,7 +229,7 @@ class Run:
                 error = error or failure
                 continue
             ended = task.result()
-            refused = ended.record.reason == REFUSED
+            refused = ended.record.reason == ReasonCode.REFUSED
             self._journal_seeds(self._same_error.add(ended.attempt.error, ended, refused=refused))
             if self._same_error.cause:
                 error = error or self._same_error.stop()
@@ -238,7 +237,7 @@ class Run:
 
     def _journal_seeds(self, seeds: Iterable[_Ended]) -> None:
         for index, planned, record, attempt in seeds:
-            self.journal.append(record, planned.order, self.config.how.rollout_seconds)
+            self.journal.append(record, planned.order, self.config.runtime.rollout_seconds)
             if record.status is Status.ACCEPTED:
                 self._gating.check(record)
             drops = self._state.end(index, self.journal.entries[record.key].head)

@@ -42,10 +42,10 @@ def hardening(config: RunConfig, file: Path) -> RunConfig:
     _check_operations(str(file), given_seeds, config)
     if "contaminated" not in config.gates.off:
         _check_benchmarks(str(file), given_seeds, config)
-    if "pairs" not in config.how.model_fields_set and config.how.seeds is None:
-        return config.with_how(seeds=len(given_seeds))
-    max_seeds = min(config.how.max_seeds or len(given_seeds), len(given_seeds))
-    return config.with_how(max_seeds=max_seeds) if config.how.seeds is None else config
+    if "pairs" not in config.runtime.model_fields_set and config.runtime.seeds is None:
+        return config.with_runtime(seeds=len(given_seeds))
+    max_seeds = min(config.runtime.max_seeds or len(given_seeds), len(given_seeds))
+    return config.with_runtime(max_seeds=max_seeds) if config.runtime.seeds is None else config
 
 
 def load_given(config: RunConfig, corpus: Corpus | None = None) -> tuple[Given, ...]:

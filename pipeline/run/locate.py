@@ -63,7 +63,7 @@ def reopen(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:
     """Return a run's folder and its configuration. The run may have been begun in another working directory."""
     folder = run_folder(name, out)
     config = resumable(folder)
-    return folder, config.with_how(out=folder.parents[1])
+    return folder, config.with_runtime(out=folder.parents[1])
 
 
 def runs(out: Path) -> list[Path]:

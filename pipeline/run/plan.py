@@ -23,7 +23,7 @@ from pipeline.corpus.split import side
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, mark_dropped
 from pipeline.store.journal import Head, Journal, RunIdentity
-from pipeline.types import Passage, Record, Seed, Status, sha256
+from pipeline.types import Cause, Passage, ReasonCode, Record, Seed, Status, sha256
 
 SEEDS_PER_PAIR = 10
 FEWEST_AT_WORK = 8
@@ -147,11 +147,11 @@ def check_askable(corpus: PassageSource) -> None:
     raise UsageError(f"no passage of this corpus can start a question. {reasons}")
 
 
-def bounds(how: Runtime) -> tuple[int | None, int]:
+def bounds(runtime: Runtime) -> tuple[int | None, int]:
     """Return the number of wanted pairs, or None if `seeds` decides, and the most seeds to try."""
-    if how.seeds is not None:
-        return None, how.seeds
-    return how.pairs, how.max_seeds if how.max_seeds is not None else SEEDS_PER_PAIR * how.pairs
+    if runtime.seeds is not None:
+        return None, runtime.seeds
+    return runtime.pairs, runtime.max_seeds if runtime.max_seeds is not None else SEEDS_PER_PAIR * runtime.pairs
 
 
 def prefix(heads: Iterable[Head], config: RunConfig, judge: Judge) -> Iterator[tuple[Head, Drop | None]]:
@@ -203,9 +203,9 @@ class PlanState:
     """What the plan still needs, given how seeds have ended. Seeds are named by their index in the order."""
 
     def __init__(self, config: RunConfig, judge: Judge) -> None:
-        self._wanted_pairs, self._max_seeds = bounds(config.how)
-        self._exactly = config.how.seeds is not None
-        is_limited = config.how.seeds is not None or config.how.max_seeds is not None
+        self._wanted_pairs, self._max_seeds = bounds(config.runtime)
+        self._exactly = config.runtime.seeds is not None
+        is_limited = config.runtime.seeds is not None or config.runtime.max_seeds is not None
         self._may_yield_nothing = not config.models.of("generator").capabilities.understands and not is_limited
         self._judge, self._chainless = judge, 0
         self._ahead: dict[int, Head] = {}
@@ -225,7 +225,7 @@ class PlanState:
                 if drop := self._judge(head):
                     drops.append((head, drop))
                 self.passed += drop is None
-            self._chainless += head.reason.partition(":")[0] in ("no_draft", "superficial")
+            self._chainless += head.parsed_reason.code in (ReasonCode.NO_DRAFT, Cause.SUPERFICIAL)
             self.length += 1
         return drops
 

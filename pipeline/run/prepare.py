@@ -81,15 +81,15 @@ def check_gates(config: RunConfig, manifest: Manifest) -> None:
 
 
 def check_engine(config: RunConfig) -> None:
-    """Raise UsageError if the packages of `how.engine` are not installed."""
-    name = config.how.engine
+    """Raise UsageError if the packages of `runtime.engine` are not installed."""
+    name = config.runtime.engine
     if name != "local" and find_spec(f"prefect_{name}") is None:
         raise UsageError(f"--engine {name} needs more packages: pip install 'digsite[{name}]'")
 
 
 def corpus(config: RunConfig) -> Corpus:
     """Return the corpus, and prepare it in the output folder if that has not been done. Raises CorpusError."""
-    return load(check(config), config.how.out, verify=config.how.verify)
+    return load(check(config), config.runtime.out, verify=config.runtime.verify)
 
 
 def links(config: RunConfig, corpus: Corpus) -> StoredLinks:
@@ -103,7 +103,7 @@ def links_of_sides(config: RunConfig, corpus: Corpus) -> dict[str, SideLinks]:
 
 def cache_path(config: RunConfig) -> Path:
     """Return the file of paid answers, which all runs of an output folder share."""
-    return config.how.out / CACHE
+    return config.runtime.out / CACHE
 
 
 def model(
@@ -141,7 +141,7 @@ def connect(config: RunConfig, settings: ModelConfig) -> LLM:
         return plain_client
     from pipeline.llm.reach import Reached
 
-    return Reached(plain_client, settings, config.how.wait_seconds)
+    return Reached(plain_client, settings, config.runtime.wait_seconds)
 
 
 def check_models(config: RunConfig) -> None:
@@ -159,7 +159,7 @@ def check_models(config: RunConfig) -> None:
                 raise UsageError(problem)
             if is_server_from_environment(endpoint.base_url):
                 logger.warning("OPENAI_BASE_URL: '%s' is asked at %s", settings.model, endpoint.base_url)
-        if config.how.budget_money is not None and settings.prices is None:
+        if config.runtime.budget_money is not None and settings.prices is None:
             raise UsageError(f"a money budget needs the prices of '{settings.model}': set models.{name}.prices")
 
 
@@ -175,7 +175,7 @@ def reach(config: RunConfig) -> None:
     for settings in servers.values():
         from pipeline.llm.reach import reach as reach_endpoint
 
-        wait(reach_endpoint(settings, config.how.wait_seconds))
+        wait(reach_endpoint(settings, config.runtime.wait_seconds))
 
 
 def wait(work: Coroutine[None, None, T]) -> T:
@@ -189,11 +189,13 @@ def wait(work: Coroutine[None, None, T]) -> T:
 
 
 def budget(config: RunConfig, before: Spent | None = None) -> Budget:
-    how = config.how
-    limited = (how.budget_tokens, how.budget_money) != (None, None)
+    runtime = config.runtime
+    limited = (runtime.budget_tokens, runtime.budget_money) != (None, None)
     if before is None:
         before = total_spending(config.folder()).total if limited else Spent()
-    return Budget(tokens=how.budget_tokens, money=how.budget_money, seconds=how.budget_seconds, before=before)
+    return Budget(
+        tokens=runtime.budget_tokens, money=runtime.budget_money, seconds=runtime.budget_seconds, before=before
+    )
 
 
 def client(model: ModelConfig, run_seed: int) -> LLM:
@@ -216,13 +218,13 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
     The context's configuration names the engine that opened: without Java it is not the configured one. `before` is as
     for `model`, and `llm` replaces the model.
     """
-    retriever = open_retriever(config.retrieval, corpus, config.how.out)
+    retriever = open_retriever(config.retrieval, corpus, config.runtime.out)
     if config.distractors.kinds and not retriever.scores:
         raise UsageError(f"distractors need a retriever that can score them: {SCORING}")
     engine = retriever.name or config.retrieval.identity
     if engine != config.retrieval.identity:
         config = config.model_copy(update={"retrieval": config.retrieval.model_copy(update={"retriever": engine})})
-    other_retrievers = open_others(config.retrieval, corpus, config.how.out)
+    other_retrievers = open_others(config.retrieval, corpus, config.runtime.out)
     side_links = links_of_sides(config, corpus) if config.uses_links else {}
     # Do this after the engine is known, since the engine is part of the folder's name, and earlier commands in that
     # folder have used up part of the budget.

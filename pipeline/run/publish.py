@@ -99,7 +99,7 @@ def record_of(folder: Path, config: RunConfig, prefix: str) -> Record:
 def source(folder: Path, config: RunConfig, lines: Iterable[tuple[str, str]], include: tuple[str, ...] = ()) -> str:
     """Digest a run, as `RunRecords.source` does. `lines` are each record's key and the name of its file."""
     other_files = sorted((path.parent.name, path.name, path.stat().st_size) for path in folder.glob("*/*.jsonl"))
-    settings = [config.gates.model_dump_json(), bounds(config.how), include]
+    settings = [config.gates.model_dump_json(), bounds(config.runtime), include]
     digest = hashlib.sha256(b"[[")
     # Feed the JSON piece by piece: for a million lines it would be 200 MB.
     for line_index, line in enumerate(sorted(lines)):

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from pipeline.errors import ProviderError
-from pipeline.run.attempts import REFUSED
 from pipeline.store.cache import Cache
+from pipeline.types import ReasonCode
 
 T = TypeVar("T")
 _PARSER = (
@@ -65,7 +65,7 @@ class SameError(Generic[T]):
         All refusals count as one error, since servers name the request in their words.
         """
         if error and self._most:
-            self._waiting.append((REFUSED if refused else error, error, seed))
+            self._waiting.append((ReasonCode.REFUSED if refused else error, error, seed))
             if self.cause or len(self._waiting) < 2 * self._most:
                 return []
             # If the errors are this varied, they are the model's and not the server's.
@@ -93,7 +93,7 @@ class SameError(Generic[T]):
     def stop(self) -> ProviderError:
         self._is_stopped = True
         error = next(error for kind, error, _ in self._waiting if kind == self.cause)
-        if self.cause == REFUSED:
+        if self.cause == ReasonCode.REFUSED:
             line = f'the server refused requests of {self._most} seeds in a row: "{error}".'
             cures = (cure for words, cure in REFUSAL_CURES.items() if re.search(words, error, re.IGNORECASE))
             cure = next(cures, "look into the server's log")
@@ -102,7 +102,7 @@ class SameError(Generic[T]):
             cure = next((cure for words, cure in CURES.items() if words in error), "look at what the model says")
         return ProviderError(
             f"{line} To cure it, {cure}; 'digsite doctor' shows what the server does. These seeds will be run again; "
-            "to continue anyway: --set how.same_error_seeds=0",
+            "to continue anyway: --set runtime.same_error_seeds=0",
             then="stop",
         )
 

@@ -17,16 +17,23 @@ from pipeline.store.lock import hold_lock
 from pipeline.types import Data
 
 NAME = "run.json"
-FORMAT = 6
+FORMAT = 7
 """The format of a run's folder. Other formats are refused: a run must be finished with the version that began it."""
-LAST_VERSIONS = {1: "version 0.1.0", 3: "commit adb75919", 4: "commit 93f66517", 5: "commit b8682652"}
+LAST_VERSIONS = {
+    1: "version 0.1.0",
+    3: "commit adb75919",
+    4: "commit 93f66517",
+    5: "commit b8682652",
+    6: "commit d3a22dfb",
+}
 """The last version that can export a run of an older format."""
 
 
 class RunFile(Data):
     """`run.json`: written before the first seed.
 
-    Every command that continues the run writes it again with its `how`, and an export that sets gates with these gates.
+    Every command that continues the run writes it again with its `runtime`, and an export that sets gates with these
+    gates.
     """
 
     config: RunConfig

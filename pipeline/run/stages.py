@@ -124,7 +124,7 @@ async def run_seeds(run: Run, context: RunContext, watch: RunCallbacks, engine: 
     else:
         watch.stage("starting workers")
         try:
-            with engine(run.config.how) as submit:
+            with engine(run.config.runtime) as submit:
                 watch.stage("running seeds")
                 async with Batches(run, context.lineage.corpus_fingerprint, submit) as batches:
                     await run.execute(batches.run_seed, watch, at_work=batches.at_work)

@@ -38,7 +38,7 @@ def _check_contexts(config: RunConfig, passage_tokens: int) -> None:
         f"one for each step and {hits_per_search} beside them",
     )
     needs_by_role = {"solver": searcher, **{f"policies.{name}": searcher for name in models.policies}}
-    needs_by_role |= {"generator": writer, "refiner": writer} | ({"reader": reader} if config.checks_run() else {})
+    needs_by_role |= {"generator": writer, "refiner": writer} | ({"reader": reader} if config.checks_enabled() else {})
     for role, (fixed, per_step, portion) in needs_by_role.items():
         room, setting = models.by_setting()[role].room, f"models.{role}.context"
         if room and role in ("generator", "refiner") and config.generator.request_tokens < room:

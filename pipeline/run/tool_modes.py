@@ -49,7 +49,7 @@ def resolve_with_cost(
     known_names = {model.model for model in known_models.all()} if known_models else set()
     playing = [*map(config.models.of, roles), *config.models.policies.values()]
     unknown_models = {model.model: model for model in playing if not model.built_in and model.model not in known_names}
-    stored = _read_findings(config.how.out)
+    stored = _read_findings(config.runtime.out)
     findings = {
         name: stored[name] for name, model in unknown_models.items() if name in stored and stored[name].holds_for(model)
     }

@@ -185,8 +185,8 @@ def _open_for(batch: Batch) -> _Opened:
     """Open what the batch needs. Raises UsageError, naming both, if code or corpus differ from the sender's."""
     if batch.code != code():
         raise UsageError(f"a worker has digsite {code()}, this command {batch.code}: install the same on all machines")
-    out = batch.config.how.out if batch.answers.is_dir() else _scratch_out()
-    config = batch.config.with_how(out=out, budget_tokens=None, budget_money=None, budget_seconds=None)
+    out = batch.config.runtime.out if batch.answers.is_dir() else _scratch_out()
+    config = batch.config.with_runtime(out=out, budget_tokens=None, budget_money=None, budget_seconds=None)
     return _open(config.model_dump_json(), batch.fingerprint)
 
 

@@ -38,7 +38,7 @@ def _open(config: RunConfig, file: Path | None) -> Served:
     # First, since a mistake in the file must not cost the time of opening an index.
     served_environment = read_environment(file) if file else environment(config)
     corpus = prepare.corpus(config)
-    retriever = open_retriever(config.retrieval, corpus, config.how.out)
+    retriever = open_retriever(config.retrieval, corpus, config.runtime.out)
     return Served(
         corpus=corpus,
         retriever=retriever,
@@ -54,7 +54,7 @@ def open_run(folder: Path) -> Served:
     Raises UsageError if they have changed since the run was made.
     """
     run_file = read(folder)
-    config = run_file.config.with_how(out=folder.parents[1])
+    config = run_file.config.with_runtime(out=folder.parents[1])
     file = folder / "dataset" / _FILE
     served = _open(config, file if file.exists() else None)
     if served.corpus.fingerprint != run_file.corpus_fingerprint:

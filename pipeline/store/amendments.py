@@ -1,5 +1,6 @@
-"""Values added to the records of a run after they were journalled. They are kept in files beside the journal and joined
-to the records on reading.
+"""Values added to the records of a run after they were journalled.
+
+They are kept in files beside the journal and joined to the records on reading.
 
 A line is `{"sha256": ..., "<kind>": {...}}`. A torn or damaged line is ignored, and can be written again.
 """

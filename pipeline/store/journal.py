@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pipeline.errors import StoreError
 from pipeline.store.checked_lines import files_of_lines, hash_of, line_at, match_line, scan_lines
 from pipeline.store.files import Appender
-from pipeline.types import Record, Slotted, Status, sha256
+from pipeline.types import Reason, ReasonCode, Record, Slotted, Status, sha256
 from pipeline.types.data import slotted
 
 _KEY = re.compile(rb'"key":"([0-9a-f]{64})"')
@@ -55,6 +55,10 @@ class Head(Slotted):
     """The optional stages that the record lacks."""
     clock: float | None = None
     """The time limit in seconds, if an agent's time limit ended the seed."""
+
+    @property
+    def parsed_reason(self) -> Reason:
+        return Reason.parse(self.reason)
 
     def unfinished(self, seconds: float | None) -> bool:
         """Return whether a time limit shorter than `seconds` ended the seed; None is no limit."""
@@ -180,7 +184,7 @@ def build_head(record: Record, order: str, seconds: float | None = None) -> Head
         reason=record.reason,
         target_steps=record.seed.target_steps,
         missing=record.missing,
-        clock=seconds if record.reason == "deadline" else None,
+        clock=seconds if record.reason == ReasonCode.DEADLINE else None,
     )
 
 

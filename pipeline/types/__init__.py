@@ -15,6 +15,7 @@ from pipeline.types.fork import Branch, Fork
 from pipeline.types.graph import Hop
 from pipeline.types.model_probe import OneSearch, Probe, Searched, beyond_chance
 from pipeline.types.question import PLAIN, AnswerItem, AnswerType, Draft, Given, NegativeAspect, Seed
+from pipeline.types.reason import NoDraft, Reason, ReasonCode
 from pipeline.types.record import ROLES, Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
 from pipeline.types.rollout import (
     Call,

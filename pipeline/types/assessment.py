@@ -4,7 +4,7 @@ from typing import Literal
 
 from pipeline.types.data import Data
 from pipeline.types.model_probe import Probe
-from pipeline.types.rollout import Rollout, Usage, Verdict
+from pipeline.types.rollout import GradedRollout, Rollout, Usage, Verdict
 
 DEMO_MODELS = ("embedded", "embedded-weak")
 """The names of the demo model, normal and weak."""
@@ -70,6 +70,10 @@ class PolicyMeasurement(Data):
     verdicts: tuple[Verdict, ...]
     closed_book: Probe | None = None
     """Its answers without any passage."""
+
+    @property
+    def graded(self) -> list[GradedRollout]:
+        return GradedRollout.join(self.rollouts, self.verdicts)
 
     @property
     def policy(self) -> str:

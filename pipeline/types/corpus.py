@@ -63,8 +63,11 @@ class Passage(Data):
 
     @property
     def heading(self) -> str:
-        """Return the title, with the date and source of the document if the corpus has them, as in "Floods in Velia
-        (2020-08-14, The Tarn Herald)". It is shown with every passage, and searched with the text."""
+        """Return the title, with the date and source of the document if the corpus has them.
+
+        It reads like "Floods in Velia (2020-08-14, The Tarn Herald)". It is shown with every passage, and searched with
+        the text.
+        """
         title, published = " ".join(self.title.split()), ", ".join(filter(None, (self.date, self.source)))
         return f"{title} ({published})" if published else title
 

@@ -11,8 +11,10 @@ SYNTHETIC = "synthetic-"
 
 
 class Kind(StrEnum):
-    """RAGShaper's four dimensions of distraction (arXiv 2601.08699, Table 1). There are other kinds of distractor too:
-    each module of `pipeline.distractors.kinds` is one."""
+    """RAGShaper's four dimensions of distraction (arXiv 2601.08699, Table 1).
+
+    There are other kinds of distractor too: each module of `pipeline.distractors.kinds` is one.
+    """
 
     DOPPELGANGER = "doppelganger"
     """A neighbouring case of the same topic (another year, release or namesake) with another value."""

@@ -172,10 +172,9 @@ class Graph(Data):
 
     @property
     def computations(self) -> tuple[tuple[str, str], ...]:
-        """Return a description of each computed step for people, as "filter (after 1940) of 1, 2 and 4", and its
-        answer.
+        """Return a description of each computed step for people, and its answer.
 
-        Steps are numbered from 1: the hops first, then the computed steps.
+        It reads like "filter (after 1940) of 1, 2 and 4".
         """
         computed = [step for step in self.steps if isinstance(step, ComputedStep)]
         numbers = {step.id: number for number, step in enumerate((*self.found, *computed), 1)}

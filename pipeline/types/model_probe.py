@@ -52,8 +52,10 @@ class Probe(Data):
 
     @property
     def grounded(self) -> bool:
-        """Return whether the passages support the right answer. With an uncited fact it comes from memory or a
-        guess."""
+        """Return whether the passages support the right answer.
+
+        With an uncited fact it comes from memory or a guess.
+        """
         return self.right > 0 and not self.uncited
 
 

@@ -8,6 +8,7 @@ from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
 from pipeline.types.model_probe import OneSearch, PriorKnowledge, Probe, Searched
 from pipeline.types.question import Draft, Seed
+from pipeline.types.reason import Reason, ReasonCode
 from pipeline.types.rollout import GradedRollout, Rollout, Trajectory, Usage, Verdict, correct, least_steps
 from pipeline.types.step_counts import StepCounts
 from pipeline.types.tree import Tree
@@ -96,7 +97,12 @@ class Round(Slotted):
     @property
     def graded(self) -> list[GradedRollout]:
         """Return the solver's rollouts with their verdicts."""
-        return [GradedRollout(*pair) for pair in zip(self.rollouts, self.verdicts, strict=True)]
+        return GradedRollout.join(self.rollouts, self.verdicts)
+
+    @property
+    def policy_graded(self) -> list[GradedRollout]:
+        """Return the policy's rollouts with their verdicts."""
+        return GradedRollout.join(self.policy_rollouts, self.policy_verdicts)
 
     @property
     def unsound(self) -> bool:
@@ -150,12 +156,7 @@ class Record(Data):
     seed: Seed
     status: Status
     reason: str
-    """One code: `below_range`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted.
-    `no_draft` alone: the generator gave up. `no_draft:format_errors` and `no_draft:limits` ended it before.
-
-    `beyond_solver`: no rollout was correct, but a reader with the evidence was. A stronger solver may solve it.
-    `gate:` and a name, only in data set and report, never in the journal: the gate that dropped it.
-    """
+    """The text of `parsed_reason`, such as `below_range` or `no_draft:limits`; empty or `relaxed` if accepted."""
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
@@ -200,6 +201,10 @@ class Record(Data):
     """The forks of `digsite branch`, which are stored beside the journal and joined on reading."""
 
     @property
+    def parsed_reason(self) -> Reason:
+        return Reason.parse(self.reason)
+
+    @property
     def usage(self) -> dict[str, Usage]:
         """Return the token usage of each role, over all rounds and stages; cache hits count as calls too."""
         usages_by_role: dict[str, list[Usage]] = {role: [] for role in ROLES}
@@ -232,8 +237,10 @@ class Record(Data):
 
     @property
     def last(self) -> Round | None:
-        """Return the last round with a draft. If a refiner finds nothing better, the seed ends with the draft
-        before."""
+        """Return the last round with a draft.
+
+        If a refiner finds nothing better, the seed ends with the draft before.
+        """
         return next((round_ for round_ in reversed(self.rounds) if round_.draft), None)
 
     @property
@@ -248,24 +255,26 @@ class Record(Data):
 
     @property
     def _confirmed(self) -> list[GradedRollout]:
-        return [GradedRollout(*pair) for pair in zip(self.confirmation, self.confirmation_verdicts, strict=True)]
+        return GradedRollout.join(self.confirmation, self.confirmation_verdicts)
 
     @property
     def measured(self) -> tuple[Verdict, ...]:
-        """Return the verdicts that determine honest difficulty and solve rate: the confirmation's, else the last
-        round's."""
+        """Return the verdicts that determine honest difficulty and solve rate.
+
+        These are the confirmation's, else the last round's.
+        """
         return self.confirmation_verdicts or ((last := self.last) and last.verdicts) or ()
 
     @property
     def step_counts(self) -> StepCounts:
         """Return the numbers of steps, over the solver's rollouts that measure the question and those of seekers."""
         honest = self._confirmed or (last.graded if (last := self.last) else [])
-        return StepCounts.of(honest, [*map(GradedRollout, self.seekers, self.seeker_verdicts)])
+        return StepCounts.of(honest, GradedRollout.join(self.seekers, self.seeker_verdicts))
 
     @property
     def attacked_again(self) -> list[GradedRollout]:
         """Return the rollouts of fresh seekers on an accepted pair."""
-        return [GradedRollout(*pair) for pair in zip(self.again, self.again_verdicts, strict=True)]
+        return GradedRollout.join(self.again, self.again_verdicts)
 
     @property
     def keeps_number(self) -> bool | None:
@@ -276,7 +285,7 @@ class Record(Data):
     @property
     def confirmed(self) -> bool:
         """Return whether it was accepted, even if a gate dropped it afterwards."""
-        return self.status is Status.ACCEPTED or self.reason.startswith("gate:")
+        return self.status is Status.ACCEPTED or self.parsed_reason.code == ReasonCode.GATE
 
     @property
     def hardness(self) -> tuple[int | None, float | None]:
@@ -288,8 +297,11 @@ class Record(Data):
 
     @property
     def difficulty(self) -> int | None:
-        """Return the steps of the shortest way that the solver or a seeker found. If no seeker ran or succeeded, only
-        the solver's rollouts count. None if the question was solved by recall alone, or not at all."""
+        """Return the steps of the shortest way that the solver or a seeker found.
+
+        If no seeker ran or succeeded, only the solver's rollouts count. None if the question was solved by recall
+        alone, or not at all.
+        """
         return self.hardness[0]
 
     @property
@@ -301,9 +313,11 @@ class Record(Data):
 
     @property
     def opener(self) -> PolicyMeasurement | None:
-        """Return the first measurement that meets the target, which confirms a question that was beyond the run's
-        solver."""
-        measurements = self.measurements if self.reason == "beyond_solver" else ()
+        """Return the first measurement that meets the target.
+
+        It confirms a question that was beyond the run's solver.
+        """
+        measurements = self.measurements if self.reason == ReasonCode.BEYOND_SOLVER else ()
         return next((m for m in measurements if (m.assessment.least_steps or 0) >= self.seed.target_steps), None)
 
     def find_assessment(self, policy: str = "") -> Assessment | None:

@@ -179,10 +179,21 @@ class GradedRollout(NamedTuple):
     rollout: Rollout
     verdict: Verdict
 
+    @classmethod
+    def join(cls, rollouts: Iterable[Rollout], verdicts: Iterable[Verdict]) -> list["GradedRollout"]:
+        return [cls(*pair) for pair in zip(rollouts, verdicts, strict=True)]
+
+    @staticmethod
+    def split(pairs: Iterable[tuple[Rollout, Verdict]]) -> tuple[tuple[Rollout, ...], tuple[Verdict, ...]]:
+        pairs = list(pairs)
+        return tuple(rollout for rollout, _ in pairs), tuple(verdict for _, verdict in pairs)
+
     @property
     def wrong(self) -> bool:
-        """Return whether the answer is certainly wrong. If no judge was called for an unsupported answer, nobody
-        knows."""
+        """Return whether the answer is certainly wrong.
+
+        If no judge was called for an unsupported answer, nobody knows.
+        """
         is_decided = self.verdict.supported or self.verdict.method != "none" or not self.rollout.answered
         return not self.verdict.right and is_decided
 

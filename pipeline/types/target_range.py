@@ -30,8 +30,10 @@ class TargetRange(NamedTuple):
         raise ValueError(f"no share of {self.tries} tries lies within {self.low:g}-{self.high:g}: {advice}")
 
     def label(self, right: int, tried: int) -> Label | None:
-        """Return the label after `tried` tries, of which `right` were correct, or None if later tries could change
-        it."""
+        """Return the label after `tried` tries, of which `right` were correct.
+
+        It is None if later tries could change it.
+        """
         least, most = self.counts[0], self.counts[-1]
         at_most = right + self.tries - tried
         if right > most:

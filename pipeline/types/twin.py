@@ -1,5 +1,7 @@
-"""The unanswerable twin of an accepted pair: its question with one premise changed so that the corpus does not support
-it and "not found" is the right answer."""
+"""The unanswerable twin of an accepted pair.
+
+Its question has one premise changed, so that the corpus does not support it and "not found" is the right answer.
+"""
 
 from typing import Literal
 
@@ -9,7 +11,7 @@ from pipeline.types.data import Data, sha256
 from pipeline.types.graph import Graph
 from pipeline.types.model_probe import Probe, Searched
 from pipeline.types.question import AnswerType, Draft
-from pipeline.types.rollout import Rollout, Usage, Verdict
+from pipeline.types.rollout import GradedRollout, Rollout, Usage, Verdict
 
 
 class ChangedPremise(Data):
@@ -41,6 +43,10 @@ class ChangedPremise(Data):
     """`used`, or the code of the refusal; empty while a check or a rollout is missing."""
     detail: str = ""
     """The reason of the refusal, in words for the writer."""
+
+    @property
+    def graded(self) -> list[GradedRollout]:
+        return GradedRollout.join(self.rollouts, self.verdicts)
 
 
 class Twin(Data):

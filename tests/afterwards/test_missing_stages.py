@@ -120,7 +120,7 @@ def test_a_clock_that_ends_the_teacher_costs_no_pair() -> None:
                 await asyncio.sleep(5)
             return await super().complete(request)
 
-    settings = build(sets=[*SETS, "how.rollout_seconds=0.2"])
+    settings = build(sets=[*SETS, "runtime.rollout_seconds=0.2"])
     slow = RunContext(config=settings, llm=Slow(cast), retriever=SHELF, lineage=LINEAGE)
     record = asyncio.run(run_seed(make_seed(), slow))
     assert (record.status, record.missing, record.teacher_rollouts) == (Status.ACCEPTED, ("teacher",), ())

@@ -44,7 +44,7 @@ def begun(out: Path, numbers: range, right: int = 3, lineage: dict[str, str] | N
         "corpus": {"name": "tiny"},
         "models": {"default": {"provider": "openai", "model": "qwen"}},
         "gates": PLAIN,
-        "how": {"out": out, "seeds": 100},
+        "runtime": {"out": out, "seeds": 100},
         **values,
     }
     config = build(values=settings)

@@ -20,7 +20,7 @@ from pipeline.gates import Drop, mark_dropped
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent
-from pipeline.loop.policies import FIRST, identity
+from pipeline.loop.policies import FIRST_SAMPLE, compute_identity
 from pipeline.run import attempts
 from pipeline.run.plan import judge_records
 from pipeline.store.amendments import Remeasurements, build_join
@@ -36,7 +36,9 @@ STRONG = ModelConfig.model_validate({"provider": "openai", "model": "strong"})
 WEAK = Cast(lambda question, sample: 0)
 BEYOND = run(WEAK, CHECKS, "loop.rounds=0")
 ACCEPTED = run(Cast(lambda question, sample: 3)).model_copy(update={"key": "cd" * 32})
-BROKEN = run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.run=[]").model_copy(update={"key": "ef" * 32})
+BROKEN = run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.enabled=[]").model_copy(
+    update={"key": "ef" * 32}
+)
 
 
 def config(model: ModelConfig = STRONG) -> RunConfig:
@@ -66,7 +68,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
     found = tried(tmp_path, llm)
     assert (found.model, found.questions, found.solved, found.solve_rate, found.opened) == ("strong", 2, 2, 1.0, 1)
     assert {request.model for request in llm.requests} == {"strong"}
-    assert {request.sample for request in llm.requests if request.tools} == set(range(FIRST, FIRST + 4))
+    assert {request.sample for request in llm.requests if request.tools} == set(range(FIRST_SAMPLE, FIRST_SAMPLE + 4))
     opened, accepted, broken = map(Remeasurements(tmp_path).join, (BEYOND, ACCEPTED, BROKEN))
     assert [(a.policy, a.model, a.k, a.rollouts, a.solve_rate, a.least_steps) for a in assessments(opened)] == [
         ("", "embedded", 1, 2, 0.0, None),
@@ -100,7 +102,7 @@ def test_one_that_finds_a_shortcut_or_nothing_opens_nothing(tmp_path: Path, step
 def test_what_it_will_take_is_said_before_it_is_paid_for(tmp_path: Path) -> None:
     model = STRONG.model_copy(update={"base_urls": ("http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1")})
     settings = context(able(), model)
-    settings = replace(settings, config=settings.config.with_how(out=tmp_path))
+    settings = replace(settings, config=settings.config.with_runtime(out=tmp_path))
     used = Usage(calls=3, prompt_tokens=9_000, completion_tokens=90, cached_tokens=1_000)
     told = [
         rollout.model_copy(update={"trajectory": rollout.trajectory.model_copy(update={"usage": used})})
@@ -188,7 +190,7 @@ def test_a_refused_request_keeps_its_question_out_and_is_asked_again(tmp_path: P
 
 def test_a_torn_line_is_owed_again(tmp_path: Path) -> None:
     tried(tmp_path, able())
-    file = tmp_path / "remeasured" / f"mine-{identity('mine', config())}.jsonl"
+    file = tmp_path / "remeasured" / f"mine-{compute_identity('mine', config())}.jsonl"
     whole = file.read_bytes()
     file.write_bytes(whole[:-40])
     assert [Remeasurements(tmp_path).has(r.key, (1, file.stem)) for r in (BEYOND, ACCEPTED)].count(True) == 1
@@ -265,6 +267,6 @@ def test_a_budget_that_is_used_up_begins_nothing_more_and_the_next_command_conti
 
 
 def test_budgets_are_those_of_the_command() -> None:
-    run = build(sets=["how.budget_tokens=5"])
-    assert recast(run, "mine", STRONG).how.budget_tokens is None
-    assert recast(run, "mine", STRONG, Budgets(money=2.5)).how.budget_money == 2.5
+    run = build(sets=["runtime.budget_tokens=5"])
+    assert recast(run, "mine", STRONG).runtime.budget_tokens is None
+    assert recast(run, "mine", STRONG, Budgets(money=2.5)).runtime.budget_money == 2.5

@@ -54,8 +54,8 @@ def context(tiny) -> RunContext:
 
 
 def with_model(context: RunContext, model: LLM, concurrency: int = 8) -> RunContext:
-    how = context.config.how.model_copy(update={"concurrency": concurrency})
-    return RunContext(context.config.model_copy(update={"how": how}), model, context.retriever, context.lineage)
+    runtime = context.config.runtime.model_copy(update={"concurrency": concurrency})
+    return RunContext(context.config.model_copy(update={"runtime": runtime}), model, context.retriever, context.lineage)
 
 
 @pytest.fixture(scope="module")

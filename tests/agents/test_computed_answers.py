@@ -60,7 +60,7 @@ CARRIED = drafted(
 
 
 def grade_answer(draft: Draft, answer: str, *judges: str) -> tuple[bool, str]:
-    context = RunContext(build(values={"checks": {"run": ()}}), ScriptedLLM(judges), Shelf(FILM), LINEAGE)
+    context = RunContext(build(values={"checks": {"enabled": ()}}), ScriptedLLM(judges), Shelf(FILM), LINEAGE)
     grade_of_answer = asyncio.run(grade(draft, answer, context))
     return grade_of_answer.right, grade_of_answer.method
 
@@ -119,7 +119,7 @@ def test_list_is_supported_once_every_item_was_shown() -> None:
 
 def test_judge_of_an_item_is_told_that_it_judges_one_item() -> None:
     model = ScriptedLLM(['{"correct": false}'])
-    context = RunContext(build(values={"checks": {"run": ()}}), model, Shelf(FILM), LINEAGE)
+    context = RunContext(build(values={"checks": {"enabled": ()}}), model, Shelf(FILM), LINEAGE)
     asyncio.run(grade(FOUNDERS, "Brother Per Dal; Ivar Lund; Olaf Grim", context))
     inputs = prompts.unfence(model.requests[0].messages[-1].content) or {}
     assert (inputs["answer"], inputs["response"]) == ("Per Dal", "Brother Per Dal")

@@ -182,6 +182,6 @@ def test_only_an_environment_with_these_tools_changes_digests() -> None:
     assert config.build(sets=["environment.find=false"]).digest() == plain.digest()
     policy = 'models.policies.p={provider="openai",model="m"}'
     runs = [config.build(sets=[policy, *sets]) for sets in ([], ["environment.pages=true"], ["environment.find=true"])]
-    assert len({run.digest() for run in runs}) == len({policies.identity("p", run) for run in runs}) == 3
+    assert len({run.digest() for run in runs}) == len({policies.compute_identity("p", run) for run in runs}) == 3
     assert len({environment(run).digest for run in runs}) == 3
     assert "solver/_find" in runs[2].digest_input()["prompts"]

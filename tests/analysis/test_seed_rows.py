@@ -27,7 +27,7 @@ from tests.teacher_rollouts import blindly_read, taught
 
 def begin_run(out: Path, records: list[Record], *writers: str, run: RunIdentity = RUN) -> tuple[Path, RunConfig]:
     """Begin a run with these records in its journal, in turns by its writers."""
-    values = {"corpus": {"name": "tiny"}, "how": {"out": out, "seeds": len(records)}}
+    values = {"corpus": {"name": "tiny"}, "runtime": {"out": out, "seeds": len(records)}}
     config = build(values=values | {"gates": {"least": 99}})
     folder = config.folder()
     resume.begin(folder, config, run.corpus_fingerprint)
@@ -158,7 +158,7 @@ def test_a_run_that_continued_since_its_export_is_read_from_its_journal(tmp_path
     records = batch(24)
     folder, config = begin_run(tmp_path, records[:20])
     path = export_table(folder, config)
-    config = config.model_copy(update={"how": config.how.model_copy(update={"seeds": 24})})
+    config = config.model_copy(update={"runtime": config.runtime.model_copy(update={"seeds": 24})})
     journal = Journal(folder / "journal")
     for index, record in enumerate(records[20:], 20):
         journal.append(record, f"{index:06}")

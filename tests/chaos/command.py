@@ -19,7 +19,7 @@ KEY = "sk-canary-4b1d0f9e7c"
 CONCURRENCY = 16
 CHEAP = (
     "--retriever bm25 --steps 1 --no-flow --json --set loop.rounds=0 --set loop.audit=false --set loop.rollouts=2 "
-    f"--set checks.run=[] --concurrency {CONCURRENCY}"
+    f"--set checks.enabled=[] --concurrency {CONCURRENCY}"
 ).split()
 """About six calls a seed, and a third of the seeds accepted."""
 

@@ -38,7 +38,7 @@ SETTINGS: dict[str, Any] = {
     "corpus": {"name": "tiny"},
     "retrieval": {"retriever": "bm25"},
     "loop": {"rounds": 1, "rollouts": 2},
-    "checks": {"run": ["closed_book", "oracle"]},
+    "checks": {"enabled": ["closed_book", "oracle"]},
     "steps": [1, 2],
 }
 
@@ -56,7 +56,7 @@ class Ground:
 
 @pytest.fixture(scope="module")
 def ground(tiny: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Ground:
-    config = build(values={**SETTINGS, "how": {"out": tmp_path_factory.mktemp("here")}})
+    config = build(values={**SETTINGS, "runtime": {"out": tmp_path_factory.mktemp("here")}})
     context, order = prepare.context(config, tiny), Order(config, tiny)
     planned = (order[index].seed for index in range(MOST_PLANNED))
     # Every change of the embedded generator draws another plan; what is compared needs both endings.
@@ -76,7 +76,9 @@ def wired(server: FaultyServer, out: Path, **how: Any) -> RunConfig:
     limits = {"timeout_seconds": 2.0, "concurrency": 8}
     model = {"provider": "openai", "model": "embedded", "base_url": server.url, "limits": limits}
     prices = {"prompt": 1.0, "completion": 2.0}
-    return build(values={**SETTINGS, "models": {"default": {**model, "prices": prices}}, "how": {"out": out, **how}})
+    return build(
+        values={**SETTINGS, "models": {"default": {**model, "prices": prices}}, "runtime": {"out": out, **how}}
+    )
 
 
 def context(server: FaultyServer, ground: Ground, out: Path) -> RunContext:
@@ -262,8 +264,8 @@ async def test_a_budget_stops_within_the_calls_in_flight_and_a_higher_one_goes_o
             with pytest.raises(BudgetExceeded):
                 await run(config, ground)
             assert len(server.asked) == paid
-            how = config.how.model_copy(update={f"budget_{name}": 10 * third})
-            _, records = await run(config.model_copy(update={"how": how}), ground)
+            runtime = config.runtime.model_copy(update={f"budget_{name}": 10 * third})
+            _, records = await run(config.model_copy(update={"runtime": runtime}), ground)
         assert records == straight
         assert 1 < paid < len(server.asked) <= len(other.asked) + 1
 

@@ -24,7 +24,7 @@ async def made(corpus: Corpus, out: Path, *servers: FaultyServer) -> dict[str, b
     limits = {"timeout_seconds": 2.0, "concurrency": 8}
     urls = [server.url for server in servers]
     model = {"provider": "openai", "model": "embedded", "base_urls": urls, "limits": limits}
-    config = build(values={**SETTINGS, "models": {"default": model}, "how": {"out": out, "seeds": SEEDS}})
+    config = build(values={**SETTINGS, "models": {"default": model}, "runtime": {"out": out, "seeds": SEEDS}})
     context, watch = prepare.context(config, corpus), RunCallbacks()
     with Run(config, corpus) as run:
         result = await run.execute(lambda seed: run_seed(seed, context), watch)

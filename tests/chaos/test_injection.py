@@ -17,7 +17,7 @@ from tests.chaos.obedient import FORGED, LURED, poisoned
 from tests.conftest import Figures
 
 SETTINGS = (
-    "--retriever bm25 --steps 1-2 --no-flow --json --set loop.rollouts=2 --set checks.run=[] "
+    "--retriever bm25 --steps 1-2 --no-flow --json --set loop.rollouts=2 --set checks.enabled=[] "
     "--set loop.last_round_relaxed=true"
 ).split()
 """Every draft is tried, whatever the audit says, so that the solver meets the orders too; and what is only too easy is

@@ -65,7 +65,7 @@ def many_records(run: Path, count: int) -> int:
             body = body.replace(KEYS[1].encode(), b"%012d" % number)
             file.write(b'{"sha256":"%b",%b\n' % (hashlib.sha256(body).hexdigest().encode(), body))
         size = file.tell()
-    settings["config"]["how"]["seeds"] = count
+    settings["config"]["runtime"]["seeds"] = count
     (run / "run.json").write_bytes(orjson.dumps(settings))
     return size
 

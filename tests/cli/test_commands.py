@@ -124,7 +124,7 @@ def test_the_next_command_that_is_named_finds_the_run(digsite: Digsite, out: Pat
 def test_what_ended_beyond_the_plan_is_told_from_what_the_data_set_holds(digsite: Digsite, run: Path) -> None:
     path = run / "tiny/latest/run.json"
     tree = orjson.loads(path.read_bytes())
-    tree["config"]["how"] |= {"seeds": None, "pairs": 1}
+    tree["config"]["runtime"] |= {"seeds": None, "pairs": 1}
     path.write_bytes(orjson.dumps(tree))
     told = digsite("inspect", "latest", "--out", run, "--json").json
     assert told["counts"]["accepted"] == 1

@@ -14,7 +14,7 @@ from tests.cli.conftest import SMALL, Digsite
 
 ASKED = (
     *SMALL, "--no-flow", "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--pairs", "4",
-    "--set", 'distractors.kinds=["doppelganger", "false_shortcut", "subjective_fallacy"]', "--set", "checks.run=[]",
+    "--set", 'distractors.kinds=["doppelganger", "false_shortcut", "subjective_fallacy"]', "--set", "checks.enabled=[]",
     "--set", "distractors.rollouts=1", "--set", "teacher.rollouts=2", "--max-seeds", "24",
 )  # fmt: skip
 

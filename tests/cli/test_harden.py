@@ -116,8 +116,8 @@ def test_as_many_pairs_as_are_asked_for_end_it(tmp_path: Path, pairs: int | None
     file = lines(
         tmp_path / "q.jsonl", [{"question": f"Who built mill {n}?", "answer": f"Smith {n}"} for n in range(60)]
     )
-    asked = hardening(build(values={"how": {} if pairs is None else {"pairs": pairs}}), file)
-    assert (asked.how.seeds, asked.how.max_seeds) == (tried, None if tried else 60)
+    asked = hardening(build(values={"runtime": {} if pairs is None else {"pairs": pairs}}), file)
+    assert (asked.runtime.seeds, asked.runtime.max_seeds) == (tried, None if tried else 60)
 
 
 def test_a_test_split_is_refused_before_anything_is_read(

@@ -11,17 +11,17 @@ from pipeline.errors import UsageError
 
 def test_flags_that_are_not_given_leave_file_and_preset_alone(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
-    file.write_text('preset = "sage"\nsteps = [3, 5]\n[how]\npairs = 7\n')
+    file.write_text('preset = "sage"\nsteps = [3, 5]\n[runtime]\npairs = 7\n')
     config = options.build_config({"pairs": None, "steps": None, "seed": 4}, file=file)
-    assert (config.preset, config.steps, config.how.pairs, config.seed) == ("sage", (3, 5), 7, 4)
+    assert (config.preset, config.steps, config.runtime.pairs, config.seed) == ("sage", (3, 5), 7, 4)
     assert not config.loop.audit
 
 
 def test_a_flag_wins_over_the_file_and_set_over_the_flag(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
-    file.write_text("seed = 1\n[how]\npairs = 7\n")
+    file.write_text("seed = 1\n[runtime]\npairs = 7\n")
     config = options.build_config({"pairs": 9, "seed": 2}, file=file, sets=["seed=3", "loop.rounds=1"])
-    assert (config.how.pairs, config.seed, config.loop.rounds) == (9, 3, 1)
+    assert (config.runtime.pairs, config.seed, config.loop.rounds) == (9, 3, 1)
 
 
 def test_every_flag_has_a_key_of_the_configuration(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_defaults_that_help_tells_are_those_of_the_settings() -> None:
         "seed": str(config.seed),
         "retriever": config.retrieval.retriever,
         "model": config.models.default.model,
-        "wait": f"{config.how.wait_seconds:g}",
-        "out": config.how.out,
+        "wait": f"{config.runtime.wait_seconds:g}",
+        "out": config.runtime.out,
     }
     hints = get_type_hints(options.RunOptions, include_extras=True)
     helps = {name: hint.__metadata__[0].help for name, hint in hints.items() if hasattr(hint, "__metadata__")}

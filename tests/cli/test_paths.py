@@ -39,7 +39,7 @@ def test_a_file_is_no_place_for_runs(digsite: Digsite, here: Path, command: str)
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
 
 
-@pytest.mark.parametrize("where", [("--out", "mine.jsonl/runs"), ("--set", "how.out=mine.jsonl")])
+@pytest.mark.parametrize("where", [("--out", "mine.jsonl/runs"), ("--set", "runtime.out=mine.jsonl")])
 def test_nor_is_a_path_through_one(digsite: Digsite, here: Path, where: tuple[str, str]) -> None:
     said = digsite("generate", "tiny", *SMALL, *where)
     assert (said.code, said.out) == (2, "")

@@ -13,8 +13,8 @@ from tests.cli.conftest import SMALL, Digsite
     ("options", "said"),
     [
         (("--set", f"loop={'[' * 5000}{']' * 5000}"), "nested too deeply"),
-        (("--set", 'how.out="a\\u0000b"'), "how.out: must not contain NUL"),
-        (("--out", "/tmp/\udcff"), "how.out: must not contain NUL or invalid UTF-8"),
+        (("--set", 'runtime.out="a\\u0000b"'), "runtime.out: must not contain NUL"),
+        (("--out", "/tmp/\udcff"), "runtime.out: must not contain NUL or invalid UTF-8"),
     ],
 )
 def test_what_no_file_could_store_is_one_line(digsite: Digsite, options: tuple[str, str], said: str) -> None:

@@ -28,13 +28,13 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ('checks.run=["orakel"]', r"checks\.run\.0: no check by a reader 'orakel'; did you mean 'oracle'\?"),
-        ('checks.run=["false_quote"]', "'false_quote'; known: closed_book, oracle, alternatives"),
+        ('checks.enabled=["orakel"]', r"checks\.enabled\.0: no check by a reader 'orakel'; did you mean 'oracle'\?"),
+        ('checks.enabled=["false_quote"]', "'false_quote'; known: closed_book, oracle, alternatives"),
         (
-            'checks.run=["seeker"]',
+            'checks.enabled=["seeker"]',
             "'seeker' was removed: every draft's graph and wording are reviewed; known: closed_book",
         ),
-        ("checks.seeker_tries=3", "'checks.seeker_tries' was removed: nobody looks for shortcuts before the rollouts"),
+        ("checks.seeker_tries=3", "'checks.seeker_tries' was removed, since nobody looks for shortcuts"),
     ],
 )
 def test_an_unknown_check_is_named_in_one_line(setting: str, message: str) -> None:
@@ -93,8 +93,11 @@ def test_an_unreadable_file_is_a_usage_error(tmp_path: Path) -> None:
 
 def test_runtime_settings_are_not_digested() -> None:
     base = config.build()
-    assert base.digest() == config.build(sets=["how.pairs=7", "how.concurrency=1", "how.out=elsewhere"]).digest()
-    assert base.folder() != config.build(sets=["how.out=elsewhere"]).folder()
+    assert (
+        base.digest()
+        == config.build(sets=["runtime.pairs=7", "runtime.concurrency=1", "runtime.out=elsewhere"]).digest()
+    )
+    assert base.folder() != config.build(sets=["runtime.out=elsewhere"]).folder()
 
 
 @pytest.mark.parametrize(
@@ -120,7 +123,7 @@ def test_more_seeds_are_at_work_than_the_models_accept_calls() -> None:
     assert config.build(values=one_model).seeds_at_work() == 125
     two_models = {"models": {"default": default, "judge": {"model": "b", "limits": {"concurrency": 20}}}}
     assert config.build(values=two_models).seeds_at_work() == 150
-    assert config.build(values=two_models, sets=["how.concurrency=3"]).seeds_at_work() == 3
+    assert config.build(values=two_models, sets=["runtime.concurrency=3"]).seeds_at_work() == 3
 
 
 @pytest.mark.parametrize("operations", ["ration", ["list", "ration"]])

@@ -137,10 +137,10 @@ def test_the_public_endpoint_needs_a_key_and_a_money_budget_needs_prices(monkeyp
         prepare.check(config.build(values={"models": {"default": model}}))
     local = {**model, "base_url": "http://localhost:1/v1"}
     with pytest.raises(UsageError, match=r"models\.default\.prices"):
-        prepare.check(config.build(values={"models": {"default": local}, "how": {"budget_money": 1}}))
+        prepare.check(config.build(values={"models": {"default": local}, "runtime": {"budget_money": 1}}))
     models = {"default": {**local, "prices": {"prompt": 1, "completion": 1}}, "judge": {"model": "large"}}
     with pytest.raises(UsageError, match=r"prices of 'large': set models\.judge\.prices"):
-        prepare.check(config.build(values={"models": models, "how": {"budget_money": 1}}))
+        prepare.check(config.build(values={"models": models, "runtime": {"budget_money": 1}}))
 
 
 def make_thinking(tokens: int, **values: Any) -> config.RunConfig:
@@ -157,14 +157,14 @@ def test_limits_leave_room_for_32k_tokens_of_reasoning_in_every_turn() -> None:
     assert model.room == 131_072 - 32_768
     slowest = 32_768 / model.limits.timeout_seconds
     assert slowest < 31
-    assert built.how.rollout_seconds is None
+    assert built.runtime.rollout_seconds is None
     assert (usual.solver, usual.generator) == (config.RunConfig().solver, config.RunConfig().generator)
     assert usual.models.of("solver").limits.timeout_seconds == 300
 
 
 def test_limits_that_are_set_are_kept() -> None:
-    built = make_thinking(32_768, solver={"tokens": 1000}, how={"rollout_seconds": 5})
-    assert (built.solver.tokens, built.how.rollout_seconds) == (1000, 5)
+    built = make_thinking(32_768, solver={"tokens": 1000}, runtime={"rollout_seconds": 5})
+    assert (built.solver.tokens, built.runtime.rollout_seconds) == (1000, 5)
     assert built.generator.tokens > 400_000
     limited = config.build(values=built.model_dump(), sets=["models.default.limits.timeout_seconds=9"])
     assert limited.models.of("solver").limits.timeout_seconds == 9

@@ -14,14 +14,14 @@ DEEP = "[" * 5000 + "]" * 5000
     ("text", "message"),
     [
         ("seed = 18446744073709551616", "seed: must fit into 64 bits"),
-        ("[how]\npairs = 18446744073709551616", "how.pairs: must fit into 64 bits"),
+        ("[runtime]\npairs = 18446744073709551616", "runtime.pairs: must fit into 64 bits"),
         ("seed = " + "9" * 5000, "cannot read .*: Exceeds the limit"),
         (f"seed = {DEEP}", "cannot read .*: it is nested too deeply"),
         (".".join("a" * 3000) + " = 1", "nested too deeply"),
         (".".join("a" * 100_000) + " = 1", "nested too deeply"),
         ("[" + " . ".join(['"a"'] * 100_000) + "]", "nested too deeply"),
         ("a = 1 #" + "#" * (1 << 20), "cannot read .*: settings may have 1 MiB"),
-        ('[how]\nout = "a\\u0000b"', "how.out: must not contain NUL"),
+        ('[runtime]\nout = "a\\u0000b"', "runtime.out: must not contain NUL"),
         ('[gates]\nagainst = ["a", "b\\u0000"]', "gates.against.1: must not contain NUL"),
     ],
 )
@@ -38,9 +38,9 @@ def test_a_file_with_settings_that_cannot_be_stored_is_refused(text: str, messag
     [
         (f"loop={DEEP}", "--set loop: nested too deeply"),
         (".".join("a" * 3000) + "=1", "nested too deeply"),
-        ('how.out="a\\u0000b"', "how.out: must not contain NUL"),
-        ("how.out=/tmp/\udcff", "how.out: must not contain NUL or invalid UTF-8"),
-        ("how.budget_tokens=18446744073709551616", "how.budget_tokens: must fit into 64 bits"),
+        ('runtime.out="a\\u0000b"', "runtime.out: must not contain NUL"),
+        ("runtime.out=/tmp/\udcff", "runtime.out: must not contain NUL or invalid UTF-8"),
+        ("runtime.budget_tokens=18446744073709551616", "runtime.budget_tokens: must fit into 64 bits"),
         ("seed=" + "9" * 5000, "seed: "),
     ],
 )

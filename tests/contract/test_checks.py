@@ -8,7 +8,7 @@ import pytest
 
 from pipeline import registry
 from pipeline.errors import FormatError
-from pipeline.loop.checks.base import DraftCheck, known, meanings
+from pipeline.loop.checks.base import DraftCheck, load_checks, load_meanings
 from tests.loop.checks.test_audit import DRAFT
 from tests.loop.checks.test_readings import make_context
 from tests.rules.source import ROOT
@@ -22,16 +22,16 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def check(name: str) -> DraftCheck:
-    return known()[name]
+    return load_checks()[name]
 
 
 def test_it_has_words_for_the_user(name: str, check: DraftCheck) -> None:
-    for meaning in (meanings()[name], *check.further.values()):
+    for meaning in (load_meanings()[name], *check.further.values()):
         assert re.fullmatch(r"[A-Z][^\n]+\.", meaning.gloss)
 
 
 def test_its_turn_is_its_own() -> None:
-    turns = Counter(check.place for check in known().values())
+    turns = Counter(check.place for check in load_checks().values())
     assert [turn for turn, checks in turns.items() if checks > 1] == []
 
 

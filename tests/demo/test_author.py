@@ -105,7 +105,8 @@ def conversed(agent: Any, request: Request) -> tuple[dict[str, Any], list[str]]:
 
 def sound(made: dict[str, Any], steps: int) -> Draft:
     """Return the draft, whose quotes hold their answers and whose question names nothing in between."""
-    draft = to_draft(WordedGraphArguments.model_validate(made), BY_ID)
+    proposed = WordedGraphArguments.model_validate(made)
+    draft = to_draft(proposed, proposed.question, BY_ID)
     assert draft
     assert len(draft.hops) == steps
     for before, hop in zip((None, *draft.hops), draft.hops, strict=False):

@@ -86,5 +86,5 @@ def test_columns_toml_has_no_column_that_is_gone() -> None:
 
 def test_every_setting_of_the_file_is_on_the_page() -> None:
     page = (write.FOLDER / "settings.md").read_text(encoding="utf-8")
-    section = page.partition("## `[how]`")[2].partition("\n## ")[0]
+    section = page.partition("## `[runtime]`")[2].partition("\n## ")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(Runtime.model_fields)

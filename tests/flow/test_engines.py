@@ -68,7 +68,7 @@ def test_an_engine_that_is_not_here_is_one_line_before_anything_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.run.prepare.find_spec", lambda name: None)
-    config = build(values={"corpus": {"name": "tiny"}, "how": {"out": tmp_path, "engine": "ray"}})
+    config = build(values={"corpus": {"name": "tiny"}, "runtime": {"out": tmp_path, "engine": "ray"}})
     with pytest.raises(UsageError, match=r"pip install 'digsite\[ray\]'"):
         stages.read(config, LogCallbacks())
     assert not (tmp_path / "corpora").exists()

@@ -66,7 +66,7 @@ def settings(folder: Path, **how: object) -> Path:
     lines = [f"{name} = {json.dumps(value)}" for name, value in {"out": str(folder / "out"), **how}.items()]
     path.write_text(
         'steps = 1\ncorpus.name = "tiny"\nretrieval.retriever = "bm25"\nchecks.run = []\n'
-        "loop = {rounds = 0, audit = false, rollouts = 2}\n[how]\n" + "\n".join(lines)
+        "loop = {rounds = 0, audit = false, rollouts = 2}\n[runtime]\n" + "\n".join(lines)
     )
     return path
 
@@ -117,7 +117,8 @@ def test_what_keeps_a_night_from_its_work_is_one_line(server: Started, tmp_path:
     down = tmp_path / "down.toml"
     down.write_text(
         night.read_text().replace(
-            "[how]", '[models.default]\nprovider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:1"\n[how]'
+            "[runtime]",
+            '[models.default]\nprovider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:1"\n[runtime]',
         )
     )
     wrong = tmp_path / "wrong.toml"
@@ -186,11 +187,11 @@ def test_the_deployments_name_flows_and_settings_that_are_there() -> None:
     flows = [load_flow_from_entrypoint(str(ROOT / path)).name for path in re.findall(r"entrypoint: (\S+)", text)]
     assert flows == ["digsite-grow", "digsite-publish"]
     for path in re.findall(r"config: (\S+)", text):
-        assert config.build(file=ROOT / path).how.pairs == 1000
+        assert config.build(file=ROOT / path).runtime.pairs == 1000
 
 
 def test_the_budget_of_a_night_counts_from_what_earlier_nights_used(monkeypatch: pytest.MonkeyPatch) -> None:
     used = Spent(paid=Usage(calls=1, prompt_tokens=500))
     monkeypatch.setattr(nightly, "total_spending", lambda folder: Spending(by_stage={"round 0": {"solver": used}}))
-    tonight = nightly.add_spent_budget(config.build(values={"how": {"budget_tokens": 1000}}), Path("run"))
-    assert tonight.how.budget_tokens == 1500
+    tonight = nightly.add_spent_budget(config.build(values={"runtime": {"budget_tokens": 1000}}), Path("run"))
+    assert tonight.runtime.budget_tokens == 1500

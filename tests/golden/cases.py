@@ -78,9 +78,9 @@ BAND: dict[str, Case] = {
 RUNS = {
     "outcomes": (
         FIRST,
-        ('checks.run=["closed_book", "oracle", "alternatives"]',),
+        ('checks.enabled=["closed_book", "oracle", "alternatives"]',),
     ),
-    "outcomes-unread": (SECOND, ("checks.run=[]", "loop.last_round_relaxed=true", "difficulty.adversarial=false")),
-    "outcomes-band": (BAND, ("checks.run=[]", "solve_rate=0.2-0.8", "policy=mine")),
+    "outcomes-unread": (SECOND, ("checks.enabled=[]", "loop.last_round_relaxed=true", "difficulty.adversarial=false")),
+    "outcomes-band": (BAND, ("checks.enabled=[]", "solve_rate=0.2-0.8", "policy=mine")),
 }
 """Cases and settings of each scripted run."""

@@ -222,7 +222,7 @@ def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, 
         "models": {"default": scripted, "policies": {"mine": {**scripted, "model": STUDENT}}},
         "strategy": "sage",
         "gates": {"off": ["duplicate", "overused_answer", "overused_document", "overused_opening", "overused_passage"]},
-        "how": {"seeds": len(cases), "out": out, "rollout_seconds": 600},
+        "runtime": {"seeds": len(cases), "out": out, "rollout_seconds": 600},
     }
     fixed = [
         "steps=3",

@@ -46,16 +46,16 @@ _COMMON = {
     # What was recorded is the demo model, which makes as many steps as it aims at.
     "difficulty": {"aims": {2: 1, 3: 1, 4: 1}, "again": 0.5},
     "gates": {"off": ["licence"]},
-    "how": {"seeds": SEEDS, "rollout_seconds": 1e6},
+    "runtime": {"seeds": SEEDS, "rollout_seconds": 1e6},
 }
 RUNS = {
     # The reader of a recording is as good as its solver, so that few drafts would pass all of its checks.
-    "compose": {"seed": 8, "checks": {"run": ["oracle", "alternatives"]}},
-    "sage": {"strategy": "sage", "seed": 3, "checks": {"run": ["oracle", "alternatives"]}},
+    "compose": {"seed": 8, "checks": {"enabled": ["oracle", "alternatives"]}},
+    "sage": {"strategy": "sage", "seed": 3, "checks": {"enabled": ["oracle", "alternatives"]}},
     "ragshaper": {
         "strategy": "ragshaper",
         "seed": 4,
-        "checks": {"run": ["closed_book", "oracle", "alternatives"]},
+        "checks": {"enabled": ["closed_book", "oracle", "alternatives"]},
         "models": {**_COMMON["models"], "policies": {"mine": {"model": "recorded-policy"}}},  # type: ignore[dict-item]
         "steps": [1, 3],
         "difficulty": {"aims": {1: 1, 2: 1, 3: 1}},
@@ -73,7 +73,7 @@ class Pinned(RunConfig):
 
 def config(name: str, out: Path) -> Pinned:
     tree = {**_COMMON, **RUNS[name]}
-    tree["how"] = {**_COMMON["how"], "out": out}  # type: ignore[dict-item]
+    tree["runtime"] = {**_COMMON["runtime"], "out": out}  # type: ignore[dict-item]
     return Pinned.model_validate(build(values=tree).model_dump())
 
 

@@ -73,7 +73,7 @@ def config(out: Path) -> Pinned:
         "checks": {"tries": 1},
         "distractors": {"kinds": ["doppelganger", "false_shortcut", "fragmented_puzzle", "subjective_fallacy"]},
         "teacher": {"rollouts": 1},
-        "how": {"seeds": 6, "out": out},
+        "runtime": {"seeds": 6, "out": out},
     }
     return Pinned.model_validate(build(values=values).model_dump())
 

@@ -45,7 +45,7 @@ def test_a_models_name_depends_on_the_file_and_not_on_its_path(tmp_path: Path) -
     restored = RunConfig.model_validate_json(config.model_dump_json())
     assert restored == config
     assert config.models.default.limits.concurrency == 2
-    assert config.how.rollout_seconds is None
+    assert config.runtime.rollout_seconds is None
 
 
 @needs_llama

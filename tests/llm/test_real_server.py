@@ -46,7 +46,7 @@ def make_config(url: str, out: Path, tokens: int = 200) -> RunConfig:
             "corpus": {"name": "tiny"},
             "retrieval": {"retriever": "bm25"},
             "models": {"default": model},
-            "how": {"out": out, "seeds": 3},
+            "runtime": {"out": out, "seeds": 3},
         }
     )
 

@@ -107,4 +107,4 @@ def run(cast: Callable[[Request], Any], *sets: str, target: int = 3, **values: A
     return asyncio.run(run_seed(make_seed(target), make_context(cast, *sets, **values)))
 
 
-CHECKS = 'checks.run=["closed_book", "oracle", "alternatives"]'
+CHECKS = 'checks.enabled=["closed_book", "oracle", "alternatives"]'

@@ -103,7 +103,7 @@ def make_verdicts(steps: list[int | None]) -> list[Verdict]:
     ],
 )
 def test_the_easiest_correct_rollout_decides_the_label(steps: list[int | None], label: Label) -> None:
-    assert assess.label(make_verdicts(steps), THREE) is label
+    assert assess.choose_label(make_verdicts(steps), THREE) is label
 
 
 @pytest.mark.parametrize(
@@ -150,24 +150,24 @@ def test_too_easy_has_the_cause_that_the_shortest_correct_rollout_shows(
     results: list[list[Passage]], cause: Cause, hops: tuple[int, ...]
 ) -> None:
     longer = make_rollout([FILM], [HOLM], [BOTH], [TOWN], sample=1)
-    feedback = assess.feedback(DRAFT, grade_rollouts(DRAFT, longer, make_rollout(*results)), THREE)
+    feedback = assess.explain_rollouts(DRAFT, grade_rollouts(DRAFT, longer, make_rollout(*results)), THREE)
     assert feedback is not None
     assert (feedback.label, feedback.cause, feedback.hops) == (Label.TOO_EASY, cause, hops)
 
 
 def test_feedback_names_the_page_that_replaced_a_cited_passage() -> None:
-    feedback = assess.feedback(DRAFT, grade_rollouts(DRAFT, make_rollout([FILM, PAGE], [TOWN])), THREE)
+    feedback = assess.explain_rollouts(DRAFT, grade_rollouts(DRAFT, make_rollout([FILM, PAGE], [TOWN])), THREE)
     assert feedback is not None
     assert "'Vessby (town)' in the place of a passage that they cite" in feedback.message
 
 
 def test_searching_for_a_hop_that_no_passage_has_shown_is_prior_knowledge() -> None:
     for results, queries in (([[FILM], [TOWN]], ["Lantern Bay", "Vessby"]), ([[TOWN]], ["Vessby founded"])):
-        feedback = assess.feedback(DRAFT, grade_rollouts(DRAFT, make_rollout(*results, queries=queries)), THREE)
+        feedback = assess.explain_rollouts(DRAFT, grade_rollouts(DRAFT, make_rollout(*results, queries=queries)), THREE)
         assert feedback is not None
         assert (feedback.cause, feedback.hops) == (Cause.PRIOR_KNOWLEDGE, (1,))
         assert "'Vessby' before any passage had shown it" in feedback.message
-    superficial = assess.feedback(
+    superficial = assess.explain_rollouts(
         DRAFT, grade_rollouts(DRAFT, make_rollout([FILM], [TOWN], queries=["Lantern Bay", "Tarn"])), THREE
     )
     assert superficial is not None
@@ -175,7 +175,7 @@ def test_searching_for_a_hop_that_no_passage_has_shown_is_prior_knowledge() -> N
 
 
 def test_feedback_names_one_thing_to_change_and_the_hops_that_may_stay() -> None:
-    too_easy = assess.feedback(
+    too_easy = assess.explain_rollouts(
         DRAFT, grade_rollouts(DRAFT, make_rollout([FILM], [HOLM, TOWN], queries=["film", "Holm"])), THREE
     )
     assert too_easy is not None
@@ -192,11 +192,11 @@ def test_feedback_names_one_thing_to_change_and_the_hops_that_may_stay() -> None
 
 @pytest.mark.parametrize("cause", sorted({*Cause} - {Cause.GENERATOR_ERROR, Cause.UNNATURAL, Cause.UNDATED}))
 def test_every_cause_of_rollouts_has_advice(cause: Cause) -> None:
-    assert assess.advice(DRAFT, cause, (1,))
+    assert assess.give_advice(DRAFT, cause, (1,))
 
 
 def test_unsolved_because_no_rollout_retrieved_a_hop() -> None:
-    feedback = assess.feedback(
+    feedback = assess.explain_rollouts(
         DRAFT, grade_rollouts(DRAFT, make_rollout([FILM], answer=""), make_rollout([BOTH], answer="1700")), THREE
     )
     assert feedback is not None
@@ -205,7 +205,7 @@ def test_unsolved_because_no_rollout_retrieved_a_hop() -> None:
 
 def explain_unsolved(*answers: str, refuted: bool = False) -> Feedback:
     rollouts = [make_rollout([FILM], [HOLM], [TOWN], answer=answer, sample=n) for n, answer in enumerate(answers)]
-    feedback = assess.feedback(DRAFT, grade_rollouts(DRAFT, *rollouts), THREE, refuted=refuted)
+    feedback = assess.explain_rollouts(DRAFT, grade_rollouts(DRAFT, *rollouts), THREE, refuted=refuted)
     assert feedback is not None
     return feedback
 

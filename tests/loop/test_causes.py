@@ -67,7 +67,9 @@ def assess_rollouts(
     *results: Sequence[Passage], answers: Sequence[str] = ("RC4",), queries: Sequence[str] = ()
 ) -> list[Cause]:
     """Return the cause for rollouts that all got these results and gave these answers."""
-    feedback = assess.feedback(DRAFT, grade_rollouts(*results, answers=answers, queries=queries), assess.Threshold(3))
+    feedback = assess.explain_rollouts(
+        DRAFT, grade_rollouts(*results, answers=answers, queries=queries), assess.Threshold(3)
+    )
     return [feedback.cause] if feedback else []
 
 
@@ -81,7 +83,7 @@ def grade_rollouts(
 
 def assess_rates(*answers: str) -> list[Cause]:
     """Return the cause for rollouts of the policy model that saw all the evidence and gave these answers."""
-    feedback = band.feedback(
+    feedback = band.explain_solve_rate(
         DRAFT, grade_rollouts([DOOR], [LOAD], [TOOL], answers=answers), build(sets=["solve_rate=0.2-0.8"])
     )
     return [feedback.cause] if feedback else []
@@ -93,7 +95,7 @@ def run_reader_check(check: str, answers: Mapping[str, object], k: int = 4, **mo
     def reply(request: Request) -> str:
         return orjson.dumps(answers[request.output.name if request.output else ""]).decode()
 
-    values = {"checks": {"run": [check]}, "models": {"default": READER, **models}, "retrieval": {"k": k}}
+    values = {"checks": {"enabled": [check]}, "models": {"default": READER, **models}, "retrieval": {"k": k}}
     context = RunContext(build(values=values), ScriptedLLM(reply), SHELF, LINEAGE)
     return [finding.cause for finding in asyncio.run(examine(DRAFT, 3, context, review=CheckResult())).findings]
 

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from pipeline.loop.unanswerable import KINDS, preferred, unfit
+from pipeline.loop.unanswerable import KINDS, choose_premise_kind, find_misfit
 from pipeline.types import AnswerType, ChangedPremise, sha256
 from tests.graphs import chained
 from tests.loop.cast import FILM, HOLM, TOWN, make_seed
-from tests.loop.test_unanswerable import CHANGED, Playing, make_twin
+from tests.loop.test_unanswerable import CHANGED, Playing, get_twin
 from tests.shelf import hop
 
 
@@ -24,7 +24,7 @@ from tests.shelf import hop
     ],
 )  # fmt: skip
 def test_a_change_of_no_or_more_than_one_premise_is_refused_unread(update: dict[str, str], outcome: str) -> None:
-    twin = make_twin(Playing(CHANGED | update), "questions.tries=1")
+    twin = get_twin(Playing(CHANGED | update), "questions.tries=1")
     assert [attempt.outcome for attempt in twin.tries] == [outcome]
     assert twin.tries[0].searches == ()
     assert twin.usages["reader"] == []
@@ -43,7 +43,7 @@ def test_the_writer_is_told_unless_the_changed_words_stand_once_in_each_question
     update: dict[str, str], why: str
 ) -> None:
     writer = Playing([CHANGED | update, CHANGED])
-    assert [attempt.outcome for attempt in make_twin(writer).tries] == ["unchanged", "used"]
+    assert [attempt.outcome for attempt in get_twin(writer).tries] == ["unchanged", "used"]
     assert writer.inputs[1]["refused"][0]["why"] == f"unchanged: {why}"
 
 
@@ -61,7 +61,7 @@ def test_a_premise_is_a_whole_word(before: str, old: str, new: str) -> None:
     evidence = hop(FILM, "Ada Holm")
     draft = chained(question=before, answer="Ada Holm", answer_type=AnswerType.ENTITY, hops=(evidence,))
     changed = {"hop": 0, "changed_from": old, "changed_to": new, "sub_question": "Who?"}
-    assert unfit(draft, ChangedPremise(question=before.replace(old, new, 1), **changed)) == ("", "")
+    assert find_misfit(draft, ChangedPremise(question=before.replace(old, new, 1), **changed)) == ("", "")
 
 
 def test_words_that_occur_twice_in_a_language_without_spaces_are_no_premise() -> None:
@@ -69,16 +69,16 @@ def test_words_that_occur_twice_in_a_language_without_spaces_are_no_premise() ->
         question="德国，谁在德国写了它？", answer="Orm", answer_type=AnswerType.ENTITY, hops=(hop(FILM, "Orm"),)
     )
     changed = {"question": "法国，谁在德国写了它？", "changed_from": "德国", "changed_to": "法国", "sub_question": "?"}
-    assert unfit(draft, ChangedPremise(hop=0, **changed))[1].startswith("`changed_from` stands 2 times")
+    assert find_misfit(draft, ChangedPremise(hop=0, **changed))[1].startswith("`changed_from` stands 2 times")
 
 
 def test_a_writer_gets_the_passages_and_a_different_kind_of_premise_for_each_pair_and_attempt() -> None:
     writer = Playing([CHANGED | {"changed_from": "nothing"}, CHANGED])
-    make_twin(writer)
+    get_twin(writer)
     first, second = writer.inputs
     assert [passage["text"] for passage in first["passages"]] == [FILM.text, HOLM.text, TOWN.text]
-    assert first["prefer"] == preferred(make_seed().key, 0)
-    assert second["prefer"] == preferred(make_seed().key, 1) != first["prefer"]
-    drawn_kinds = Counter(preferred(sha256(str(n)), 0) for n in range(700))
+    assert first["prefer"] == choose_premise_kind(make_seed().key, 0)
+    assert second["prefer"] == choose_premise_kind(make_seed().key, 1) != first["prefer"]
+    drawn_kinds = Counter(choose_premise_kind(sha256(str(n)), 0) for n in range(700))
     assert drawn_kinds.keys() == set(KINDS)
     assert min(drawn_kinds.values()) > 60

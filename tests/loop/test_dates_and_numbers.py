@@ -1,8 +1,15 @@
-"""When two dates or numbers agree, and which digits of a text are no number."""
+"""When two dates or numbers dates_agree, and which digits of a text are no number."""
 
 import pytest
 
-from pipeline.loop.dates_and_numbers import agree, amounts, counted, dated, same_amount, told_by
+from pipeline.loop.dates_and_numbers import (
+    dates_agree,
+    find_amounts,
+    find_dates,
+    find_numbers,
+    is_same_amount,
+    is_same_or_less_exact,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,8 +23,12 @@ from pipeline.loop.dates_and_numbers import agree, amounts, counted, dated, same
     ],
 )
 def test_dates_agree_as_far_as_both_are_precise(left_text: str, right_text: str, agreed: bool, covers: bool) -> None:
-    (left,), (right,) = dated(left_text), dated(right_text)
-    assert (agree(left, right), agree(right, left), told_by(left, right)) == (agreed, agreed, covers)
+    (left,), (right,) = find_dates(left_text), find_dates(right_text)
+    assert (dates_agree(left, right), dates_agree(right, left), is_same_or_less_exact(left, right)) == (
+        agreed,
+        agreed,
+        covers,
+    )
 
 
 @pytest.mark.parametrize(
@@ -33,15 +44,15 @@ def test_dates_agree_as_far_as_both_are_precise(left_text: str, right_text: str,
     ],
 )  # fmt: skip
 def test_amounts_are_the_same_in_any_unit_and_rounded(left: str, right: str, same: bool) -> None:
-    (first,), (second,) = amounts(left), amounts(right)
-    assert same_amount(first, second) is same_amount(second, first) is same
+    (first,), (second,) = find_amounts(left), find_amounts(right)
+    assert is_same_amount(first, second) is is_same_amount(second, first) is same
 
 
 def test_the_day_of_a_date_is_no_number() -> None:
     text = "born on 12 May 1890, wed on June 7, dead on 6. Mai 1931 with 12 cats"
-    assert [number.value for number in counted(text)] == [1890, 1931, 12]
-    assert [number.value for number in counted("于1641年5月12日建")] == [1641]
+    assert [number.value for number in find_numbers(text)] == [1890, 1931, 12]
+    assert [number.value for number in find_numbers("于1641年5月12日建")] == [1641]
 
 
 def test_a_number_too_large_for_a_float_is_ignored() -> None:
-    assert amounts("9" * 400) == []
+    assert find_amounts("9" * 400) == []

@@ -31,7 +31,7 @@ def make_context(cast: object, *sets: str, shelf: Shelf = SHELF) -> RunContext:
         "strategy='sage'",
         "difficulty.adversarial=false",
         "retrieval.k=1",
-        "checks.run=[]",
+        "checks.enabled=[]",
         "checks.naturalness=4",
     ]
     settings = config.build(sets=[*usual, *sets])
@@ -167,7 +167,7 @@ def test_without_checks_or_audit_the_tool_is_not_offered(off: str) -> None:
     assert [tool.name for tool in context.llm.requests[0].tools] == ["search", "open", "propose"]  # type: ignore[attr-defined]
 
 
-READERS = 'checks.run=["closed_book", "oracle"]'
+READERS = 'checks.enabled=["closed_book", "oracle"]'
 
 
 def count_requests(llm: ScriptedLLM, role: str) -> int:

@@ -84,7 +84,7 @@ def test_a_rival_that_only_the_confirmation_shows_counts_too(fits: bool) -> None
 
 
 def test_without_the_readers_nothing_is_beyond_the_solver() -> None:
-    assert run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.run=[]").reason == Cause.AMBIGUOUS
+    assert run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.enabled=[]").reason == Cause.AMBIGUOUS
 
 
 def test_a_question_that_is_too_easy_is_revised_until_it_is_not() -> None:
@@ -101,7 +101,7 @@ def test_a_question_that_is_too_easy_is_revised_until_it_is_not() -> None:
 
 def test_revisions_are_bounded() -> None:
     cast = Cast(lambda question, sample: 0, revisions=[make_proposal(f"{QUESTION[:-1]} {n}?") for n in range(9)])
-    record = run(cast, "loop.rounds=2", "checks.run=[]")
+    record = run(cast, "loop.rounds=2", "checks.enabled=[]")
     assert len(record.rounds) == 3
     assert (record.status, record.reason) == (Status.REJECTED, Cause.AMBIGUOUS)
 
@@ -158,7 +158,7 @@ def test_a_slow_model_fails_the_seed_after_a_second_attempt() -> None:
             await asyncio.sleep(5)
 
     slow = Slow()
-    context = make_context(slow, "how.rollout_seconds=0.01")
+    context = make_context(slow, "runtime.rollout_seconds=0.01")
     record = asyncio.run(run_seed(make_seed(), context))
     assert (record.status, record.reason, slow.calls) == (Status.FAILED, "deadline", 2)
 

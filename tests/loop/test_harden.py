@@ -54,7 +54,7 @@ def make_context(author: Author, *sets: str, known: tuple[frozenset[str], ...] =
     given_question = Given(
         passage=ASKED, answer="1641", answer_aliases=(), answer_type=AnswerType.DATE, documents=known
     )
-    usual = ["questions.file=q.jsonl", "retrieval.k=1", "checks.run=[]", "difficulty.adversarial=false", *sets]
+    usual = ["questions.file=q.jsonl", "retrieval.k=1", "checks.enabled=[]", "difficulty.adversarial=false", *sets]
     models = {"default": {"provider": "openai", "model": "m", "base_urls": ["http://localhost:1/v1"]}}
     settings = config.build(values={} if model else {"models": models}, sets=usual)
     lineage = LINEAGE.model_copy(update={"strategy": "harden"})

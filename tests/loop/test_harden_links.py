@@ -45,7 +45,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def make_settings(*sets: str, model: str = "m") -> RunConfig:
     models = {"default": {"provider": "openai", "model": model, "base_urls": ["http://localhost:1/v1"]}}
-    usual = "questions.file=q.jsonl", "retrieval.k=1", "loop.rounds=1", "loop.audit=false", "checks.run=[]"
+    usual = "questions.file=q.jsonl", "retrieval.k=1", "loop.rounds=1", "loop.audit=false", "checks.enabled=[]"
     return config.build(values={"models": models} if model else {}, sets=[*usual, *sets])
 
 

@@ -14,7 +14,7 @@ from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
-from pipeline.loop.policies import FIRST
+from pipeline.loop.policies import FIRST_SAMPLE
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Record, Share, Status
@@ -98,7 +98,7 @@ def test_an_accepted_pair_carries_a_measurement_of_each_policy() -> None:
     assert solver is not None
     assert solver.environment == large.environment == environment(make_config()).digest != small.environment
     assert {rollout.sample for measurement in record.measurements for rollout in measurement.rollouts} == {
-        *range(FIRST, FIRST + 4)
+        *range(FIRST_SAMPLE, FIRST_SAMPLE + 4)
     }
     assert (record.hardness_for("one"), record.hardness_for("two"), record.hardness_for()) == (
         (3, 0.5),
@@ -111,7 +111,7 @@ def test_an_accepted_pair_carries_a_measurement_of_each_policy() -> None:
 
 def test_answers_from_memory_are_taken_from_the_audit() -> None:
     cast = Trained()
-    record = run_policies(ScriptedLLM(cast), 'checks.run=["closed_book"]')
+    record = run_policies(ScriptedLLM(cast), 'checks.enabled=["closed_book"]')
     # The audit does not ask the second policy, since the first knows nothing.
     assert (cast.counts["small", "read"], cast.counts["large", "read"]) == (3, 3)
     assert [(probe.model, probe.tries) for probe in record.rounds[0].probes] == [("embedded", 3), ("small", 3)]
@@ -126,7 +126,7 @@ def test_each_sampling_of_a_model_is_measured_on_its_own() -> None:
     policies = {"policies": {**POLICIES, "cold": {**POLICIES["one"], "sampling": {"temperature": 0.0}}}}
     built = build(
         values={"strategy": "sage", "models": policies, "retrieval": {"k": 1}, "difficulty": {"adversarial": False}},
-        sets=['checks.run=["closed_book"]'],
+        sets=['checks.enabled=["closed_book"]'],
     )
     cast = Trained()
     record = asyncio.run(run_seed(make_seed(), RunContext(built, ScriptedLLM(cast), SHELF, LINEAGE)))

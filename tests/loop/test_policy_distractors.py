@@ -17,7 +17,7 @@ from pipeline.distractors.encounters import arms, contrasts
 from pipeline.exports.views import robust_pairs
 from pipeline.llm.base import Request
 from pipeline.loop.episode import enrich, run_seed
-from pipeline.loop.policies import FIRST
+from pipeline.loop.policies import FIRST_SAMPLE
 from pipeline.store.arrow import table
 from pipeline.types import Message, Record, Status
 from tests.distractors.test_accepted_pair import EDITION
@@ -70,7 +70,7 @@ def test_every_policy_repeats_its_samples_among_the_distractors(record: Record) 
     names = [measurement.policy for measurement in record.measurements]
     assert names == ["one", "two", "one/distractors", "two/distractors"]
     for measurement in record.measurements[2:]:
-        assert [rollout.sample for rollout in measurement.rollouts] == [*range(FIRST, FIRST + 4)]
+        assert [rollout.sample for rollout in measurement.rollouts] == [*range(FIRST_SAMPLE, FIRST_SAMPLE + 4)]
         assert measurement.closed_book is None
     assert record.missing == ()
     assert record.find_assessment("one") == record.measurements[0].assessment

@@ -10,7 +10,14 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.hidden_answers import HiddenAnswers
-from pipeline.loop.question_writing import describe_answer, draw_order, find_shortcut, write_question
+from pipeline.loop.question_writing import (
+    describe_answer,
+    draw_order,
+    find_late_entry,
+    find_shortcut,
+    split_clauses,
+    write_question,
+)
 from pipeline.operations import evaluate
 from pipeline.types import Message
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
@@ -69,7 +76,7 @@ def write(graph: Graph, writer: Writer, *passage_ids: str, steps: str = "2", set
     ("returned", "steps", "fault"),
     [
         (("pier0", "pier1"), "4", ""),
-        (("town0",), "4", ""),
+        (("town0",), "3", ""),
         (("town0", "pier0"), "4", "[year0]"),
         (("town0", "town1"), "2", "[year0], [year1]"),
         (("town0", "pier0", "pier1"), "3", ""),
@@ -81,6 +88,45 @@ def test_wording_is_dropped_for_the_facts_that_it_gives_away(returned: tuple[str
     assert bool(question) is not bool(fault)
     if fault:
         assert f"returns the passages that state {fault}: say less" in writer.inputs[1]["earlier"][0]["fault"]
+
+
+@pytest.mark.parametrize(
+    ("wording", "clause"),
+    [
+        (
+            "Lantern Bay belongs to a country. Which of its lakes is ringed by seven windmills?",
+            "Which of its lakes is ringed by seven windmills?",
+        ),
+        (
+            "What is the largest lake of the country, which is ringed by seven windmills, around Lantern Bay?",
+            "which is ringed by seven windmills",
+        ),
+        ("What is the largest lake of the country that Lantern Bay belongs to?", ""),
+    ],
+)
+def test_a_clause_that_finds_a_later_step_at_once_is_a_shortcut(wording: str, clause: str) -> None:
+    graph = make_graph("Orlen", quote="Orlen has the lake Vess, ringed by seven windmills.")
+    bay = "Lantern Bay is a bay that belongs to the country of Orlen, largest of its lake."
+    retriever = Shelf(
+        passage("root", "Lantern Bay", bay),
+        passage("page", "Orlen", "Orlen has the lake Vess, ringed by seven windmills."),
+        *(passage(f"other{n}", "Windward", "A country with the largest lake around.") for n in range(5)),
+    )
+    settings = config.build(sets=["steps=[2,2]", "retrieval.k=1"])
+    context = RunContext(config=settings, llm=ScriptedLLM([]), retriever=retriever, lineage=LINEAGE)
+    message = asyncio.run(find_late_entry(wording, graph, context))
+    assert message.startswith(f"a search for '{clause}' returns the passage of [last] first") if clause else not message
+
+
+def test_clauses_are_sentences_and_their_parts_of_four_words() -> None:
+    wording = "A ferry, which sank in 1901, was built here. Who owned the yard that built it in Orlen?"
+    assert split_clauses(wording) == [
+        "A ferry, which sank in 1901, was built here.",
+        "Who owned the yard that built it in Orlen?",
+        "which sank in 1901",
+        "Who owned the yard",
+        "that built it in Orlen?",
+    ]
 
 
 def test_wording_that_claims_too_much_is_never_the_best() -> None:

@@ -14,7 +14,7 @@ from pipeline.errors import RequestRefused
 from pipeline.llm.base import Request
 from pipeline.llm.ledger import counting
 from pipeline.loop.episode import run_seed
-from pipeline.loop.policies import FIRST
+from pipeline.loop.policies import FIRST_SAMPLE
 from pipeline.store.amendments import Completions
 from pipeline.types import Status
 from tests.afterwards import test_missing_stages as stages
@@ -111,7 +111,7 @@ def test_a_refused_twin_costs_no_pair_and_is_made_up(tmp_path: Path, refused_rol
 @pytest.mark.parametrize(
     "refuses",
     [
-        lambda request: request.model == "small" and get_role(request) == "answer" and request.sample == FIRST,
+        lambda request: request.model == "small" and get_role(request) == "answer" and request.sample == FIRST_SAMPLE,
         lambda request: request.model == "small" and get_role(request) == "read",
     ],
     ids=["one rollout", "from memory"],

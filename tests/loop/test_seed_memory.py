@@ -59,7 +59,7 @@ def test_readers_of_a_draft_that_was_checked_and_changed_are_kept_apart() -> Non
 
 
 def test_a_question_is_answered_from_memory_once_whatever_its_hops() -> None:
-    context = make_context(make_checking_cast(), 'checks.run=["closed_book"]')
+    context = make_context(make_checking_cast(), 'checks.enabled=["closed_book"]')
     first = make_draft()
     last = first.hops[-1].model_copy(update={"sub_question": "In which year was {h1} settled?"})
     other_hops = changed(first, hops=(*first.hops[:-1], last))

@@ -5,7 +5,7 @@ import pytest
 from pipeline.config import build
 from pipeline.config.loop import WAYS
 from pipeline.llm.base import Request
-from pipeline.loop.seekers import limits
+from pipeline.loop.seekers import build_limits
 from pipeline.types import Message, Record, Status
 from pipeline.types.step_counts import StepCounts
 from tests.loop.cast import PATHS, Cast, call, run
@@ -107,8 +107,8 @@ def test_seekers_can_be_left_out() -> None:
 
 def test_a_seeker_has_three_searches_for_each_step_of_the_target() -> None:
     config = build()
-    assert [limits(target, config).searches for target in (2, 4, 12)] == [6, 12, 36]
-    assert limits(12, config).tokens == 9 * limits(4, config).tokens
+    assert [build_limits(target, config).searches for target in (2, 4, 12)] == [6, 12, 36]
+    assert build_limits(12, config).tokens == 9 * build_limits(4, config).tokens
     record = run_seekers(3, target=2, free=["Lantern Bay", *(f"silent drama {n}" for n in "abcdefgh")])
     assert record.seekers[3].trajectory.steps == 6
 

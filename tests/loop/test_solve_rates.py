@@ -177,7 +177,7 @@ def test_a_target_that_nothing_can_meet_is_refused(sets: list[str], message: str
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("confirm", [draft_rollouts.confirm, solve_rates.confirm])
+@pytest.mark.parametrize("confirm", [draft_rollouts.run_confirmation, solve_rates.run_confirmation])
 async def test_a_failing_rollout_is_reported_after_the_others_have_ended(confirm: Confirm) -> None:
     class Slow(ScriptedLLM):
         async def complete(self, request: Request) -> Completion:

@@ -46,7 +46,7 @@ def make_shelf(draft: Draft) -> Shelf:
 
 
 def make_context(draft: Draft, llm: ScriptedLLM, run: tuple[str, ...] = ()) -> RunContext:
-    config = build(values={"checks": {"run": run, "tries": 1}, "models": {"default": READER}})
+    config = build(values={"checks": {"enabled": run, "tries": 1}, "models": {"default": READER}})
     return RunContext(config, llm, make_shelf(draft), LINEAGE)
 
 

@@ -1,6 +1,6 @@
 """The models to be trained, on the twins of accepted pairs."""
 
-from pipeline.loop.policies import FIRST
+from pipeline.loop.policies import FIRST_SAMPLE
 from pipeline.types import NOT_FOUND
 from pipeline.types.twin_record import as_record
 from tests.loop.test_unanswerable import Playing, run_with_twin
@@ -9,7 +9,7 @@ from tests.loop.test_unanswerable import Playing, run_with_twin
 def test_each_policy_is_measured_on_the_twin_too() -> None:
     cast = Playing()
     # Half of the policy's fresh samples invent an answer.
-    cast.answers = lambda sample: "Nils Ferrow" if sample == FIRST else NOT_FOUND
+    cast.answers = lambda sample: "Nils Ferrow" if sample == FIRST_SAMPLE else NOT_FOUND
     record = run_with_twin(cast, "models.policies.mine.model=small")
     assert record.missing == ()
     twin = as_record(record)

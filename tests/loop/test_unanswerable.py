@@ -12,7 +12,7 @@ from pipeline.agents.judge import grade
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed as run_episode
-from pipeline.loop.unanswerable import drawn, unanswerable_twin
+from pipeline.loop.unanswerable import is_drawn, make_twin
 from pipeline.types import NOT_FOUND, AnswerType, Message, Record, Status, Twin, Usage, sha256, twin_draft
 from tests.distractors.test_checks import DRAFT
 from tests.graphs import chained
@@ -23,7 +23,7 @@ from tests.shelf import Shelf, hop, passage
 KEY = "ab" * 32
 SETS = (
     "strategy='sage'", "difficulty.adversarial=false", "loop.audit=false",
-    "retrieval.k=1", "loop.rollouts=2", "questions.unanswerable=1", 'checks.run=["oracle"]',
+    "retrieval.k=1", "loop.rollouts=2", "questions.unanswerable=1", 'checks.enabled=["oracle"]',
     "models.default.provider=openai", "models.default.model=scripted",
     "models.default.base_url=http://127.0.0.1:9/v1",
 )  # fmt: skip
@@ -86,7 +86,7 @@ def run_with_twin(cast: Playing, *sets: str, shelf: Shelf | None = None) -> Reco
     return asyncio.run(run_episode(make_seed(), make_context(cast, *sets, shelf=shelf)))
 
 
-def make_twin(cast: Playing, *sets: str, shelf: Shelf | None = None) -> Twin:
+def get_twin(cast: Playing, *sets: str, shelf: Shelf | None = None) -> Twin:
     record = run_with_twin(cast, *sets, shelf=shelf)
     assert record.status is Status.ACCEPTED
     assert record.twin is not None
@@ -123,7 +123,7 @@ def test_a_twin_changes_nothing_of_its_pair() -> None:
 
 def test_a_premise_that_the_corpus_states_elsewhere_is_refused_and_the_writer_is_told() -> None:
     cast = Playing()
-    twin = make_twin(cast, "questions.tries=2", shelf=Shelf(FILM, HOLM, TOWN, SCORE))
+    twin = get_twin(cast, "questions.tries=2", shelf=Shelf(FILM, HOLM, TOWN, SCORE))
     assert twin.used is None
     assert [attempt.outcome for attempt in twin.tries] == ["stated", "stated"]
     assert twin.tries[0].cited == (SCORE.id,)
@@ -146,7 +146,7 @@ def test_evidence_against_a_premise_is_cited_and_an_unclear_one_is_refused(
 ) -> None:
     cast = Playing()
     cast.state = state
-    attempt = make_twin(cast, "questions.tries=1").tries[0]
+    attempt = get_twin(cast, "questions.tries=1").tries[0]
     assert (attempt.outcome, attempt.state) == (outcome, kept_state)
 
 
@@ -154,7 +154,7 @@ def test_evidence_against_a_premise_is_cited_and_an_unclear_one_is_refused(
 def test_an_answer_that_a_reader_finds_and_the_passages_support_refuses_a_twin(fits: bool) -> None:
     cast = Playing()
     cast.read, cast.weighs = "1641", lambda answer: fits
-    attempt = make_twin(cast, "questions.tries=1").tries[0]
+    attempt = get_twin(cast, "questions.tries=1").tries[0]
     assert attempt.outcome == ("answered" if fits else "used")
     assert bool(attempt.rollouts) is not fits
 
@@ -164,14 +164,14 @@ def test_an_answer_of_a_rollout_that_its_passages_support_refuses_a_twin(fits: b
     cast = Playing()
     cast.answers = lambda sample: ["1641", NOT_FOUND][sample]
     cast.weighs = lambda answer: fits
-    attempt = make_twin(cast, "questions.tries=1").tries[0]
+    attempt = get_twin(cast, "questions.tries=1").tries[0]
     assert attempt.outcome == ("answered" if fits else "used")
     assert [verdict.correct for verdict in attempt.verdicts] == [False, True]
     assert (attempt.probes[-1].check, attempt.probes[-1].answers) == ("alternatives", ("1641",))
 
 
 def test_a_twin_that_no_rollout_refuses_is_refused() -> None:
-    assert make_twin(Playing(answers="1641"), "questions.tries=1").tries[0].outcome == "unsolved"
+    assert get_twin(Playing(answers="1641"), "questions.tries=1").tries[0].outcome == "unsolved"
 
 
 def test_a_refusal_without_a_search_is_right_and_not_correct() -> None:
@@ -180,7 +180,7 @@ def test_a_refusal_without_a_search_is_right_and_not_correct() -> None:
             is_twin = request.tools and request.messages[1].content == CHANGED["question"]
             return call("answer", answer=NOT_FOUND) if is_twin else super().__call__(request)
 
-    attempt = make_twin(Lazy(), "questions.tries=1").tries[0]
+    attempt = get_twin(Lazy(), "questions.tries=1").tries[0]
     assert [(verdict.right, verdict.correct) for verdict in attempt.verdicts] == [(True, False)] * 2
     assert attempt.outcome == "unsolved"
 
@@ -190,11 +190,11 @@ def test_a_second_attempt_may_succeed() -> None:
         "changed_to": "painted the sets of",
         "question": QUESTION.replace("directed", "painted the sets of"),
     }
-    twin = make_twin(Playing([CHANGED, painted]), shelf=Shelf(FILM, HOLM, TOWN, SCORE))
+    twin = get_twin(Playing([CHANGED, painted]), shelf=Shelf(FILM, HOLM, TOWN, SCORE))
     assert [attempt.outcome for attempt in twin.tries] == ["stated", "stated", "stated"]
     shelf = Shelf(FILM, HOLM, TOWN)
     cast = Playing([CHANGED | {"changed_from": "nothing"}, CHANGED])
-    assert [attempt.outcome for attempt in make_twin(cast, shelf=shelf).tries] == ["unchanged", "used"]
+    assert [attempt.outcome for attempt in get_twin(cast, shelf=shelf).tries] == ["unchanged", "used"]
 
 
 def test_an_unreadable_writer_is_counted() -> None:
@@ -210,12 +210,12 @@ def test_an_unreadable_writer_is_counted() -> None:
 
 def test_the_share_is_drawn_by_key_and_a_larger_one_only_adds() -> None:
     keys = [sha256(str(n)) for n in range(2000)]
-    tenth, half = ({key for key in keys if drawn(key, share)} for share in (0.1, 0.5))
+    tenth, half = ({key for key in keys if is_drawn(key, share)} for share in (0.1, 0.5))
     assert 150 < len(tenth) < 250
     assert tenth < half
-    assert not any(drawn(key, 0.0) for key in keys)
+    assert not any(is_drawn(key, 0.0) for key in keys)
     cast = make_context(Playing(), "questions.unanswerable=0")
-    assert asyncio.run(unanswerable_twin(DRAFT, KEY, cast)) is None
+    assert asyncio.run(make_twin(DRAFT, KEY, cast)) is None
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> config.RunConfig:
     return config.build(
         values={
             "corpus": {"name": str(folder / "corpus.jsonl")},
-            "how": {"out": str(folder / "out")},
+            "runtime": {"out": str(folder / "out")},
             "retrieval": {"retriever": "bm25"},
             "loop": {"rollouts": 1},
         }

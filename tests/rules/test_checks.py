@@ -9,7 +9,7 @@ from pipeline import config
 from pipeline.errors import UsageError
 from pipeline.exports.card import glossary
 from pipeline.loop import checks
-from pipeline.loop.checks.base import known
+from pipeline.loop.checks.base import load_checks
 from pipeline.loop.draft_check import check_draft
 from pipeline.types import Cause
 from tests.loop.test_draft_check import SHOWN, make_context, make_draft
@@ -35,10 +35,10 @@ SHARED = {"oracle", "closed_book", "alternatives"}
 
 def test_a_new_check_needs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError):
-        config.build(sets=['checks.run=["forbidden"]'])
+        config.build(sets=['checks.enabled=["forbidden"]'])
     (tmp_path / "forbidden.py").write_text(PLANTED)
     monkeypatch.setattr(checks, "__path__", [*checks.__path__, str(tmp_path)])
-    there = make_context([], 'checks.run=["forbidden"]')
+    there = make_context([], 'checks.enabled=["forbidden"]')
     said, _ = asyncio.run(check_draft(make_draft(), 3, SHOWN, there))
     assert said.splitlines()[1] == "- forbidden: it asks of what is forbidden: ask for something else"
     assert glossary.gloss("forbidden") == "The question is one that nobody may ask."
@@ -46,6 +46,6 @@ def test_a_new_check_needs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_no_other_file_knows_a_check_by_name() -> None:
-    own = {*known()} - SHARED - {cause.value for cause in Cause}
+    own = {*load_checks()} - SHARED - {cause.value for cause in Cause}
     elsewhere = [source for source in tree("pipeline") if not source.path.startswith("pipeline/loop/checks/")]
     assert [(source.path, name) for source in elsewhere for name in own if f'"{name}"' in source.text] == []

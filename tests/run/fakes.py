@@ -50,7 +50,7 @@ def corpus(size: int = 400, *, short: int = 0) -> FakeCorpus:
 
 
 def config(out: Path, **how: Any) -> RunConfig:
-    return build(values={"corpus": {"name": "tiny"}, "how": {"out": out, **how}})
+    return build(values={"corpus": {"name": "tiny"}, "runtime": {"out": out, **how}})
 
 
 def record(seed: Seed, share: float = 0.4) -> Record:

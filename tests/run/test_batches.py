@@ -23,13 +23,13 @@ CHEAP: dict[str, Any] = {
     "retrieval": {"retriever": "bm25"},
     "steps": 1,
     "loop": {"rounds": 0, "audit": False, "rollouts": 2},
-    "checks": {"run": []},
+    "checks": {"enabled": []},
 }
 
 
 def config(out: Path, url: str = "", **how: object) -> RunConfig:
     asked = {"provider": "openai", "model": "embedded", "base_urls": [url], "limits": {"concurrency": 8}} if url else {}
-    return build(values={**CHEAP, "models": {"default": asked}, "how": {"out": str(out), "seeds": SEEDS, **how}})
+    return build(values={**CHEAP, "models": {"default": asked}, "runtime": {"out": str(out), "seeds": SEEDS, **how}})
 
 
 async def here(asked: bytes) -> bytes:
@@ -243,10 +243,10 @@ async def test_the_calls_in_flight_are_those_of_one_process(tmp_path: Path) -> N
 def test_each_worker_has_its_part_of_every_limit() -> None:
     limits = {"concurrency": 64, "requests_per_minute": 90, "tokens_per_minute": 3}
     models = {"default": {"provider": "openai", "model": "m", "limits": limits}, "solver": {"model": "s"}}
-    part = divide_limits(build(values={"models": models, "how": {"concurrency": 10}}), 4)
+    part = divide_limits(build(values={"models": models, "runtime": {"concurrency": 10}}), 4)
     for one in (part.models.default, part.models.of("solver")):
         assert (one.limits.concurrency, one.limits.requests_per_minute, one.limits.tokens_per_minute) == (16, 22, 1)
-    assert part.how.concurrency == 2
+    assert part.runtime.concurrency == 2
     assert part.digest() == build(values={"models": models}).digest()
 
 

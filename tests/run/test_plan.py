@@ -104,28 +104,28 @@ def all_pass(head: Head) -> None:
     return None
 
 
-def truth(statuses: list[str], how: Runtime) -> int:
+def truth(statuses: list[str], runtime: Runtime) -> int:
     """The length of the plan, the slow way."""
-    if how.seeds is not None:
-        return min(how.seeds, len(statuses))
-    tries = how.max_seeds or 10 * how.pairs
+    if runtime.seeds is not None:
+        return min(runtime.seeds, len(statuses))
+    tries = runtime.max_seeds or 10 * runtime.pairs
     for length in range(len(statuses)):
         accepted = statuses[:length].count(Status.ACCEPTED)
-        if accepted - accepted // 3 == how.pairs or length == tries:
+        if accepted - accepted // 3 == runtime.pairs or length == tries:
             return length
     return len(statuses)
 
 
 @given(
     statuses=st.lists(st.sampled_from(STATUSES), min_size=1, max_size=40),
-    how=st.builds(
+    runtime=st.builds(
         Runtime, pairs=st.integers(1, 8), seeds=st.none() | st.integers(1, 45), max_seeds=st.none() | st.integers(1, 45)
     ),
     chance=st.randoms(use_true_random=False),
 )
-def test_the_plan_is_the_same_whatever_ends_first(statuses: list[str], how: Runtime, chance: object) -> None:
-    length = truth(statuses, how)
-    state = PlanState(RunConfig(how=how), judge := EveryThird())
+def test_the_plan_is_the_same_whatever_ends_first(statuses: list[str], runtime: Runtime, chance: object) -> None:
+    length = truth(statuses, runtime)
+    state = PlanState(RunConfig(runtime=runtime), judge := EveryThird())
     owed = list(range(len(statuses)))
     drops = []
     # Again and again, since what the gates drop makes room for seeds that were not needed before.
@@ -138,14 +138,14 @@ def test_the_plan_is_the_same_whatever_ends_first(statuses: list[str], how: Runt
     assert state.length == length
     assert judge.asked == [str(n) for n in range(length) if statuses[n] is Status.ACCEPTED]
     heads = [head(n, status) for n, status in enumerate(statuses)]
-    found = list(prefix(heads[::-1], RunConfig(how=how), EveryThird()))
+    found = list(prefix(heads[::-1], RunConfig(runtime=runtime), EveryThird()))
     assert [int(head.key) for head, _ in found] == list(range(length))
     assert [(head, drop) for head, drop in found if drop] == drops
 
 
 def test_fewer_seeds_are_needed_as_soon_as_enough_are_accepted_and_more_after_a_drop() -> None:
     drops = iter([None, DROP, None])
-    state = PlanState(RunConfig(how=Runtime(pairs=2, max_seeds=30)), lambda _: next(drops))
+    state = PlanState(RunConfig(runtime=Runtime(pairs=2, max_seeds=30)), lambda _: next(drops))
     assert state.next_needed() == 30
     assert state.end(7, head(7, Status.ACCEPTED)) == []
     assert state.end(9, head(9, Status.ACCEPTED)) == []
@@ -163,19 +163,19 @@ def test_fewer_seeds_are_needed_as_soon_as_enough_are_accepted_and_more_after_a_
 
 
 def test_a_plan_that_ran_out_of_seeds_says_so() -> None:
-    state = PlanState(RunConfig(how=Runtime(pairs=2, max_seeds=3)), all_pass)
+    state = PlanState(RunConfig(runtime=Runtime(pairs=2, max_seeds=3)), all_pass)
     for index, status in enumerate((Status.ACCEPTED, Status.REJECTED, Status.FAILED)):
         state.end(index, head(index, status))
     assert state.complete
     assert state.exhausted
-    fixed = PlanState(RunConfig(how=Runtime(pairs=2, seeds=1)), all_pass)
+    fixed = PlanState(RunConfig(runtime=Runtime(pairs=2, seeds=1)), all_pass)
     fixed.end(0, head(0, Status.REJECTED))
     assert fixed.complete
     assert not fixed.exhausted
 
 
 def test_no_more_seeds_are_at_work_than_the_missing_pairs_will_take() -> None:
-    state = PlanState(RunConfig(how=Runtime(pairs=30)), all_pass)
+    state = PlanState(RunConfig(runtime=Runtime(pairs=30)), all_pass)
     assert state.max_in_flight() == 60
     for index in range(90):
         state.end(index, head(index, Status.ACCEPTED if index % 3 == 0 else Status.REJECTED))
@@ -183,12 +183,12 @@ def test_no_more_seeds_are_at_work_than_the_missing_pairs_will_take() -> None:
         if index == 44:
             assert 40 <= state.max_in_flight() <= 50
     assert state.complete
-    assert PlanState(RunConfig(how=Runtime(seeds=500)), all_pass).max_in_flight() == 500
+    assert PlanState(RunConfig(runtime=Runtime(seeds=500)), all_pass).max_in_flight() == 500
 
 
 @pytest.mark.parametrize("reason", ["no_draft", "superficial"])
 def test_a_plan_of_the_embedded_model_ends_after_forty_seeds_without_a_chain(reason: str) -> None:
-    asked = RunConfig(how=Runtime(pairs=30))
+    asked = RunConfig(runtime=Runtime(pairs=30))
     heads = [head(n, Status.REJECTED).model_copy(update={"reason": reason}) for n in range(60)]
     state = PlanState(asked, all_pass)
     for index in range(48):  # some were at work when the fortieth ended
@@ -200,10 +200,10 @@ def test_a_plan_of_the_embedded_model_ends_after_forty_seeds_without_a_chain(rea
 @pytest.mark.parametrize(
     ("asked", "other"),
     [
-        (RunConfig(how=Runtime(pairs=30, max_seeds=50)), "superficial"),
-        (RunConfig(how=Runtime(seeds=50)), "superficial"),
+        (RunConfig(runtime=Runtime(pairs=30, max_seeds=50)), "superficial"),
+        (RunConfig(runtime=Runtime(seeds=50)), "superficial"),
         (build(values={"models": {"default": {"provider": "openai", "model": "m"}}}), "superficial"),
-        (RunConfig(how=Runtime(pairs=30)), "unconfirmed"),
+        (RunConfig(runtime=Runtime(pairs=30)), "unconfirmed"),
     ],
 )
 def test_no_other_plan_does(asked: RunConfig, other: str) -> None:

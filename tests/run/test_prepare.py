@@ -23,7 +23,7 @@ async def test_without_java_the_budget_is_that_of_the_run_that_stands_in(
         raise RetrievalError("no Java")
 
     monkeypatch.setattr(jvm, "start", absent)
-    config = build(values={"retrieval": {"retriever": "lucene"}, "how": {"out": tmp_path, "budget_tokens": 1000}})
+    config = build(values={"retrieval": {"retriever": "lucene"}, "runtime": {"out": tmp_path, "budget_tokens": 1000}})
     stood_in = config.model_copy(update={"retrieval": config.retrieval.model_copy(update={"retriever": "bm25"})})
     spent = Spending(by_stage={"round 0": {"propose": Spent(paid=Usage(calls=1, prompt_tokens=1000))}})
     earlier = Attempt(key="k", ended="accepted", reason="", began="", seconds=1, spent=spent)
@@ -47,7 +47,7 @@ def test_records_and_card_say_the_language_that_was_detected_and_what_it_chose(
     options: list[str], language: str, detected: bool, analyser: str, tmp_path: Path
 ) -> None:
     german = Path(__file__).parent.parent / "corpus" / "handbook" / "de.jsonl"
-    config = build(sets=[f"corpus.name={german}", f"how.out={tmp_path}", "retrieval.retriever=bm25", *options])
+    config = build(sets=[f"corpus.name={german}", f"runtime.out={tmp_path}", "retrieval.retriever=bm25", *options])
     corpus = prepare.corpus(config)
     lineage = prepare.context(config, corpus).lineage
     retriever = f"bm25 ({analyser})" if analyser else "bm25"
@@ -59,7 +59,7 @@ def test_records_and_card_say_the_language_that_was_detected_and_what_it_chose(
 
 def test_of_english_texts_records_say_what_they_said(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The mill of the town was built by the monks, and that is what it is for. " * 9)
-    config = build(sets=[f"corpus.name={tmp_path}/notes.txt", f"how.out={tmp_path}", "retrieval.retriever=bm25"])
+    config = build(sets=[f"corpus.name={tmp_path}/notes.txt", f"runtime.out={tmp_path}", "retrieval.retriever=bm25"])
     corpus = prepare.corpus(config)
     assert corpus.language == "en"
     lineage = prepare.context(config, corpus).lineage
@@ -68,6 +68,6 @@ def test_of_english_texts_records_say_what_they_said(tmp_path: Path) -> None:
 
 async def test_an_endpoint_is_reached_for_from_a_notebook_s_cell_too(tmp_path: Path) -> None:
     away = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
-    config = build(values={"models": {"default": away}, "how": {"out": str(tmp_path)}})
+    config = build(values={"models": {"default": away}, "runtime": {"out": str(tmp_path)}})
     with pytest.raises(ProviderError, match="cannot be reached"):
         prepare.reach(config)

@@ -75,7 +75,7 @@ async def test_eight_seeds_with_one_error_stop_it_with_its_cure_and_stay_owed(tm
     line = str(caught.value)
     assert "hops: Input should be a valid tuple" in line
     assert "--tool-call-parser" in line
-    assert "how.same_error_seeds=0" in line
+    assert "runtime.same_error_seeds=0" in line
     assert "\n" not in line
     with Run(config(tmp_path, seeds=40), corpus()) as run:
         again, well = troubled(lambda number: ())

@@ -29,7 +29,7 @@ CHOICES: dict[str, Any] = {
     "questions.unanswerable": 0.5,
     "retrieval.audit": ["bm25"],
     "solve_rate": [0.25, 0.75],
-    "checks.run": [],
+    "checks.enabled": [],
     "distractors.kinds": ["doppelganger"],
     "distractors.hops": "last",
     "distractors.rank": "above",
@@ -122,10 +122,10 @@ def test_how_may_change(begun: Path, tmp_path: Path) -> None:
     } | others
     assert set(others) == set(Runtime.model_fields)
     for name, value in others.items():
-        how = config(tmp_path).how.model_copy(update={name: value})
-        with Run(config(tmp_path).model_copy(update={"how": how}), corpus(), folder=begun):
-            assert getattr(read(begun).config.how, name) == value
-    assert resumable(begun).how.out == tmp_path / "new"
+        how = config(tmp_path).runtime.model_copy(update={name: value})
+        with Run(config(tmp_path).model_copy(update={"runtime": how}), corpus(), folder=begun):
+            assert getattr(read(begun).config.runtime, name) == value
+    assert resumable(begun).runtime.out == tmp_path / "new"
 
 
 def test_where_and_for_how_much_a_model_is_asked_may_change(begun: Path, tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_an_unchanged_run_gives_its_configuration_back(begun: Path, tmp_path: Pa
     assert resumable(begun) == config(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}, "format": 6}'])
+@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}, "format": 7}'])
 def test_a_broken_file_is_one_line(begun: Path, content: bytes) -> None:
     (begun / "run.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"run\.json is damaged") as caught:

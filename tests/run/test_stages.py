@@ -20,7 +20,7 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_another_engine_makes_another_run(tmp_path: Path, no_java: None) -> None:
-    asked = config.build(sets=["corpus.name=tiny", f"how.out={tmp_path}"])
+    asked = config.build(sets=["corpus.name=tiny", f"runtime.out={tmp_path}"])
     with stages.open_run(asked, None, LogCallbacks()) as (run, context):
         assert run.config.retrieval.retriever == context.lineage.retriever == "bm25"
         assert run.folder == run.config.folder() != asked.folder()
@@ -31,7 +31,7 @@ def test_another_engine_makes_another_run(tmp_path: Path, no_java: None) -> None
 def test_a_language_that_was_detected_is_said_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     chinese = Path(__file__).parent.parent / "corpus" / "handbook" / "zh.jsonl"
     for said, expected in (("corpus.language=zh", False), ("strategy=sage", True)):
-        asked = config.build(sets=[f"corpus.name={chinese}", f"how.out={tmp_path}", said])
+        asked = config.build(sets=[f"corpus.name={chinese}", f"runtime.out={tmp_path}", said])
         caplog.clear()
         stages.read(asked, LogCallbacks())
         assert ("zh: language zh (detected): say another with --language" in caplog.text) == expected
@@ -44,7 +44,7 @@ def test_a_command_with_nothing_to_run_shows_what_earlier_ones_did(tmp_path: Pat
         def started(self, run: RunView) -> None:
             self.seen.append(len(list(run.records())))
 
-    values = {"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"seeds": 3, "out": tmp_path}}
+    values = {"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "runtime": {"seeds": 3, "out": tmp_path}}
     for _ in range(2):
         api.generate(build(values=values), watch=Counting())
     assert Counting.seen == [0, 3]
@@ -54,6 +54,6 @@ def test_a_command_with_nothing_to_run_shows_what_earlier_ones_did(tmp_path: Pat
 def test_the_demo_model_says_that_it_makes_no_questions_without_an_answer(
     share: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    values = {"corpus": {"name": "tiny"}, "questions": {"unanswerable": share}, "how": {"out": tmp_path}}
+    values = {"corpus": {"name": "tiny"}, "questions": {"unanswerable": share}, "runtime": {"out": tmp_path}}
     stages.read(build(values=values), LogCallbacks())
     assert ("questions without an answer" in caplog.text) is (share > 0)

@@ -15,7 +15,7 @@ REAL = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
 
 
 def asked(steps: str, out: Path, *sets: str, **models: object) -> RunConfig:
-    values = {"models": {"default": REAL, **models}, "corpus": {"name": "tiny"}, "how": {"out": out}}
+    values = {"models": {"default": REAL, **models}, "corpus": {"name": "tiny"}, "runtime": {"out": out}}
     return build(values=values, sets=[f"steps={steps}", *sets])
 
 

@@ -64,7 +64,7 @@ class ByObjects:
 
 def config(out: Path, url: str, **solver: Any) -> RunConfig:
     model = {"provider": "openai", "model": "small", "base_url": url, "context": 32_768, **solver}
-    return build(values={**CHEAP, "models": {"solver": model}, "how": {"out": str(out), "seeds": 4}})
+    return build(values={**CHEAP, "models": {"solver": model}, "runtime": {"out": str(out), "seeds": 4}})
 
 
 async def test_a_run_asks_once_says_what_it_took_and_makes_the_pairs_that_calls_of_the_server_make(
@@ -141,7 +141,7 @@ async def test_what_doctor_found_is_taken_and_nobody_asked(tmp_path: Path) -> No
 
 
 def test_the_demo_model_is_not_asked_at_all(tmp_path: Path) -> None:
-    asked = build(values={**CHEAP, "how": {"out": str(tmp_path)}})
+    asked = build(values={**CHEAP, "runtime": {"out": str(tmp_path)}})
     assert tool_modes.resolve(asked) == asked
     assert not list(tmp_path.iterdir())
 

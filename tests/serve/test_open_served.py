@@ -35,13 +35,17 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_a_corpus_is_served_as_it_is_configured(tmp_path: Path) -> None:
-    config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"out": tmp_path}})
+    config = build(
+        values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "runtime": {"out": tmp_path}}
+    )
     served = open_served.open_corpus(config)
     assert (served.environment.k, served.fixed, served.engine) == (5, False, "bm25")
 
 
 def test_a_corpus_under_a_data_sets_environment_is_governed_by_it(run: Path, tmp_path: Path) -> None:
-    config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"out": tmp_path}})
+    config = build(
+        values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "runtime": {"out": tmp_path}}
+    )
     served = open_served.open_corpus(config, run / "dataset" / "environment.json")
     assert (served.environment.k, served.fixed) == (7, True)
 
@@ -49,7 +53,9 @@ def test_a_corpus_under_a_data_sets_environment_is_governed_by_it(run: Path, tmp
 def test_pairs_are_not_served_over_another_retriever_than_they_were_measured_over(run: Path, tmp_path: Path) -> None:
     file = run / "dataset" / "environment.json"
     write_json(file, {**orjson.loads(file.read_bytes()), "retriever": "dense#e5"})
-    config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"out": tmp_path}})
+    config = build(
+        values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "runtime": {"out": tmp_path}}
+    )
     with pytest.raises(UsageError, match="was measured over dense#e5, not over bm25; serve that with --retriever"):
         open_served.open_corpus(config, file)
     before = {name: value for name, value in orjson.loads(file.read_bytes()).items() if name != "retriever"}

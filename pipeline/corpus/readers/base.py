@@ -40,8 +40,10 @@ _FREE_BYTES = 64 << 20
 
 
 class ReadBytes:
-    """Counts the bytes read of a source, decompressed, so that a bomb of a few hundred bytes raises an error before it
-    fills the memory."""
+    """Count the bytes read of a source, decompressed.
+
+    A bomb of a few hundred bytes then raises an error before it fills the memory.
+    """
 
     def __init__(self, path: Path, limits: ReadLimits, *, packed: bool = False) -> None:
         self.path, self.total, self._most = path, 0, limits.bytes
@@ -151,8 +153,10 @@ _NOTION_ID = re.compile(r"(?<=\S) [0-9a-f]{32}$")
 
 
 class TooMuchMarkup(Exception):
-    """A document whose markup would take its parser minutes. The limit counts marks and not seconds, so that the result
-    does not depend on the machine."""
+    """A document whose markup would take its parser minutes.
+
+    The limit counts marks and not seconds, so that the result does not depend on the machine.
+    """
 
 
 class Row(NamedTuple):

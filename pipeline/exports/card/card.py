@@ -99,7 +99,7 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         token_limits=TOKEN_LIMITS,
         choose="digsite mix RUNS" if contents.mix else "digsite export RUN",
         # The config of a mix is that of only one of its runs.
-        target="" if contents.mix else band.explained(config),
+        target="" if contents.mix else band.describe_target(config),
         benchmarks=benchmarks.coverage(config.gates),
         lineages=list({lineage.attribution: lineage for lineage in figures.lineages}.values()) or [None],
         corpora=_corpora(figures, config),

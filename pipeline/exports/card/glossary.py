@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pipeline.gates import describe_gates
-from pipeline.loop.checks.base import meanings
+from pipeline.loop.checks.base import load_meanings
+from pipeline.types import Reason, ReasonCode
 
 _ALL: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 STATUSES, LABELS, CAUSES, REASONS, STOPS = (_ALL[kind] for kind in ("statuses", "labels", "causes", "reasons", "stops"))
@@ -21,7 +22,7 @@ Written by `python -m docs.write`. Report, card and `digsite inspect` use the sa
 
 
 def checks() -> dict[str, str]:
-    return {name: meaning.gloss for name, meaning in meanings().items()}
+    return {name: meaning.gloss for name, meaning in load_meanings().items()}
 
 
 def gloss(reason: str) -> str:
@@ -30,8 +31,8 @@ def gloss(reason: str) -> str:
     Details after the code are ignored, as in `gate:leak: the question …` or `surplus: below_target`.
     """
     code = reason.partition(": ")[0]
-    if code.startswith("gate:"):
-        return describe_gates().get(code.removeprefix("gate:"), "")
+    if (parsed := Reason.parse(code)).code == ReasonCode.GATE:
+        return describe_gates().get(parsed.detail, "")
     # The order matters: some checks have the name of the cause that they report.
     tables = (REASONS, STATUSES, LABELS, CAUSES, checks(), STOPS)
     return next((sentences[code] for sentences in tables if code in sentences), "")

@@ -86,7 +86,7 @@ def page(
         "examples": dict(_find_examples(run_figures.distractors, read)),
         "diversity": charts.diversity(seeds),
         "config": config,
-        "target": band.explained(config),
+        "target": band.describe_target(config),
         "published": PUBLISHED,
         "published_source": SOURCE,
         "token_limits": TOKEN_LIMITS,

@@ -11,7 +11,7 @@ from pipeline.config.exports import SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import is_trainable
-from pipeline.types import Draft, GradedRollout, PolicyMeasurement, Record, Rollout, Verdict, sha256
+from pipeline.types import Draft, PolicyMeasurement, Record, Rollout, Verdict, sha256
 
 AGENTS = ("solver", "teacher", "policy")
 T = TypeVar("T")
@@ -98,8 +98,7 @@ def _list_candidates(record: Record, agent: str, environment: Environment) -> li
     measured, rollouts = None, record.graded
     if agent == "policy":
         measured = record.measurement(environment.policy) if environment.policy else None
-        pairs = zip(measured.rollouts, measured.verdicts, strict=True) if measured else ()
-        rollouts = [GradedRollout(*pair) for pair in pairs]
+        rollouts = measured.graded if measured else []
     return [(TrainingExample(agent, *graded, measured=measured), graded.verdict.correct) for graded in rollouts]
 
 

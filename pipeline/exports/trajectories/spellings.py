@@ -68,11 +68,9 @@ def _spell_date(date: Date, least_parts: int) -> list[str]:
 
 
 def _spell_number(text: str, number: Number) -> list[str]:
-    """Return the value in digits, with and without groups, in words if small, in millions if round; with and without
-    its unit.
+    """Return the value in several spellings, with and without its unit.
 
-    Return nothing for a number with more digits than a float holds, or with a point that may separate thousands
-    (12.000). Forms without the unit are left out before a scale of another language ("Millionen").
+    It is in digits, with and without groups, in words if small, in millions if round.
     """
     before, written, after = text[: number.span.start], text[slice(*number.span)], text[number.span.end :]
     if before.strip() or len("".join(filter(str.isdigit, written)).strip("0")) > sys.float_info.dig:

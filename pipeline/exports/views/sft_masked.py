@@ -1,12 +1,6 @@
-"""`sft_masked`: one prompt and completion for each turn that is worth learning; for TRL's SFTTrainer, and any other
-that trains on a completion alone.
+"""`sft_masked`: one prompt and completion for each turn that is worth learning.
 
-Rules: TRL 1.16 "Dataset formats" (`prompt`, `completion` as messages, and `tools`): the loss is that of the completion,
-which is one assistant turn, so no observation, prompt or masked turn is learnt. The turns are those of the rollouts of
-`sft`, including the teacher's. `digsite branch --method eef` adds the turns that Exploring Expert Failures (arXiv
-2504.13145) keeps of a failed rollout and of the branch that solved it: `label` says why, and `solved` of `tried`
-samples reached the answer from the state after the turn. The prompt is what the model saw; the completion includes its
-thought.
+For TRL's SFTTrainer, and any other trainer that trains on a completion alone.
 """
 
 from typing import Any

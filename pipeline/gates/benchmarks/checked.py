@@ -1,5 +1,7 @@
-"""The evaluation sets with which a data set was compared, and those with which it was not, as listed in
-`corpora/benchmarks/benchmarks.toml`."""
+"""The evaluation sets with which a data set was compared, and those with which it was not.
+
+`corpora/benchmarks/benchmarks.toml` lists them.
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import cache

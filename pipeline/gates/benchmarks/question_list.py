@@ -1,5 +1,6 @@
-"""Reads questions, answers and evidence from files in the layouts of benchmarks and their copies. `measure` asks these
-questions, and `--against` keeps them out of a data set.
+"""Reads questions, answers and evidence from files in the layouts of benchmarks and their copies.
+
+`measure` asks these questions, and `--against` keeps them out of a data set.
 
 Fields are recognised by name in any case: those of HotpotQA, 2WikiMultihopQA, MuSiQue, Natural Questions, TriviaQA,
 PopQA, FRAMES (`Prompt`), BrowseComp-Plus (`query`), SimpleQA (`problem`), BEIR (`_id`, `text`, and `qrels` beside),
@@ -152,8 +153,11 @@ def _texts(value: Any) -> list[str]:
 
 
 def _titles(value: Any) -> list[str]:
-    """Return titles from titles, pairs of a title and a sentence number, columns or objects of these, or addresses of
-    Wikipedia pages."""
+    """Return titles from any of their forms.
+
+    These are titles, pairs of a title and a sentence number, columns or objects of these, or addresses of
+    Wikipedia pages.
+    """
     value = value if isinstance(value, str) and _WIKIPEDIA in value else _decode(value)
     if isinstance(value, dict):
         return _titles(value.get("title"))

@@ -10,65 +10,67 @@ from pipeline.text.names import normalise
 from pipeline.types import Cause, Draft, Feedback, Finding, Label, Passage, Probe, Rollout, Verdict
 
 VOTES = 2
-"""Rollouts that must agree on it: one alone says more of the solver than of the question."""
+"""Rollouts that must agree: a single wrong answer says more about the solver than about the question."""
 MOST_PASSAGES = 40
 ADVICE = "Say in the question what rules the other answer out."
 
 
-def agreed(draft: Draft, tried: Iterable[tuple[Rollout, Verdict]]) -> list[Rollout]:
-    """Return the wrong rollouts that agree on one answer, in whatever spelling, the fewest steps first; none if too few
-    agree. No judge has compared the answer of a rollout without support with the key, so that it is compared here."""
+def find_agreeing_rollouts(draft: Draft, rollouts: Iterable[tuple[Rollout, Verdict]]) -> list[Rollout]:
+    """Return the largest group of wrong rollouts with the same answer, the fewest steps first.
+
+    The group is empty if fewer than `VOTES` rollouts agree. The judge does not compare unsupported answers with the
+    known one, so they are compared here.
+    """
     groups: list[list[Rollout]] = []
-    for rollout, verdict in tried:
-        if rollout.answered and not verdict.right and not is_key(draft, rollout.answer):
-            agreeing = next((group for group in groups if same(rollout.answer, group[0].answer)), None)
-            if agreeing is None:
-                groups.append(agreeing := [])
-            agreeing.append(rollout)
-    most = max(groups, key=len, default=[])
-    return sorted(most, key=lambda r: (r.trajectory.steps, r.sample)) if len(most) >= VOTES else []
+    for rollout, verdict in rollouts:
+        if rollout.answered and not verdict.right and not is_known_answer(draft, rollout.answer):
+            group = next((group for group in groups if is_same_answer(rollout.answer, group[0].answer)), None)
+            if group is None:
+                groups.append(group := [])
+            group.append(rollout)
+    largest = max(groups, key=len, default=[])
+    if len(largest) < VOTES:
+        return []
+    return sorted(largest, key=lambda rollout: (rollout.trajectory.steps, rollout.sample))
 
 
-async def alternatives(
-    draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], feedback: Feedback | None, context: RunContext
+async def check_agreed_answer(
+    draft: Draft, rollouts: Sequence[tuple[Rollout, Verdict]], feedback: Feedback | None, context: RunContext
 ) -> CheckResult:
-    """Ask a reader about the wrong answer with the most votes; the draft goes back if the passages bear it out.
+    """Ask a reader whether the passages support the wrong answer with the most votes. If so, the draft goes back.
 
-    Nothing is asked about a draft that `feedback` sends back for being too easy or unsound.
+    The reader is not asked if `feedback` already sends the draft back as too easy or unsound.
     """
     is_decided = feedback is not None and feedback.label is not Label.UNSOLVED
-    if is_decided or "alternatives" not in context.config.checks_run():
+    if is_decided or "alternatives" not in context.config.checks_enabled():
         return CheckResult()
-    if not (voters := agreed(draft, tried)):
+    if not (voters := find_agreeing_rollouts(draft, rollouts)):
         return CheckResult()
-    answer = voters[0].answer
-    fits, usage = await check_alternative(draft.question, answer, await seen(voters[0], context), context)
+    answer, passages = voters[0].answer, await load_shown_passages(voters[0], context)
+    fits, usage = await check_alternative(draft.question, answer, passages, context)
     model = context.config.models.of("reader").model
     probe = Probe(check="alternatives", model=model, answers=(answer,), right=int(fits), usage=usage)
-    detail = f"{settled(draft, voters, len(tried))}, and their passages bear it out. {ADVICE}"
+    detail = f"{describe_agreement(draft, voters, len(rollouts))}, and their passages bear it out. {ADVICE}"
     finding = Finding(check="alternatives", cause=CHECK.cause, hops=(len(draft.hops) - 1,), detail=detail)
     return CheckResult(probes=(probe,), findings=(finding,) if fits else ())
 
 
-def settled(draft: Draft, voters: Sequence[Rollout], tried: int) -> str:
-    """Say on what these of so many rollouts agree."""
-    return f"{len(voters)} of {tried} solvers settled on '{voters[0].answer}', the key says '{draft.answer}'"
+def describe_agreement(draft: Draft, voters: Sequence[Rollout], rollouts: int) -> str:
+    return f"{len(voters)} of {rollouts} solvers settled on '{voters[0].answer}', the key says '{draft.answer}'"
 
 
-def same(answer: str, other: str) -> bool:
-    """Return whether it is one answer, in whatever spelling."""
-    return normalise(answer) == normalise(other) or equal(answer, [other])
+def is_same_answer(first: str, second: str) -> bool:
+    return normalise(first) == normalise(second) or equal(first, [second])
 
 
-def is_key(draft: Draft, answer: str) -> bool:
-    """Return whether it is the known answer by the reward's rules: €5 million is no other spelling of $5 million."""
+def is_known_answer(draft: Draft, answer: str) -> bool:
+    """Return whether the reward accepts an answer. It is strict: €5 million is not $5 million."""
     return any(equal(answer, [name]) for name in (draft.answer, *draft.answer_aliases))
 
 
-async def seen(rollout: Rollout, context: RunContext) -> list[Passage]:
-    """Return the passages that the rollout was shown, the last ones if there are too many."""
-    ids = dict.fromkeys(key for call in rollout.trajectory.calls for key in call.passage_ids)
-    passages = [await context.retriever.get(key) for key in list(ids)[-MOST_PASSAGES:]]
+async def load_shown_passages(rollout: Rollout, context: RunContext) -> list[Passage]:
+    ids = dict.fromkeys(passage_id for call in rollout.trajectory.calls for passage_id in call.passage_ids)
+    passages = [await context.retriever.get(passage_id) for passage_id in list(ids)[-MOST_PASSAGES:]]
     return [passage for passage in passages if passage is not None]
 
 

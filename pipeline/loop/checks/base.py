@@ -1,8 +1,7 @@
-"""What a check by a reader is: one file of this folder, which holds all that is told of it.
+"""The contract of a check that asks a reader about a draft: one file of this folder.
 
-The first line of its docstring says for glossary, card and report what it looks for; `CHECK` holds the rest. A file
-that is put here is listed in the settings and asked in its turn. What costs nothing is looked for in
-`loop/graph_review.py` and `loop/wording_review.py`.
+The first line of a file's docstring is shown in glossary, card and report; `CHECK` holds everything else. A new file
+appears in the settings and runs in its turn. Free checks are in `loop/graph_review.py` and `loop/wording_review.py`.
 """
 
 from collections.abc import Callable, Coroutine, Mapping
@@ -16,14 +15,14 @@ from pipeline.types import Cause, Data, Draft, Finding, Probe
 
 
 class CheckResult(Data):
-    """What readers were asked, and what is wrong with the draft by it."""
+    """The readers' answers about a draft, and the problems that they show."""
 
     probes: tuple[Probe, ...] = ()
     findings: tuple[Finding, ...] = ()
     unread: tuple[str, ...] = ()
-    """Checks whose reader gave nothing readable."""
+    """Checks whose reader gave no readable answer."""
     again: bool = False
-    """Whether the draft was examined before, so that no reader was asked now."""
+    """Whether the result comes from memory, so that no reader was called."""
 
     def __add__(self, other: "CheckResult") -> "CheckResult":
         return CheckResult(
@@ -37,26 +36,27 @@ Ask = Callable[[Draft, RunContext], Coroutine[Any, Any, CheckResult]]
 
 
 class Meaning(NamedTuple):
-    """What a user and a generator are told of a check, or of something else that it finds."""
+    """How a check, or one of its further findings, is described to users and to the generator."""
 
     gloss: str
     describe: Callable[[Probe], str] = lambda probe: ""
-    """Describe what its reader answered, if nothing was found; empty: its answers, and whether they were right."""
+    """Describe the reader's answer if there is no finding. An empty text stands for the usual description: the answers,
+    and whether they were right."""
 
 
 @dataclass(frozen=True)
 class DraftCheck:
-    """What a file says of its check."""
+    """The definition of a check."""
 
     place: int
-    """Its turn: cheap checks first."""
+    """The position among the checks; cheap ones come first."""
     cause: Cause
     ask: Ask | None
-    """Ask the reader, before any rollout; None for a check of what rollouts agree on."""
+    """Ask the reader before any rollout. None for a check that needs rollouts."""
     _: KW_ONLY
     describe: Callable[[Probe], str] = lambda probe: ""
     further: Mapping[str, Meaning] = field(default_factory=dict)
-    """What else it asks or finds, by the name under which findings and probes have it."""
+    """Further questions or findings of the check, by the name in their findings and probes."""
 
 
 _REVIEWS = {
@@ -71,16 +71,15 @@ _REVIEWS = {
     ),
     "undated": Meaning("The reader who grades the wording says that the answer changes with time; no date is named."),
 }
-"""What the reviews of graph and wording look for, by the name of their findings and probes."""
+"""The reviews of graph and wording, by the name of their findings and probes."""
 
 
-def known() -> dict[str, DraftCheck]:
-    """Return all checks by name, in the order in which they are made."""
+def load_checks() -> dict[str, DraftCheck]:
+    """Return all checks by name, in the order in which they run."""
     return _load(tuple(registry.names("checks")))[0]
 
 
-def meanings() -> dict[str, Meaning]:
-    """Return what is told of each review and check and of all else that they find, by name."""
+def load_meanings() -> dict[str, Meaning]:
     return _load(tuple(registry.names("checks")))[1]
 
 

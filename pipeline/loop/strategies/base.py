@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from pipeline.agents.graph_proposals import WordedGraphArguments, build_graph
+from pipeline.agents.graph_proposals import GraphArguments, build_graph
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.checks.base import CheckResult
@@ -15,58 +15,60 @@ from pipeline.values.interval import DATE, read_interval
 
 
 class Proposal(Data):
-    """What a generator or refiner came back with; no draft if it gave up or never said it well."""
+    """The output of a generator or refiner. It has no draft if the agent gave up, or wrote none that can be used."""
 
     trajectory: Trajectory
     draft: Draft | None
     tree: Tree | None = None
     checked: tuple[Probe, ...] = ()
-    """What readers said of the drafts that the agent had checked."""
+    """The readers' answers about drafts that the agent had checked."""
     review: CheckResult | None = None
-    """What the reviews of graph and wording gave while the draft was composed; None if they are still to be made."""
+    """The result of the graph and wording reviews while the draft was composed; None if they have not run."""
 
 
 class Strategy(Protocol):
-    """A module with these functions."""
+    """The functions of a strategy's module."""
 
     async def propose(self, seed: Seed, context: RunContext) -> Proposal:
         """Draft a question from the seed passage, by searching."""
         ...
 
     async def revise(self, seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
-        """Draft another question from all that the rounds found out, `rounds[-1].feedback` first."""
+        """Draft a better question from the results of all rounds, above all `rounds[-1].feedback`."""
         ...
 
 
-def to_draft(proposed: WordedGraphArguments, passages: Mapping[str, Passage]) -> Draft | None:
-    """Return the draft of a worded proposal, or None if the generator gives up.
+def to_draft(proposed: GraphArguments, question: str, passages: Mapping[str, Passage], **fields: Any) -> Draft | None:
+    """Return the draft of a proposal, or None if the generator gives up.
 
     Args:
-        proposed: the question with its steps, which cite passages by their shown ids.
+        proposed: the steps, which cite passages by their shown ids.
+        question: the question in words.
         passages: the passages that the generator was shown, by their shown ids.
+        fields: as for `build_draft`.
 
     Raises:
-        FormatError: the steps do not form a graph, or do not settle the answer.
+        FormatError: the steps do not form a graph, or do not determine the answer.
     """
     graph = build_graph(proposed, passages)
-    if graph is None or not proposed.question.strip():
+    if graph is None or not question.strip():
         return None
     try:
-        return build_draft(graph, proposed.question)
+        return build_draft(graph, question, **fields)
     except OperationError as error:
         raise FormatError(f"{error}.") from error
 
 
 def build_draft(graph: Graph, question: str, **fields: Any) -> Draft:
-    """Return the draft that asks for the answer of a graph, with the answers of its computed steps.
+    """Build the draft that asks for the answer of a graph, and compute the answers of its computed steps.
 
     Args:
         graph: the evidence.
         question: the question in words.
-        fields: other fields of the draft; `answer_type` if the answer alone does not tell it.
+        fields: other fields of the draft; `answer_type` if the answer alone does not show it.
 
     Raises:
-        OperationError: the evidence does not settle a computed step.
+        OperationError: the evidence does not determine a computed step.
     """
     graph, outcome = settle(graph)
     answer_type = fields.pop("answer_type", outcome.answer_type if outcome else _stated_type(graph.answer))

@@ -20,7 +20,7 @@ from pipeline.loop.graph_review import review_graph
 from pipeline.loop.question_writing import write_question
 from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies.base import Proposal, build_draft
-from pipeline.loop.strategies.sage import offered
+from pipeline.loop.strategies.sage import describe_operations
 from pipeline.operations import settle
 from pipeline.text import dates, numbers, sentences
 from pipeline.types import Cause, Label, Message, Passage, Round, Seed, Stop, Trajectory, sha256
@@ -64,12 +64,12 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
 def _choose_operations(seed: Seed, target: int, context: RunContext) -> list[str]:
     """Return the descriptions of operations for a seed: none for a chain, else all in an order of its own.
 
-    Chains are guessed least, so half of the seeds get one.
+    Chains read best and are guessed least, so half of the seeds get one.
     """
     is_chain = int(sha256(f"chain:{seed.key}")[:8], 16) % 2 == 0
     if target <= ALWAYS_CHAIN or is_chain:
         return []
-    return sorted(offered(context), key=lambda description: sha256(f"{seed.key}\n{description}"))
+    return sorted(describe_operations(context), key=lambda description: sha256(f"{seed.key}\n{description}"))
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
@@ -146,7 +146,6 @@ async def _compose(
 
 
 async def _outline(seed: Seed, context: RunContext) -> list[str]:
-    """Return the first words of the passages of the seed's document."""
     passages = await context.side(seed.side).document(seed.passage.document_id)
     lines = [" ".join(passage.text.split()[:12]) for passage in passages if passage.id != seed.passage.id]
     return list(dict.fromkeys(lines))[:_OUTLINE]
@@ -158,7 +157,6 @@ def _links(seed: Seed, context: RunContext) -> list[Related]:
 
 
 def _fit(links: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
-    """Return the first link, and as many more as so many tokens hold."""
     while len(links) > 1 and tokens(orjson.dumps(links).decode()) > room:
         links = links[:-1]
     return links
@@ -182,7 +180,6 @@ def describe_links(links: Iterable[Related]) -> list[dict[str, Any]]:
 
 
 async def _seen_passages(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> list[Passage]:
-    """Return the passages that the generator was shown in earlier rounds."""
     side = context.side(seed.side)
     ids = dict.fromkeys(i for past in rounds for call in past.agent.calls for i in call.passage_ids)
     passages = [passage for i in ids if (passage := await side.get(i))]

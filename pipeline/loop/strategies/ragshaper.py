@@ -1,7 +1,7 @@
 """RAGShaper's curator and composer (arXiv 2601.08699, §3.1 to 3.2): a question from the best path of a tree.
 
-The paper writes its questions once and keeps them all. Here they go through the same loop as any other; SAGE's refiner,
-who may search, revises them.
+The paper writes each question once and keeps all. Here they go through the same loop as others, and SAGE's refiner
+revises them.
 """
 
 import re
@@ -24,81 +24,86 @@ from pipeline.text.names import contains
 from pipeline.types import Draft, Probe, Round, Seed, Tree, Usage
 
 MOST_SENTENCES, MOST_WORDS, MOST_ANSWER_WORDS = 2, 85, 12
-"""Of a question, as the paper and its authors' code have it; of an answer, where one entity turns into a list."""
+"""The limits of a question, as in the paper and its authors' code; a longer answer would be a list, not an entity."""
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
-    """Grow the tree, then compose from its paths, the best first, until a draft has as many hops as its target. A path
-    that runs out of its time takes no draft of an earlier one with it."""
+    """Grow the tree, then compose from its paths, the best first, until a draft has as many hops as the target.
+
+    If no draft has, the one with the most hops is proposed, even if a later path times out.
+    """
     tree = await grow(seed, context)
-    spent, checked, best = Usage(), tuple[Probe, ...](), 0
+    usage, checked, most_hops = Usage(), tuple[Probe, ...](), 0
     for leaf in tree.paths:
         try:
-            made = await _composed(seed, context, tree, leaf)
+            candidate = await _compose(seed, context, tree, leaf)
         except DeadlineExceeded:
-            if not best:
+            if not most_hops:
                 raise
             continue
-        spent += made.trajectory.usage
-        checked += made.checked
-        hops = len(made.draft.hops) if made.draft else 0
-        if leaf == tree.paths[0] or hops > best:
-            proposal, best = made, hops
+        usage += candidate.trajectory.usage
+        checked += candidate.checked
+        hops = len(candidate.draft.hops) if candidate.draft else 0
+        if leaf == tree.paths[0] or hops > most_hops:
+            proposal, most_hops = candidate, hops
         if hops >= seed.target_steps:
             break
-    trajectory = proposal.trajectory.model_copy(update={"usage": spent})
+    trajectory = proposal.trajectory.model_copy(update={"usage": usage})
     return proposal.model_copy(update={"trajectory": trajectory, "checked": checked})
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
-    """SAGE's refiner over all that the tree holds."""
     return await sage.revise(seed, context, rounds)
 
 
-async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> Proposal:
+async def _compose(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> Proposal:
     settings, retriever = context.config.tree, context.side(seed.side)
-    got = [await retriever.get(passage_id) for passage_id in tree.passages(leaf)]
-    passages = {passage.id: passage for passage in got if passage is not None}
+    loaded = [await retriever.get(passage_id) for passage_id in tree.passages(leaf)]
+    passages = {passage.id: passage for passage in loaded if passage is not None}
     tools = COMPOSER_TOOLS if settings.composer_searches else COMPOSER_TOOLS[2:]
-    rule = partial(keeps_to_the_rules, least_hops=settings.hops)
-    composer = sage.agent(seed, context, tools, settings.composer_searches, rule, read=_read)
+    rule = partial(check_rules, least_hops=settings.hops)
+    composer = sage.build_author(seed, context, tools, settings.composer_searches, rule, read=_read_draft)
     path = steps(tree.path(leaf), passages, limited=composer.room is not None, numbered=True)
     messages = context.prompt(
         "composer/compose",
         passage=show_passage(seed.passage, numbered=True),
         path=path,
         least_hops=settings.hops,
-        operations=sage.offered(context),
+        operations=sage.describe_operations(context),
         target_steps=max(seed.target_steps, settings.hops),
         search_budget=composer.limits.searches,
         check_budget=composer.checks,
         calls_per_turn=composer.limits.calls_per_turn,
     )
-    given = [seed.passage.shown_id, *(p["id"] for step in path for p in step["passages"])]
-    state = AgentState(passages={passage.shown_id: passage for passage in passages.values()}, given=frozenset(given))
-    async with deadline(context.config.how.rollout_seconds):
-        made = await sage.run(composer, messages, state, seed)
-    return made.model_copy(update={"tree": tree.model_copy(update={"composed": leaf if made.draft else None})})
+    shown_ids = frozenset([seed.passage.shown_id, *(p["id"] for step in path for p in step["passages"])])
+    state = AgentState(passages={passage.shown_id: passage for passage in passages.values()}, given=shown_ids)
+    async with deadline(context.config.runtime.rollout_seconds):
+        proposal = await sage.write_draft(composer, messages, state, seed)
+    composed = tree.model_copy(update={"composed": leaf if proposal.draft else None})
+    return proposal.model_copy(update={"tree": composed})
 
 
-def _read(arguments: str, state: AgentState) -> Draft | None:
+def _read_draft(arguments: str, state: AgentState) -> Draft | None:
     proposed = parse(ComposeArguments, arguments)
-    draft = to_draft(proposed, state.passages)
-    return draft.model_copy(update={"negative_aspect": proposed.negative_aspect}) if draft else None
+    return to_draft(proposed, proposed.question, state.passages, negative_aspect=proposed.negative_aspect)
 
 
-def keeps_to_the_rules(draft: Draft, least_hops: int) -> None:
-    """What the paper asks of every question (Fig. 12). Raises FormatError, written for the composer."""
-    asked, answer = draft.question, draft.answer
-    if len(sentences(asked)) > MOST_SENTENCES or len(asked.split()) > MOST_WORDS:
+def check_rules(draft: Draft, least_hops: int) -> None:
+    """Check the paper's rules for a question (Fig. 12).
+
+    Raises:
+        FormatError: the draft breaks a rule. The message is for the composer.
+    """
+    question, answer = draft.question, draft.answer
+    if len(sentences(question)) > MOST_SENTENCES or len(question.split()) > MOST_WORDS:
         raise FormatError(f"The question takes at most {MOST_SENTENCES} sentences and {MOST_WORDS} words.")
-    if _ASKS_NO_FACT.match(asked):
+    if _ASKS_NO_FACT.match(question):
         raise FormatError("Ask for a fact, not how or why.")
     if len(draft.hops) < least_hops:
         raise FormatError(f"The question needs at least {least_hops} dependent hops.")
     if not list_items(draft) and (";" in answer or "\n" in answer or len(answer.split()) > MOST_ANSWER_WORDS):
         raise FormatError("The answer is one entity, date or number, not a list or a sentence.")
-    if not draft.graph.is_computed and contains(asked, answer):
+    if not draft.graph.is_computed and contains(question, answer):
         raise FormatError("The question holds its answer.")
 
 
@@ -107,4 +112,4 @@ _ASKS_NO_FACT = re.compile(
     r"|to|come|exactly|else)))\b",
     re.IGNORECASE,
 )
-"""Why, and how before a verb: before any other word "how" asks for a measure, as in "how often"."""
+"""Matches "why", and "how" before a verb. Before other words "how" asks for a measure, as in "how often"."""

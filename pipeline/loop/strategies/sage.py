@@ -1,10 +1,12 @@
-"""SAGE's generator and refiner (arXiv 2601.18202, §3): from a passage, by searching, to a question of S steps; then
-again from the execution feedback. Unlike the paper's, both may have a draft checked before they give it, and the
-refiner may search and sees every draft, what each check found and every rollout.
+"""SAGE's generator and refiner (arXiv 2601.18202, §3).
+
+The generator searches from a passage and writes a question of S steps; the refiner revises it from the execution
+feedback. Unlike in the paper, both can have a draft checked before they submit it. The refiner can search, and it sees
+every draft, what each check found and every rollout.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import cast
 
 from pipeline.agents.agent import Agent, converse
 from pipeline.agents.calls import AgentState, LinksOf
@@ -23,76 +25,82 @@ from pipeline.text import normalise
 from pipeline.types import Draft, GradedRollout, Message, Round, Seed
 
 Rule = Callable[[Draft], None]
-"""What a strategy asks of every draft. Raises FormatError, written for the author."""
+"""A condition that a strategy sets for every draft. Raises FormatError with a message for the generator."""
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
-    proposer = agent(seed, context, GENERATOR_TOOLS, context.config.generator.searches)
+    proposer = build_author(seed, context, GENERATOR_TOOLS, context.config.generator.searches)
     messages = context.prompt(
         "generator/propose",
         passage=show_passage(seed.passage, numbered=True),
-        operations=offered(context),
+        operations=describe_operations(context),
         target_steps=aim(seed, context.config, ()),
         search_budget=proposer.limits.searches,
         check_budget=proposer.checks,
         calls_per_turn=proposer.limits.calls_per_turn,
     )
-    given = {seed.passage.shown_id: seed.passage}
-    return await run(proposer, messages, AgentState(passages=given, given=frozenset(given)), seed)
+    passages = {seed.passage.shown_id: seed.passage}
+    return await write_draft(proposer, messages, AgentState(passages=passages, given=frozenset(passages)), seed)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
-    reviser = agent(seed, context, REFINER_TOOLS, context.config.generator.searches, another(rounds))
-    drafts, seen, state = await revision(seed, context, rounds, reviser)
-    messages = context.prompt(
-        "refiner/revise",
-        drafts=drafts,
-        seen=seen,
-        operations=offered(context),
-        target_steps=aim(seed, context.config, rounds),
-        search_budget=reviser.limits.searches,
-        check_budget=reviser.checks,
-        calls_per_turn=reviser.limits.calls_per_turn,
-    )
-    return await run(reviser, messages, state, seed)
+    searches, rule = context.config.generator.searches, require_new_question(rounds)
+    refiner = build_author(seed, context, REFINER_TOOLS, searches, rule)
+    return await write_revision(refiner, "refiner/revise", seed, context, rounds)
 
 
-async def revision(
-    seed: Seed, context: RunContext, rounds: Sequence[Round], reviser: Agent
-) -> tuple[list[dict[str, Any]], list[dict[str, str]], AgentState]:
-    """What a reviser is shown of the rounds so far: the drafts, and the passages that stand there whole; and the state
-    that it begins in."""
+async def write_revision(
+    refiner: Agent, prompt: str, seed: Seed, context: RunContext, rounds: Sequence[Round], **inputs: str
+) -> Proposal:
+    """Run the conversation of a refiner, which is shown the earlier rounds and may cite every passage read in them.
+
+    Args:
+        refiner: the agent.
+        prompt: the name of its prompt.
+        seed: the seed.
+        context: the run.
+        rounds: the rounds so far; the last one has a draft.
+        inputs: further inputs of the prompt.
+    """
     last = rounds[-1]
     if last.draft is None:
         raise ValueError("a round without a draft ends the episode")
-    pairs = _traces(last, context.config.loop.feedback_rollouts)
-    known = await history.read(seed, context, rounds, pairs)
-    opens = context.config.loop.refiner_searches
-    whole = history.whole(last.draft, known, limited=reviser.room is not None, opens=opens)
-    state = AgentState(
-        passages={passage.shown_id: passage for passage in known.own.values()},
-        given=frozenset(passage.shown_id for passage in whole),
+    rollouts = _choose_rollouts(last, context.config.loop.feedback_rollouts)
+    read_passages = await history.load_seen_passages(seed, context, rounds, rollouts)
+    limited, opens = refiner.room is not None, context.config.loop.refiner_searches
+    full_passages = history.choose_full_passages(last.draft, read_passages, limited=limited, opens=opens)
+    messages = context.prompt(
+        prompt,
+        drafts=history.describe_drafts(rounds, rollouts, read_passages),
+        seen=[show_passage(passage, numbered=True) for passage in full_passages],
+        operations=describe_operations(context),
+        target_steps=aim(seed, context.config, rounds),
+        search_budget=refiner.limits.searches,
+        check_budget=refiner.checks,
+        calls_per_turn=refiner.limits.calls_per_turn,
+        **inputs,
     )
-    return history.drafts(rounds, pairs, known), [show_passage(passage, numbered=True) for passage in whole], state
+    passages = {passage.shown_id: passage for passage in read_passages.same_side.values()}
+    state = AgentState(passages=passages, given=frozenset(passage.shown_id for passage in full_passages))
+    return await write_draft(refiner, messages, state, seed)
 
 
-def another(rounds: Sequence[Round]) -> Rule:
-    """No question that was asked in one of the rounds."""
-    tried = {normalise(past.draft.question) for past in rounds if past.draft}
+def require_new_question(rounds: Sequence[Round]) -> Rule:
+    earlier = {normalise(round_.draft.question) for round_ in rounds if round_.draft}
 
     def rule(draft: Draft) -> None:
-        if normalise(draft.question) in tried:
+        if normalise(draft.question) in earlier:
             raise FormatError("The question must differ from the draft and from the earlier ones.")
 
     return rule
 
 
 def read_draft(arguments: str, state: AgentState) -> Draft | None:
-    """Return the draft in the arguments of a call, or None if the generator gives up. Raises FormatError."""
-    return to_draft(parse(WordedGraphArguments, arguments), state.passages)
+    proposed = parse(WordedGraphArguments, arguments)
+    return to_draft(proposed, proposed.question, state.passages)
 
 
-def agent(
+def build_author(
     seed: Seed,
     context: RunContext,
     tools: Sequence[Tool],
@@ -101,15 +109,24 @@ def agent(
     read: Callable[[str, AgentState], Draft | None] = read_draft,
     links: LinksOf | None = None,
 ) -> Agent:
-    """Who proposes, revises or composes: it searches the side of its seed alone. A check covers the whole index, as the
-    audit does."""
+    """Build the generator, or the refiner if the last tool revises. It searches only its seed's side of the split.
+
+    Args:
+        seed: the seed.
+        context: the run.
+        tools: the tools, of which the last one submits the draft.
+        searches: the most searches.
+        rules: conditions for every draft.
+        read: reads the draft from the arguments of a call; returns None if the agent gives up.
+        links: finds linked passages, if the agent has a tool for that.
+    """
     limits = context.config.generator
     revises = tools[-1] in (REVISE, REWRITE)
     if revises and not context.config.loop.refiner_searches:
         tools, searches = tools[-1:], 0
     checks = limits.checks > 0 and context.config.loop.audit and any(tool.name == CHECK for tool in tools)
 
-    def accepted(arguments: str, state: AgentState) -> Draft | None:
+    def accept(arguments: str, state: AgentState) -> Draft | None:
         if (draft := read(arguments, state)) is None:
             return None
         for rule in rules:
@@ -117,12 +134,13 @@ def agent(
         return draft
 
     async def check(arguments: str, state: AgentState) -> str:
-        draft = accepted(arguments, state)
+        draft = accept(arguments, state)
         if draft is None:
             raise FormatError("There is nothing to check: question or steps are empty.")
-        said, probes = await check_draft(draft, least_steps(seed, context.config), state.passages, context)
+        # Unlike the agent's searches, the checks cover the whole index, as in the round.
+        report, probes = await check_draft(draft, least_steps(seed, context.config), state.passages, context)
         state.probes += probes
-        return said
+        return report
 
     return Agent(
         llm=context.llm,
@@ -131,7 +149,7 @@ def agent(
         limits=limits.model_copy(update={"searches": searches}),
         retriever=context.side(seed.side),
         k=context.config.retrieval.k,
-        accept=accepted,
+        accept=accept,
         author=limits,
         check=check if checks else None,
         links=links,
@@ -139,23 +157,21 @@ def agent(
     )
 
 
-def offered(context: RunContext) -> list[str]:
-    """Return the descriptions of the operations that a run offers."""
+def describe_operations(context: RunContext) -> list[str]:
     return [operation(name).description for name in context.config.operations]
 
 
-async def run(author: Agent, messages: tuple[Message, ...], state: AgentState, seed: Seed) -> Proposal:
-    """The author's conversation, from its prompt to its draft."""
+async def write_draft(author: Agent, messages: tuple[Message, ...], state: AgentState, seed: Seed) -> Proposal:
     trajectory = await converse(author, messages, sample=seed.draw, state=state)
     draft = cast(Draft | None, author.accept(trajectory.final, state)) if trajectory.final else None
     return Proposal(trajectory=trajectory, draft=draft, checked=tuple(state.probes))
 
 
-def _traces(last: Round, which: str) -> list[GradedRollout]:
-    """Every rollout or, as in the paper, one: the shortest correct one, else the first with an answer."""
-    pairs = history.graded(last)
-    if which == "all" or not pairs:
-        return pairs
-    correct = sorted((pair for pair in pairs if pair.verdict.correct), key=lambda pair: pair.verdict.steps)
-    answered = [pair for pair in pairs if pair.rollout.answer]
-    return (correct or answered or pairs)[:1]
+def _choose_rollouts(last: Round, which: str) -> list[GradedRollout]:
+    """Return all rollouts or, as in the paper, one: the shortest correct one, else the first with an answer."""
+    rollouts = [*last.graded, *last.policy_graded]
+    if which == "all" or not rollouts:
+        return rollouts
+    correct = sorted((graded for graded in rollouts if graded.verdict.correct), key=lambda graded: graded.verdict.steps)
+    answered = [graded for graded in rollouts if graded.rollout.answer]
+    return (correct or answered or rollouts)[:1]

@@ -233,8 +233,10 @@ def _build(corpus: Corpus, path: Path, analyser: str) -> None:
 
 
 def _take_batch(passages: Iterator[Passage]) -> list[str]:
-    """Return the next passages as JSON: Java parses it on its own threads, but building Java objects would keep the
-    JVM's one thread busy."""
+    """Return the next passages as JSON.
+
+    Java parses JSON on its own threads, but building Java objects would keep the JVM's one thread busy.
+    """
     batch = islice(passages, _BATCH)
     return [orjson.dumps({"id": passage.id, "contents": contents(passage)}).decode() for passage in batch]
 

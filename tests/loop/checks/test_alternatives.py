@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline import prompts
-from pipeline.loop.checks.alternatives import agreed, alternatives
+from pipeline.loop.checks.alternatives import check_agreed_answer, find_agreeing_rollouts
 from pipeline.loop.checks.base import CheckResult
 from pipeline.types import Call, Cause, Feedback, Label, Rollout, Stop, Trajectory, Verdict
 from tests.graphs import changed
@@ -29,7 +29,7 @@ def make_rollouts(*answers: str) -> list[tuple[Rollout, Verdict]]:
 
 
 async def ask(model: ScriptedLLM, *answers: str, feedback: Feedback | None = None) -> CheckResult:
-    return await alternatives(DRAFT, make_rollouts(*answers), feedback, make_context(model, ("alternatives",)))
+    return await check_agreed_answer(DRAFT, make_rollouts(*answers), feedback, make_context(model, ("alternatives",)))
 
 
 async def test_a_rival_that_fits_makes_the_question_ambiguous() -> None:
@@ -45,7 +45,7 @@ async def test_a_rival_that_fits_makes_the_question_ambiguous() -> None:
 
 async def test_spellings_of_one_answer_agree() -> None:
     rollouts = make_rollouts("1,200 km", "1641", "1200 kilometres")
-    assert [rollout.answer for rollout in agreed(DRAFT, rollouts)] == ["1,200 km", "1200 kilometres"]
+    assert [rollout.answer for rollout in find_agreeing_rollouts(DRAFT, rollouts)] == ["1,200 km", "1200 kilometres"]
     answer = await ask(ScriptedLLM([FITS]), "1,200 km", "1641", "1200 kilometres")
     assert answer.findings[0].detail.startswith("2 of 3 solvers settled on '1,200 km', the key says '1641', and")
 
@@ -70,6 +70,10 @@ async def test_a_reader_is_asked_about_an_unsolved_draft_and_not_about_one_that_
 async def test_the_answer_in_another_form_is_no_rival() -> None:
     draft = changed(DRAFT, answer="May 6, 2008", answer_aliases=("12 km",))
     pairs = make_rollouts("6 May 2008", "6 May 2008", "12 kilometres", "12 kilometres")
-    assert agreed(draft, pairs) == []
-    assert len(agreed(changed(DRAFT, answer="$5 million"), make_rollouts("€5 million", "€5 million"))) == 2
-    assert await alternatives(draft, pairs, None, make_context(ScriptedLLM([]), ("alternatives",))) == CheckResult()
+    assert find_agreeing_rollouts(draft, pairs) == []
+    assert (
+        len(find_agreeing_rollouts(changed(DRAFT, answer="$5 million"), make_rollouts("€5 million", "€5 million"))) == 2
+    )
+    assert (
+        await check_agreed_answer(draft, pairs, None, make_context(ScriptedLLM([]), ("alternatives",))) == CheckResult()
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.config.exports import GateConfig
 from pipeline.gates import leak
-from pipeline.loop.rival_answer import find_rival, other_answer
+from pipeline.loop.rival_answer import find_other_answer, find_rival
 from pipeline.loop.wording_review import find_faults
 from pipeline.types import AnswerType, Cause, Draft
 from tests.graphs import chained, changed
@@ -84,8 +84,8 @@ def test_a_quote_that_states_nothing_but_its_subject_has_no_rival() -> None:
         changed(DRAFT, hops=(HOPS[0], last_hop), answer="Harbour Song", answer_type=AnswerType.ENTITY)
         for last_hop in (bare, bare.model_copy(update={"quote": "Harbour Song, song by Ada Holm, is one"}))
     ]
-    assert [other_answer(draft, {songs.id}, [list_of_names]) for draft in by_quote] == [None, None]
-    assert other_answer(by_quote[1], {songs.id}, [list_of_names, rival]) is not None
+    assert [find_other_answer(draft, {songs.id}, [list_of_names]) for draft in by_quote] == [None, None]
+    assert find_other_answer(by_quote[1], {songs.id}, [list_of_names, rival]) is not None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request
-from pipeline.loop.checks.base import CheckResult, known
+from pipeline.loop.checks.base import CheckResult, load_checks
 from pipeline.loop.examine import examine
 from pipeline.types import AnswerType, Cause, Draft, Message
 from pipeline.types.model_probe import PriorKnowledge, known_to
@@ -19,7 +19,7 @@ from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
 from tests.shelf import hop
 
-ALL = tuple(name for name, check in known().items() if check.ask)
+ALL = tuple(name for name, check in load_checks().items() if check.ask)
 HOPS = (
     hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
     hop(HOLM, "Vessby", "Where was Ada Holm from?"),
@@ -30,7 +30,7 @@ DRAFT = chained(question=QUESTION, answer="1641", answer_type=AnswerType.DATE, a
 
 def make_context(llm: LLM, run: tuple[str, ...] = ALL, **values: object) -> RunContext:
     return RunContext(
-        build(values={"checks": {"run": run, "tries": 3, "oracle_tries": 3, "naturalness": 4}, **values}),
+        build(values={"checks": {"enabled": run, "tries": 3, "oracle_tries": 3, "naturalness": 4}, **values}),
         llm,
         SHELF,
         LINEAGE,
@@ -114,12 +114,12 @@ async def test_an_unreadable_reader_is_an_error_and_no_finding() -> None:
 def test_a_real_reader_runs_all_checks_and_the_demo_model_only_the_oracle_by_default() -> None:
     real = {"default": {"provider": "openai", "model": "m"}}
     every = (*ALL, "alternatives")
-    assert build(values={"models": real}).checks_run() == every
-    assert build().checks_run() == ("oracle",)
-    assert build(sets=["checks.run=[]"]).checks_run() == ()
-    assert build(values={"preset": "sage", "models": real}).checks_run() == ()
+    assert build(values={"models": real}).checks_enabled() == every
+    assert build().checks_enabled() == ("oracle",)
+    assert build(sets=["checks.enabled=[]"]).checks_enabled() == ()
+    assert build(values={"preset": "sage", "models": real}).checks_enabled() == ()
     demo_reader = {"reader": {"provider": "embedded", "model": "embedded"}}
-    assert build(values={"models": {**real, **demo_reader}}).checks_run() == ()
+    assert build(values={"models": {**real, **demo_reader}}).checks_enabled() == ()
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> RunContext:
             "strategy": "sage",
             "corpus": {"name": str(home / "shelf.jsonl"), "language": "en"},
             "retrieval": {"k": 3, "audit": ["lucene", "dense"], "dense": dense},
-            "how": {"out": home / "outputs"},
+            "runtime": {"out": home / "outputs"},
         }
     )
     return prepare.context(settings, prepare.corpus(settings))

@@ -64,7 +64,7 @@ def make_reader(grades: Mapping[str, int] | int = 4, faults: tuple[object, ...] 
 
 
 def make_context(model: ScriptedLLM, *sets: str) -> RunContext:
-    values = {"checks": {"run": []}, "retrieval": {"k": 1}, "models": REAL, "steps": [3, 3]}
+    values = {"checks": {"enabled": []}, "retrieval": {"k": 1}, "models": REAL, "steps": [3, 3]}
     return RunContext(build(values=values, sets=list(sets)), model, SHELF, LINEAGE)
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pipeline.loop.rival_answer import find_rival, other_answer
+from pipeline.loop.rival_answer import find_other_answer, find_rival
 from pipeline.types import AnswerType
 from tests.graphs import chained
 from tests.loop.checks.test_audit import FILM, HOLM, TOWN, change_hop
@@ -38,7 +38,7 @@ def test_names_of_the_question_and_of_earlier_hops_are_no_rivals(title: str, tex
     candidate = passage("other", title, text, n=1)
     assert bool(asyncio.run(find_rival(draft, Shelf(GENE, MUSCLE, candidate), 3))) is is_rival
     cited = {p.id for p in (GENE, MUSCLE)}
-    assert (other_answer(draft, cited, [GENE, MUSCLE, candidate]) is not None) is is_rival
+    assert (find_other_answer(draft, cited, [GENE, MUSCLE, candidate]) is not None) is is_rival
 
 
 def test_a_passage_that_an_earlier_hop_cites_is_no_rival() -> None:
@@ -57,7 +57,7 @@ def has_rival(
     question = "What is asked for here of that, as of 2019?"
     hops = (hop(start, subject, "Of what?"), hop(end, answer, question, quote))
     draft = chained(question=question, answer=answer, answer_type=kind, hops=hops)
-    return other_answer(draft, {start.id, end.id}, [passage("x", "Gazette", sentence)]) is not None
+    return find_other_answer(draft, {start.id, end.id}, [passage("x", "Gazette", sentence)]) is not None
 
 
 DAY = "The Host was released on May 6, 2008 by Little Brown."

@@ -183,17 +183,17 @@ def make_draft(**update: Any) -> Draft:
 )
 def test_the_papers_rules(update: dict[str, Any], message: str) -> None:
     with pytest.raises(FormatError, match=message):
-        ragshaper.keeps_to_the_rules(make_draft(**update), 1)
+        ragshaper.check_rules(make_draft(**update), 1)
 
 
 def test_the_papers_rule_requires_the_number_of_hops() -> None:
     with pytest.raises(FormatError, match="4 dependent hops"):
-        ragshaper.keeps_to_the_rules(make_draft(), 4)
+        ragshaper.check_rules(make_draft(), 4)
 
 
 @pytest.mark.parametrize("measure", ["many monks settled", "often did fires burn", "early did monks settle"])
 def test_how_many_asks_for_a_fact(measure: str) -> None:
-    ragshaper.keeps_to_the_rules(make_draft(question=f"How {measure} the home town of its director?"), 3)
+    ragshaper.check_rules(make_draft(question=f"How {measure} the home town of its director?"), 3)
 
 
 def test_the_composers_tool_describes_the_limit_of_sentences() -> None:
@@ -230,5 +230,5 @@ def test_probes_of_a_checked_draft_are_kept_with_the_proposal() -> None:
                 return call("check", **{k: v for k, v in self.composed[0].items() if k != "negative_aspect"})
             return output
 
-    drafting = propose(Checked(make_proposal(), actions=("Ada Holm", "Vessby")), 'checks.run=["closed_book"]')
+    drafting = propose(Checked(make_proposal(), actions=("Ada Holm", "Vessby")), 'checks.enabled=["closed_book"]')
     assert [(probe.check, probe.usage.calls) for probe in drafting.checked] == [("closed_book", 3)]
