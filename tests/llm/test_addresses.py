@@ -246,14 +246,16 @@ async def test_secrets_that_a_server_echoes_are_not_shown(status: int, caplog: p
     assert "canary" not in output + caplog.text
 
 
-def test_a_role_at_another_server_inherits_no_header_or_query() -> None:
-    table = {"headers": {"x-api-key": "$A"}, "query": {"v": "1"}}
+def test_a_role_at_another_server_inherits_no_key_header_or_query() -> None:
+    table = {"api_key_env": "ONE_KEY", "headers": {"x-api-key": "$A"}, "query": {"v": "1"}}
     base = {"provider": "openai", "model": "m", "base_url": "https://one/v1", **table}
     roles = {
         "judge": {"model": "j", "base_url": "https://two/v1"},
-        "solver": {"base_url": "https://one/other", "model": "s"},
+        "solver": {"model": "s", "base_url": "https://one/other"},
+        "teacher": {"model": "t", "base_url": "https://two/v1", "api_key_env": "TWO_KEY"},
     }
     models = build(values={"models": {"default": base, **roles}}).models
+    assert [models.of(role).api_key_env for role in ("generator", *roles)] == ["ONE_KEY", "", "ONE_KEY", "TWO_KEY"]
     judge, solver = models.of("judge"), models.of("solver")
     assert (judge.headers, judge.query) == ({}, {})
     assert (solver.headers, solver.query) == ({"x-api-key": "$A"}, {"v": "1"})

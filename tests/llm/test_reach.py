@@ -211,17 +211,6 @@ async def test_a_key_sent_unencrypted_or_held_back_is_reported(
     assert KEY not in caplog.text
 
 
-def test_a_role_at_another_server_does_not_inherit_the_key() -> None:
-    base = {"provider": "openai", "model": "m", "base_url": "https://one.example/v1", "api_key_env": "ONE_KEY"}
-    roles = {
-        "judge": {"model": "j", "base_url": "https://two.example/v1"},
-        "solver": {"model": "s", "base_url": "https://one.example/other"},
-        "teacher": {"model": "t", "base_url": "https://two.example/v1", "api_key_env": "TWO_KEY"},
-    }
-    models = build(values={"models": {"default": base, **roles}}).models
-    assert [models.of(role).api_key_env for role in ("generator", *roles)] == ["ONE_KEY", "", "ONE_KEY", "TWO_KEY"]
-
-
 @pytest.mark.parametrize("url", ["http://localhost:99999999/v1", "http://localhost:x/v1"])
 def test_an_invalid_port_is_a_usage_error(url: str) -> None:
     with pytest.raises(UsageError, match=r"models\.default\.base_url"):

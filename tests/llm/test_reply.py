@@ -56,11 +56,7 @@ def test_every_finish_maps_to_ours(reason: Any, message: dict[str, Any], finish:
         ({"content": "b\n</think>\na"}, "a", "b"),
         ({"content": "<think>b and then cut"}, "", "b and then cut"),
         ({"content": [{"type": "thinking", "thinking": "b"}, {"type": "text", "text": "a"}]}, "a", "b"),
-        (
-            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "b"}]}, {"text": "a"}]},
-            "a",
-            "b",
-        ),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "b"}]}, {"text": "a"}]}, "a", "b"),
         ({"content": [{"type": "reasoning", "text": "b"}, {"type": "text", "text": "a"}]}, "a", "b"),
         ({"content": "```python\nx\n```"}, "```python\nx\n```", ""),
         ({"content": 7, "reasoning": {}}, "", ""),

@@ -174,14 +174,6 @@ def count_requests(llm: ScriptedLLM, role: str) -> int:
     return sum(request.output is not None and request.output.name == role for request in llm.requests)
 
 
-@pytest.mark.parametrize(("question", "checks"), [(QUESTION, ["closed_book", "oracle"]), (LEADING, [])])
-def test_readers_are_asked_unless_a_free_check_failed(question: str, checks: list[str]) -> None:
-    _, probes = asyncio.run(
-        check_draft(make_draft(question), 3, SHOWN, make_context(Cast(lambda _, sample: 3), READERS))
-    )
-    assert [probe.check for probe in probes] == checks
-
-
 def test_a_readers_finding_is_reported_by_the_check() -> None:
     blind = Checking(lambda question, sample: 3)
     blind.reads, blind.times = lambda passages: "", 1

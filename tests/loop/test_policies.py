@@ -151,10 +151,7 @@ def test_a_rollout_that_an_unreadable_judge_cost_is_made_up(tmp_path: Path) -> N
     assert [
         (assessment.policy, assessment.rollouts, assessment.solve_rate)
         for assessment in (policy.assessment for policy in joined.measurements)
-    ] == [
-        ("one", 4, 0.5),
-        ("two", 4, 1.0),
-    ]
+    ] == [("one", 4, 0.5), ("two", 4, 1.0)]
     # Their rollouts are paid for already.
     requests = cast.counts - before
     assert {role for _, role in requests} == {"verdict"}

@@ -44,8 +44,6 @@ def test_its_rollouts_are_those_of_sft_including_the_teachers():
     for name in ("agent", "resisted"):
         assert [row[name] for row in rows_here] == [row[name] for row in sft_rows]
     assert {row["system"] for row in rows_here} == {ENVIRONMENT.system}
-    dropped = tuple(rollout.model_copy(update={"kept": False}) for rollout in record.teacher_rollouts)
-    assert len(rows(record.model_copy(update={"teacher_rollouts": dropped}))) == 1
 
 
 def test_calls_read_as_the_formatter_reads_them():

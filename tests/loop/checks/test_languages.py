@@ -64,11 +64,7 @@ GERMAN = Case(
         passage("y", "Tarne", "Die Tarne ist ein Fluss. Über ihn führen 1.234.567 Steine einer alten Brücke."),
     ),
     question="Wann wurde der Ort, aus dem die Regisseurin von Leuchtturmbucht stammt, zur Stadt erhoben?",
-    sub_questions=(
-        "Wer drehte Leuchtturmbucht?",
-        "Woher kommt Ada Höhn?",
-        "An welchem Tag wurde Großwesel zur Stadt?",
-    ),
+    sub_questions=("Wer drehte Leuchtturmbucht?", "Woher kommt Ada Höhn?", "An welchem Tag wurde Großwesel zur Stadt?"),
     answers=("Ada Höhn", "Großwesel", "3. Oktober 1641"),
     kind=AnswerType.DATE,
     rival=passage(
