@@ -18,7 +18,7 @@ from pipeline.loop.policies import FIRST_SAMPLE
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Record, Share, Status
-from tests.loop.cast import LINEAGE, SHELF, Cast, call, make_seed
+from tests.loop.cast import LINEAGE, SHELF, Cast, call, get_role, make_seed
 from tests.scripted import ScriptedLLM
 
 STEPS = {"embedded": [3] * 4, "small": [0, 3, 4, 0], "large": [2, 3, 3, 3]}
@@ -38,7 +38,7 @@ class Trained(Cast):
         self.bad, self.counts, self.model = bad, Counter[tuple[str, str]](), ""
 
     def __call__(self, request: Request) -> Message:
-        role = request.output.name if request.output else request.tools[-1].name
+        role = get_role(request)
         self.counts[request.model, role] += 1
         self.paths = lambda question, sample: STEPS[request.model][sample % 4]
         self.reads = lambda passages: (

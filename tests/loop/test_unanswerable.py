@@ -16,7 +16,7 @@ from pipeline.loop.unanswerable import is_drawn, make_twin
 from pipeline.types import NOT_FOUND, AnswerType, Message, Record, Status, Twin, Usage, sha256, twin_draft
 from tests.distractors.test_checks import DRAFT
 from tests.graphs import chained
-from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, TOWN, Cast, call, make_seed
+from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, TOWN, Cast, call, get_role, make_seed
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, hop, passage
 
@@ -55,7 +55,7 @@ class Playing(Cast):
         self.read = ""
 
     def __call__(self, request: Request) -> Message:
-        role = request.output.name if request.output else request.tools[-1].name
+        role = get_role(request)
         inputs = (prompts.unfence(request.messages[-1].content) or {}) if request.output else {}
         if role == "change":
             self.inputs.append(inputs)

@@ -2,7 +2,7 @@
 
 from pipeline.types import GradedRollout
 from pipeline.types.step_counts import StepCounts
-from tests.loop.test_assess import DRAFT, FILM, HOLM, TOWN, grade_rollouts, make_rollout
+from tests.loop.rollouts import DRAFT, FILM, HOLM, TOWN, grade_rollouts, make_rollout
 
 NAMES = ["Lantern Bay director", "Ada Holm born", "Vessby founded"]
 

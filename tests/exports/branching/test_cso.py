@@ -14,7 +14,7 @@ def make_fork_record(*styles, **fields):
 
 
 def test_states_where_the_evidence_ends_the_answer_and_idle_turns_are_suspicious():
-    # `wrong` searches bridge, engineer, then the church tower, and answers: the third search brings no evidence.
+    # `wrong` searches bridge, engineer, then the church tower, and answers: the third search returns no evidence.
     assert list(cso.states(make_uniform_record("wrong"))) == [State(s, prefix) for s in (0, 100) for prefix in (6, 8)]
 
 

@@ -45,7 +45,7 @@ def test_a_turn_without_branches_has_no_profile():
     assert set(pivot.profiles(branched())) == {2, 6}
 
 
-def test_a_rollout_that_searches_beside_its_answer_is_no_example():
+def test_a_rollout_that_searches_and_answers_in_one_turn_is_no_example():
     record = accepted(1)
     spoilt = []
     for rollout in (*record.last.rollouts, *record.confirmation):

@@ -53,7 +53,7 @@ def test_missing_pairs_are_counted_and_not_replaced() -> None:
 
 
 @pytest.mark.parametrize("size", [None, 10])
-def test_pairs_of_one_value_alone_leave_the_rest_short(size: int | None) -> None:
+def test_pairs_of_one_value_leave_other_values_short(size: int | None) -> None:
     sample = sample_pairs(make_pool(hard_en=10), (HARD,), size)
     assert [(quota.wanted, quota.taken, quota.short) for quota in sample.quotas] == [(3, 3, 0), (7, 0, 7)]
     halves = (Quota("band", "easy", 0.7), HARD)
