@@ -6,7 +6,7 @@ from pipeline.agents.grading import build_verdict
 from pipeline.agents.judge import Grade
 from pipeline.types import Draft
 from tests.graphs import changed
-from tests.loop.checks.test_readings import DRAFT
+from tests.loop.checks.reading import DRAFT
 from tests.loop.rollouts import make_rollout
 from tests.shelf import passage
 

@@ -17,7 +17,7 @@ from pipeline.reward import reward
 from pipeline.types import NOT_FOUND, AnswerType
 from tests.graphs import changed, computed, drafted, step
 from tests.loop.cast import LINEAGE, SHELF
-from tests.loop.checks.test_readings import DRAFT
+from tests.loop.checks.reading import DRAFT
 from tests.scripted import ScriptedLLM
 from tests.shelf import passage
 

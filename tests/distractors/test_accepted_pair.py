@@ -15,7 +15,7 @@ from pipeline.distractors.accepted_pair import attempt_missing, evaluate_distrac
 from pipeline.llm.base import Request
 from pipeline.types import DistractorEval, Draft, Message, Usage, sha256
 from pipeline.types.distractor import Kind
-from tests.distractors.test_checks import DRAFT, SHELF, SOUND, answer_as_reader
+from tests.distractors.pair import DRAFT, SHELF, SOUND, answer_as_reader
 from tests.loop.cast import LINEAGE, Cast, call
 from tests.loop.cast import run as run_seed
 from tests.scripted import ScriptedLLM

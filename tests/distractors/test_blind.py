@@ -11,7 +11,7 @@ from pipeline.distractors.checks import CHECKS, DistractorChecks
 from pipeline.llm.base import Request
 from pipeline.types import Distractor, Message
 from pipeline.types.distractor import Kind
-from tests.distractors.test_checks import DRAFT, FILM, HOLM, MILL, SHELF, TOWN, answer_as_reader, make_sound, run_checks
+from tests.distractors.pair import DRAFT, FILM, HOLM, MILL, SHELF, TOWN, answer_as_reader, make_sound, run_checks
 from tests.loop.cast import LINEAGE
 from tests.scripted import ScriptedLLM
 

@@ -18,9 +18,9 @@ from pipeline.distractors.writing_task import query, writing_task
 from pipeline.exports.views import synthetic
 from pipeline.llm.base import Request
 from pipeline.types import DistractorEval, Message, Outcome, Passage
+from tests.distractors.pair import DRAFT, FILM, HOLM, MILL, TOWN
 from tests.distractors.test_accepted_pair import answer_as_solver
 from tests.distractors.test_blind import REAL
-from tests.distractors.test_checks import DRAFT, FILM, HOLM, MILL, TOWN
 from tests.loop.cast import LINEAGE
 from tests.records import accepted
 from tests.scripted import ScriptedLLM

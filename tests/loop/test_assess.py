@@ -1,6 +1,5 @@
 """Verdicts, labels and causes follow from the traces alone."""
 
-
 import pytest
 
 from pipeline.loop import assess

@@ -14,7 +14,7 @@ from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed as run_episode
 from pipeline.loop.unanswerable import is_drawn, make_twin
 from pipeline.types import NOT_FOUND, AnswerType, Message, Record, Status, Twin, Usage, sha256, twin_draft
-from tests.distractors.test_checks import DRAFT
+from tests.distractors.pair import DRAFT
 from tests.graphs import chained
 from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, TOWN, Cast, call, get_role, make_seed
 from tests.scripted import ScriptedLLM
