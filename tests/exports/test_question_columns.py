@@ -14,7 +14,7 @@ from pipeline.reward import reward
 from pipeline.store.arrow import columns
 from pipeline.types import Assessment, Record
 from pipeline.types.model_probe import PriorKnowledge
-from tests.analysis.test_policy_figures import measure
+from tests.analysis.policy_measurements import measure
 from tests.answer_types import chosen, decided, divided, listed
 from tests.records import accepted
 

@@ -12,7 +12,7 @@ from pipeline.exports.reward_questions import BAND_COMMAND, RewardQuestions
 from pipeline.exports.shards import ShardFile
 from pipeline.exports.views import base
 from pipeline.types import Record
-from tests.analysis.test_policy_figures import measure
+from tests.analysis.policy_measurements import measure
 from tests.answer_types import decided
 from tests.exports.trajectories.test_strict_calls import with_repairs
 from tests.records import accepted

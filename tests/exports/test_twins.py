@@ -16,7 +16,7 @@ from pipeline.gates import Gates
 from pipeline.reward import reward
 from pipeline.types import NOT_FOUND, Record, Status, twin_key
 from pipeline.types.twin_record import as_record, twin_of
-from tests.loop.test_unanswerable import SETS
+from tests.loop.twins import SETS
 from tests.records import accepted
 from tests.tables import figures
 from tests.twins import twinned

@@ -8,7 +8,7 @@ from pipeline.loop.unanswerable import KINDS, choose_premise_kind, find_misfit
 from pipeline.types import AnswerType, ChangedPremise, sha256
 from tests.graphs import chained
 from tests.loop.cast import FILM, HOLM, TOWN, make_seed
-from tests.loop.test_unanswerable import CHANGED, Playing, get_twin
+from tests.loop.twins import CHANGED, Playing, get_twin
 from tests.shelf import hop
 
 

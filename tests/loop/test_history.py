@@ -27,7 +27,7 @@ from pipeline.types import (
     Verdict,
 )
 from tests.loop.cast import FILM, HOLM, QUESTION, TOWN, Cast, make_context, make_proposal, make_seed, run
-from tests.loop.test_draft_check import make_draft
+from tests.loop.checked_drafts import make_draft
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 

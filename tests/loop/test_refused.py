@@ -18,8 +18,8 @@ from pipeline.loop.policies import FIRST_SAMPLE
 from pipeline.store.amendments import Completions
 from pipeline.types import Status
 from tests.afterwards import test_missing_stages as stages
-from tests.loop import test_policies as policies
-from tests.loop import test_unanswerable as twins
+from tests.loop import policy_runs as policies
+from tests.loop import twins
 from tests.loop.cast import CHECKS, LINEAGE, QUESTION, SHELF, Cast, get_role, make_context, make_proposal, make_seed
 from tests.scripted import ScriptedLLM
 

@@ -11,7 +11,7 @@ from pipeline.exports.data_set import Selection, export
 from pipeline.exports.trajectories.strict_calls import fail_repaired_rollouts
 from pipeline.exports.views import records
 from pipeline.types import Record, Rollout
-from tests.analysis.test_policy_figures import measure
+from tests.analysis.policy_measurements import measure
 from tests.records import accepted
 
 
