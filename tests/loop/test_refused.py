@@ -83,7 +83,7 @@ def test_a_refusal_in_an_optional_stage_costs_no_pair_and_is_made_up(
     record = asyncio.run(run_seed(make_seed(), stages.context(refuse(play, refuses))))
     assert (record.status, record.reason, record.missing) == (Status.ACCEPTED, "", missing)
     assert (record.rounds, record.confirmation) == (complete_record.rounds, complete_record.confirmation)
-    assert stages.completed(record, ScriptedLLM(play), tmp_path).missing == {}
+    assert stages.run_complete(record, ScriptedLLM(play), tmp_path).missing == {}
     assert Completions(tmp_path).join(record) == complete_record
 
 

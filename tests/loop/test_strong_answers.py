@@ -15,14 +15,15 @@ from pipeline.llm.base import Request
 from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.examine import examine
 from pipeline.types import Data, Draft, Record, Trajectory
-from tests.golden.recording import HOME, unpacked
-from tests.golden.strong import converted
+from tests.golden.recording import HOME, read_packed_lines
+from tests.golden.strong import convert
 from tests.loop.cast import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
 RECORDS = [
-    Record.model_validate(converted(orjson.loads(line)["record"])) for line in unpacked(HOME / "strong-model.jsonl.zst")
+    Record.model_validate(convert(orjson.loads(line)["record"]))
+    for line in read_packed_lines(HOME / "strong-model.jsonl.zst")
 ]
 SHAPES: dict[str, type[Data]] = {
     "search": tools.SearchArguments,

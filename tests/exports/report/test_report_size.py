@@ -8,8 +8,8 @@ import pytest
 from pipeline.config import RunConfig
 from pipeline.exports.report.page import MOST_BYTES, SHOWN
 from pipeline.types import Record, Status, sha256
-from tests.golden.recording import HOME, unpacked
-from tests.golden.strong import converted
+from tests.golden.recording import HOME, read_packed_lines
+from tests.golden.strong import convert
 from tests.graphs import changed
 from tests.records import accepted, batch, hostile, rejected
 from tests.tables import page
@@ -19,8 +19,8 @@ from tests.teacher_rollouts import taught
 @cache
 def load_strong_records() -> list[Record]:
     """Load the records of a strong model, 300 kB each."""
-    lines = unpacked(HOME / "strong-model.jsonl.zst")
-    return [Record.model_validate(converted(orjson.loads(line)["record"])) for line in lines]
+    lines = read_packed_lines(HOME / "strong-model.jsonl.zst")
+    return [Record.model_validate(convert(orjson.loads(line)["record"])) for line in lines]
 
 
 def repeat_records(records: list[Record], number: int) -> list[Record]:
