@@ -31,28 +31,28 @@ model = "embedded"
 
 
 @pytest.fixture
-def mixed(tmp_path: Path) -> config.RunConfig:
+def mixed_config(tmp_path: Path) -> config.RunConfig:
     file = tmp_path / "run.toml"
     file.write_text(FILE)
     return config.build(file=file)
 
 
-def test_a_role_inherits_missing_settings_from_the_default(mixed: config.RunConfig) -> None:
-    judge = mixed.models.of("judge")
+def test_a_role_inherits_missing_settings_from_the_default(mixed_config: config.RunConfig) -> None:
+    judge = mixed_config.models.of("judge")
     assert (judge.model, judge.provider, judge.base_url, judge.api_key_env) == (
         "large", "openai", "http://localhost:8000/v1", "SMALL_KEY",
     )  # fmt: skip
-    assert {role: mixed.models.of(role).model for role in ROLES} == {
+    assert {role: mixed_config.models.of(role).model for role in ROLES} == {
         "generator": "small", "refiner": "small", "curator": "small", "solver": "embedded", "seeker": "small",
         "teacher": "small", "judge": "large", "reader": "small", "writer": "small",
     }  # fmt: skip
-    assert config.RunConfig.model_validate(mixed.model_dump()) == mixed
+    assert config.RunConfig.model_validate(mixed_config.model_dump()) == mixed_config
 
 
-def test_prices_names_and_weights_are_not_inherited(mixed: config.RunConfig) -> None:
+def test_prices_names_and_weights_are_not_inherited(mixed_config: config.RunConfig) -> None:
     usage = Usage(calls=1, prompt_tokens=1000)
-    assert mixed.models.of("judge").cost(usage) is None
-    assert mixed.models.of("generator").cost(usage) is not None
+    assert mixed_config.models.of("judge").cost(usage) is None
+    assert mixed_config.models.of("generator").cost(usage) is not None
     values = {"default": {"provider": "openai", "model": "small"}, "solver": {"provider": "embedded"}}
     weights = {"provider": "gguf", "file": str(TINY)}
     models = config.build(values={"models": {**values, "judge": weights}}).models
@@ -60,8 +60,8 @@ def test_prices_names_and_weights_are_not_inherited(mixed: config.RunConfig) -> 
     assert models.of("judge").model.startswith("tiny-tool-caller@")
 
 
-def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> None:
-    digested = mixed.digest_input()
+def test_only_the_roles_that_differ_are_digested(mixed_config: config.RunConfig) -> None:
+    digested = mixed_config.digest_input()
     assert set(digested["models"]) == {"default", "judge", "solver", "policies"}
     judge, default = digested["models"]["judge"], digested["models"]["default"]
     assert set(judge) == {"model", "sampling", "context", "reasoning", "trainable", "tools", "version"}
@@ -94,12 +94,12 @@ def test_the_last_source_that_names_addresses_counts(tmp_path: Path) -> None:
     assert models.of("judge").api_key_env == ""
 
 
-def test_a_models_address_is_not_digested_and_its_context_is(mixed: config.RunConfig) -> None:
+def test_a_models_address_is_not_digested_and_its_context_is(mixed_config: config.RunConfig) -> None:
     urls = ["models.default.base_urls=['http://b/v1', 'http://c/v1']"]
-    values = mixed.model_dump()
-    assert config.build(values=values, sets=urls).digest() == mixed.digest()
-    assert config.build(values=values, sets=["models.default.context=65536"]).digest() != mixed.digest()
-    assert config.build(values=values, sets=urls).seeds_at_work() > mixed.seeds_at_work()
+    values = mixed_config.model_dump()
+    assert config.build(values=values, sets=urls).digest() == mixed_config.digest()
+    assert config.build(values=values, sets=["models.default.context=65536"]).digest() != mixed_config.digest()
+    assert config.build(values=values, sets=urls).seeds_at_work() > mixed_config.seeds_at_work()
 
 
 def test_trainable_is_not_inherited_and_is_digested() -> None:
@@ -122,9 +122,9 @@ def test_a_context_is_not_inherited_by_another_model() -> None:
     assert (models.of("generator").room, models.of("teacher").room) == (98_304, 71_072)
 
 
-def test_prices_are_per_million_tokens(mixed: config.RunConfig) -> None:
+def test_prices_are_per_million_tokens(mixed_config: config.RunConfig) -> None:
     usage = Usage(calls=1, prompt_tokens=1_000_000, cached_tokens=500_000, completion_tokens=100_000)
-    assert mixed.models.default.cost(usage) == pytest.approx(1.0 + 0.25 + 0.6)
+    assert mixed_config.models.default.cost(usage) == pytest.approx(1.0 + 0.25 + 0.6)
     assert Prices(prompt=2, completion=6).of(usage) == pytest.approx(2.6)
     assert ModelConfig(provider="openai", model="m").cost(usage) is None
     assert ModelConfig().cost(usage) == 0
