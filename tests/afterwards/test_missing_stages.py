@@ -20,8 +20,8 @@ from pipeline.store.cache import Cache
 from pipeline.types import NOT_FOUND, Message, Record, Status
 from tests.distractors.test_accepted_pair import EDITION
 from tests.loop.cast import LINEAGE, SHELF, Cast, call, make_seed
-from tests.loop.test_unanswerable import SETS as TWINS
-from tests.loop.test_unanswerable import Playing
+from tests.loop.twins import SETS as TWINS
+from tests.loop.twins import Playing
 from tests.scripted import ScriptedLLM
 from tests.tables import figures
 

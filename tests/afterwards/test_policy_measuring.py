@@ -27,7 +27,7 @@ from pipeline.store.amendments import Remeasurements, build_join
 from pipeline.store.journal import Journal
 from pipeline.types import Message, Record, Status, Usage
 from pipeline.types.twin_record import as_record
-from tests.loop import test_unanswerable as twins
+from tests.loop import twins
 from tests.loop.cast import CHECKS, LINEAGE, SHELF, Cast, run
 from tests.scripted import ScriptedLLM
 from tests.tables import figures

@@ -13,20 +13,16 @@ from pipeline.doctor.ability_probe import ProbeFinding, long_prompt, nested_call
 from pipeline.errors import ProviderError, RequestRefused
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.token_estimate import size
-from pipeline.types import Message, ToolCall, Usage
+from pipeline.types import Message, Usage
+from tests.agents.conversations import make_calls
 from tests.scripted import Output, ScriptedLLM
 
 REAL = ModelConfig(provider="openai", model="m")
 YES = '{"correct": true, "reason": "same"}'
 
 
-def make_call(name: str, arguments: str, reasoning: str = "") -> Message:
-    return Message(
-        role="assistant", reasoning=reasoning, tool_calls=(ToolCall(id="x", name=name, arguments=arguments),)
-    )
-
-
-SEARCH, ANSWER = make_call("search", '{"query": "lighthouse"}', "I search"), make_call("answer", '{"answer": "1874"}')
+SEARCH = make_calls(("search", {"query": "lighthouse"})).model_copy(update={"reasoning": "I search"})
+ANSWER = make_calls(("answer", {"answer": "1874"}))
 
 
 def make_empty_completion(finish: Finish) -> Completion:
@@ -67,8 +63,8 @@ async def test_the_probe_takes_three_turns_and_forces_the_last() -> None:
         (make_empty_completion(Finish.EMPTY), "thought, and then said nothing"),
         (make_empty_completion(Finish.CONTEXT), "does not fit its context"),
         (make_empty_completion(Finish.LENGTH), "cut off at the token limit"),
-        (make_call("shell", "{}"), "'shell', which was not offered"),
-        (make_call("search", "574"), "arguments of 'search' cannot be read"),
+        (make_calls(("shell", "{}")), "'shell', which was not offered"),
+        (make_calls(("search", "574")), "arguments of 'search' cannot be read"),
     ],
 )
 async def test_a_fault_of_tool_calls_is_named(output: Output, detail: str) -> None:
@@ -163,11 +159,7 @@ PROPOSED = {"question": "Which?", "steps": STEPS}
 async def test_a_call_with_nested_lists_is_probed_as_a_run_makes_it(
     arguments: dict[str, object] | None, ok: bool, message: str
 ) -> None:
-    output = (
-        make_call("propose", orjson.dumps(arguments).decode())
-        if arguments
-        else Message(role="assistant", content="Hm.")
-    )
+    output = make_calls(("propose", arguments)) if arguments else Message(role="assistant", content="Hm.")
     detail, remedy = await nested_call(REAL, make_ask(REAL, ScriptedLLM([output])))
     assert bool(remedy) is not ok
     assert message in detail

@@ -6,17 +6,14 @@ from typing import Any
 import pytest
 
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.types import Cause, Message, Record, Status, Stop, ToolCall, Usage
-from tests.loop.cast import CHECKS, Cast, call, make_proposal, run
+from pipeline.types import Cause, Message, Record, Status, Stop, Usage
+from tests.agents.conversations import make_calls
+from tests.loop.cast import CHECKS, Cast, call, get_role, make_proposal, run
 
 HUGE = "x" * 10_000_000
 SMALL = 3_000_000
 """Bytes of a record; one of the answers alone has ten million."""
 Say = Callable[[Request], Message | Completion | str]
-
-
-def make_raw_call(arguments: str, name: str = "search") -> Message:
-    return Message(role="assistant", tool_calls=(ToolCall(id="x", name=name, arguments=arguments),))
 
 
 BAD: dict[str, Say] = {
@@ -29,16 +26,12 @@ BAD: dict[str, Say] = {
         message=Message(role="assistant", content="I th"), finish=Finish.LENGTH, usage=Usage(calls=1)
     ),
     "says ten megabytes": lambda request: HUGE,
-    "calls with ten megabytes": lambda request: make_raw_call('{"query": "' + HUGE + '"}'),
+    "calls with ten megabytes": lambda request: make_calls(("search", '{"query": "' + HUGE + '"}')),
     "calls a thousand times": lambda request: Message(
-        role="assistant", tool_calls=make_raw_call('{"query": "Lantern Bay"}').tool_calls * 1000
+        role="assistant", tool_calls=make_calls(("search", '{"query": "Lantern Bay"}')).tool_calls * 1000
     ),
     "searches for ever": lambda request: call("search", query=f"Lantern {len(request.messages)}"),
 }
-
-
-def get_role(request: Request) -> str:
-    return request.output.name if request.output else request.tools[-1].name
 
 
 def run_with_bad_role(role: str, say: Say, steps: int = 3) -> Record:

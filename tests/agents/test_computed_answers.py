@@ -1,20 +1,19 @@
 """Answers computed from several steps: their grading and their support."""
 
 import asyncio
-from collections.abc import Sequence
 
 import pytest
 
 from pipeline import prompts
 from pipeline.agents import grading
 from pipeline.agents.judge import grade
-from pipeline.agents.tools import render
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.exports.trajectories.checklist import checklist
-from pipeline.types import Call, Draft, Message, Passage, Rollout, Stop, Trajectory
+from pipeline.types import Draft
 from tests.graphs import computed, drafted, step
 from tests.loop.cast import FILM, LINEAGE
+from tests.loop.rollouts import make_rollout
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
@@ -65,26 +64,15 @@ def grade_answer(draft: Draft, answer: str, *judges: str) -> tuple[bool, str]:
     return grade_of_answer.right, grade_of_answer.method
 
 
-def make_rollout(answer: str, *results: Sequence[Passage]) -> Rollout:
-    calls = tuple(
-        Call(id=f"c{n}", tool="search", argument=f"q{n}", passage_ids=tuple(p.id for p in passages))
-        for n, passages in enumerate(results)
-    )
-    messages = tuple(
-        Message(role="tool", tool_call_id=f"c{n}", content=render(passages)) for n, passages in enumerate(results)
-    )
-    return Rollout(sample=0, answer=answer, trajectory=Trajectory(messages=messages, calls=calls, stop=Stop.ANSWERED))
-
-
 def test_guess_is_unsupported_until_every_deciding_passage_is_read() -> None:
     assert SAME.answer == "no"
-    assert not grading.is_supported(SAME, make_rollout("no", [FILM, HOLM], [FOG]))
-    assert grading.is_supported(SAME, make_rollout("no", [FILM, HOLM], [RASK]))
+    assert not grading.is_supported(SAME, make_rollout([FILM, HOLM], [FOG], answer="no"))
+    assert grading.is_supported(SAME, make_rollout([FILM, HOLM], [RASK], answer="no"))
 
 
 def test_second_branch_before_the_first_is_no_skip() -> None:
-    assert grading.skipped_hops(SAME, make_rollout("no", [FOG], [RASK]), (None, None, 1, 2)) == ()
-    assert grading.skipped_hops(SAME, make_rollout("no", [RASK]), (None, None, None, 1)) == (2,)
+    assert grading.skipped_hops(SAME, make_rollout([FOG], [RASK], answer="no"), (None, None, 1, 2)) == ()
+    assert grading.skipped_hops(SAME, make_rollout([RASK], answer="no"), (None, None, None, 1)) == (2,)
 
 
 @pytest.mark.parametrize(("answer", "right"), [("Nein", True), ("No.", True), ("yes", False), ("yes and no", False)])
@@ -113,8 +101,8 @@ def test_judges_are_asked_about_the_items_that_differ() -> None:
 
 
 def test_list_is_supported_once_every_item_was_shown() -> None:
-    assert not grading.is_supported(FOUNDERS, make_rollout("", [ORDER]))
-    assert grading.is_supported(FOUNDERS, make_rollout("", [ORDER], [STONE]))
+    assert not grading.is_supported(FOUNDERS, make_rollout([ORDER], answer=""))
+    assert grading.is_supported(FOUNDERS, make_rollout([ORDER], [STONE], answer=""))
 
 
 def test_judge_of_an_item_is_told_that_it_judges_one_item() -> None:

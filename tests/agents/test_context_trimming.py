@@ -106,10 +106,10 @@ def test_a_passage_in_the_conversation_is_only_named_again_to_an_author(author: 
 
 def test_a_turn_with_results_that_do_not_fit_is_cut_as_far_as_necessary() -> None:
     queries = [("search", {"query": f"Place{n}"}) for n in range(1, 9)]
-    script = iter(
+    outputs = iter(
         [make_calls(*queries), make_calls(*[("search", {"query": f"Place{n}"}) for n in range(9, 17)]), ANSWER]
     )
-    trajectory, llm = run(lambda request: next(script))
+    trajectory, llm = run(lambda request: next(outputs))
     assert trajectory.stop is Stop.ANSWERED
     assert size(llm.requests[1].messages, SOLVER_TOOLS) > LIMITS.request_tokens * 0.5
     assert max(size(request.messages, SOLVER_TOOLS) for request in llm.requests) <= LIMITS.request_tokens

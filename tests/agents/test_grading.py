@@ -4,25 +4,14 @@ import pytest
 
 from pipeline.agents.grading import build_verdict
 from pipeline.agents.judge import Grade
-from pipeline.agents.tools import render
-from pipeline.types import Call, Draft, Message, Rollout, Stop, ToolCall, Trajectory
+from pipeline.types import Draft
 from tests.graphs import changed
-from tests.loop.checks.test_readings import DRAFT
+from tests.loop.checks.reading import DRAFT
+from tests.loop.rollouts import make_rollout
 from tests.shelf import passage
 
 LAST = DRAFT.hops[-1]
 DAY = changed(DRAFT, answer="3 February 1641", answer_aliases=("February 3, 1641",))
-
-
-def make_rollout(text: str) -> Rollout:
-    """Make a rollout of one search, which returned a passage that no hop cites."""
-    source, tool_call = passage("z", "Z", text), ToolCall(id="call00000", name="search", arguments="{}")
-    messages = (
-        Message(role="assistant", tool_calls=(tool_call,)),
-        Message(role="tool", content=render([source]), tool_call_id=tool_call.id),
-    )
-    call = Call(id=tool_call.id, tool="search", argument="?", passage_ids=(source.id,))
-    return Rollout(sample=0, trajectory=Trajectory(messages=messages, calls=(call,), stop=Stop.ANSWERED), answer="?")
 
 
 def change_hop(draft: Draft, number: int, **fields: object) -> Draft:
@@ -49,5 +38,5 @@ SHORT = change_hop(DRAFT, 1, answer_aliases=("US",))
     ],
 )
 def test_the_support_may_have_any_spelling(draft: Draft, text: str, *, supported: bool) -> None:
-    verdict = build_verdict(draft, make_rollout(text), Grade(right=True, method="exact"))
+    verdict = build_verdict(draft, make_rollout([passage("z", "Z", text)]), Grade(right=True, method="exact"))
     assert (verdict.supported, verdict.found_at[-1] == 1) == (supported, supported)

@@ -17,7 +17,7 @@ from pipeline.reward import reward
 from pipeline.types import NOT_FOUND, AnswerType
 from tests.graphs import changed, computed, drafted, step
 from tests.loop.cast import LINEAGE, SHELF
-from tests.loop.checks.test_readings import DRAFT
+from tests.loop.checks.reading import DRAFT
 from tests.scripted import ScriptedLLM
 from tests.shelf import passage
 
@@ -154,8 +154,7 @@ async def test_a_mark_that_changes_the_answer_prevents_an_exact_match(answer: st
 
 
 @pytest.mark.parametrize(
-    ("outputs", "right", "method"),
-    [([NO], False, "judge"), ([YES, NO], False, "split"), ([YES, YES], True, "judge")],
+    ("outputs", "right", "method"), [([NO], False, "judge"), ([YES, NO], False, "split"), ([YES, YES], True, "judge")]
 )
 async def test_a_yes_needs_two_judges_and_a_no_needs_one(outputs: list[str], right: bool, method: str) -> None:
     model = ScriptedLLM(outputs)

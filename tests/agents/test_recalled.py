@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.agents.unshown_words import unshown_words
-from tests.loop.test_assess import DRAFT, FILM, HOLM, TOWN, grade_rollouts, make_rollout
+from tests.loop.rollouts import DRAFT, FILM, HOLM, TOWN, grade_rollouts, make_rollout
 
 FOUND = ([FILM], [HOLM], [TOWN])
 

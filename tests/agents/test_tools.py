@@ -38,9 +38,7 @@ def test_a_table_stays_a_table() -> None:
 
 
 SECTIONS = passage(
-    "s",
-    "Fever",
-    "What are the signs and symptoms of the fever of Velia\n\nmost people have  none.\n \nIt\nis rare.",
+    "s", "Fever", "What are the signs and symptoms of the fever of Velia\n\nmost people have  none.\n \nIt\nis rare."
 )
 
 
@@ -48,8 +46,8 @@ def test_readers_see_the_same_lines_as_agents_and_headings_stay_apart() -> None:
     lines = ["What are the signs and symptoms of the fever of Velia", "most people have none.", "It is rare."]
     assert render([SECTIONS]).split("\n")[1:] == lines
     for source in (SECTIONS, TABLE, PROSE):
-        text = render([source]).partition("\n")[2]
-        assert text == show_passage(source)["text"] == search_r1(source)["contents"].partition("\n")[2]
+        shown_lines = render([source]).partition("\n")[2]
+        assert shown_lines == show_passage(source)["text"] == search_r1(source)["contents"].partition("\n")[2]
         assert quote_title(contents(source)) == search_r1(source)["contents"]
 
 

@@ -22,7 +22,8 @@ from pipeline.exports.views import adp
 from pipeline.llm.base import Request
 from pipeline.llm.text_tools import call_schema
 from pipeline.loop import policies
-from pipeline.types import Message, Rollout, Stop, ToolCall
+from pipeline.types import Message, Rollout, Stop
+from tests.agents.conversations import make_calls
 from tests.records import accepted
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -35,11 +36,6 @@ SHELF = Shelf(*LOG, passage("other", "Osric", "Osric is a name."))
 BOTH = EnvironmentConfig(pages=True, find=True)
 QUESTION = "Who let the lantern of the lighthouse go out?"
 ANSWER = ("answer", {"answer": "Osric Vane"})
-
-
-def make_call(name: str, arguments: dict[str, Any]) -> Message:
-    tool_call = ToolCall(id="", name=name, arguments=orjson.dumps(arguments).decode())
-    return Message(role="assistant", tool_calls=(tool_call,))
 
 
 def run_solver(
@@ -59,16 +55,16 @@ FIRST = LOG[0].shown_id
 def test_a_sentence_of_a_long_document_is_found_within_a_small_context() -> None:
     assert sum(len(page.text.split()) for page in LOG) > 20_000
     small = ModelConfig(provider="openai", model="m", context=8192)
-    search = make_call("search", {"query": "log lighthouse entry"})
-    find_call = make_call("find", {"passage_id": FIRST, "words": "keeper lantern"})
-    rollout, observed, _ = run_solver([search, find_call, make_call(*ANSWER)], model=small)
+    search = make_calls(("search", {"query": "log lighthouse entry"}))
+    find_call = make_calls(("find", {"passage_id": FIRST, "words": "keeper lantern"}))
+    rollout, observed, _ = run_solver([search, find_call, make_calls(ANSWER)], model=small)
     assert (rollout.trajectory.stop, rollout.answer) == (Stop.ANSWERED, "Osric Vane")
     assert shown_passages(observed[1])[0].id == LOG[157].shown_id
     assert SENTENCE in observed[1]
     assert rollout.trajectory.calls[1].passage_ids == ("log#157",)
 
     def open_first(request: Request) -> Message:
-        return search if len(request.messages) == 2 else make_call("open", {"passage_id": FIRST})
+        return search if len(request.messages) == 2 else make_calls(("open", {"passage_id": FIRST}))
 
     rollout, observed, _ = run_solver(open_first, EnvironmentConfig(), model=small)
     assert not any(SENTENCE in text for text in observed), "without these tools it sees only the beginning"
@@ -78,12 +74,14 @@ def test_a_document_is_read_to_its_end_by_following_each_page() -> None:
     def reads(request: Request) -> Message:
         last = request.messages[-1]
         if last.role == "user":
-            return make_call("search", {"query": "log lighthouse entry"})
+            return make_calls(("search", {"query": "log lighthouse entry"}))
         if last.name == "search":
-            return make_call("open", {"passage_id": FIRST, "position": 1})
+            return make_calls(("open", {"passage_id": FIRST, "position": 1}))
         next_page = re.search(r"Open it with position (\d+) to read on\.", last.content)
         return (
-            make_call("open", {"passage_id": FIRST, "position": int(next_page[1])}) if next_page else make_call(*ANSWER)
+            make_calls(("open", {"passage_id": FIRST, "position": int(next_page[1])}))
+            if next_page
+            else make_calls(ANSWER)
         )
 
     rollout, observed, _ = run_solver(reads)
@@ -111,7 +109,7 @@ def test_a_faulty_call_is_explained_and_opening_the_same_part_again_is_a_repeat(
         ("open", {"passage_id": second, "position": 2}),
         ANSWER,
     ]
-    rollout, observed, _ = run_solver([make_call(*call) for call in calls])
+    rollout, observed, _ = run_solver([make_calls(call) for call in calls])
     assert observed[1] == "Error: The document has 200 passages and no position 201."
     assert observed[2].startswith("Error: position: Input should be greater than or equal to 0")
     assert observed[3] == "No passage matches."
@@ -123,7 +121,7 @@ def test_a_faulty_call_is_explained_and_opening_the_same_part_again_is_a_repeat(
 
 def test_finds_count_as_searches() -> None:
     finds = ("find", {"passage_id": FIRST, "words": "oil"})
-    outputs = [make_call("search", {"query": "entry"}), make_call(*finds), make_call(*finds), make_call(*ANSWER)]
+    outputs = [make_calls(("search", {"query": "entry"})), make_calls(finds), make_calls(finds), make_calls(ANSWER)]
     rollout, observed, _ = run_solver(outputs, searches=2)
     assert rollout.trajectory.stop is Stop.SEARCH_BUDGET
     assert observed[-1].startswith("The search budget is used up")
@@ -147,8 +145,8 @@ def test_the_rarest_words_decide_and_a_word_matches_longer_ones() -> None:
 
 
 def test_the_line_that_counts_passages_names_no_answer() -> None:
-    opening = make_call("open", {"passage_id": FIRST, "position": 100})
-    rollout, observed, _ = run_solver([make_call("search", {"query": "entry"}), opening, make_call(*ANSWER)])
+    opening = make_calls(("open", {"passage_id": FIRST, "position": 100}))
+    rollout, observed, _ = run_solver([make_calls(("search", {"query": "entry"})), opening, make_calls(ANSWER)])
     assert "of 200 of the document" in observed[1]
     _, (_, text) = grading.observations(rollout)
     assert observed[1].startswith(text)
@@ -160,7 +158,7 @@ def test_the_line_that_counts_passages_names_no_answer() -> None:
 def test_environment_solver_and_views_agree(pages: bool, has_find: bool) -> None:
     settings = EnvironmentConfig(pages=pages, find=has_find)
     offered = environment(RunConfig(environment=settings))
-    rollout, _, llm = run_solver([make_call(*ANSWER)], settings)
+    rollout, _, llm = run_solver([make_calls(ANSWER)], settings)
     assert llm.requests[0].tools == offered.tools
     assert [tool["function"]["name"] for tool in orjson.loads(offered.offered)] == [tool.name for tool in offered.tools]
     (row,) = adp.rows(accepted(1), offered)

@@ -14,7 +14,7 @@ from pipeline.serve.browser import create
 from pipeline.serve.http_server import ServerConfig, url
 from pipeline.types import Record
 from pipeline.view.browsing import Runs
-from tests.analysis.test_seed_rows import begun, exported
+from tests.analysis.test_seed_rows import begin_run, export_table
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile
 from tests.teacher_rollouts import taught
@@ -63,12 +63,12 @@ def copy_with_key(record: Record, n: int) -> Record:
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two runs of records of every kind, hostile ones among them; the first is exported."""
+    """Two runs of records of every kind, hostile ones among them; the first is export_table."""
     poisoned = [hostile(6000, " ".join(HOSTILE)), hostile(6001, " ".join(MARKUP)), hostile(6002, HUGE)]
     records = [*poisoned, taught(), *batch(60), accepted(90, rounds=3)]
-    first, config = begun(tmp_path_factory.mktemp("first"), records)
-    exported(first, config)
-    second, _ = begun(
+    first, config = begin_run(tmp_path_factory.mktemp("first"), records)
+    export_table(first, config)
+    second, _ = begin_run(
         tmp_path_factory.mktemp("second"), [copy_with_key(item, n) for n, item in enumerate(records[:40])]
     )
     return [first, second]

@@ -57,7 +57,7 @@ PROMISES = (
         "chaos/test_disk.py",
         "chaos/test_shared_disk.py",
         "store/test_cache.py::test_a_full_disk_is_an_error_in_one_line",
-        "exports/test_shards.py::test_a_full_disk_is_told_and_leaves_nothing",
+        "exports/test_shards.py::test_a_full_disk_is_reported_and_leaves_nothing",
         "retrieval/test_index.py::test_a_full_disk_is_one_line_and_leaves_nothing",
     ),
     _promise(
@@ -82,8 +82,8 @@ PROMISES = (
     _promise(
         "F10",
         "What no waiting mends (401, 404, an unknown model) stops the run at once, in one line",
-        "llm/test_openai.py::test_what_no_waiting_mends_stops_with_one_line_at_once",
-        "llm/test_retry.py::test_what_no_waiting_mends_stops_at_once",
+        "llm/test_openai.py::test_errors_that_waiting_cannot_mend_stop_at_once_with_one_line",
+        "llm/test_retry.py::test_a_fatal_failure_stops_at_once",
     ),
     _promise(
         "F11",
@@ -98,7 +98,7 @@ PROMISES = (
         "cli/test_locale.py::test_the_locale_changes_no_byte",
         "chaos/test_same_bytes.py",
         "run/test_coordinator.py::test_concurrency_and_order_of_completion_change_nothing",
-        "exports/test_data_set.py::test_same_journal_same_bytes_whatever_finished_first",
+        "exports/test_data_set.py::test_a_journal_gives_the_same_bytes_whatever_finished_first",
         "exports/test_data_set.py::test_another_hash_seed_gives_the_same_bytes",
     ),
     _promise(
@@ -201,8 +201,8 @@ PROMISES = (
         "chaos/test_endpoint_process.py::test_the_key_is_in_no_file_and_no_message",
         "chaos/test_endpoint_process.py::test_a_key_echoed_in_errors_is_never_shown",
         "chaos/test_endpoint_process.py::test_a_key_echoed_in_answers_is_never_published",
-        "llm/test_hostile_endpoint.py::test_an_answer_that_repeats_the_key_is_kept_without_it",
-        "llm/test_hostile_endpoint.py::test_an_answer_that_hides_the_key_is_no_answer",
+        "llm/test_hostile_endpoint.py::test_a_key_that_an_answer_repeats_is_replaced",
+        "llm/test_hostile_endpoint.py::test_an_answer_with_a_disguised_key_is_dropped",
     ),
     _promise(
         "S7",
@@ -213,8 +213,8 @@ PROMISES = (
     _promise(
         "S8",
         "A compression bomb, in a corpus or an answer, is refused in little memory",
-        "llm/test_hostile_endpoint.py::test_a_compressed_answer_is_unpacked_no_further_than_is_read_of_it",
-        "llm/test_hostile_endpoint.py::test_an_endless_answer_is_read_no_further_than_its_limit",
+        "llm/test_hostile_endpoint.py::test_a_compressed_answer_is_unpacked_only_as_far_as_it_is_read",
+        "llm/test_hostile_endpoint.py::test_an_endless_answer_is_read_up_to_its_limit",
         "corpus/readers/test_jsonl.py::test_a_bomb_is_refused_at_once_and_in_little_memory",
         "corpus/readers/test_parquet.py",
     ),
@@ -254,8 +254,8 @@ PROMISES = (
     _promise(
         "S16",
         "Patterns take linear time on hostile text",
-        "llm/test_no_calls.py::test_a_hostile_megabyte_takes_as_long_as_it_is",
-        "reward/test_reward.py::test_hostile_text_of_100_kilobytes_costs_no_time",
+        "llm/test_no_calls.py::test_a_hostile_megabyte_is_read_in_linear_time",
+        "reward/test_reward.py::test_100_kilobytes_of_hostile_text_are_scored_quickly",
         "corpus/test_cutting.py::test_hostile_text_is_cut_in_linear_time",
     ),
     _promise("S17", "What is installed is locked by hash, and a stale lock is refused", "test_packaging.py"),

@@ -19,7 +19,8 @@ from pipeline.types import Record
 from tests.answer_types import decided, listed
 from tests.consumers import environments
 from tests.consumers.told import record_checks
-from tests.exports.sampled import each, thinking
+from tests.exports.sampled import make_config as make_thinking_config
+from tests.exports.sampled import sample_records
 from tests.forks import branched
 from tests.records import hostile
 from tests.teacher_rollouts import taught
@@ -57,8 +58,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     export(records, folder, Selection(config=CONFIG))
     # Beside it, of a model that thinks and was not sent its thoughts again.
-    thoughtful = [example.record for example in each("strip", parallel=True, words=True, records_=4)]
-    export(thoughtful, folder.parent / "thinking", Selection(config=thinking("strip"), views=("sft",)))
+    thoughtful = [example.record for example in sample_records("strip", parallel=True, words=True, records_=4)]
+    export(thoughtful, folder.parent / "thinking", Selection(config=make_thinking_config("strip"), views=("sft",)))
     return folder
 
 

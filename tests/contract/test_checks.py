@@ -9,8 +9,8 @@ import pytest
 from pipeline import registry
 from pipeline.errors import FormatError
 from pipeline.loop.checks.base import DraftCheck, load_checks, load_meanings
+from tests.loop.checks.reading import make_context
 from tests.loop.checks.test_audit import DRAFT
-from tests.loop.checks.test_readings import make_context
 from tests.rules.source import ROOT
 from tests.scripted import ScriptedLLM
 

@@ -50,6 +50,11 @@ def call(name: str, **arguments: Any) -> Message:
     )
 
 
+def get_role(request: Request) -> str:
+    """Return what a request asks for: the name of its output or of its last tool."""
+    return request.output.name if request.output else request.tools[-1].name
+
+
 class Cast:
     """Plays all roles. `paths(question, sample)` is the solver's number of steps, or 0 or less for a wrong answer."""
 
@@ -61,7 +66,7 @@ class Cast:
 
     def __call__(self, request: Request) -> Message:
         turns = [m for m in request.messages if m.role == "assistant"]
-        role = request.output.name if request.output else request.tools[-1].name
+        role = get_role(request)
         if role == "verdict":
             return Message(role="assistant", content='{"correct": false}')
         if role in ("steps", "choose"):

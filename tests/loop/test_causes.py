@@ -21,7 +21,7 @@ from pipeline.loop.wording_review import review_wording
 from pipeline.types import AnswerType, Cause, Draft, GradedRollout, Hop, Passage
 from tests.graphs import chained, changed
 from tests.loop.cast import LINEAGE
-from tests.loop.test_assess import make_rollout
+from tests.loop.rollouts import make_rollout
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, hop, passage
 

@@ -8,7 +8,7 @@ from pipeline.loop.unanswerable import KINDS, choose_premise_kind, find_misfit
 from pipeline.types import AnswerType, ChangedPremise, sha256
 from tests.graphs import chained
 from tests.loop.cast import FILM, HOLM, TOWN, make_seed
-from tests.loop.test_unanswerable import CHANGED, Playing, make_twin
+from tests.loop.twins import CHANGED, Playing, get_twin
 from tests.shelf import hop
 
 
@@ -24,7 +24,7 @@ from tests.shelf import hop
     ],
 )  # fmt: skip
 def test_a_change_of_no_or_more_than_one_premise_is_refused_unread(update: dict[str, str], outcome: str) -> None:
-    twin = make_twin(Playing(CHANGED | update), "questions.tries=1")
+    twin = get_twin(Playing(CHANGED | update), "questions.tries=1")
     assert [attempt.outcome for attempt in twin.tries] == [outcome]
     assert twin.tries[0].searches == ()
     assert twin.usages["reader"] == []
@@ -43,7 +43,7 @@ def test_the_writer_is_told_unless_the_changed_words_stand_once_in_each_question
     update: dict[str, str], why: str
 ) -> None:
     writer = Playing([CHANGED | update, CHANGED])
-    assert [attempt.outcome for attempt in make_twin(writer).tries] == ["unchanged", "used"]
+    assert [attempt.outcome for attempt in get_twin(writer).tries] == ["unchanged", "used"]
     assert writer.inputs[1]["refused"][0]["why"] == f"unchanged: {why}"
 
 
@@ -74,7 +74,7 @@ def test_words_that_occur_twice_in_a_language_without_spaces_are_no_premise() ->
 
 def test_a_writer_gets_the_passages_and_a_different_kind_of_premise_for_each_pair_and_attempt() -> None:
     writer = Playing([CHANGED | {"changed_from": "nothing"}, CHANGED])
-    make_twin(writer)
+    get_twin(writer)
     first, second = writer.inputs
     assert [passage["text"] for passage in first["passages"]] == [FILM.text, HOLM.text, TOWN.text]
     assert first["prefer"] == choose_premise_kind(make_seed().key, 0)

@@ -8,38 +8,15 @@ from itertools import pairwise
 import orjson
 import pytest
 
-from pipeline import config
-from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies import sage
 from pipeline.prompts import unfence
-from pipeline.types import Draft, Message, Passage, Stop
-from tests.graphs import drafted
-from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, make_proposal, make_seed
-from tests.scripted import ScriptedLLM
+from pipeline.types import Draft, Message, Stop
+from tests.loop.cast import FILM, HOLM, QUESTION, SHELF, TOWN, Cast, call, make_seed
+from tests.loop.checked_drafts import LEADING, READERS, SHOWN, Checking, make_context, make_draft
 from tests.shelf import Shelf, passage
-
-LEADING = f"{QUESTION[:-1]}, in 1641?"
-"""A wording that the audit rejects: it contains the answer."""
-SHOWN = {p.shown_id: p for p in (FILM, HOLM, TOWN)}
-
-
-def make_context(cast: object, *sets: str, shelf: Shelf = SHELF) -> RunContext:
-    usual = [
-        "strategy='sage'",
-        "difficulty.adversarial=false",
-        "retrieval.k=1",
-        "checks.enabled=[]",
-        "checks.naturalness=4",
-    ]
-    settings = config.build(sets=[*usual, *sets])
-    return RunContext(config=settings, llm=ScriptedLLM(cast), retriever=shelf, lineage=LINEAGE)  # type: ignore[arg-type]
-
-
-def make_draft(question: str = QUESTION, shown: dict[str, Passage] = SHOWN) -> Draft:
-    return drafted(question, make_proposal()["steps"], list(shown.values()))
 
 
 def check_text(draft: Draft, shelf: Shelf = SHELF, target: int = 3) -> str:
@@ -68,21 +45,6 @@ def test_the_title_of_a_passage_that_was_not_shown_is_not_named() -> None:
     message, _ = asyncio.run(check_draft(draft, 3, {**SHOWN, rival.shown_id: rival}, context))
     where = "where it says 'Vessby was founded by monks around 1702.'"
     assert f"'Annals of the Valley' gives another answer to its last step, {where}" in message
-
-
-class Checking(Cast):
-    """Checks a draft `times` times before it proposes it, with the wordings of `checked` first."""
-
-    times = 2
-    checked: tuple[str, ...] = ()
-
-    def __call__(self, request: object) -> Message:
-        output = super().__call__(request)  # type: ignore[arg-type]
-        turns = sum(message.role == "assistant" for message in request.messages) - 2  # type: ignore[attr-defined]
-        if output.tool_calls and output.tool_calls[0].name == "propose" and turns < self.times:
-            question = self.checked[turns] if turns < len(self.checked) else self.first["question"]
-            return call("check", draft={**self.first, "question": question})
-        return output
 
 
 @pytest.mark.parametrize(("times", "answered"), [(0, 0), (2, 2), (4, 3)])
@@ -165,21 +127,6 @@ def test_without_checks_or_audit_the_tool_is_not_offered(off: str) -> None:
     context = make_context(Cast(lambda question, sample: 3), off)
     asyncio.run(sage.propose(make_seed(), context))
     assert [tool.name for tool in context.llm.requests[0].tools] == ["search", "open", "propose"]  # type: ignore[attr-defined]
-
-
-READERS = 'checks.enabled=["closed_book", "oracle"]'
-
-
-def count_requests(llm: ScriptedLLM, role: str) -> int:
-    return sum(request.output is not None and request.output.name == role for request in llm.requests)
-
-
-@pytest.mark.parametrize(("question", "checks"), [(QUESTION, ["closed_book", "oracle"]), (LEADING, [])])
-def test_readers_are_asked_unless_a_free_check_failed(question: str, checks: list[str]) -> None:
-    _, probes = asyncio.run(
-        check_draft(make_draft(question), 3, SHOWN, make_context(Cast(lambda _, sample: 3), READERS))
-    )
-    assert [probe.check for probe in probes] == checks
 
 
 def test_a_readers_finding_is_reported_by_the_check() -> None:

@@ -83,10 +83,6 @@ def test_a_rival_that_only_the_confirmation_shows_counts_too(fits: bool) -> None
     assert (record.rounds[-1].probes[-1].check, record.solve_rate) == ("alternatives", 0.5)
 
 
-def test_without_the_readers_nothing_is_beyond_the_solver() -> None:
-    assert run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.enabled=[]").reason == Cause.AMBIGUOUS
-
-
 def test_a_question_that_is_too_easy_is_revised_until_it_is_not() -> None:
     harder = [make_proposal(f"{QUESTION[:-1]}, roughly?"), make_proposal(f"{QUESTION[:-1]}, in years?")]
     steps = {QUESTION: 2, harder[0]["question"]: 1, harder[1]["question"]: 3}
@@ -131,13 +127,6 @@ def test_a_hop_that_a_fresh_rollout_skips_is_kept() -> None:
     record = run(Cast(lambda question, sample: 5 if sample == 6 else 3))
     assert (record.status, record.skippable_hops) == (Status.ACCEPTED, (1,))
     assert run(Cast(lambda question, sample: 3)).skippable_hops == ()
-
-
-def test_a_generator_with_nothing_to_ask_ends_the_seed() -> None:
-    cast = Cast(lambda question, sample: 3)
-    cast.first = make_proposal(question="", steps=[])
-    record = run(cast)
-    assert (record.status, record.reason, record.draft) == (Status.REJECTED, "no_draft", None)
 
 
 def test_the_papers_loop_has_no_audit_stop_or_confirmation() -> None:

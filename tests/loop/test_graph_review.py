@@ -81,7 +81,7 @@ def test_open_enumeration_is_no_evidence_for_a_set(text: str, operation: str, is
     )
 
 
-def test_steps_that_stay_open_do_not_hide_what_else_is_wrong() -> None:
+def test_unsettled_steps_do_not_hide_other_problems() -> None:
     homes = [passage(n, f"Pier {n}{n}", "It opened in 1902.") for n in "abc"]
     steps = [
         FoundStep(id=home.document_id, sub_question="When?", answer="1902", citation=make_citation(home))

@@ -28,9 +28,9 @@ KNOWN = tuple(frozenset([source.document_id]) for source in (TOWN, FILM, HOLM))
 class Author(Cast):
     """Grounds the question and rewrites it as scripted; all other roles are those of `Cast`."""
 
-    def __init__(self, paths: Callable[[str, int], int], *make_rewrite: dict[str, Any]) -> None:
+    def __init__(self, paths: Callable[[str, int], int], *rewrites: dict[str, Any]) -> None:
         super().__init__(paths)
-        self.rewritten, self.steps, self.inputs = list(make_rewrite), STEPS, list[dict[str, Any]]()
+        self.rewritten, self.steps, self.inputs = list(rewrites), STEPS, list[dict[str, Any]]()
         self.roles = list[str]()
 
     def __call__(self, request: Request) -> Message:

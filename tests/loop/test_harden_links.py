@@ -82,12 +82,7 @@ def test_links_of_both_sides_are_offered_to_a_rewriter_if_there_are_any(films: C
 
 
 @pytest.mark.parametrize(
-    ("arguments", "opened"),
-    [
-        ({}, True),
-        ({"model": ""}, False),
-        ({"sets": ("loop.refiner_searches=false",)}, False),
-    ],
+    ("arguments", "opened"), [({}, True), ({"model": ""}, False), ({"sets": ("loop.refiner_searches=false",)}, False)]
 )
 def test_links_are_opened_only_for_a_model_that_rewrites_by_searching(
     arguments: dict[str, Any], *, opened: bool

@@ -27,7 +27,7 @@ from pipeline.types import (
     Verdict,
 )
 from tests.loop.cast import FILM, HOLM, QUESTION, TOWN, Cast, make_context, make_proposal, make_seed, run
-from tests.loop.test_draft_check import make_draft
+from tests.loop.checked_drafts import make_draft
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
@@ -143,9 +143,9 @@ def test_a_refiner_that_cannot_open_sees_more_in_full_and_the_demo_model_sees_al
 def test_an_earlier_draft_is_reduced_to_question_answers_and_reason() -> None:
     rounds = [make_round(n, f"{QUESTION[:-1]}, number {n}?", findings=(RIVAL,)) for n in range(4)]
     inputs, _ = revise(*rounds)
-    assert [set(make_draft) for make_draft in inputs["drafts"][:-1]] == [{"question", "steps", "feedback"}] * 3
+    assert [set(draft) for draft in inputs["drafts"][:-1]] == [{"question", "steps", "feedback"}] * 3
     assert [step["answer"] for step in inputs["drafts"][0]["steps"]] == ["Ada Holm", "Vessby", "1641"]
-    assert [make_draft["feedback"]["cause"] for make_draft in inputs["drafts"]] == ["ambiguous"] * 4
+    assert [draft["feedback"]["cause"] for draft in inputs["drafts"]] == ["ambiguous"] * 4
     assert inputs["drafts"][-1]["checks"][0]["searches"]
 
 

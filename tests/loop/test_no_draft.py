@@ -17,5 +17,5 @@ from tests.loop.cast import call, make_proposal, run
 )
 def test_a_seed_without_a_draft_says_what_ended_its_generator(reply: Message, reason: str) -> None:
     record = run(lambda request: reply)
-    assert (record.status, record.reason) == (Status.REJECTED, reason)
+    assert (record.status, record.reason, record.draft) == (Status.REJECTED, reason, None)
     assert gloss(reason)

@@ -1,72 +1,21 @@
 """Each accepted pair is measured for every policy model: fresh rollouts, and answers from memory that are paid once."""
 
 import asyncio
-from collections import Counter
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from pipeline.afterwards.missing_stages import complete
 from pipeline.agents.environment_file import environment
-from pipeline.config import RunConfig, build
+from pipeline.config import build
 from pipeline.context import RunContext
-from pipeline.llm.base import Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
 from pipeline.loop.policies import FIRST_SAMPLE
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
-from pipeline.types import Message, Record, Share, Status
-from tests.loop.cast import LINEAGE, SHELF, Cast, call, make_seed
+from pipeline.types import Share, Status
+from tests.loop.cast import LINEAGE, SHELF, make_seed
+from tests.loop.policy_runs import POLICIES, Trained, make_config, run_policies
 from tests.scripted import ScriptedLLM
-
-STEPS = {"embedded": [3] * 4, "small": [0, 3, 4, 0], "large": [2, 3, 3, 3]}
-"""Steps of each model's fresh rollouts; 0 for a wrong answer."""
-POLICIES = {
-    "one": {"provider": "openai", "model": "small", "reasoning": "keep"},
-    "two": {"provider": "openai", "model": "large"},
-}
-
-
-class Trained(Cast):
-    """Plays two policies, whose rollouts take `STEPS`: `large` knows the answer by heart in two of three samples,
-    and while `bad` the judge of a right answer of `small` is unreadable."""
-
-    def __init__(self, *, bad: bool = False) -> None:
-        super().__init__(lambda question, sample: 3)
-        self.bad, self.counts, self.model = bad, Counter[tuple[str, str]](), ""
-
-    def __call__(self, request: Request) -> Message:
-        role = request.output.name if request.output else request.tools[-1].name
-        self.counts[request.model, role] += 1
-        self.paths = lambda question, sample: STEPS[request.model][sample % 4]
-        self.reads = lambda passages: (
-            "1641" if passages == 3 or (passages, request.model) == (0, "large") and request.sample < 6 else ""
-        )
-        if role == "verdict":
-            right = "the year 1641" in request.messages[1].content
-            verdict = orjson.dumps({"correct": right}).decode()
-            return Message(role="assistant", content="hm" if right and self.bad else verdict)
-        output = super().__call__(request)
-        if request.model == "small" and output.tool_calls and output.tool_calls[0].name == "answer":
-            answer = orjson.loads(output.tool_calls[0].arguments)["answer"]
-            return call("answer", answer="the year 1641") if answer == "1641" else output
-        return output
-
-
-def make_config(*sets: str) -> RunConfig:
-    values = {
-        "strategy": "sage",
-        "models": {"policies": POLICIES},
-        "retrieval": {"k": 1},
-        "difficulty": {"adversarial": False},
-    }
-    return build(values=values, sets=sets)
-
-
-def run_policies(llm: Any, *sets: str) -> Record:
-    return asyncio.run(run_seed(make_seed(), RunContext(make_config(*sets), llm, SHELF, LINEAGE)))
 
 
 def test_an_accepted_pair_carries_a_measurement_of_each_policy() -> None:
@@ -151,10 +100,7 @@ def test_a_rollout_that_an_unreadable_judge_cost_is_made_up(tmp_path: Path) -> N
     assert [
         (assessment.policy, assessment.rollouts, assessment.solve_rate)
         for assessment in (policy.assessment for policy in joined.measurements)
-    ] == [
-        ("one", 4, 0.5),
-        ("two", 4, 1.0),
-    ]
+    ] == [("one", 4, 0.5), ("two", 4, 1.0)]
     # Their rollouts are paid for already.
     requests = cast.counts - before
     assert {role for _, role in requests} == {"verdict"}

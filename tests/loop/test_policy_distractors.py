@@ -22,7 +22,7 @@ from pipeline.store.arrow import table
 from pipeline.types import Message, Record, Status
 from tests.distractors.test_accepted_pair import EDITION
 from tests.loop.cast import LINEAGE, SHELF, call, make_seed
-from tests.loop.test_policies import Trained, make_config
+from tests.loop.policy_runs import Trained, make_config
 from tests.scripted import ScriptedLLM
 
 ON = (

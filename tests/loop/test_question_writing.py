@@ -90,6 +90,45 @@ def test_wording_is_dropped_for_the_facts_that_it_gives_away(returned: tuple[str
         assert f"returns the passages that state {fault}: say less" in writer.inputs[1]["earlier"][0]["fault"]
 
 
+@pytest.mark.parametrize(
+    ("wording", "clause"),
+    [
+        (
+            "Lantern Bay belongs to a country. Which of its lakes is ringed by seven windmills?",
+            "Which of its lakes is ringed by seven windmills?",
+        ),
+        (
+            "What is the largest lake of the country, which is ringed by seven windmills, around Lantern Bay?",
+            "which is ringed by seven windmills",
+        ),
+        ("What is the largest lake of the country that Lantern Bay belongs to?", ""),
+    ],
+)
+def test_a_clause_that_finds_a_later_step_at_once_is_a_shortcut(wording: str, clause: str) -> None:
+    graph = make_graph("Orlen", quote="Orlen has the lake Vess, ringed by seven windmills.")
+    bay = "Lantern Bay is a bay that belongs to the country of Orlen, largest of its lake."
+    retriever = Shelf(
+        passage("root", "Lantern Bay", bay),
+        passage("page", "Orlen", "Orlen has the lake Vess, ringed by seven windmills."),
+        *(passage(f"other{n}", "Windward", "A country with the largest lake around.") for n in range(5)),
+    )
+    settings = config.build(sets=["steps=[2,2]", "retrieval.k=1"])
+    context = RunContext(config=settings, llm=ScriptedLLM([]), retriever=retriever, lineage=LINEAGE)
+    message = asyncio.run(find_late_entry(wording, graph, context))
+    assert message.startswith(f"a search for '{clause}' returns the passage of [last] first") if clause else not message
+
+
+def test_clauses_are_sentences_and_their_parts_of_four_words() -> None:
+    wording = "A ferry, which sank in 1901, was built here. Who owned the yard that built it in Orlen?"
+    assert split_clauses(wording) == [
+        "A ferry, which sank in 1901, was built here.",
+        "Who owned the yard that built it in Orlen?",
+        "which sank in 1901",
+        "Who owned the yard",
+        "that built it in Orlen?",
+    ]
+
+
 def test_wording_that_claims_too_much_is_never_the_best() -> None:
     writer = Writer(["Which deep lake?", "Which lake?", "Which large lake?"], grades=[5, 3, 4], best=1, added=[1])
     assert write(make_graph("Sweden"), writer, "other") == "Which large lake?"
@@ -162,50 +201,6 @@ def test_wording_is_tried_over_every_retriever() -> None:
     )
     shortcut = asyncio.run(find_shortcut("Which towns?", graph, context))
     assert shortcut.startswith("one search with it over dense returns the passages that state [year0], [year1]")
-
-
-@pytest.mark.parametrize(
-    ("wording", "clause"),
-    [
-        (
-            "Lantern Bay belongs to a country. Which of its lakes is ringed by seven windmills?",
-            "Which of its lakes is ringed by seven windmills?",
-        ),
-        (
-            "What is the largest lake of the country, which is ringed by seven windmills, around Lantern Bay?",
-            "which is ringed by seven windmills",
-        ),
-        ("What is the largest lake of the country that Lantern Bay belongs to?", ""),
-    ],
-)
-def test_a_clause_that_finds_a_later_step_at_once_is_a_shortcut(wording: str, clause: str) -> None:
-    graph = make_graph("Orlen", quote="Orlen has the lake Vess, ringed by seven windmills.")
-    shelf = Shelf(
-        passage(
-            "root", "Lantern Bay", "Lantern Bay is a bay that belongs to the country of Orlen, largest of its lake."
-        ),
-        passage("page", "Orlen", "Orlen has the lake Vess, ringed by seven windmills."),
-        *(passage(f"other{n}", "Windward", "A country with the largest lake around.") for n in range(5)),
-    )
-    context = RunContext(
-        config=config.build(sets=["steps=[2,2]", "retrieval.k=1"]),
-        llm=ScriptedLLM([]),
-        retriever=shelf,
-        lineage=LINEAGE,
-    )
-    message = asyncio.run(find_late_entry(wording, graph, context))
-    assert message.startswith(f"a search for '{clause}' returns the passage of [last] first") if clause else not message
-
-
-def test_clauses_are_sentences_and_their_parts_of_four_words() -> None:
-    wording = "A ferry, which sank in 1901, was built here. Who owned the yard that built it in Orlen?"
-    assert split_clauses(wording) == [
-        "A ferry, which sank in 1901, was built here.",
-        "Who owned the yard that built it in Orlen?",
-        "which sank in 1901",
-        "Who owned the yard",
-        "that built it in Orlen?",
-    ]
 
 
 def make_extreme(number: int, winner: int, operation: str = "extreme") -> Graph:

@@ -18,17 +18,13 @@ from pipeline.loop.policies import FIRST_SAMPLE
 from pipeline.store.amendments import Completions
 from pipeline.types import Status
 from tests.afterwards import test_missing_stages as stages
-from tests.loop import test_policies as policies
-from tests.loop import test_unanswerable as twins
-from tests.loop.cast import CHECKS, LINEAGE, QUESTION, SHELF, Cast, make_context, make_proposal, make_seed
+from tests.loop import policy_runs as policies
+from tests.loop import twins
+from tests.loop.cast import CHECKS, LINEAGE, QUESTION, SHELF, Cast, get_role, make_context, make_proposal, make_seed
 from tests.scripted import ScriptedLLM
 
 WORDS = "http://there/v1 refused a request (400: the message at position 5 must not be empty)"
 Play = Callable[[Request], Any]
-
-
-def get_role(request: Request) -> str:
-    return request.output.name if request.output else request.tools[-1].name
 
 
 def refuse(play: Play, refuses: Callable[[Request], bool]) -> ScriptedLLM:

@@ -13,7 +13,7 @@ from pipeline.loop.episode import run_seed
 from pipeline.types import Message
 from tests.graphs import changed
 from tests.loop.cast import QUESTION, make_seed
-from tests.loop.test_draft_check import READERS, SHOWN, Checking, count_requests, make_context, make_draft
+from tests.loop.checked_drafts import READERS, SHOWN, Checking, count_requests, make_context, make_draft
 
 AGAIN = QUESTION.replace("settled", "first settled")
 

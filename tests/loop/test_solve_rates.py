@@ -16,7 +16,7 @@ from pipeline.loop.solve_rates import aim, least_steps
 from pipeline.types import Cause, Draft, GradedRollout, Label, Message, Record, Status
 from tests.loop.cast import Cast, make_context, make_proposal, make_seed
 from tests.loop.cast import run as run_cast
-from tests.loop.checks.test_readings import DRAFT
+from tests.loop.checks.reading import DRAFT
 from tests.scripted import ScriptedLLM
 
 OTHER = "When was the town settled where the person who directed Lantern Bay grew up?"

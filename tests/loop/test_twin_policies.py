@@ -3,7 +3,7 @@
 from pipeline.loop.policies import FIRST_SAMPLE
 from pipeline.types import NOT_FOUND
 from pipeline.types.twin_record import as_record
-from tests.loop.test_unanswerable import Playing, run_with_twin
+from tests.loop.twins import Playing, run_with_twin
 
 
 def test_each_policy_is_measured_on_the_twin_too() -> None:

@@ -1,10 +1,8 @@
 """Twins without an answer: everything that is verified before "not found" counts as right."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
-import orjson
 import pytest
 
 from pipeline import config, prompts
@@ -12,86 +10,17 @@ from pipeline.agents.judge import grade
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed as run_episode
-from pipeline.loop.unanswerable import is_drawn
-from pipeline.loop.unanswerable import make_twin as make_unanswerable_twin
-from pipeline.types import NOT_FOUND, AnswerType, Message, Record, Status, Twin, Usage, sha256, twin_draft
-from tests.distractors.test_checks import DRAFT
+from pipeline.loop.unanswerable import is_drawn, make_twin
+from pipeline.types import NOT_FOUND, AnswerType, Message, Status, Twin, Usage, sha256, twin_draft
+from tests.distractors.pair import DRAFT
 from tests.graphs import chained
-from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, TOWN, Cast, call, make_seed
+from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, TOWN, call, make_seed
+from tests.loop.twins import CHANGED, SETS, Playing, get_twin, make_context, run_with_twin
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, hop, passage
 
 KEY = "ab" * 32
-SETS = (
-    "strategy='sage'", "difficulty.adversarial=false", "loop.audit=false",
-    "retrieval.k=1", "loop.rollouts=2", "questions.unanswerable=1", 'checks.enabled=["oracle"]',
-    "models.default.provider=openai", "models.default.model=scripted",
-    "models.default.base_url=http://127.0.0.1:9/v1",
-)  # fmt: skip
-CHANGED = {
-    "hop": 1,
-    "changed_from": "directed",
-    "changed_to": "wrote the music of",
-    "question": "When was the home town of the person who wrote the music of Lantern Bay settled?",
-    "sub_question": "Who wrote the music of Lantern Bay?",
-    "queries": ["music of Lantern Bay", "Lantern Bay composer"],
-}
 SCORE = passage("score", "Lantern Bay (score)", "The music of Lantern Bay was wrote by Nils Ferrow, a fiddler.")
-
-
-def reply(content: dict[str, Any]) -> Message:
-    return Message(role="assistant", content=orjson.dumps(content).decode())
-
-
-class Playing(Cast):
-    """Reads as a careful person would: a premise is stated if a passage has its words."""
-
-    def __init__(self, changed: dict[str, Any] | list[dict[str, Any]] = CHANGED, answers: str = NOT_FOUND) -> None:
-        super().__init__(lambda question, sample: 3)
-        self.changed = changed if isinstance(changed, list) else [changed]
-        self.answers: Callable[[int], str] = lambda sample: answers
-        self.state: dict[str, Any] | None = None
-        self.weighs: Callable[[str], bool] = lambda answer: False
-        self.inputs: list[dict[str, Any]] = []
-        self.read = ""
-
-    def __call__(self, request: Request) -> Message:
-        role = request.output.name if request.output else request.tools[-1].name
-        inputs = (prompts.unfence(request.messages[-1].content) or {}) if request.output else {}
-        if role == "change":
-            self.inputs.append(inputs)
-            return reply(self.changed[min(len(self.inputs), len(self.changed)) - 1])
-        if role == "absent":
-            stating = [p["id"] for p in inputs["passages"] if "music" in p["text"]]
-            return reply(self.state or {"state": "stated" if stating else "unstated", "passages": stating})
-        if role == "read" and "music" in inputs["question"]:
-            return reply({"answer": self.read})
-        if role == "weigh" and "music" in inputs["question"]:
-            return reply({"fits": self.weighs(inputs["answer"])})
-        question = "" if request.output else request.messages[1].content
-        if role == "answer" and question != QUESTION:
-            turns = sum(message.role == "assistant" for message in request.messages)
-            if turns < 2:
-                return call("search", query=["music of Lantern Bay", "Lantern Bay"][turns])
-            return call("answer", answer=self.answers(request.sample))
-        return super().__call__(request)
-
-
-def make_context(cast: Callable[[Request], Message], *sets: str, shelf: Shelf | None = None) -> RunContext:
-    settings = config.build(sets=[*SETS, *sets])
-    shelf = shelf or Shelf(FILM, HOLM, TOWN)
-    return RunContext(config=settings, llm=ScriptedLLM(cast), retriever=shelf, lineage=LINEAGE)
-
-
-def run_with_twin(cast: Playing, *sets: str, shelf: Shelf | None = None) -> Record:
-    return asyncio.run(run_episode(make_seed(), make_context(cast, *sets, shelf=shelf)))
-
-
-def make_twin(cast: Playing, *sets: str, shelf: Shelf | None = None) -> Twin:
-    record = run_with_twin(cast, *sets, shelf=shelf)
-    assert record.status is Status.ACCEPTED
-    assert record.twin is not None
-    return record.twin
 
 
 def test_a_premise_that_nothing_states_makes_a_twin() -> None:
@@ -124,7 +53,7 @@ def test_a_twin_changes_nothing_of_its_pair() -> None:
 
 def test_a_premise_that_the_corpus_states_elsewhere_is_refused_and_the_writer_is_told() -> None:
     cast = Playing()
-    twin = make_twin(cast, "questions.tries=2", shelf=Shelf(FILM, HOLM, TOWN, SCORE))
+    twin = get_twin(cast, "questions.tries=2", shelf=Shelf(FILM, HOLM, TOWN, SCORE))
     assert twin.used is None
     assert [attempt.outcome for attempt in twin.tries] == ["stated", "stated"]
     assert twin.tries[0].cited == (SCORE.id,)
@@ -147,7 +76,7 @@ def test_evidence_against_a_premise_is_cited_and_an_unclear_one_is_refused(
 ) -> None:
     cast = Playing()
     cast.state = state
-    attempt = make_twin(cast, "questions.tries=1").tries[0]
+    attempt = get_twin(cast, "questions.tries=1").tries[0]
     assert (attempt.outcome, attempt.state) == (outcome, kept_state)
 
 
@@ -155,7 +84,7 @@ def test_evidence_against_a_premise_is_cited_and_an_unclear_one_is_refused(
 def test_an_answer_that_a_reader_finds_and_the_passages_support_refuses_a_twin(fits: bool) -> None:
     cast = Playing()
     cast.read, cast.weighs = "1641", lambda answer: fits
-    attempt = make_twin(cast, "questions.tries=1").tries[0]
+    attempt = get_twin(cast, "questions.tries=1").tries[0]
     assert attempt.outcome == ("answered" if fits else "used")
     assert bool(attempt.rollouts) is not fits
 
@@ -165,14 +94,14 @@ def test_an_answer_of_a_rollout_that_its_passages_support_refuses_a_twin(fits: b
     cast = Playing()
     cast.answers = lambda sample: ["1641", NOT_FOUND][sample]
     cast.weighs = lambda answer: fits
-    attempt = make_twin(cast, "questions.tries=1").tries[0]
+    attempt = get_twin(cast, "questions.tries=1").tries[0]
     assert attempt.outcome == ("answered" if fits else "used")
     assert [verdict.correct for verdict in attempt.verdicts] == [False, True]
     assert (attempt.probes[-1].check, attempt.probes[-1].answers) == ("alternatives", ("1641",))
 
 
 def test_a_twin_that_no_rollout_refuses_is_refused() -> None:
-    assert make_twin(Playing(answers="1641"), "questions.tries=1").tries[0].outcome == "unsolved"
+    assert get_twin(Playing(answers="1641"), "questions.tries=1").tries[0].outcome == "unsolved"
 
 
 def test_a_refusal_without_a_search_is_right_and_not_correct() -> None:
@@ -181,7 +110,7 @@ def test_a_refusal_without_a_search_is_right_and_not_correct() -> None:
             is_twin = request.tools and request.messages[1].content == CHANGED["question"]
             return call("answer", answer=NOT_FOUND) if is_twin else super().__call__(request)
 
-    attempt = make_twin(Lazy(), "questions.tries=1").tries[0]
+    attempt = get_twin(Lazy(), "questions.tries=1").tries[0]
     assert [(verdict.right, verdict.correct) for verdict in attempt.verdicts] == [(True, False)] * 2
     assert attempt.outcome == "unsolved"
 
@@ -191,11 +120,11 @@ def test_a_second_attempt_may_succeed() -> None:
         "changed_to": "painted the sets of",
         "question": QUESTION.replace("directed", "painted the sets of"),
     }
-    twin = make_twin(Playing([CHANGED, painted]), shelf=Shelf(FILM, HOLM, TOWN, SCORE))
+    twin = get_twin(Playing([CHANGED, painted]), shelf=Shelf(FILM, HOLM, TOWN, SCORE))
     assert [attempt.outcome for attempt in twin.tries] == ["stated", "stated", "stated"]
     shelf = Shelf(FILM, HOLM, TOWN)
     cast = Playing([CHANGED | {"changed_from": "nothing"}, CHANGED])
-    assert [attempt.outcome for attempt in make_twin(cast, shelf=shelf).tries] == ["unchanged", "used"]
+    assert [attempt.outcome for attempt in get_twin(cast, shelf=shelf).tries] == ["unchanged", "used"]
 
 
 def test_an_unreadable_writer_is_counted() -> None:
@@ -216,7 +145,7 @@ def test_the_share_is_drawn_by_key_and_a_larger_one_only_adds() -> None:
     assert tenth < half
     assert not any(is_drawn(key, 0.0) for key in keys)
     cast = make_context(Playing(), "questions.unanswerable=0")
-    assert asyncio.run(make_unanswerable_twin(DRAFT, KEY, cast)) is None
+    assert asyncio.run(make_twin(DRAFT, KEY, cast)) is None
 
 
 @pytest.mark.parametrize(

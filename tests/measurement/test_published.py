@@ -10,7 +10,7 @@ from pipeline.corpus.prepared import Corpus
 from pipeline.errors import UsageError
 from pipeline.measurement.gold_questions import GoldQuestion, locate_documents, read
 from pipeline.run import prepare
-from tests.exports.published import ALIAS, ANSWER, ASKED, BARE, CORPUS, FORMS, TITLED, WITH_IDS, beir, written
+from tests.exports.published import ALIAS, ANSWER, ASKED, BARE, CORPUS, FORMS, TITLED, WITH_IDS, write_beir, write_form
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def corpus(settings: config.RunConfig) -> Corpus:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_each_form_is_asked_and_its_documents_are_found(name: str, tmp_path: Path, corpus: Corpus) -> None:
-    located = locate_documents(read(written(tmp_path, name)), corpus)
+    located = locate_documents(read(write_form(tmp_path, name)), corpus)
     assert [(item.question.lower().rstrip("?"), item.answer) for item in located] == [
         (ASKED.lower().rstrip("?"), ANSWER)
     ]
@@ -44,7 +44,7 @@ def test_each_form_is_asked_and_its_documents_are_found(name: str, tmp_path: Pat
 
 
 def test_hops_are_those_of_the_file(tmp_path: Path) -> None:
-    hops = {name: read(written(tmp_path, name))[0].hops for name in (*TITLED, *WITH_IDS)}
+    hops = {name: read(write_form(tmp_path, name))[0].hops for name in (*TITLED, *WITH_IDS)}
     assert {name for name, number in hops.items() if number} == {
         "musique_ans_v1.0_dev.jsonl", "musique_full_v1.0_dev.jsonl", "qa/train-00000-of-00001.parquet",
     }  # fmt: skip
@@ -75,7 +75,7 @@ def test_ids_that_the_corpus_lacks_are_refused_unless_titles_stand_in(corpus: Co
 def test_without_answers_what_one_search_finds_is_all_that_is_measured(
     tmp_path: Path, settings: config.RunConfig
 ) -> None:
-    folder = beir(tmp_path / "beir")
+    folder = write_beir(tmp_path / "beir")
     assert [(gold.answer, gold.supporting_ids) for gold in read(folder)] == [("", ("w1", "w2"))]
     (figures,) = api.compare_retrievers(settings, folder, ["bm25"])
     assert (figures.questions, figures.all_gold["5"]) == (1, 1.0)
@@ -86,8 +86,8 @@ def test_without_answers_what_one_search_finds_is_all_that_is_measured(
 def test_recall_is_measured_where_documents_are_named(tmp_path: Path, settings: config.RunConfig) -> None:
     """Ask only those of BEIR's questions with answers that have judgements."""
     for source, documents in (
-        (beir(tmp_path / "beir", answer=ANSWER), True),
-        (written(tmp_path, "by_pandas.csv"), False),
+        (write_beir(tmp_path / "beir", answer=ANSWER), True),
+        (write_form(tmp_path, "by_pandas.csv"), False),
     ):
         (overall, *_) = api.measure(settings, source).figures
         assert (overall.questions, overall.recall is not None) == (1, documents)

@@ -12,7 +12,7 @@ from pipeline.loop import checks
 from pipeline.loop.checks.base import load_checks
 from pipeline.loop.draft_check import check_draft
 from pipeline.types import Cause
-from tests.loop.test_draft_check import SHOWN, make_context, make_draft
+from tests.loop.checked_drafts import SHOWN, make_context, make_draft
 from tests.rules.source import tree
 
 PLANTED = '''"""The question is one that nobody may ask."""

@@ -12,7 +12,7 @@ from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import prepare
 from pipeline.run.attempts import NAME, Attempt
 from pipeline.types import Usage
-from tests.exports.card.test_card import made
+from tests.exports.card.test_card import make_card
 from tests.records import accepted
 
 
@@ -52,7 +52,7 @@ def test_records_and_card_state_the_detected_language_and_its_analyser(
     lineage = prepare.context(config, corpus).lineage
     retriever = f"bm25 ({analyser})" if analyser else "bm25"
     assert (lineage.language, corpus.language_detected, lineage.retriever) == (language, detected, retriever)
-    card = made(accepted().model_copy(update={"lineage": lineage}), language_detected=corpus.language_detected)
+    card = make_card(accepted().model_copy(update={"lineage": lineage}), language_detected=corpus.language_detected)
     sentence = "The language of the corpus is `de` (detected). It was searched by `bm25 (german)`."
     assert (sentence in card) == detected
 

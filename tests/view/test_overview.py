@@ -11,7 +11,7 @@ from pipeline.types import Record
 from pipeline.view import overview as overviews
 from pipeline.view.browsing import Runs
 from pipeline.view.plots import Matrix
-from tests.analysis.test_seed_rows import begun
+from tests.analysis.test_seed_rows import begin_run
 from tests.exports.report.test_page import Parsed
 from tests.hostile import HOSTILE
 from tests.records import hostile, no_draft
@@ -113,7 +113,7 @@ def test_the_page_opens_whatever_is_there(make_client: Made, records: list[Recor
 
 
 def test_a_run_that_has_only_begun_has_one(tmp_path: Path) -> None:
-    folder, _ = begun(tmp_path, [no_draft()])
+    folder, _ = begin_run(tmp_path, [no_draft()])
     for path in (folder / "journal").iterdir():
         path.write_bytes(b"")
     with browsing(str(folder), out=tmp_path) as client:

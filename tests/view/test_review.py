@@ -9,7 +9,7 @@ from httpx2 import Response
 from starlette.testclient import TestClient
 
 from pipeline.store import review_marks
-from tests.analysis.test_seed_rows import begun, exported
+from tests.analysis.test_seed_rows import begin_run, export_table
 from tests.exports.report.test_page import Parsed
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile
@@ -23,10 +23,10 @@ PAIRS = [accepted(n, rounds=1 + n % 2) for n in range(1, 6)]
 
 @pytest.fixture(scope="module")
 def unmarked_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    run_folder, config = begun(
+    run_folder, config = begin_run(
         tmp_path_factory.mktemp("run"), [*PAIRS, *batch(16)[9:11], hostile(text=" ".join(HOSTILE))]
     )
-    exported(run_folder, config)
+    export_table(run_folder, config)
     return run_folder
 
 

@@ -8,7 +8,7 @@ from pipeline.loop.checks.base import CheckResult
 from pipeline.types import Call, Cause, Feedback, Label, Rollout, Stop, Trajectory, Verdict
 from tests.graphs import changed
 from tests.loop.cast import HOLM, TOWN
-from tests.loop.checks.test_readings import DRAFT, make_context
+from tests.loop.checks.reading import DRAFT, make_context
 from tests.scripted import ScriptedLLM
 
 FITS, FITS_NOT = '{"reason": "all stated", "fits": true}', '{"reason": "not stated", "fits": false}'

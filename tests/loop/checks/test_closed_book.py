@@ -7,7 +7,8 @@ from pipeline.errors import FormatError
 from pipeline.llm.base import Request
 from pipeline.types import Cause
 from pipeline.types.model_probe import known_to
-from tests.loop.checks.test_readings import DRAFT, list_causes, make_context, run_checks, run_reader
+from tests.loop.checks.reading import DRAFT, list_causes, make_context, run_checks
+from tests.loop.checks.test_readings import run_reader
 from tests.scripted import ScriptedLLM
 
 

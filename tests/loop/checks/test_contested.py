@@ -8,7 +8,7 @@ from pipeline.llm.base import Request
 from pipeline.loop.assess import feedback_from_findings
 from pipeline.types import Cause, Label
 from tests.answer_types import decided
-from tests.loop.checks.test_readings import DRAFT, list_causes, make_context, run_checks
+from tests.loop.checks.reading import DRAFT, list_causes, make_context, run_checks
 from tests.scripted import ScriptedLLM
 
 

@@ -10,7 +10,7 @@ from pipeline.llm.base import Request
 from pipeline.loop.checks.base import CheckResult
 from pipeline.types import Cause, Round, Stop, Trajectory
 from tests.loop.cast import FILM, HOLM, TOWN
-from tests.loop.checks.test_readings import DRAFT, list_causes, make_context, run_checks
+from tests.loop.checks.reading import DRAFT, list_causes, make_context, run_checks
 from tests.scripted import ScriptedLLM
 
 FACTS = {

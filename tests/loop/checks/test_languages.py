@@ -6,13 +6,13 @@ import pytest
 
 from pipeline.agents.grading import find_hop_steps, is_supported
 from pipeline.agents.judge import NearMiss, decide
-from pipeline.agents.tools import render
 from pipeline.corpus import Corpus
 from pipeline.loop.rival_answer import find_rival
 from pipeline.loop.wording_review import find_faults
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
-from pipeline.types import AnswerType, Call, Draft, Message, Passage, Rollout, Stop, ToolCall, Trajectory
+from pipeline.types import AnswerType, Draft, Passage
 from tests.graphs import chained, changed
+from tests.loop.rollouts import make_rollout
 from tests.shelf import InMemory, hop, passage
 
 K = 5
@@ -64,11 +64,7 @@ GERMAN = Case(
         passage("y", "Tarne", "Die Tarne ist ein Fluss. Über ihn führen 1.234.567 Steine einer alten Brücke."),
     ),
     question="Wann wurde der Ort, aus dem die Regisseurin von Leuchtturmbucht stammt, zur Stadt erhoben?",
-    sub_questions=(
-        "Wer drehte Leuchtturmbucht?",
-        "Woher kommt Ada Höhn?",
-        "An welchem Tag wurde Großwesel zur Stadt?",
-    ),
+    sub_questions=("Wer drehte Leuchtturmbucht?", "Woher kommt Ada Höhn?", "An welchem Tag wurde Großwesel zur Stadt?"),
     answers=("Ada Höhn", "Großwesel", "3. Oktober 1641"),
     kind=AnswerType.DATE,
     rival=passage(
@@ -202,17 +198,8 @@ def test_evidence_of_a_rollout_may_stand_in_other_passages(case: Case) -> None:
     draft, home = make_draft(case), case.passages[2]
     elsewhere = passage("z", "Z", home.text.replace("1641", "１６４１"))
 
-    def make_rollout(source: Passage) -> Rollout:
-        call = ToolCall(id="call00000", name="search", arguments="{}")
-        messages = (
-            Message(role="assistant", tool_calls=(call,)),
-            Message(role="tool", content=render([source]), tool_call_id=call.id),
-        )
-        calls = (Call(id=call.id, tool="search", argument="?", passage_ids=(source.id,)),)
-        return Rollout(sample=0, trajectory=Trajectory(messages=messages, calls=calls, stop=Stop.ANSWERED), answer="")
-
     for source in (home, elsewhere):
-        assert is_supported(draft, make_rollout(source))
-        assert find_hop_steps(draft, make_rollout(source))[2] == 1
-    assert not is_supported(draft, make_rollout(case.passages[3]))
-    assert find_hop_steps(draft, make_rollout(case.passages[3])) == (None, None, None)
+        assert is_supported(draft, make_rollout([source]))
+        assert find_hop_steps(draft, make_rollout([source]))[2] == 1
+    assert not is_supported(draft, make_rollout([case.passages[3]]))
+    assert find_hop_steps(draft, make_rollout([case.passages[3]])) == (None, None, None)

@@ -7,34 +7,15 @@ import pytest
 
 from pipeline import prompts
 from pipeline.config import build
-from pipeline.context import RunContext
-from pipeline.errors import FormatError
-from pipeline.llm.base import LLM, Request
-from pipeline.loop.checks.base import CheckResult, load_checks
+from pipeline.llm.base import Request
+from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.examine import examine
-from pipeline.types import AnswerType, Cause, Draft, Message
+from pipeline.types import AnswerType, Cause, Message
 from pipeline.types.model_probe import PriorKnowledge, known_to
-from tests.graphs import chained, changed
-from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
+from tests.graphs import changed
+from tests.loop.cast import QUESTION
+from tests.loop.checks.reading import ALL, DRAFT, list_causes, make_context, run_checks
 from tests.scripted import ScriptedLLM
-from tests.shelf import hop
-
-ALL = tuple(name for name, check in load_checks().items() if check.ask)
-HOPS = (
-    hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
-    hop(HOLM, "Vessby", "Where was Ada Holm from?"),
-    hop(TOWN, "1641", "When was Vessby founded?"),
-)
-DRAFT = chained(question=QUESTION, answer="1641", answer_type=AnswerType.DATE, answer_precision="year", hops=HOPS)
-
-
-def make_context(llm: LLM, run: tuple[str, ...] = ALL, **values: object) -> RunContext:
-    return RunContext(
-        build(values={"checks": {"enabled": run, "tries": 3, "oracle_tries": 3, "naturalness": 4}, **values}),
-        llm,
-        SHELF,
-        LINEAGE,
-    )
 
 
 def make_reader(knows: Callable[[list[str], int], bool]) -> ScriptedLLM:
@@ -53,17 +34,8 @@ def make_reader(knows: Callable[[list[str], int], bool]) -> ScriptedLLM:
     return ScriptedLLM(reply)
 
 
-async def run_checks(draft: Draft, target: int, run_context: RunContext) -> CheckResult:
-    """Run the checks of a draft whose graph and wording were reviewed before."""
-    return await examine(draft, target, run_context, review=CheckResult())
-
-
 async def run_reader(knows: Callable[[list[str], int], bool], **values: object) -> CheckResult:
     return await run_checks(DRAFT, 3, make_context(make_reader(knows), **values))  # type: ignore[arg-type]
-
-
-def list_causes(answer: CheckResult) -> list[tuple[str, Cause]]:
-    return [(finding.check, finding.cause) for finding in answer.findings]
 
 
 async def test_a_draft_that_needs_all_its_evidence_passes_and_keeps_its_probes() -> None:
@@ -104,11 +76,6 @@ async def test_the_first_finding_ends_the_checks_and_a_faulty_wording_is_not_rea
     model = make_reader(lambda titles, _: True)
     assert "wording" in {finding.check for finding in (await examine(leading, 3, make_context(model))).findings}
     assert model.requests == []
-
-
-async def test_an_unreadable_reader_is_an_error_and_no_finding() -> None:
-    with pytest.raises(FormatError):
-        await run_checks(DRAFT, 3, make_context(ScriptedLLM(lambda request: "hm")))
 
 
 def test_a_real_reader_runs_all_checks_and_the_demo_model_only_the_oracle_by_default() -> None:

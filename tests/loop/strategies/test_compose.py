@@ -13,7 +13,7 @@ from pipeline.llm.base import Completion, Request
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies.compose import describe_links
 from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status, Stop, Usage
-from tests.loop.cast import LINEAGE, call
+from tests.loop.cast import LINEAGE, call, get_role
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
@@ -70,7 +70,7 @@ class Cast:
 
     def __call__(self, request: Request) -> Message:
         turns = sum(message.role == "assistant" for message in request.messages)
-        role = request.output.name if request.output else request.tools[-1].name
+        role = get_role(request)
         inputs = prompts.unfence(request.messages[1].content) or {}
         if role == "answer":
             return self._solve(turns)

@@ -15,7 +15,7 @@ from pipeline.loop.strategies import ragshaper
 from pipeline.loop.strategies.base import Proposal
 from pipeline.types import Draft, Feedback, Label, Message, Record, Round, Status
 from tests.graphs import drafted, step
-from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, make_proposal, make_seed
+from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, get_role, make_proposal, make_seed
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf
 
@@ -35,7 +35,7 @@ class Curated(Cast):
         self.composed, self.actions, self.asked = list(composed), actions, list[dict[str, Any]]()
 
     def __call__(self, request: Request) -> Message:
-        role = request.output.name if request.output else request.tools[-1].name
+        role = get_role(request)
         inputs = prompts.unfence(request.messages[1].content) or {}
         if role == "explore":
             tried_arguments = {action["argument"] for action in inputs["tried"]}
