@@ -77,8 +77,7 @@ class _Builder:
     def __init__(self, corpus: Path, folder: Path, *, sections: bool, passages: int) -> None:
         self._corpus, self._folder, self._sections, self._passages = corpus, folder, sections, passages
         sizes = [parts.map_table(path).num_rows for path in sorted(corpus.glob("part-*.arrow"))]
-        self.numbers = [number for number, size in enumerate(sizes) if size]
-        """Parts that contain documents. A part of which every document is a repeat keeps only titles."""
+        self.numbers = range(len(sizes))
         self._first = np.cumsum([0, *sizes])
         """Number of documents before each part."""
         first: Any = parts.RowNumbers(corpus / parts.ROWS).first
