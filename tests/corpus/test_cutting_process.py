@@ -34,7 +34,7 @@ def force_child_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def child_pid(cutter: Cutter) -> int:
     assert cutter._child is not None
-    return cutter._child._process.pid
+    return cutter._child.pid
 
 
 def test_child_process_cuts_documents_alike() -> None:
@@ -67,7 +67,7 @@ from tests.corpus.test_cutting_process import make_batch
 cutting_process._ALONE = -1
 cutter = cutting_process.Cutter()
 cutter.submit(make_batch(1), 1).result()
-print(cutter._child._process.pid, flush=True)
+print(cutter._child.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

@@ -1,21 +1,21 @@
-"""A corpus is prepared on disk once, in parts; a killed run resumes at the last part; later runs open it unread."""
+"""A corpus is prepared on disk once, in parts; later runs open it unread."""
 
 import json
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import Corpus, Manifest, cutting_process, readers, row_blocks
-from pipeline.corpus.cutting import passages, spans
+from pipeline.corpus import Corpus, Manifest, readers, row_blocks
+from pipeline.corpus.cutting import passages
 from pipeline.corpus.readers.base import Row
-from pipeline.errors import CorpusError, StoreError
-from pipeline.types import Document
+from pipeline.errors import CorpusError
 from tests.conftest import Figures
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,8 +64,7 @@ def test_the_number_of_parts_changes_nothing(
     assert (loaded.counts.duplicate, loaded.counts.bad, loaded.counts.kept) == (24, 2, SIZE)
     assert loaded.document("d10").aliases == ("Old mill 10",)
     assert "id 'd7' was used before" in loaded.offenders[1]
-    # Two rows of their own are bad.
-    assert len(list((tmp_path / "corpora").glob("*/part-*"))) == {1: SIZE + 24, 7: 21, 64: 3}[rows]
+    assert len(list((tmp_path / "corpora").glob("*/part-*"))) == {1: SIZE, 7: 18, 64: 2}[rows]
 
 
 def test_a_passage_is_found_by_place_id_and_shown_id(mills: Manifest) -> None:
@@ -95,66 +94,6 @@ def test_the_order_of_ids_ignores_the_order_of_the_source(mills: Manifest, tmp_p
     indexes = range(len(first.passages))
     assert [first.in_order_of_ids(n).id for n in indexes] == [reversed_corpus.in_order_of_ids(n).id for n in indexes]
     assert {first.in_order_of_ids(n).id for n in indexes} == {passage.id for passage in first.passages}
-
-
-def interrupt_reading(monkeypatch: pytest.MonkeyPatch, after: int) -> Callable[[], int]:
-    """Make the reader fail after so many rows. Return a counter of the documents cut since."""
-    real, cut = readers.rows, [0]
-
-    def rows(*arguments: object) -> Iterator[Row]:
-        for number, row in enumerate(real(*arguments)):  # type: ignore[arg-type]
-            if number == after:
-                raise KeyboardInterrupt
-            yield row
-
-    def count_document(document: Document) -> object:
-        cut[0] += 1
-        return spans(document)
-
-    monkeypatch.setattr(readers, "rows", rows)
-    monkeypatch.setattr(cutting_process, "spans", count_document)
-    return lambda: cut[0]
-
-
-@pytest.mark.parametrize("after", [5, 64, SIZE + 20])
-def test_rows_read_before_an_interruption_are_not_read_again(
-    after: int, mills: Manifest, expected: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(row_blocks, "PART_ROWS", 8)
-    with monkeypatch.context() as patched:
-        interrupt_reading(patched, after)
-        with pytest.raises(KeyboardInterrupt):
-            corpus.load(mills, tmp_path)
-    assert [path.suffix for path in (tmp_path / "corpora").glob("*")] == ([".incomplete"] if after > 8 else [])
-    cut = interrupt_reading(monkeypatch, 1000)  # at no row
-    assert read_contents(corpus.load(mills, tmp_path)) == expected
-    assert cut() == SIZE + 25 - after // 8 * 8  # 25 more documents are dropped as duplicates or bad
-    assert [name.partition("-")[0] for name in list_folders(tmp_path)] == ["mills"]
-
-
-@pytest.mark.parametrize(
-    "damage", [lambda data: b"junk", lambda data: data[:9000], lambda data: data[:8192] + b"x" * 8192]
-)
-def test_damaged_partial_work_is_never_read(
-    damage: Callable[[bytes], bytes],
-    mills: Manifest,
-    expected: tuple[object, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(row_blocks, "PART_ROWS", 8)
-    with monkeypatch.context() as patched:
-        interrupt_reading(patched, 64)
-        with pytest.raises(KeyboardInterrupt):
-            corpus.load(mills, tmp_path)
-    (database,) = (tmp_path / "corpora").glob("*/kept.sqlite")
-    database.write_bytes(damage(database.read_bytes()))
-    try:
-        loaded = corpus.load(mills, tmp_path)
-    except StoreError as error:
-        assert str(error) == f"{database} is damaged; repeat the command, which prepares the corpus anew"  # noqa: PT017
-        loaded = corpus.load(mills, tmp_path)
-    assert read_contents(loaded) == expected
 
 
 def test_a_source_is_read_again_only_if_it_changed_or_is_verified(
@@ -217,6 +156,22 @@ def test_a_corpus_that_cannot_be_used_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_an_interrupted_preparation_leaves_nothing(
+    mills: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = readers.rows
+
+    def rows(*arguments: object) -> Iterator[Row]:
+        yield from islice(real(*arguments), 64)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(row_blocks, "PART_ROWS", 8)
+    monkeypatch.setattr(readers, "rows", rows)
+    with pytest.raises(KeyboardInterrupt):
+        corpus.load(mills, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 PREPARE = """
 import sys
 from pathlib import Path
@@ -231,7 +186,7 @@ print(corpus.load(corpus.resolve(sys.argv[1]), Path(sys.argv[2])).fingerprint)
 def test_preparation_survives_kills(
     kills: int, mills: Manifest, expected: tuple[object, ...], tmp_path: Path, figures: Figures
 ) -> None:
-    """Kill each process at a random disk operation; the next one resumes from what it left."""
+    """Kill each process at a random disk operation; the next one starts again."""
     rng, killed, out = random.Random(kills), 0, tmp_path / "out"
     operations = ("before rename", "after rename", "before fsync", "after fsync")
     while killed < kills:

@@ -91,7 +91,7 @@ def test_what_was_done_before_a_kill_is_not_done_again(articles: Corpus, monkeyp
 def test_what_other_code_has_found_is_found_again(articles: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = digests(articles)
     inode = (articles.folder / "links-20" / "phrases.arrow").stat().st_ino
-    monkeypatch.setattr(opening, "code", lambda: "other")
+    monkeypatch.setattr(opening, "links_code", lambda: "other")
     assert digests(articles) == expected
     assert (articles.folder / "links-20" / "phrases.arrow").stat().st_ino != inode
 
