@@ -1,5 +1,7 @@
-"""The generator chooses the shape that the passages offer: it explores from a passage and proposes an evidence graph,
-which a writer words afterwards. Links are a help and no condition, so that every seed is begun.
+"""The default strategy: the generator chooses the shape that the passages offer.
+
+It explores from a passage and proposes an evidence graph, which a writer words afterwards. Links are a help and no
+condition, so that every seed is begun.
 """
 
 from collections.abc import Iterable, Sequence
