@@ -43,6 +43,10 @@ def read_source(name: str) -> tuple[str, str]:
     return front, body
 
 
+REVISIONS = {"refiner/harden", "refiner/revise"}
+"""Prompts that `sage.write_revision` takes by name; the tests of both strategies render them with their inputs."""
+
+
 def find_variables(body: str) -> set[str]:
     """Return the variables of a Jinja body."""
     return jinja2.meta.find_undeclared_variables(Environment(autoescape=True).parse(body))
@@ -137,8 +141,8 @@ def test_hostile_values_reach_only_the_user_part_and_unchanged(name: str) -> Non
 
 def test_every_call_gives_a_prompt_exactly_its_inputs() -> None:
     found_calls = find_calls(tree("pipeline"))
-    # `RunContext.prompt` substitutes these for others, with its own inputs.
-    assert {name for name, *_ in found_calls} == set(NAMES) - set(prompts.IN_BAND.values()), (
+    # `RunContext.prompt` substitutes the prompts of `IN_BAND` for others, with its own inputs.
+    assert {name for name, *_ in found_calls} == set(NAMES) - {*prompts.IN_BAND.values(), *REVISIONS}, (
         "a prompt that nothing uses, or that is not there"
     )
     assert find_misuses(tree("pipeline")) == []
