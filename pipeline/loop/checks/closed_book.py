@@ -72,8 +72,13 @@ async def check_contested(draft: Draft, recall: Probe, context: RunContext) -> C
     remembered = _find_remembered_answer(draft, recall)
     if not remembered:
         return CheckResult()
-    inputs = {"question": draft.question, "answer": draft.answer, "quote": draft.hops[-1].quote}
-    prompt = context.prompt("contested/weigh", other_answer=remembered, **inputs)
+    prompt = context.prompt(
+        "contested/weigh",
+        question=draft.question,
+        answer=draft.answer,
+        quote=draft.hops[-1].quote,
+        other_answer=remembered,
+    )
     decision, model, usage = await readers.weigh(prompt, context)
     probe = Probe(check="contested", model=model, answers=(remembered,), right=int(decision.fits), usage=usage)
     if not decision.fits:
