@@ -34,7 +34,7 @@ class Package(NamedTuple):
 
 
 def packages() -> list[Package]:
-    """Packages and single modules of `pipeline`, in the order of the contract in pyproject.toml."""
+    """Return the packages and single modules of `pipeline`, in the order of the contract in pyproject.toml."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ]
@@ -65,7 +65,7 @@ def page() -> str:
 
 
 def picture() -> str:
-    """The packages from top to bottom with an arc for each import that no other way makes needless."""
+    """Draw the packages from top to bottom, with an arc for each import that no chain of other arcs shows."""
     shown = packages()
     place = {one.name: number for number, one in enumerate(shown)}
     imports = {one.name: one.imports for one in shown}

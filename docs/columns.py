@@ -43,7 +43,7 @@ def page() -> str:
 
 
 def _about(view: str) -> str:
-    """The first paragraph of the module's docstring, without its name."""
+    """Return the first paragraph of the module's docstring, without its name."""
     text = " ".join((base.load(view).__doc__ or "").partition("\n\n")[0].split())
     return text.removeprefix(f"{code(view)}: ")[:1].upper() + text.removeprefix(f"{code(view)}: ")[1:]
 
@@ -65,7 +65,7 @@ def _example(shown: Examples, view: str, column: str) -> str:
 
 
 def meaning(words: Any, view: str, column: str) -> str:
-    """What `columns.toml` says of a column, of this view or of most views. Raises KeyError where it says nothing."""
+    """Return the description of a column in `columns.toml`. Raise KeyError if there is none."""
     found = words.get(view, {}).get(column) or (words["common"].get(column) if view != "seeds" else None)
     if not found:
         raise KeyError(f"columns.toml has no words for {view}.{column}")
@@ -73,7 +73,7 @@ def meaning(words: Any, view: str, column: str) -> str:
 
 
 def spelled(kind: pa.DataType) -> str:
-    """Structs without their fields, JSON as such."""
+    """Name a type, with structs without their fields, and JSON as such."""
     if pa.types.is_list(kind):
         return f"list<{spelled(kind.value_type)}>"
     if pa.types.is_struct(kind):
@@ -113,7 +113,7 @@ def _first(shards: list[Path]) -> dict[str, str]:
 
 
 def _shown(value: Any) -> str:
-    """A value as code, cut; nothing where it says nothing."""
+    """Return a shortened value as code, or an empty text for an empty value."""
     if value in (None, "", [], {}):
         return ""
     if isinstance(value, list) and all(isinstance(part, str) and part[:1] in ("{", "[") for part in value):

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def terminal(arguments: list[str], into: Path, folder: str) -> None:
-    """What a terminal shows when the command is done, as SVG."""
+    """Draw what a terminal shows at the end of a command, as SVG."""
     shown = screen(typed([*COMMAND, *arguments], folder))
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
     console.print(Text.from_ansi(f"$ digsite {' '.join(arguments)}\n{shown}"))
@@ -54,7 +54,7 @@ def terminal(arguments: list[str], into: Path, folder: str) -> None:
 
 
 def typed(command: list[str], folder: str) -> str:
-    """All that a command writes to a terminal in that folder."""
+    """Run a command in a folder, and return all that it writes to a terminal."""
     mine, its = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LINES": "40"}
     process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env=environment, cwd=folder)
@@ -71,7 +71,7 @@ def typed(command: list[str], folder: str) -> str:
 
 
 def screen(written: str) -> str:
-    """What is left of it where lines were written over: rich goes up and clears each before it writes it anew."""
+    """Return the lines that remain on the screen: rich goes up and clears a line before it writes it anew."""
     lines = [""]
     for part in re.split(r"(\n|\r|\x1b\[2K|\x1b\[1A|\x1b\[\?25[hl])", written):
         if part == "\n":
@@ -86,7 +86,7 @@ def screen(written: str) -> str:
 
 
 def shot(address: str, into: Path, size: tuple[int, int]) -> None:
-    """A picture of a page."""
+    """Take a picture of a page."""
     chromium = shutil.which("chromium") or sys.exit("chromium is missing: apt-get install chromium")
     with tempfile.TemporaryDirectory() as profile:
         options = [f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}", f"--screenshot={into}"]

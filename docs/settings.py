@@ -91,7 +91,7 @@ def _model() -> tuple[type[Data], Data]:
 
 
 def _table(kind: Any) -> type[Data] | None:
-    """The class of a table; None where the setting is a value."""
+    """Return the class of a table, or None if the setting is a value."""
     parts = (
         [part for part in get_args(kind) if part is not NoneType] if get_origin(kind) in (UnionType, Union) else [kind]
     )
@@ -100,7 +100,7 @@ def _table(kind: Any) -> type[Data] | None:
 
 @cache
 def _docstrings(kind: type[Data]) -> dict[str, str]:
-    """What stands below each field in the source of a class."""
+    """Return the docstring below each field in the source of a class."""
     body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     assert isinstance(body, ast.ClassDef)
     return dict(_below(body.body))
@@ -114,7 +114,7 @@ def _below(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def words(kind: type[Data], field: str) -> str:
-    """The docstring of a field, in whichever of the classes it is declared. Raises KeyError where it has none."""
+    """Return the docstring of a field of a class or its bases. Raise KeyError if it has none."""
     for one in kind.__mro__:
         if issubclass(one, Data) and one is not Data and (found := _docstrings(one).get(field)):
             return found
@@ -122,7 +122,7 @@ def words(kind: type[Data], field: str) -> str:
 
 
 def spelled(kind: Any, info: FieldInfo | None = None) -> str:
-    """A type in the words of whoever writes the file, with its limits."""
+    """Describe a type, with its limits, in the words of a person who writes TOML."""
     return f"{_spelled(kind)}{_limits(info)}"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 
 def made(title: str, text: str) -> str:
-    """The head of a page that is not to be edited."""
+    """Return the head of a page that must not be edited."""
     return f"<!-- Written by `python -m docs.write`; edit the code that it describes. -->\n\n# {title}\n\n{text}\n"
 
 

@@ -1,6 +1,6 @@
 """The Python API for notebooks, Prefect flows and the command line.
 
-A function takes a configuration (`pipeline.config.load`), or a run's name (`wiki/latest`) or folder, and returns when
+A function takes a configuration (`pipeline.config.build`), or a run's name (`wiki/latest`) or folder, and returns when
 its work is done. It may be called from a running event loop, as in a notebook. Events are passed to `watch`, by default
 the log. Errors are those of `pipeline.errors`; a `UsageError` says in one line what to do.
 """

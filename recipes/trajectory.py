@@ -22,9 +22,11 @@ class Trajectory:
         self._state: dict[str, Any] = {"shown": [], "calls": 0, "question_id": question_id}
 
     def call(self, name: str, arguments: Any, place: int = 0) -> str:
-        """The tool message for one call; `place` counts the calls of a turn from 0. Raises OSError where no server
-        answers: better a run that stops than an error text that a model is trained on."""
-        # As text, whatever a model has said: what is no object, or no Unicode, is for the tool to answer.
+        """Return the tool message for one call; `place` counts the calls of a turn from 0.
+
+        Raises OSError if no server answers, since a model must not be trained on the text of an error.
+        """
+        # Send it as text: the tool answers a call whose arguments are no object or no Unicode.
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         body = {"name": name, "arguments": text, "place": place, **self._state}
         answer = _post(f"{self._address}/call", body)

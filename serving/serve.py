@@ -52,7 +52,7 @@ def family(model: str) -> Family | None:
 
 
 def arguments(model: str, port: int, more: list[str]) -> list[str]:
-    """What vLLM is told; raises LookupError where nobody knows the model's tool parser."""
+    """Return the arguments of vLLM. Raise LookupError if the model's tool parser is unknown."""
     found = family(model)
     tools = os.environ.get("TOOL_PARSER") or (found.tools if found else "")
     if not tools:

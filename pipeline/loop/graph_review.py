@@ -195,9 +195,11 @@ async def _check_searches(graph: Graph, least: int, context: RunContext) -> list
         needed = graph.needed_steps(skippable)
         if len(needed) < min(least, len(graph.found)):
             ids = ", ".join(f"'{step_id}'" for step_id in skippable)
-            description = f"a search{over} for the sub-question of {ids} alone returns its passage first"
-            mend = f"it leaves {len(needed)} of at least {least} steps; lead there by a fact that many things have"
-            problems.append(Problem(Cause.QUERY_COLLAPSE, description, mend))
+            description = (
+                f"a search{over} for the sub-question of {ids} alone returns its passage first, so that the steps "
+                f"before can be skipped, and {len(needed)} of at least {least} are left"
+            )
+            problems.append(Problem(Cause.QUERY_COLLAPSE, description, "ask there for a fact that many things have"))
         if graph.is_computed:
             problems += await _check_joint_search(graph, retriever, over, context.config.retrieval.k)
     return problems

@@ -132,8 +132,8 @@ async def find_late_entry(wording: str, graph: Graph, context: RunContext) -> st
 
     Nobody needs the steps before, and too few may be left.
 
-    Of 34 recorded questions that seekers attacked, this told five of five long chains that were entered in the middle,
-    and refused none of the 28 that were accepted.
+    In 34 recorded questions that seekers attacked, it flags all five long chains that were entered in the middle, and
+    none of the 28 accepted ones.
     """
     least = context.config.steps[0]
     clauses = split_clauses(wording)

@@ -27,10 +27,8 @@ async def preview(config: RunConfig, watch: RunCallbacks) -> list[Record]:
     run_in_context, (wanted_pairs, max_seeds) = partial(run_seed, context=context), bounds(config.runtime)
     gates = Gates(config.gates)
     watch.stage("running seeds")
-    batch_size, same_error = (
-        min(config.seeds_at_work(), LOCAL_SEEDS),
-        SameError[Record](config.runtime.same_error_seeds),
-    )
+    batch_size = min(config.seeds_at_work(), LOCAL_SEEDS)
+    same_error = SameError[Record](config.runtime.same_error_seeds)
     for start in range(0, max_seeds, batch_size):
         seeds = [order[index].seed for index in range(start, min(start + batch_size, max_seeds))]
         for attempt, record in await asyncio.gather(*(attempts.run_attempt(seed, run_in_context) for seed in seeds)):

@@ -31,8 +31,10 @@ class Asked:
 
 
 def prompt(words: Any, body: dict[str, Any]) -> tuple[str, str]:
-    """The text that the model goes on from, and how much of its answer that text already holds: where a tool must be
-    called, the call is begun."""
+    """Return the text that the model continues, and the part of its answer that this text already holds.
+
+    If a tool must be called, that part is the beginning of the call.
+    """
     messages = [dict(message) for message in body["messages"]]
     for message in messages:
         message["content"] = message.get("content") or ""

@@ -12,7 +12,7 @@ TEMPLATE, END = Path(__file__).with_name("template.jinja"), "<|im_end|>"
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dataset", type=Path, help="the folder of a data set, with sft/ in it")
     parser.add_argument("model", help="a name on the Hub, a folder of weights, or a GGUF file")
@@ -30,14 +30,14 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
 
 
 def source(model: str) -> dict[str, Any]:
-    """What `from_pretrained` takes: a GGUF file is named by its folder and its name."""
+    """Return the arguments of `from_pretrained`, which takes folder and name of a GGUF file."""
     if model.endswith(".gguf"):
         return {"pretrained_model_name_or_path": str(Path(model).parent), "gguf_file": Path(model).name}
     return {"pretrained_model_name_or_path": model}
 
 
 def tokenizer(model: str) -> Any:
-    """The model's tokenizer, with the chat template beside this file where its own prints no tools."""
+    """Load the model's tokenizer, with the chat template beside this file if its own prints no tools."""
     from transformers import AutoTokenizer
 
     words = AutoTokenizer.from_pretrained(**source(model))
@@ -49,14 +49,16 @@ def tokenizer(model: str) -> Any:
 
 
 def usable(row: dict[str, Any], *, demo: bool) -> bool:
-    """Is the row one to train on? One whose earlier turns must not be learnt again is for `sft_masked`."""
+    """Return whether to train on a row. One whose earlier turns must not be learnt again is for `sft_masked`."""
     said = [message["role"] == "assistant" for message in row["messages"]]
     return row["loss"] == said and (row["trainable"] or demo)
 
 
 def weights(model: str) -> Any:
-    """The model, in full precision: steps as small as those of training vanish in bfloat16. Of a GGUF file the numbers
-    alone are kept, since a quantised model may not be trained."""
+    """Load the model in full precision, since the small steps of training vanish in bfloat16.
+
+    Only the numbers of a GGUF file are kept: a model that is marked as quantised cannot be trained.
+    """
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -70,7 +72,7 @@ def weights(model: str) -> Any:
 
 
 def bfloat16() -> bool:
-    """Does this machine multiply faster in bfloat16? GPUs do, and CPUs with AMX, six times."""
+    """Return whether this machine multiplies faster in bfloat16, as GPUs and CPUs with AMX do (six times)."""
     import torch
 
     # An older torch does not say what its CPU can do.
@@ -103,7 +105,7 @@ def settings(asked: argparse.Namespace) -> Any:
 
 
 def to_learn(dataset: Path, *, demo: bool) -> Any:
-    """The usable rows of the split `train`: those of `eval` are left to be asked."""
+    """Load the usable rows of the split `train`. Those of `eval` are for testing."""
     from datasets import load_dataset
 
     rows = load_dataset("parquet", data_files=str(dataset / "sft" / "train*.parquet"), split="train")

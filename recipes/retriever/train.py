@@ -30,8 +30,10 @@ def fine_tune(
     seed: int = 0,
     bf16: bool = False,
 ) -> SentenceTransformer:
-    """The model after `epochs` over the columns anchor, positive and, if there is one, negative: each anchor is to be
-    nearer to its positive than to all other texts of the batch."""
+    """Train on the columns anchor, positive and, if there is one, negative, and return the model.
+
+    Each anchor learns to be nearer to its positive than to all other texts of the batch.
+    """
     arguments = SentenceTransformerTrainingArguments(
         output_dir="trainer",
         num_train_epochs=epochs,

@@ -18,7 +18,7 @@ class Digsite:
     """Do searches for some questions not find all of the corpus? Then each names its question."""
 
     def reset(self, **row: Any) -> None:
-        """A fresh trajectory. Nothing is added to the prompt."""
+        """Begin a trajectory. Nothing is added to the prompt."""
         self._trajectory = Trajectory(ADDRESS, "")
 
     def search(self, query: str) -> str:
@@ -74,7 +74,7 @@ class Find(Digsite):
 
 
 def of(dataset: str | Path) -> type[Digsite]:
-    """The tools that the environment of a data set has."""
+    """Build the class with the tools that the environment of a data set has."""
     given = json.loads((Path(dataset) / "environment.json").read_text())
     tools = given["tools"]
     parts: list[type[Digsite]] = []
