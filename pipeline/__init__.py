@@ -3,7 +3,8 @@
     from pipeline import build, generate
     result = generate(build(values={"corpus": {"name": "wiki"}, "runtime": {"pairs": 30}}))
 
-The functions of `pipeline.api` and `pipeline.config`, with their main classes. They are imported when they are first used.
+The functions of `pipeline.api`, with `RunConfig` and `build` of `pipeline.config`. They are imported when they are first
+used.
 """
 
 import os
