@@ -3,7 +3,7 @@
     from pipeline import build, generate
     result = generate(build(values={"corpus": {"name": "wiki"}, "runtime": {"pairs": 30}}))
 
-The functions of `pipeline.api`, with `RunConfig` and `build` of `pipeline.config`. They are imported when they are first
+The functions of `pipeline.api`, with `RunConfig` and `build` of `pipeline.config`. They are imported when first
 used.
 """
 
