@@ -92,7 +92,7 @@ def test_every_state_of_every_accepted_record_is_asked_about(tmp_path, context, 
     assert {(f.key, (f.source, f.prefix)) for f in forks} == {(key, tuple(state)) for key, state in wanted}
     first = 2 * context.config.loop.rollouts
     for fork in forks:
-        assert [b.rollout.sample for b in fork.branches] == [first + n for n in range(base.load(method).ATTEMPTS)]
+        assert [b.rollout.sample for b in fork.branches] == [first + n for n in range(base.load(method).attempts)]
 
 
 def test_the_forks_are_the_same_at_any_concurrency(tmp_path, context, records):

@@ -66,12 +66,12 @@ def test_every_reader_takes_a_view_by_its_folder(made: tuple[Path, DatasetManife
     folder, manifest = made
     assert set(manifest.rows()) == set(VIEWS)
     rows = sum(manifest.rows()[view].values())
-    assert sorted(READERS[reader](folder / view)) == sorted(base.load(view).SCHEMA.names * rows)
+    assert sorted(READERS[reader](folder / view)) == sorted(base.load(view).schema.names * rows)
 
 
 def test_duckdb_takes_every_view_by_its_folder(made: tuple[Path, DatasetManifest]) -> None:
     folder, manifest = made
-    wanted = {view: (base.load(view).SCHEMA.names, sum(manifest.rows()[view].values())) for view in VIEWS}
+    wanted = {view: (base.load(view).schema.names, sum(manifest.rows()[view].values())) for view in VIEWS}
     assert duck.read(folder / view for view in VIEWS) == wanted
 
 

@@ -11,6 +11,6 @@ def shape(kind: pa.DataType) -> tuple[str, frozenset[object]]:
     return type(kind).__name__ if inner else str(kind), inner
 
 
-_OF_TYPE = {shape(field.type): view for view in base.names() for field in base.load(view).SCHEMA}
+_OF_TYPE = {shape(field.type): view for view in base.names() for field in base.load(view).schema}
 OF_EACH_TYPE = sorted(set(_OF_TYPE.values()))
 """So many that each type of column is among theirs."""

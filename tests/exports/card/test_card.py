@@ -43,7 +43,7 @@ def test_front_matter_names_configs_with_their_files():
 
 @pytest.mark.parametrize("name", base.names())
 def test_the_types_in_the_card_are_those_that_datasets_reads_in_the_files(name):
-    schema = base.load(name).SCHEMA
+    schema = base.load(name).schema
     read = Features.from_arrow_schema(schema)
     assert features(schema) == (None if "Json" in repr(read) else read._to_yaml_list())
 

@@ -92,6 +92,6 @@ def test_a_mark_of_the_formatter_in_a_models_words_leaves_the_row_out(tag):
 
 
 def test_the_entry_names_the_columns_there_are():
-    entries = orjson.loads(view.OPTIONS.extra_files["dataset_info.json"])
+    entries = orjson.loads(view.VIEW.options.extra_files["dataset_info.json"])
     assert {entry["split"] for entry in entries.values()} == {"train", "eval"}
     assert set(entries["digsite"]["columns"].values()) <= set(view.SCHEMA.names)
