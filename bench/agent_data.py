@@ -1,7 +1,8 @@
-"""What is trained on and asked in `bench.trains_agent`, made from the views `sft` and `qa` of runs.
+"""Build the training data and questions of `bench.trains_agent` from the views `sft` and `qa` of runs.
 
-All arms have as many trajectories, of the same pairs: the solver's own; a single search for what the last sub-question
-asks; and the solver's calls over observations of others, which teach the form of calls and answers without support.
+All arms have the same number of trajectories, of the same pairs: the solver's; a single search for the last
+sub-question; and the solver's calls over the observations of other pairs, which teach the form of calls and answers
+without support.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import json
 import lzma
 import random
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,129 +35,132 @@ class Example(NamedTuple):
         return {hop["title"] for hop in self.pair["hops"]}
 
 
-def view(run: Path, name: str) -> list[dict[str, Any]]:
+def read_view(run: Path, name: str) -> list[dict[str, Any]]:
     return [
         row for file in sorted((run / "dataset" / name).glob("*.parquet")) for row in pq.read_table(file).to_pylist()
     ]
 
 
-def examples(runs: Sequence[Path], longest: int) -> Iterator[Example]:
-    """The solver's trajectories of at most `longest` estimated tokens, one of each question. Of one that is a row for
-    each turn the last is taken, which has all of them."""
-    found = dict[str, Example]()
+def load_examples(runs: Sequence[Path], max_tokens: int) -> Iterator[Example]:
+    """Yield the solver's trajectories of at most so many estimated tokens, one for each question.
+
+    A trajectory may be stored as a row for each turn: then yield its last row, which has all turns.
+    """
+    examples = dict[str, Example]()
     for run in runs:
-        pairs = {row["id"]: row for row in view(run, "qa")}
-        for row in view(run, "sft"):
-            if row["agent"] != "solver" or row["tokens"] > longest:
+        pairs = {row["id"]: row for row in read_view(run, "qa")}
+        for row in read_view(run, "sft"):
+            if row["agent"] != "solver" or row["tokens"] > max_tokens:
                 continue
             pair, single_turn = pairs[row["id"]], sum(row["loss"]) == 1
-            known = found.get(pair["question"])
-            if known is None or (single_turn and len(row["messages"]) > len(known.messages)):
-                found[pair["question"]] = Example(row, [orjson.loads(text) for text in row["messages"]], pair)
-    yield from found.values()
+            previous = examples.get(pair["question"])
+            if previous is None or (single_turn and len(row["messages"]) > len(previous.messages)):
+                examples[pair["question"]] = Example(row, [orjson.loads(text) for text in row["messages"]], pair)
+    yield from examples.values()
 
 
-def single(one: Example) -> list[dict[str, Any]] | None:
-    """The last sub-question, the search of the trajectory that showed its evidence, and the answer; None where no
-    observation holds the evidence."""
-    last = one.pair["hops"][-1]
-    system, user, *turns = one.messages
-    for shown in turns:
-        if shown["role"] == "tool" and f"[{shown_id(last['passage_id'])}] " in shown["content"]:
+def shorten_to_last_hop(example: Example) -> list[dict[str, Any]] | None:
+    """Reduce a trajectory to the last sub-question, the search that found its evidence, and the answer.
+
+    Return None if no observation holds the evidence.
+    """
+    hop = example.pair["hops"][-1]
+    system, user, *turns = example.messages
+    for observation in turns:
+        if observation["role"] == "tool" and f"[{shown_id(hop['passage_id'])}] " in observation["content"]:
             calls = (call for turn in turns for call in turn.get("tool_calls", ()))
-            asked = next(call for call in calls if call["id"] == shown["tool_call_id"])
-            search = {"role": "assistant", "content": "", "tool_calls": [asked]}
-            return [system, user | {"content": last["sub_question"]}, search, shown, turns[-1]]
+            call = next(call for call in calls if call["id"] == observation["tool_call_id"])
+            search = {"role": "assistant", "content": "", "tool_calls": [call]}
+            return [system, user | {"content": hop["sub_question"]}, search, observation, turns[-1]]
     return None
 
 
-def shuffle_observations(each: Sequence[list[dict[str, Any]]], chance: random.Random) -> list[list[dict[str, Any]]]:
-    """The same conversations, each with the observations of another."""
-    order = list(range(len(each)))
-    chance.shuffle(order)
+def shuffle_observations(
+    conversations: Sequence[list[dict[str, Any]]], rng: random.Random
+) -> list[list[dict[str, Any]]]:
+    """Give each conversation the observations of another one."""
+    order = list(range(len(conversations)))
+    rng.shuffle(order)
     donor = dict(zip(order, [*order[1:], order[0]], strict=True))
-    found = []
-    for number, messages in enumerate(each):
-        others = [message["content"] for message in each[donor[number]] if message["role"] == "tool"]
-        seen = -1
-        taken = []
-        for message in messages:
-            seen += message["role"] == "tool"
-            taken.append(message | {"content": others[seen % len(others)]} if message["role"] == "tool" else message)
-        found.append(taken)
-    return found
+    shuffled = []
+    for index, messages in enumerate(conversations):
+        contents = cycle(message["content"] for message in conversations[donor[index]] if message["role"] == "tool")
+        shuffled.append([m | {"content": next(contents)} if m["role"] == "tool" else m for m in messages])
+    return shuffled
 
 
-def arms(found: Sequence[Example], most: int, seed: int) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each arm: of at most so many pairs, drawn by the seed, that have a trajectory for every arm."""
-    chance = random.Random(seed)
-    whole = [(one, short) for one in found if (short := single(one))]
-    if not whole:
+def build_arms(examples: Sequence[Example], size: int, seed: int) -> dict[str, list[dict[str, Any]]]:
+    """Draw at most `size` pairs that have a trajectory for every arm, and return the rows of each arm."""
+    rng = random.Random(seed)
+    complete = [(example, short) for example in examples if (short := shorten_to_last_hop(example))]
+    if not complete:
         raise SystemExit("no trajectory to train on: raise --longest or --pairs")
-    drawn = chance.sample(whole, min(most, len(whole)))
-    own = [one.messages for one, _ in drawn]
-    made = {"ours": own, "single": [short for _, short in drawn], "shuffled": shuffle_observations(own, chance)}
+    drawn = rng.sample(complete, min(size, len(complete)))
+    ours = [example.messages for example, _ in drawn]
+    arms = {"ours": ours, "single": [short for _, short in drawn], "shuffled": shuffle_observations(ours, rng)}
     return {
-        name: [_row(one.row, messages) for (one, _), messages in zip(drawn, each, strict=True)]
-        for name, each in made.items()
+        name: [_build_row(example.row, messages) for (example, _), messages in zip(drawn, conversations, strict=True)]
+        for name, conversations in arms.items()
     }
 
 
-def _row(row: dict[str, Any], messages: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _build_row(row: dict[str, Any], messages: Sequence[dict[str, Any]]) -> dict[str, Any]:
     texts = [orjson.dumps(message).decode() for message in messages]
     return row | {"messages": texts, "loss": [message["role"] == "assistant" for message in messages]}
 
 
-def write(asked: argparse.Namespace) -> None:
-    """What is asked and what is trained on share no document: a pair to train on gives way to the held-out ones, and a
-    question of people to the pairs that are left."""
-    folder = asked.folder / "data"
-    held = [_read_question(pair) for run in asked.held for pair in view(run, "qa") if pair["answerable"]]
-    kept = {title for one in held for title in one["titles"]}
-    found = list(examples(asked.run, asked.longest))
-    made = arms([one for one in found if one.titles.isdisjoint(kept)], asked.most, asked.seed)
-    for name, rows in made.items():
+def write_data(options: argparse.Namespace) -> None:
+    """Write the arms, the corpus and the questions. No document is in both a question and a training pair.
+
+    A training pair is dropped in favour of a held-out pair, and a human question in favour of a training pair.
+    """
+    folder = options.folder / "data"
+    held_out = [_read_question(pair) for run in options.held for pair in read_view(run, "qa") if pair["answerable"]]
+    held_titles = {title for question in held_out for title in question["titles"]}
+    examples = list(load_examples(options.run, options.longest))
+    candidates = [example for example in examples if example.titles.isdisjoint(held_titles)]
+    arms = build_arms(candidates, options.most, options.seed)
+    for name, rows in arms.items():
         (folder / name / "sft").mkdir(parents=True, exist_ok=True)
         pq.write_table(table(rows, SCHEMA), folder / name / "sft" / "train.parquet")
-    drawn = {row["id"] for row in made["ours"]}
-    taught = {title for one in found if one.pair["id"] in drawn for title in one.titles}
-    files = sorted(asked.gold.glob("*.jsonl")) if asked.gold else []
-    people = [_read_question(json.loads(line)) for file in files for line in lines(file)]
-    gold = [one for one in people if taught.isdisjoint(one["titles"])]
-    texts = {one["title"]: one for path in asked.texts for one in map(json.loads, lines(path))}
-    covered = [one for one in held + gold if set(one["titles"]) <= texts.keys()]
-    questions = random.Random(asked.seed).sample(covered, min(len(covered), asked.questions or len(covered)))
-    wanted = {title for one in questions for title in one["titles"]}
-    others = sorted(texts.keys() - wanted)
-    filler = random.Random(asked.seed).sample(others, min(len(others), max(0, asked.documents - len(wanted))))
-    documents = [texts[title] for title in sorted({*filler, *wanted} & texts.keys())]
-    ids = {one["title"]: f"d{number}" for number, one in enumerate(documents)}
-    shown = [{"id": ids[one["title"]], "title": one["title"], "text": one["text"]} for one in documents]
-    _write(folder / "corpus.jsonl", shown)
-    named = [{**one, "supporting_ids": [ids[title] for title in one["titles"]]} for one in questions]
-    _write(folder / "questions.jsonl", named)
-    print(f"{len(drawn)} trajectories an arm, of {len(found)}; no document shared with {len(held)} held-out pairs")
-    print(f"and {len(gold)} of {len(people)} questions of people; {len(questions)} asked, {len(documents)} documents")
+    ids = {row["id"] for row in arms["ours"]}
+    trained_titles = {title for example in examples if example.pair["id"] in ids for title in example.titles}
+    files = sorted(options.gold.glob("*.jsonl")) if options.gold else []
+    human = [_read_question(json.loads(line)) for file in files for line in read_lines(file)]
+    gold = [question for question in human if trained_titles.isdisjoint(question["titles"])]
+    texts = {text["title"]: text for path in options.texts for text in map(json.loads, read_lines(path))}
+    covered = [question for question in held_out + gold if set(question["titles"]) <= texts.keys()]
+    questions = random.Random(options.seed).sample(covered, min(len(covered), options.questions or len(covered)))
+    needed = {title for question in questions for title in question["titles"]}
+    unneeded = sorted(texts.keys() - needed)
+    filler = random.Random(options.seed).sample(unneeded, min(len(unneeded), max(0, options.documents - len(needed))))
+    numbers = {title: f"d{number}" for number, title in enumerate(sorted({*filler, *needed}))}
+    corpus = [{"id": number, "title": title, "text": texts[title]["text"]} for title, number in numbers.items()]
+    _write_lines(folder / "corpus.jsonl", corpus)
+    rows = [{**question, "supporting_ids": [numbers[title] for title in question["titles"]]} for question in questions]
+    _write_lines(folder / "questions.jsonl", rows)
+    print(f"{len(ids)} trajectories an arm, of {len(examples)}; no document shared with {len(held_out)} held-out pairs")
+    print(f"and {len(gold)} of {len(human)} human questions; {len(questions)} questions, {len(corpus)} documents")
 
 
 def _read_question(row: dict[str, Any]) -> dict[str, Any]:
-    """A question of `qa` or of a gold set, as `digsite measure` reads it, with the titles of its documents."""
-    ours = "run" in row
+    """Convert a row of `qa` or of a gold set to what `digsite measure` reads, with the titles of its documents."""
+    is_ours = "run" in row
     return {
         "question": row["question"],
         "answer": row["answer"],
         "answer_aliases": row["answer_aliases"],
-        "hops": row["hop_count"] if ours else row["hops"],
-        "dataset": "ours" if ours else row["dataset"].partition("_")[0],
-        "titles": sorted({hop["title"] for hop in row["hops"]} if ours else set(row["supporting_titles"])),
+        "hops": row["hop_count"] if is_ours else row["hops"],
+        "dataset": "ours" if is_ours else row["dataset"].partition("_")[0],
+        "titles": sorted({hop["title"] for hop in row["hops"]} if is_ours else set(row["supporting_titles"])),
     }
 
 
-def lines(path: Path) -> Iterator[str]:
-    packed: Any = {".xz": lzma.open, ".zst": zstandard.open}.get(path.suffix, open)
-    with packed(path, "rt", encoding="utf-8") as text:
+def read_lines(path: Path) -> Iterator[str]:
+    opener: Any = {".xz": lzma.open, ".zst": zstandard.open}.get(path.suffix, open)
+    with opener(path, "rt", encoding="utf-8") as text:
         yield from text
 
 
-def _write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+def _write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

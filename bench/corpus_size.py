@@ -1,12 +1,11 @@
-"""What a corpus costs by its size: `python -m bench.corpus_size [CORPUS[*COPIES[/CHARACTERS]] ...] [--out FOLDER]`.
+"""Measure the cost of a corpus by its size: `python -m bench.corpus_size [CORPUS[*COPIES[/CHARACTERS]] ...]`.
 
-A corpus is prepared and indexed in a process of its own; a second process opens both, as a second command does, draws
-seeds and searches for each; a third generates five pairs with the demo model. Of `wiki-196k.jsonl.xz*6` six copies are
-read: each but the first has other ids and titles, and a sentence more; of `wiki-196k.jsonl.xz*27/100` 27 copies of the
-first 100 characters of each text.
+The first process prepares and indexes a corpus; a second one opens both, as the next command does, draws seeds and
+searches for each; a third generates five pairs with the demo model. `wiki.jsonl.xz*6` reads six copies: each after the
+first has other ids and titles, and one more sentence. `wiki.jsonl.xz*27/100` reads 27 copies of the first 100
+characters of each text.
 
-Memory is the most that the system counted for the process (and for the one that cuts its documents), with pages of
-mapped files, which it may drop, and without them; what Java kept for its heap stands beside it.
+Memory is the peak that the system counted for the process and its children, with mapped pages, which it may drop.
 """
 
 import argparse
@@ -20,23 +19,18 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
-from bench.common import table
+from bench.common import format_table
 
 PAIRS = 5
-CORPORA = (
-    "corpora/wiki-25k.jsonl.zst",
-    "../shared/corpora/wiki-196k.jsonl.xz",
-    "../shared/corpora/wiki-196k.jsonl.xz*6",
-)
+CORPORA = ["corpora/wiki-25k.jsonl.zst"]
 
 
-def copies(rows: Iterator[Any], number: int, most: int | None) -> Iterator[Any]:
-    """Each row with another id and a text of its own."""
+def copy_rows(rows: Iterator[Any], number: int, characters: int | None) -> Iterator[Any]:
+    """Give each row another id and text."""
     for row in rows:
-        values, text = dict(row.values), str(row.values["text"])[:most]
+        values, text = dict(row.values), str(row.values["text"])[:characters]
         values["text"] = text
         if number:
             values["id"], values["title"] = f"{values['id']}-{number}", f"{values['title']} {number}"
@@ -47,54 +41,33 @@ def copies(rows: Iterator[Any], number: int, most: int | None) -> Iterator[Any]:
 def open_corpus(corpus: str, out: Path) -> Any:
     from pipeline.corpus import load, readers, resolve
 
-    name, _, copied = corpus.partition("*")
-    count, _, most = copied.partition("/")
+    name, _, size = corpus.partition("*")
+    copies, _, characters = size.partition("/")
     manifest = resolve(name)
-    if count:
-        real = readers.rows
-        limits = manifest.limits.model_copy(update={"docs": 10**9, "bytes": 1 << 50})
-        manifest = manifest.model_copy(update={"name": f"{manifest.name}-{copied.replace('/', '-')}", "limits": limits})
+    if not copies:
+        return load(manifest, out)
+    real = readers.rows
+    limits = manifest.limits.model_copy(update={"docs": 10**9, "bytes": 1 << 50})
+    manifest = manifest.model_copy(update={"name": f"{manifest.name}-{size.replace('/', '-')}", "limits": limits})
+    length = int(characters) if characters else None
 
-        def many(*given: Any) -> Iterator[Any]:
-            return (row for number in range(int(count)) for row in copies(real(*given), number, int(most or 0) or None))
+    def read_copies(*arguments: Any) -> Iterator[Any]:
+        return (row for number in range(int(copies)) for row in copy_rows(real(*arguments), number, length))
 
-        readers.rows = many  # type: ignore[assignment]
-        try:
-            return load(manifest, out)
-        finally:
-            readers.rows = real
-    return load(manifest, out)
-
-
-def heap() -> float:
-    """GiB that Java keeps for its heap."""
-    from pipeline.corpus import jvm
-
-    return float(jvm.call(lambda: jvm.java("java.lang.Runtime").getRuntime().totalMemory())) / 2**30
+    readers.rows = read_copies  # type: ignore[assignment]
+    try:
+        return load(manifest, out)
+    finally:
+        readers.rows = real
 
 
-class Own(Thread):
-    """The most memory of the process that is of no file, in GiB, looked at every 20 ms."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.most = 0.0
-        self.start()
-
-    def run(self) -> None:
-        while True:
-            self.most = max(self.most, status("RssAnon"))
-            time.sleep(0.02)
-
-
-def status(name: str) -> float:
-    """GiB."""
+def peak_gib() -> float:
     lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(lines[name].split()[0]) / 2**20
+    return int(lines["VmHWM"].split()[0]) / 2**20
 
 
-def cpu() -> float:
-    """Seconds of this process, and of those that it started and that have ended."""
+def cpu_seconds() -> float:
+    """Return the processor seconds of this process and of its children that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
@@ -102,29 +75,28 @@ def cpu() -> float:
 def prepare(corpus: str, out: Path, _: int) -> dict[str, float]:
     from pipeline.retrieval.engines.lucene import LuceneRetriever
 
-    own, began = Own(), time.monotonic()
+    start = time.monotonic()
     loaded = open_corpus(corpus, out)
-    preparing = cpu()
-    beside = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    prepared, alone = time.monotonic(), status("VmHWM") + beside
+    prepare_cpu = cpu_seconds()
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    prepared, prepare_peak = time.monotonic(), peak_gib() + children
     LuceneRetriever(loaded, out)
-    ended = time.monotonic()
+    end = time.monotonic()
     return {
         "documents": len(loaded.documents), "passages": len(loaded.passages),
-        "prepare s": prepared - began, "prepare CPU s": preparing, "index s": ended - prepared,
-        "index CPU s": cpu() - preparing, "GiB to prepare": alone, "GiB in all": status("VmHWM") + beside,
-        "of no file": own.most, "heap": heap(),
+        "prepare s": prepared - start, "prepare CPU s": prepare_cpu, "index s": end - prepared,
+        "index CPU s": cpu_seconds() - prepare_cpu, "GiB to prepare": prepare_peak, "GiB in all": peak_gib() + children,
     }  # fmt: skip
 
 
-def second(corpus: str, out: Path, seeds: int) -> dict[str, float]:
+def reopen(corpus: str, out: Path, seeds: int) -> dict[str, float]:
     from pipeline.config import build
     from pipeline.retrieval.engines.lucene import LuceneRetriever
     from pipeline.run.plan import Order, check_askable
 
-    began = time.monotonic()
+    start = time.monotonic()
     loaded = open_corpus(corpus, out)
-    corpus_open = time.monotonic()
+    opened = time.monotonic()
     retriever = LuceneRetriever(loaded, out)
     check_askable(loaded)
     order = Order(build(), loaded)
@@ -132,10 +104,10 @@ def second(corpus: str, out: Path, seeds: int) -> dict[str, float]:
     first = time.monotonic()
     for number in range(1, seeds):
         asyncio.run(retriever.search(order[number].seed.passage.text[:200], 5))
-    each = (time.monotonic() - first) / max(1, seeds - 1)
+    per_seed = (time.monotonic() - first) / max(1, seeds - 1)
     return {
-        "open s": corpus_open - began, "first seed s": first - began, "ms a seed": 1000 * each,
-        "GiB opened": status("VmHWM"),
+        "open s": opened - start, "first seed s": first - start, "ms a seed": 1000 * per_seed,
+        "GiB opened": peak_gib(),
     }  # fmt: skip
 
 
@@ -144,18 +116,15 @@ def generate(corpus: str, out: Path, _: int) -> dict[str, float]:
     from pipeline.config import build
     from pipeline.run import prepare as preparing
 
-    own, loaded = Own(), open_corpus(corpus, out)
+    loaded = open_corpus(corpus, out)
     preparing.corpus = lambda *_, **__: loaded
     config = build(values={"corpus": {"name": corpus.partition("*")[0]}, "runtime": {"out": str(out), "pairs": PAIRS}})
-    began = time.monotonic()
+    start = time.monotonic()
     api.generate(config)
-    return {
-        f"{PAIRS} pairs s": time.monotonic() - began, f"GiB for {PAIRS} pairs": status("VmHWM"),
-        f"of no file for {PAIRS} pairs": own.most, f"heap for {PAIRS} pairs": heap(),
-    }  # fmt: skip
+    return {f"{PAIRS} pairs s": time.monotonic() - start, f"GiB for {PAIRS} pairs": peak_gib()}
 
 
-STEPS: dict[str, Callable[..., dict[str, float]]] = {"prepare": prepare, "second": second, "generate": generate}
+STEPS: dict[str, Callable[..., dict[str, float]]] = {"prepare": prepare, "reopen": reopen, "generate": generate}
 
 
 def format_value(value: Any) -> str:
@@ -168,26 +137,23 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.step:
-        print(json.dumps(STEPS[given.step](given.corpora[0], given.out, given.seeds)))
+    options = parser.parse_args()
+    if options.step:
+        print(json.dumps(STEPS[options.step](options.corpora[0], options.out, options.seeds)))
         return
     rows = list[dict[str, Any]]()
-    with tempfile.TemporaryDirectory(dir=given.out) as folder:
-        for corpus in given.corpora:
+    with tempfile.TemporaryDirectory(dir=options.out) as folder:
+        for corpus in options.corpora:
             row: dict[str, Any] = {"corpus": Path(corpus).name}
             for step in STEPS:
-                words = [corpus, "--out", folder, "--seeds", str(given.seeds), "--step", step]
+                words = [corpus, "--out", folder, "--seeds", str(options.seeds), "--step", step]
                 command = [sys.executable, "-m", "bench.corpus_size", *words]
-                done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-                row |= json.loads(done.stdout.splitlines()[-1])
+                process = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+                row |= json.loads(process.stdout.splitlines()[-1])
             rows.append(row | {"load": os.getloadavg()[1]})
             print(*map(format_value, rows[-1].values()), sep="  ", file=sys.stderr, flush=True)
-    print(
-        table(
-            ["", *(row["corpus"] for row in rows)], [[n, *(format_value(row[n]) for row in rows)] for n in rows[0]][1:]
-        )
-    )
+    lines = [[name, *(format_value(row[name]) for row in rows)] for name in rows[0] if name != "corpus"]
+    print(format_table(["", *(row["corpus"] for row in rows)], lines))
 
 
 if __name__ == "__main__":

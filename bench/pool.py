@@ -1,17 +1,16 @@
-"""Eight simulated servers behind four workers: how busy are they kept, and are their limits kept?
+"""Measure how busy four workers keep eight simulated servers, within the servers' limits.
 
     python -m bench.pool --seeds 10000 --limit 16 --latency 1.5
 
-Each server takes a number of calls at once and says 429 to more; it gets slower the more it has, and is quicker with
-prompts whose beginning it knows (`bench.loaded`). Each worker runs its part of the seeds in a process of its own, with
-its share of each server's limit; the servers are one process, apart from them. A seed asks in conversations that grow
-turn by turn, one after another, as rollouts are: a run as any other, with its plan, journal, client, limits, cache and
-ledger, but without a corpus.
+A server takes a number of calls at once and says 429 to more. It slows down with load and speeds up on prompts whose
+prefix it has cached (`tests.simulated_endpoint`). Each worker runs its part of the seeds in its own process, with its
+share of each server's limit; one more process runs the servers. A seed holds conversations that grow turn by turn, one
+after another, as rollouts do. The run has a plan, journal, client, limits, cache and ledger, but no real corpus.
 
-A server has as many slots as it takes calls at once. *Busy* is the share of all slots that calls held, over the time
-from the first call until the last seed of any worker began: while there was work left to begin. *Tail* is the share of
-all slots of the whole time that were idle after that. `calls a second` are those of all workers together; where they
-come near what the machine can do, that is measured and not the scheduling, so choose a latency that stays below.
+A server has one slot for each call that it takes at once. *Busy* is the share of all slots that calls held between the
+first call and the start of the last seed of any worker, while there was work left to start. *Tail* is the share of all
+slots of the total time that were idle after that. `calls a second` adds up all workers; if it comes near what the
+machine can do, it measures the machine and not the scheduling, so choose a latency that stays below.
 """
 
 import argparse
@@ -24,121 +23,114 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.common import table
-from bench.endpoint import ROOT, get_json, run_endpoints
-from bench.journals import Quiet, Source
+from bench.common import ROOT, format_table
 from pipeline.cli.generate import SHORT
 from pipeline.config import build
 from pipeline.llm import ledger
 from pipeline.llm.base import Request, Tool
 from pipeline.run import Run, attempts, prepare
 from pipeline.types import Message, Record, Seed, Status
-from tests.run.fakes import FACT, record
+from tests.run.fakes import FACT, RunCallbacks, corpus, record
+from tests.simulated_endpoint import get_json, run_endpoints
 
-WANTED, MOST_TAIL = 0.9, 0.05
+MIN_BUSY, MAX_TAIL = 0.9, 0.05
 CORPUS = "wiki"
-TOOL = Tool(
-    name="answer",
-    description="Answer.",
-    parameters={"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]},
-)
+PARAMETERS = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+TOOL = Tool(name="answer", description="Answer.", parameters=PARAMETERS)
 
 
-class Measured(NamedTuple):
-    """What the servers saw of one job. Seconds by the clock."""
+class Figures(NamedTuple):
+    """What the servers saw of one job. Times are in wall-clock seconds."""
 
     seeds: int
     broken: int
-    """Tries at a seed that ended in an error."""
+    """Attempts at a seed that ended in an error."""
     calls: int
     throttled: int
     busiest: int
     """The most calls that one server had at once."""
     cached: float
-    """Share of the prompts whose beginning a server knew."""
+    """Share of the prompts whose prefix a server had cached."""
     wall: float
     latency: float
-    """The mean of all calls."""
+    """The mean over all calls."""
     busy: float
     tail: float
 
     @property
-    def good(self) -> bool:
-        return self.busy >= WANTED and self.tail <= MOST_TAIL and not self.throttled and not self.broken
+    def is_good(self) -> bool:
+        return self.busy >= MIN_BUSY and self.tail <= MAX_TAIL and not self.throttled and not self.broken
 
 
-def in_flight(begun: list[float], ended: list[float], since: float, until: float) -> float:
-    """Seconds that calls were in flight between two moments, summed over the calls."""
-    spans = zip(begun, ended, strict=True)
-    return sum(max(0.0, min(end, until) - max(begin, since)) for begin, end in spans)
+def sum_in_flight(starts: list[float], ends: list[float], since: float, until: float) -> float:
+    """Add up the seconds that each call was in flight between two moments."""
+    return sum(max(0.0, min(end, until) - max(start, since)) for start, end in zip(starts, ends, strict=True))
 
 
-def summarize(stats: list[dict[str, Any]], tries: list[attempts.Attempt], slots: int) -> Measured:
-    """`slots` are those of all servers together."""
-    begun = [time for one in stats for time in one["begun"]]
-    ended = [time for one in stats for time in one["times"]]
-    first, last = min(begun), max(ended)
-    no_more = max(datetime.fromisoformat(one.began).timestamp() for one in tries)
-    ends = [one.ended for one in tries]
-    return Measured(
-        seeds=sum(end in set(Status) for end in ends),
-        broken=sum(end not in set(Status) for end in ends),
-        calls=len(ended),
-        throttled=sum(one["throttled"] for one in stats),
-        busiest=max(one["busiest"] for one in stats),
-        cached=sum(one["cached"] for one in stats) / len(stats),
+def summarize(stats: list[dict[str, Any]], tries: list[attempts.Attempt], slots: int) -> Figures:
+    """Compute the figures. `slots` counts those of all servers together."""
+    starts = [time for server in stats for time in server["start_times"]]
+    ends = [time for server in stats for time in server["end_times"]]
+    first, last = min(starts), max(ends)
+    last_seed = max(datetime.fromisoformat(attempt.began).timestamp() for attempt in tries)
+    finished = sum(attempt.ended in set(Status) for attempt in tries)
+    return Figures(
+        seeds=finished,
+        broken=len(tries) - finished,
+        calls=len(ends),
+        throttled=sum(server["throttled"] for server in stats),
+        busiest=max(server["busiest"] for server in stats),
+        cached=sum(server["cached"] for server in stats) / len(stats),
         wall=last - first,
-        latency=in_flight(begun, ended, first, last) / len(ended),
-        busy=in_flight(begun, ended, first, no_more) / (slots * (no_more - first)),
-        tail=(slots * (last - no_more) - in_flight(begun, ended, no_more, last)) / (slots * (last - first)),
+        latency=sum_in_flight(starts, ends, first, last) / len(ends),
+        busy=sum_in_flight(starts, ends, first, last_seed) / (slots * (last_seed - first)),
+        tail=(slots * (last - last_seed) - sum_in_flight(starts, ends, last_seed, last)) / (slots * (last - first)),
     )
 
 
-def work(options: argparse.Namespace) -> None:
-    """What a worker does: its part of the run, as on a machine of its own."""
+def run_worker(options: argparse.Namespace) -> None:
+    """Run one worker's part of the seeds, as if on its own machine."""
     limits = {"concurrency": options.limit // options.workers}
     model = {"provider": "openai", "model": "m", "base_urls": options.urls.split(), "limits": limits}
     seeds = options.seeds // options.workers
     how = {"out": options.home / str(options.worker), "seeds": seeds}
-    config = build(
-        values={"corpus": {"name": CORPUS}, "seed": options.worker, "models": {"default": model}, "runtime": how}
-    )
+    values = {"corpus": {"name": CORPUS}, "seed": options.worker, "models": {"default": model}, "runtime": how}
+    config = build(values=values)
     llm = prepare.model(config)
 
     async def run_seed(seed: Seed) -> Record:
-        chance = random.Random(seed.key)
-        for rollout in range(chance.randint(1, 2)):
+        rng = random.Random(seed.key)
+        for rollout in range(rng.randint(1, 2)):
             opening = f"{seed.key} {rollout}: {FACT * 3}"
             messages = [Message(role="system", content=FACT * 6), Message(role="user", content=opening)]
-            for turn in range(chance.randint(1, 3)):
+            for turn in range(rng.randint(1, 3)):
                 ledger.enter(f"round {rollout}")
                 answer = await llm.complete(Request(model="m", messages=tuple(messages), tools=(TOOL,), sample=rollout))
                 call = answer.message.tool_calls[0]
-                found = Message(role="tool", content=f"{turn} {FACT * 5}", tool_call_id=call.id, name=call.name)
-                messages += [answer.message, found]
+                output = Message(role="tool", content=f"{turn} {FACT * 5}", tool_call_id=call.id, name=call.name)
+                messages += [answer.message, output]
         return record(seed)
 
-    with Run(config, Source(seeds)) as run:
-        asyncio.run(run.execute(run_seed, Quiet()))
+    with Run(config, corpus(seeds)) as run:
+        asyncio.run(run.execute(run_seed, RunCallbacks()))
 
 
 def main(options: argparse.Namespace) -> bool:
-    """All workers, from their start to their last call. What they prepare first is not counted: no call is made yet."""
-    fates = [f"loaded:{options.limit}"] * options.servers
-    with tempfile.TemporaryDirectory() as home, run_endpoints(options.latency, *fates) as line:
-        given = [f"--{name}={getattr(options, name)}" for name in ("seeds", "limit", "workers")]
-        command = [sys.executable, "-m", "bench.pool", *given, "--urls", line, "--home", home]
+    behaviours = [f"loaded:{options.limit}"] * options.servers
+    with tempfile.TemporaryDirectory() as home, run_endpoints(options.latency, *behaviours) as line:
+        arguments = [f"--{name}={getattr(options, name)}" for name in ("seeds", "limit", "workers")]
+        command = [sys.executable, "-m", "bench.pool", *arguments, "--urls", line, "--home", home]
         numbers = range(1, options.workers + 1)
         workers = [subprocess.Popen([*command, "--worker", str(number)], cwd=ROOT) for number in numbers]
-        if any([one.wait() not in (0, SHORT) for one in workers]):
+        if any([worker.wait() not in (0, SHORT) for worker in workers]):
             raise SystemExit("a worker failed")
         runs = [path.parent for path in Path(home).glob(f"*/{CORPUS}/*/run.json") if not path.parent.is_symlink()]
         tries = [attempt for run in runs for attempt in attempts.read(run)]
-        found = summarize([get_json(url, "stats") for url in line.split()], tries, options.limit * options.servers)
-    figures = found._asdict() | {"calls a second": found.calls / found.wall}
-    shown = {name: f"{one:.3f}" if isinstance(one, float) else f"{one:,}" for name, one in figures.items()}
-    print(table(("figure", ""), list(shown.items())))
-    return found.good and found.busiest <= options.limit
+        figures = summarize([get_json(url, "stats") for url in line.split()], tries, options.limit * options.servers)
+    values = figures._asdict() | {"calls a second": figures.calls / figures.wall}
+    rows = [(name, f"{value:.3f}" if isinstance(value, float) else f"{value:,}") for name, value in values.items()]
+    print(format_table(("figure", ""), rows))
+    return figures.is_good and figures.busiest <= options.limit
 
 
 if __name__ == "__main__":
@@ -147,12 +139,12 @@ if __name__ == "__main__":
     parser.add_argument("--servers", type=int, default=8)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--limit", type=int, default=32, help="calls that a server takes at once")
-    parser.add_argument("--latency", type=float, default=2.0, help="seconds of a call where a server is idle")
+    parser.add_argument("--latency", type=float, default=2.0, help="seconds of a call when a server is idle")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--urls", help=argparse.SUPPRESS)
     parser.add_argument("--home", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.worker:
-        work(given)
+    options = parser.parse_args()
+    if options.worker:
+        run_worker(options)
     else:
-        sys.exit(0 if main(given) else 1)
+        sys.exit(0 if main(options) else 1)

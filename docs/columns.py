@@ -87,7 +87,7 @@ def examples(given: dict[str, Any]) -> Examples:
     found: Examples = {name: {} for name in (*base.names(), "seeds")}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        for run in (strong.exported(out / "strong")[0], *(_recorded(name, out / name) for name in runs.RUNS)):
+        for run in (strong.write_run(out / "strong")[0], *(_recorded(name, out / name) for name in runs.RUNS)):
             for view, shards in _tables(run / "dataset"):
                 found[view] = _first(shards) | found[view]
     return found | {"examples": {name: _shown(value) for name, value in given.items()}}

@@ -10,7 +10,7 @@ from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from tests import encoders
-from tests.cli.conftest import SMALL, ended_well
+from tests.cli.conftest import SMALL, run_well
 
 # A clock says nothing of the code: on a busy machine any example is slow.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -61,5 +61,5 @@ def asked(tiny: Corpus, tmp_path_factory: pytest.TempPathFactory) -> encoders.As
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An output folder with one finished run of `tiny`; a test that writes into it copies it."""
     folder = tmp_path_factory.mktemp("finished")
-    ended_well("generate", "tiny", *SMALL, "--seeds", "8", "--out", folder, "--json")
+    run_well("generate", "tiny", *SMALL, "--seeds", "8", "--out", folder, "--json")
     return folder

@@ -11,7 +11,7 @@ from pipeline import prompts
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.types import Message
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf
 

@@ -43,8 +43,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 _FORMER = {
     "checks.seeker_tries": "was removed, since nobody looks for shortcuts before the rollouts: leave it out",
-    "checks.run": "is now called 'checks.enabled'",
-    "how": "is now called 'runtime'",
+    "checks.enabled": "is now called 'checks.enabled'",
+    "runtime": "is now called 'runtime'",
 }
 """Settings of earlier versions, and what became of them."""
 

@@ -4,9 +4,9 @@ Documents are sent, and their passages returned, as Arrow batches through pipes.
 process that cuts.
 """
 
-import subprocess
 import sys
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from subprocess import Popen
 from threading import Event
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.corpus import parts
+from pipeline.corpus.child_process import end_child, start_child
 from pipeline.corpus.cutting import rules, spans
 from pipeline.corpus.hashes import hash_text
 from pipeline.corpus.prepared import stored_sha256
@@ -56,7 +57,9 @@ class Cutter:
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cutter")
         self._characters = 0
-        self._child: _Child | None = None
+        self._child: Popen[bytes] | None = None
+        self._writer: Any = None
+        self._reader: Any = None
         self._alone = False
         self._stopped = Event()
 
@@ -67,57 +70,33 @@ class Cutter:
     def _cut(self, texts: pa.RecordBatch, *, away: bool) -> pa.RecordBatch:
         if away and not self._alone and not self._stopped.is_set():
             try:
-                self._child = self._child or _Child()
-                if self._stopped.is_set():  # `stop` may have come before there was a process to kill
-                    self._child.kill()
-                return self._child.cut(texts)
+                return self._cut_away(texts)
             except (OSError, StopIteration, pa.ArrowInvalid):  # it could not start, or was killed
                 self._alone = True
         return cut(texts, self._stopped)
 
-    def stop(self) -> None:
-        """Abandon the batches that are not cut yet. Waiting for them raises CancelledError."""
-        self._stopped.set()
-        if self._child:
-            self._child.kill()
-        self._thread.shutdown(wait=False, cancel_futures=True)
+    def _cut_away(self, texts: pa.RecordBatch) -> pa.RecordBatch:
+        if not self._child:
+            self._child = start_child(_CHILD)
+            self._writer = pa.ipc.new_stream(self._child.stdin, parts.TEXTS)
+            if self._stopped.is_set():  # `__exit__` may have come before there was a process to kill
+                self._child.kill()
+        self._writer.write_batch(texts)
+        self._child.stdin.flush()  # type: ignore[union-attr]
+        self._reader = self._reader or pa.ipc.open_stream(self._child.stdout)
+        return self._reader.read_next_batch()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.stop()
-        self._thread.shutdown()
+        """Abandon the batches that are not cut yet. Waiting for them raises CancelledError."""
+        self._stopped.set()
         if self._child:
-            self._child.end()
-
-
-class _Child:
-    """The second process. It ends with this one, since its pipe closes then."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-c", _CHILD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self._writer = pa.ipc.new_stream(self._process.stdin, parts.TEXTS)
-        self._reader: Any = None
-
-    def cut(self, texts: pa.RecordBatch) -> pa.RecordBatch:
-        self._writer.write_batch(texts)
-        self._process.stdin.flush()  # type: ignore[union-attr]
-        self._reader = self._reader or pa.ipc.open_stream(self._process.stdout)
-        return self._reader.read_next_batch()
-
-    def kill(self) -> None:
-        self._process.kill()
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+            self._child.kill()
+        self._thread.shutdown(cancel_futures=True)
+        if self._child:
+            end_child(self._child)
 
 
 def serve() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pipeline.corpus.ingest import build
 from pipeline.corpus.manifest import Manifest
-from pipeline.corpus.prepared import Corpus, find_finished
+from pipeline.corpus.prepared import Corpus, Prepared, find_finished
 from pipeline.corpus.source_identity import signature, source_path
 from pipeline.corpus.walking import OURS
 from pipeline.errors import CorpusError, StoreError, reason
@@ -38,23 +38,30 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
         # Another process may have prepared it in the meantime.
         if not verify and (corpus := _find_prepared(manifest, home, source_signature)):
             return corpus
-        if verify:
-            empty_folder(building)
+        empty_folder(building)  # a killed process may have left files
         try:
-            _check_sha256(manifest)
-            prepared = build(manifest, building, source_signature)
-            _refuse_changed(manifest, source_signature)
-        except CorpusError:
+            prepared = _prepare(manifest, building, source_signature)
+        except BaseException:
             empty_folder(building)
-            # A source that is still being written explains any other error.
-            _refuse_changed(manifest, source_signature)
             raise
-        except OSError as error:  # writing raises other errors
-            raise CorpusError(f"{manifest.path}: it cannot be read ({reason(error)}); repeat the command") from error
         folder = home / f"{manifest.name}-{prepared.fingerprint[:12]}"
         install(folder)
     discard_unfinished(home, f"{manifest.name}-*")
     return Corpus(manifest, folder, prepared, verified=verify)
+
+
+def _prepare(manifest: Manifest, building: Path, source_signature: str) -> Prepared:
+    try:
+        _check_sha256(manifest)
+        prepared = build(manifest, building, source_signature)
+        _refuse_changed(manifest, source_signature)
+    except CorpusError:
+        # A source that is still being written explains any other error.
+        _refuse_changed(manifest, source_signature)
+        raise
+    except OSError as error:  # writing raises other errors
+        raise CorpusError(f"{manifest.path}: it cannot be read ({reason(error)}); repeat the command") from error
+    return prepared
 
 
 def _mark_outputs(out: Path, manifest: Manifest) -> None:

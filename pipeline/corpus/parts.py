@@ -39,14 +39,6 @@ def write(path: Path, *batches: pa.RecordBatch) -> None:
             writer.write_batch(batch)
 
 
-def batches(table: pa.Table, most: int | None = None) -> list[pa.RecordBatch]:
-    """Return batches of at most `most` rows, but at least one batch, which `write` needs."""
-    if not table.num_rows:
-        empty = [pa.nulls(0, field.type) for field in table.schema]
-        return [pa.RecordBatch.from_arrays(empty, schema=table.schema)]
-    return list(table.to_batches(most))
-
-
 def map_table(path: Path) -> pa.Table:
     """Map a table, so that pages are read on access. The handle is closed, since a process may have few of them."""
     with pa.memory_map(utf8_path(path)) as source:

@@ -1,8 +1,8 @@
 """Counts the rows of a corpus that were read, and those that were left out and why."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -58,18 +58,14 @@ class Counts(Data):
 class Tally:
     """Counts rows in the order of the source, and raises CorpusError as soon as too many of them are bad."""
 
-    def __init__(self, manifest: Manifest, state: Mapping[str, Any]) -> None:
+    def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
-        self.counts, self._notes = (Counter[str](state.get(name)) for name in ("counts", "notes"))
-        self.offenders = list[str](state.get("offenders", ()))
-        self._names = dict[str, None].fromkeys(state.get("names", ()))
+        self.counts, self._notes = Counter[str](), Counter[str]()
+        self.offenders = list[str]()
+        self._names = dict[str, None]()
         """The fields of any row: the first few, and those that the manifest names."""
         self._named = {manifest.fields.id, *manifest.fields.title} - {""}
         self._kept = {*self._named, *manifest.fields.date, *manifest.fields.source}
-
-    def state(self) -> dict[str, Any]:
-        """Return the state from which a later process continues to count."""
-        return {"counts": self.counts, "notes": self._notes, "offenders": self.offenders, "names": [*self._names]}
 
     def note(self, names: Iterable[str]) -> None:
         """Note that some rows have these fields."""

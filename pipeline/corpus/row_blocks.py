@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from concurrent.futures import Future
-from itertools import islice
 
 import pyarrow as pa
 
@@ -76,14 +75,11 @@ class Block:
         return pa.Table.from_arrays([*texts.columns, *cuts.columns], names=[*parts.TEXTS.names, *CUTS.names])
 
 
-def blocks(manifest: Manifest, done: int, cutter: Cutter) -> Iterator[Block]:
-    """Yield all rows in blocks, except the first `done` rows, which an earlier process read.
-
-    If the reader raises an error, the rows before it are yielded first.
-    """
+def blocks(manifest: Manifest, cutter: Cutter) -> Iterator[Block]:
+    """Yield all rows in blocks. If the reader raises an error, the rows before it are yielded first."""
     block = Block(manifest, cutter)
     try:
-        for row in islice(readers.rows(manifest.reader, manifest.path, manifest.limits), done, None):
+        for row in readers.rows(manifest.reader, manifest.path, manifest.limits):
             block.add(row)
             if block.characters > PART_CHARACTERS or len(block.rows) >= PART_ROWS:
                 block.submit()

@@ -7,7 +7,6 @@ each part (`mentions`) and keeps those that few documents contain (`collecting`)
 """
 
 import os
-import subprocess
 import sys
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.corpus import Corpus, parts
+from pipeline.corpus.child_process import end_child, start_child
 from pipeline.corpus.documents import opening
 from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.links import sorted_tables as runs
@@ -77,8 +77,7 @@ class _Builder:
     def __init__(self, corpus: Path, folder: Path, *, sections: bool, passages: int) -> None:
         self._corpus, self._folder, self._sections, self._passages = corpus, folder, sections, passages
         sizes = [parts.map_table(path).num_rows for path in sorted(corpus.glob("part-*.arrow"))]
-        self.numbers = [number for number, size in enumerate(sizes) if size]
-        """Parts that contain documents. A part of which every document is a repeat keeps only titles."""
+        self.numbers = range(len(sizes))
         self._first = np.cumsum([0, *sizes])
         """Number of documents before each part."""
         first: Any = parts.RowNumbers(corpus / parts.ROWS).first
@@ -103,7 +102,8 @@ class _Builder:
         """
         progress = LoggedProgress(what)
         count = min(_PROCESSES, os.cpu_count() or 1, len(self.numbers))
-        children = [self._start_child(step, first, count) for first in range(count)] if count > 1 else []
+        common = _CHILD, self._corpus, self._folder, self._sections, self._passages, step
+        children = [start_child(*common, first, count) for first in range(count)] if count > 1 else []
         try:
             for done, number in enumerate(self.numbers):
                 if children:
@@ -112,18 +112,7 @@ class _Builder:
                 progress.at(done + 1, len(self.numbers))
         finally:
             for child in children:
-                child.kill()
-                child.communicate()
-
-    def _start_child(self, step: str, first: int, apart: int) -> "subprocess.Popen[bytes]":
-        arguments = self._corpus, self._folder, self._sections, self._passages, step, first, apart
-        return subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-c", _CHILD, *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+                end_child(child)
 
     def _read_part(self, number: int) -> pa.Table:
         with pa.OSFile(utf8_path(self._corpus / parts.part(number))) as source:

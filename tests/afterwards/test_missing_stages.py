@@ -1,4 +1,4 @@
-"""Optional stages that lost a rollout: the pair stays, what is missing is recorded, and made up once."""
+"""If an optional stage loses a rollout, the pair stays, the gap is recorded, and it is filled once."""
 
 import asyncio
 from pathlib import Path
@@ -19,9 +19,9 @@ from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import NOT_FOUND, Message, Record, Status
 from tests.distractors.test_accepted_pair import EDITION
-from tests.loop.test_episode import LINEAGE, SHELF, Cast, call, seeded
-from tests.loop.test_unanswerable import SETS as TWINS
-from tests.loop.test_unanswerable import Playing
+from tests.loop.cast import LINEAGE, SHELF, Cast, call, make_seed
+from tests.loop.twins import SETS as TWINS
+from tests.loop.twins import Playing
 from tests.scripted import ScriptedLLM
 from tests.tables import figures
 
@@ -46,10 +46,10 @@ class Faulty(Cast):
             return Message(role="assistant", content=orjson.dumps({"passages": [EDITION]}).decode())
         if request.output and request.output.name == "verdict":
             return Message(role="assistant", content="hm" if self.bad else '{"correct": true}')
-        said = super().__call__(request)
-        if said.tool_calls and said.tool_calls[0].name == "answer" and self._mine(request):
+        message = super().__call__(request)
+        if message.tool_calls and message.tool_calls[0].name == "answer" and self._mine(request):
             return call("answer", answer="the year 1641")
-        return said
+        return message
 
     def _mine(self, request: Request) -> bool:
         taught = TEACHER in request.messages[0].content
@@ -64,7 +64,7 @@ def context(llm: object) -> RunContext:
     return RunContext(config=config(), llm=llm, retriever=SHELF, lineage=LINEAGE)  # type: ignore[arg-type]
 
 
-def completed(record: Record, llm: object, folder: Path) -> Completing:
+def run_complete(record: Record, llm: object, folder: Path) -> Completing:
     return asyncio.run(complete([record], context(llm), folder, lambda ended: None))
 
 
@@ -72,46 +72,48 @@ def completed(record: Record, llm: object, folder: Path) -> Completing:
     ("role", "missing", "pairs", "teacher_rollouts"),
     [("distractors", ("distractors",), 0, 2), ("teacher", ("teacher",), 2, 0)],
 )
-def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
+def test_an_unreadable_judge_costs_the_rollout_but_not_the_pair(
     tmp_path: Path, role: str, missing: tuple[str, ...], pairs: int, teacher_rollouts: int
 ) -> None:
     cast, cache = Faulty(role), Cache(tmp_path / "cache.sqlite")
-    record = asyncio.run(run_seed(seeded(), context(Cached(ScriptedLLM(cast), cache))))
+    record = asyncio.run(run_seed(make_seed(), context(Cached(ScriptedLLM(cast), cache))))
     assert (record.status, record.reason, record.missing) == (Status.ACCEPTED, "", missing)
     assert record.distractor_eval is not None
     assert (len(record.distractor_eval.without_distractors), len(record.teacher_rollouts)) == (pairs, teacher_rollouts)
     assert [(count.name, count.count) for count in figures([record]).missing] == [(missing[0], 1)]
 
     # The judge cannot be read yet: that attempt stands, and the next one asks afresh.
-    assert completed(record, Cached(ScriptedLLM(cast), cache), tmp_path).missing == {missing[0]: 1}
+    assert run_complete(record, Cached(ScriptedLLM(cast), cache), tmp_path).missing == {missing[0]: 1}
     cast.bad = False
-    again = ScriptedLLM(cast)
-    found = completed(record, Cached(again, cache), tmp_path)
-    assert (found.pairs, found.completed, found.missing) == (1, 1, {})
-    assert {request.output.name for request in again.requests if request.output} == {"verdict"}
-    assert len(again.requests) == len([r for r in again.requests if r.output]), "rollouts that were paid for are kept"
+    second_model = ScriptedLLM(cast)
+    outcome = run_complete(record, Cached(second_model, cache), tmp_path)
+    assert (outcome.pairs, outcome.completed, outcome.missing) == (1, 1, {})
+    assert {request.output.name for request in second_model.requests if request.output} == {"verdict"}
+    assert len(second_model.requests) == len([r for r in second_model.requests if r.output]), (
+        "rollouts that were paid for are kept"
+    )
 
-    whole = Completions(tmp_path).join(record)
-    assert whole.missing == ()
-    assert whole.distractor_eval is not None
+    joined = Completions(tmp_path).join(record)
+    assert joined.missing == ()
+    assert joined.distractor_eval is not None
     assert (
-        [r.sample for r in whole.distractor_eval.without_distractors]
-        == [r.sample for r in whole.distractor_eval.with_distractors]
+        [r.sample for r in joined.distractor_eval.without_distractors]
+        == [r.sample for r in joined.distractor_eval.with_distractors]
         == [4, 5]
     )
-    assert [made.rollout.sample for made in whole.teacher_rollouts] == [0, 1]
-    assert (whole.confirmation, whole.rounds, whole.difficulty) == (record.confirmation, record.rounds, 3)
-    assert completed(record, ScriptedLLM([]), tmp_path).pairs == 0, "and nothing is asked twice"
+    assert [graded.rollout.sample for graded in joined.teacher_rollouts] == [0, 1]
+    assert (joined.confirmation, joined.rounds, joined.difficulty) == (record.confirmation, record.rounds, 3)
+    assert run_complete(record, ScriptedLLM([]), tmp_path).pairs == 0, "and nothing is asked twice"
 
 
 def test_a_pair_that_a_gate_dropped_is_left_alone(tmp_path: Path) -> None:
-    record = asyncio.run(run_seed(seeded(), context(ScriptedLLM(Faulty("teacher")))))
+    record = asyncio.run(run_seed(make_seed(), context(ScriptedLLM(Faulty("teacher")))))
     gated = record.model_copy(update={"status": Status.REJECTED, "reason": "gate:duplicate"})
     assert gated.missing == ("teacher",)
-    assert completed(gated, ScriptedLLM([]), tmp_path).pairs == 0
+    assert run_complete(gated, ScriptedLLM([]), tmp_path).pairs == 0
 
 
-def test_a_clock_that_ends_the_teacher_costs_no_pair() -> None:
+def test_a_timed_out_teacher_costs_no_pair() -> None:
     cast = Faulty("nobody")
 
     class Slow(ScriptedLLM):
@@ -122,7 +124,7 @@ def test_a_clock_that_ends_the_teacher_costs_no_pair() -> None:
 
     settings = build(sets=[*SETS, "runtime.rollout_seconds=0.2"])
     slow = RunContext(config=settings, llm=Slow(cast), retriever=SHELF, lineage=LINEAGE)
-    record = asyncio.run(run_seed(seeded(), slow))
+    record = asyncio.run(run_seed(make_seed(), slow))
     assert (record.status, record.missing, record.teacher_rollouts) == (Status.ACCEPTED, ("teacher",), ())
     assert record.distractor_eval is not None
     assert len(record.distractor_eval.with_distractors) == 2
@@ -135,13 +137,13 @@ def test_an_endpoint_that_fails_there_still_requeues_the_seed() -> None:
         return ProviderError("down") if TEACHER in request.messages[0].content else cast(request)
 
     with pytest.raises(ProviderError, match="down"):
-        asyncio.run(run_seed(seeded(), context(ScriptedLLM(down))))
+        asyncio.run(run_seed(make_seed(), context(ScriptedLLM(down))))
 
 
-def test_what_had_ended_is_kept_when_the_endpoint_fails(tmp_path: Path) -> None:
+def test_finished_completions_are_kept_when_the_endpoint_fails(tmp_path: Path) -> None:
     cast = Faulty("teacher")
-    record = asyncio.run(run_seed(seeded(), context(ScriptedLLM(cast))))
-    others = [record.model_copy(update={"key": f"{n:02d}" * 32}) for n in range(3)]
+    record = asyncio.run(run_seed(make_seed(), context(ScriptedLLM(cast))))
+    records = [record.model_copy(update={"key": f"{n:02d}" * 32}) for n in range(3)]
     cast.bad = False
 
     class Breaking(ScriptedLLM):
@@ -151,15 +153,15 @@ def test_what_had_ended_is_kept_when_the_endpoint_fails(tmp_path: Path) -> None:
             return await super().complete(request)
 
     with pytest.raises(ProviderError, match="down"):
-        asyncio.run(complete(others, context(Breaking(cast)), tmp_path, lambda ended: None))
-    kept = Completions(tmp_path)
-    done = [other for other in others if not kept.join(other).missing]
-    assert 0 < len(done) < 3
-    left = asyncio.run(complete(others, context(ScriptedLLM(cast)), tmp_path, lambda ended: None))
-    assert (left.pairs, left.completed) == (3 - len(done), 3 - len(done))
+        asyncio.run(complete(records, context(Breaking(cast)), tmp_path, lambda ended: None))
+    completions = Completions(tmp_path)
+    finished = [copied for copied in records if not completions.join(copied).missing]
+    assert 0 < len(finished) < 3
+    outcome = asyncio.run(complete(records, context(ScriptedLLM(cast)), tmp_path, lambda ended: None))
+    assert (outcome.pairs, outcome.completed) == (3 - len(finished), 3 - len(finished))
 
 
-def test_damage_to_what_was_made_up_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_completions_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     resume.begin(tmp_path, build(), "f" * 64)
     (tmp_path / "completed").mkdir()
     (tmp_path / "completed" / "stages.jsonl").write_bytes(b'{"key": "0"}\n')
@@ -168,40 +170,42 @@ def test_damage_to_what_was_made_up_is_told(tmp_path: Path, caplog: pytest.LogCa
 
 
 @pytest.mark.parametrize("role", ["absent", "read", "weigh"])
-def test_a_twin_whose_reader_cannot_be_read_is_made_up_without_a_second_rollout(tmp_path: Path, role: str) -> None:
+def test_a_twin_with_an_unreadable_reader_is_completed_without_a_second_rollout(tmp_path: Path, role: str) -> None:
     class Unread(Playing):
         bad = True
 
         def __call__(self, request: Request) -> Message:
-            asked = request.output and request.output.name == role
-            mine = asked and "music" in (prompts.unfence(request.messages[-1].content) or {}).get("question", "")
+            is_role = request.output and request.output.name == role
+            mine = is_role and "music" in (prompts.unfence(request.messages[-1].content) or {}).get("question", "")
             return Message(role="assistant", content="hm") if mine and self.bad else super().__call__(request)
 
     cast, cache = Unread(), Cache(tmp_path / "cache.sqlite")
     cast.answers = lambda sample: ["1641", NOT_FOUND][sample % 2]
-    record = asyncio.run(run_seed(seeded(), drawn(Cached(ScriptedLLM(cast), cache))))
+    record = asyncio.run(run_seed(make_seed(), make_twin_context(Cached(ScriptedLLM(cast), cache))))
     assert (record.status, record.missing) == (Status.ACCEPTED, ("unanswerable",))
     assert record.twin is not None
     assert record.twin.pending is not None
 
-    cast.bad, again = False, ScriptedLLM(cast)
-    found = asyncio.run(complete([record], drawn(Cached(again, cache)), tmp_path, lambda ended: None))
-    assert (found.pairs, found.completed, found.missing) == (1, 1, {})
-    whole = Completions(tmp_path).join(record)
-    assert whole.twin is not None
-    assert whole.twin.used is not None
-    assert [rollout.sample for rollout in whole.twin.used.rollouts] == [0, 1]
-    assert len(whole.twin.tries) == 1, "the writer is not asked again"
-    assert "change" not in [r.output.name for r in again.requests if r.output]
+    cast.bad, second_model = False, ScriptedLLM(cast)
+    outcome = asyncio.run(
+        complete([record], make_twin_context(Cached(second_model, cache)), tmp_path, lambda ended: None)
+    )
+    assert (outcome.pairs, outcome.completed, outcome.missing) == (1, 1, {})
+    joined = Completions(tmp_path).join(record)
+    assert joined.twin is not None
+    assert joined.twin.used is not None
+    assert [rollout.sample for rollout in joined.twin.used.rollouts] == [0, 1]
+    assert len(joined.twin.tries) == 1, "the writer is not asked again"
+    assert "change" not in [r.output.name for r in second_model.requests if r.output]
     if role == "weigh":
-        assert all(r.output for r in again.requests), "rollouts that were paid for are kept"
+        assert all(r.output for r in second_model.requests), "rollouts that were paid for are kept"
 
 
-def drawn(llm: object) -> RunContext:
+def make_twin_context(llm: object) -> RunContext:
     return RunContext(config=build(sets=list(TWINS)), llm=llm, retriever=SHELF, lineage=LINEAGE)  # type: ignore[arg-type]
 
 
-def test_a_twin_whose_rollout_ran_out_of_its_time_is_made_up(tmp_path: Path) -> None:
+def test_a_twin_with_a_timed_out_rollout_is_completed(tmp_path: Path) -> None:
     class Slow(ScriptedLLM):
         slow = True
 
@@ -211,14 +215,14 @@ def test_a_twin_whose_rollout_ran_out_of_its_time_is_made_up(tmp_path: Path) -> 
             return await super().complete(request)
 
     model = Slow(Playing())
-    record = asyncio.run(run_seed(seeded(), drawn(model)))
+    record = asyncio.run(run_seed(make_seed(), make_twin_context(model)))
     assert record.missing == ("unanswerable",)
     assert record.twin is not None
-    assert [rollout.sample for tried in record.twin.tries for rollout in tried.rollouts] == [0]
+    assert [rollout.sample for attempt in record.twin.tries for rollout in attempt.rollouts] == [0]
     model.slow = False
-    found = asyncio.run(complete([record], drawn(model), tmp_path, lambda ended: None))
-    assert found.missing == {}
-    whole = Completions(tmp_path).join(record)
-    assert whole.twin is not None
-    assert whole.twin.used is not None
-    assert [rollout.sample for rollout in whole.twin.used.rollouts] == [0, 1]
+    outcome = asyncio.run(complete([record], make_twin_context(model), tmp_path, lambda ended: None))
+    assert outcome.missing == {}
+    joined = Completions(tmp_path).join(record)
+    assert joined.twin is not None
+    assert joined.twin.used is not None
+    assert [rollout.sample for rollout in joined.twin.used.rollouts] == [0, 1]

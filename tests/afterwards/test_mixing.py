@@ -1,4 +1,4 @@
-"""A mix of runs: one deduplication over all, whatever the order in which they are named; quotas, versions, changes."""
+"""A mix of runs is deduplicated over all runs, in any order of their names, with quotas, versions and changes."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ PLAIN = {"off": ["overused_opening", "overused_answer"]}
 LIMITS: dict[str, Any] = {"solver": {"searches": 5}}
 
 
-def of_run(n: int, config: RunConfig, right: int = 3, **lineage: str) -> Record:
+def make_record(n: int, config: RunConfig, right: int = 3, **lineage: str) -> Record:
     """Pair n of the invented country as this run would have made it, solved by so many of four rollouts."""
     record = accepted(n, side="eval" if n % 5 == 4 else "train", model=config.models.names())
     key = RunIdentity(config.digest(), "f" * 64).key(record.seed.passage.id, record.seed.draw)
@@ -34,12 +34,14 @@ def of_run(n: int, config: RunConfig, right: int = 3, **lineage: str) -> Record:
         v.model_copy(update={"right": i < right, "supported": True}) for i, v in enumerate(record.confirmation_verdicts)
     )
     seed = record.seed.model_copy(update={"key": key})
-    made = record.lineage.model_copy(update={"run": config.digest()[:12], **lineage})
-    return record.model_copy(update={"key": key, "seed": seed, "lineage": made, "confirmation_verdicts": verdicts})
+    lineage_of_run = record.lineage.model_copy(update={"run": config.digest()[:12], **lineage})
+    return record.model_copy(
+        update={"key": key, "seed": seed, "lineage": lineage_of_run, "confirmation_verdicts": verdicts}
+    )
 
 
-def begun(out: Path, numbers: range, right: int = 3, lineage: dict[str, str] | None = None, **values: Any) -> Path:
-    """The folder of a run that holds these pairs."""
+def write_run(out: Path, numbers: range, right: int = 3, lineage: dict[str, str] | None = None, **values: Any) -> Path:
+    """Write a run with these pairs, and return its folder."""
     settings = {
         "corpus": {"name": "tiny"},
         "models": {"default": {"provider": "openai", "model": "qwen"}},
@@ -52,7 +54,7 @@ def begun(out: Path, numbers: range, right: int = 3, lineage: dict[str, str] | N
     resume.begin(folder, config, "f" * 64)
     journal = Journal(folder / "journal")
     for n in numbers:
-        record = of_run(n, config, right, **(lineage or {}))
+        record = make_record(n, config, right, **(lineage or {}))
         journal.append(record, f"000000-{sha256(f'{config.seed} {n}')[:24]}")
     journal.close()
     return folder
@@ -61,68 +63,70 @@ def begun(out: Path, numbers: range, right: int = 3, lineage: dict[str, str] | N
 @pytest.fixture
 def runs(tmp_path: Path) -> list[Path]:
     """Pairs 0 to 11, often solved, and 4 to 15, rarely solved: eight are in both."""
-    return [begun(tmp_path / "out", range(12), seed=1), begun(tmp_path / "out", range(4, 16), right=1, seed=2)]
+    return [write_run(tmp_path / "out", range(12), seed=1), write_run(tmp_path / "out", range(4, 16), right=1, seed=2)]
 
 
-def rows(folder: Path, view: str = "qa") -> list[dict[str, Any]]:
+def read_rows(folder: Path, view: str = "qa") -> list[dict[str, Any]]:
     return [row for path in sorted((folder / view).glob("*.parquet")) for row in pq.read_table(path).to_pylist()]
 
 
-def mixed(folder: Path) -> Mix:
-    found = read(folder)
-    assert found
-    return found
+def read_mix(folder: Path) -> Mix:
+    mix = read(folder)
+    assert mix
+    return mix
 
 
 def test_one_deduplication_over_all_runs_whatever_their_order(runs: list[Path], tmp_path: Path) -> None:
     api.mix(runs, tmp_path / "one")
     api.mix(runs[::-1], tmp_path / "other")
     assert files(tmp_path / "one") == files(tmp_path / "other")
-    questions = [row["question"] for row in rows(tmp_path / "one")]
+    questions = [row["question"] for row in read_rows(tmp_path / "one")]
     assert len(questions) == len(set(questions)) == 16
     dropped = pl.read_parquet(tmp_path / "one/seeds.parquet").filter(pl.col("gate") == "duplicate")
     assert dropped.height == 8
-    assert set(dropped["run"]) == {row["run"] for row in rows(tmp_path / "one")}, "neither run goes before the other"
+    assert set(dropped["run"]) == {row["run"] for row in read_rows(tmp_path / "one")}, (
+        "neither run goes before the other"
+    )
 
 
 def test_pairs_keep_their_run_and_their_side(runs: list[Path], tmp_path: Path) -> None:
     api.mix(runs, tmp_path / "mix", views="qa")
     digests = {folder.name for folder in runs}
-    assert {run.run for run in mixed(tmp_path / "mix").runs} == digests
-    assert {row["run"] for row in rows(tmp_path / "mix")} == digests
+    assert {run.run for run in read_mix(tmp_path / "mix").runs} == digests
+    assert {row["run"] for row in read_rows(tmp_path / "mix")} == digests
     loaded = load_dataset(str(tmp_path / "mix"), "qa", cache_dir=str(tmp_path / "cache"))
-    own = {row["key"]: row["split"] for row in pl.read_parquet(tmp_path / "mix/seeds.parquet").to_dicts()}
-    assert all(own[key] == side for side, table in loaded.items() for key in table["id"])
+    splits = {row["key"]: row["split"] for row in pl.read_parquet(tmp_path / "mix/seeds.parquet").to_dicts()}
+    assert all(splits[key] == side for side, table in loaded.items() for key in table["id"])
     assert set(loaded) == {"train", "eval"}
 
 
 def test_a_quota_is_met_and_the_card_says_what_was_left_out(runs: list[Path], tmp_path: Path) -> None:
     api.mix(runs, tmp_path / "mix", views="qa", quotas=["band:hard=0.25"])
-    mix = rows(tmp_path / "mix")
+    mix = read_rows(tmp_path / "mix")
     bands = [difficulty_band(row["solve_rate"]) for row in mix]
     assert {row["band"] for row in mix} == {None}, "no policy is named, so that the quota counts by the solver's rate"
     assert bands.count("hard") * 4 == len(bands) > 0
-    quota, rest = mixed(tmp_path / "mix").quotas
+    quota, remaining = read_mix(tmp_path / "mix").quotas
     assert (quota.wanted, quota.taken) == (len(bands) // 4, len(bands) // 4)
     card = (tmp_path / "mix/README.md").read_text()
     assert f"| `band:hard` | 25% | {quota.wanted} | {quota.taken} | {quota.there} |" in card
-    assert f"| `the rest of band` | 75% | {rest.wanted} | {rest.taken} | {rest.there} |" in card
+    assert f"| `the rest of band` | 75% | {remaining.wanted} | {remaining.taken} | {remaining.there} |" in card
     assert "`gate:quota`" in card
 
 
 def test_a_version_goes_up_with_its_content_and_says_what_changed(runs: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "mix"
     api.mix(runs[:1], folder, views="qa")
-    first = mixed(folder)
+    first = read_mix(folder)
     assert (first.version, first.changes.before, first.changes.added) == ("1", "", 12)
     before = files(folder)
     api.mix(runs[:1], folder, views="qa")
     assert files(folder) == before, "the same mix is the same version"
     api.mix(runs, folder, views="qa")
-    second, old = mixed(folder), {row["id"] for row in pl.read_parquet(folder / "changes.parquet").to_dicts()}
+    second, old = read_mix(folder), {row["id"] for row in pl.read_parquet(folder / "changes.parquet").to_dicts()}
     assert (second.version, second.number, second.changes.before) == ("2", 2, "1")
     assert second.content != first.content
-    ids = {row["id"] for row in rows(folder)}
+    ids = {row["id"] for row in read_rows(folder)}
     assert second.changes.added == len(ids - {key for key in ids if key not in old})
     assert second.changes.added - second.changes.removed == len(ids) - 12
     api.mix(runs[1:], folder, views="qa", version="rare")
@@ -133,7 +137,7 @@ def test_a_version_goes_up_with_its_content_and_says_what_changed(runs: list[Pat
         "## Version 1",
     ]
     gone = pl.read_parquet(folder / "changes.parquet").filter(pl.col("change") == "removed")
-    assert set(gone["id"]) == ids - {row["id"] for row in rows(folder)}
+    assert set(gone["id"]) == ids - {row["id"] for row in read_rows(folder)}
     assert f"{gone.height} removed" in page
 
 
@@ -141,21 +145,24 @@ def test_a_version_counts_pairs_whichever_views_it_has(runs: list[Path], tmp_pat
     folder = tmp_path / "mix"
     api.mix(runs, folder)
     api.mix(runs, folder, views=["sft", "rl_trl"])
-    changes = mixed(folder).changes
+    changes = read_mix(folder).changes
     assert (changes.before, changes.added, changes.removed, changes.changed) == ("1", 0, 0, 0)
 
 
 def test_all_prompts_speak_of_questions_without_an_answer_where_those_of_one_run_do(tmp_path: Path) -> None:
-    runs = [begun(tmp_path / "out", range(4), questions={"unanswerable": 0.5}), begun(tmp_path / "out", range(4, 8))]
+    runs = [
+        write_run(tmp_path / "out", range(4), questions={"unanswerable": 0.5}),
+        write_run(tmp_path / "out", range(4, 8)),
+    ]
     api.mix(runs, tmp_path / "mix")
     for view in ("rl_search_r1", "rl_verl_tool", "rl_openrlhf"):
-        found = rows(tmp_path / "mix", view)
-        assert len({row["id"] for row in found}) == 8
-        assert all("the answer is: not found" in row["prompt"][-1]["content"] for row in found)
+        view_rows = read_rows(tmp_path / "mix", view)
+        assert len({row["id"] for row in view_rows}) == 8
+        assert all("the answer is: not found" in row["prompt"][-1]["content"] for row in view_rows)
 
 
 def test_the_card_of_a_mix_states_no_target_that_is_one_run_s(tmp_path: Path) -> None:
-    runs = [begun(tmp_path / "out", range(4), solve_rate=(0.5, 0.75)), begun(tmp_path / "out", range(4, 8))]
+    runs = [write_run(tmp_path / "out", range(4), solve_rate=(0.5, 0.75)), write_run(tmp_path / "out", range(4, 8))]
     api.mix(runs, tmp_path / "mix")
     assert "The target:" not in (tmp_path / "mix/README.md").read_text()
 
@@ -165,13 +172,13 @@ def test_another_selection_of_gates_is_a_change_of_pairs_and_not_of_rows(runs: l
 
     api.mix(runs, tmp_path / "mix", views="qa")
     api.mix(runs, tmp_path / "mix", views="qa", gates=GateConfig(**PLAIN, solve_rate=(0.5, 1.0)))  # type: ignore[arg-type]
-    changes = mixed(tmp_path / "mix").changes
+    changes = read_mix(tmp_path / "mix").changes
     assert (changes.added > 0, changes.changed) == (True, 0)
-    assert {row["solve_rate"] for row in rows(tmp_path / "mix")} == {0.75}
+    assert {row["solve_rate"] for row in read_rows(tmp_path / "mix")} == {0.75}
 
 
 def test_runs_of_other_environments_have_no_views_of_trajectories(tmp_path: Path) -> None:
-    runs = [begun(tmp_path / "out", range(4)), begun(tmp_path / "out", range(4, 8), **LIMITS)]
+    runs = [write_run(tmp_path / "out", range(4)), write_run(tmp_path / "out", range(4, 8), **LIMITS)]
     done = api.mix(runs, tmp_path / "mix")
     assert {"qa", "records", "rl_search_r1"} <= done.views.keys()
     assert {"sft", "dpo", "rl_trl"}.isdisjoint(done.views)
@@ -187,47 +194,47 @@ def test_corpora_keep_their_licences_and_the_narrowest_says_what_is_shipped(tmp_
     path.write_text("{}\n")
     mine = {"corpus": "mine", "corpus_fingerprint": "m" * 64, "licence": "CC-BY-4.0", "attribution": "Nobody"}
     runs = [
-        begun(tmp_path / "out", range(4)),
-        begun(tmp_path / "out", range(4, 8), lineage=mine, corpus={"name": str(path)}),
+        write_run(tmp_path / "out", range(4)),
+        write_run(tmp_path / "out", range(4, 8), lineage=mine, corpus={"name": str(path)}),
     ]
     (runs[1] / "corpus.json").write_bytes(orjson.dumps({"redistribute": "spans"}))
-    done: DatasetManifest = api.mix(runs, tmp_path / "mix")
-    assert "qa" in done.views
-    assert "sft" not in done.views
+    mixed_manifest: DatasetManifest = api.mix(runs, tmp_path / "mix")
+    assert "qa" in mixed_manifest.views
+    assert "sft" not in mixed_manifest.views
     card = (tmp_path / "mix/README.md").read_text()
     assert 'license_name: "CC-BY-' in card
-    for told in (
+    for line in (
         "| `mine` | `CC-BY-4.0` |",
         "| `fells` | `CC-BY-SA-4.0` |",
         "`CC-BY-SA-4.0` is **share-alike**",
         "Nobody",
     ):
-        assert told in card
-    assert {(row["corpus"], row["licence"]) for row in rows(tmp_path / "mix")} == {
+        assert line in card
+    assert {(row["corpus"], row["licence"]) for row in read_rows(tmp_path / "mix")} == {
         ("mine", "CC-BY-4.0"), ("fells", "CC-BY-SA-4.0")}  # fmt: skip
 
 
 def test_a_licence_that_forbids_adaptations_takes_its_pairs_out_of_a_mix(tmp_path: Path) -> None:
     runs = [
-        begun(tmp_path / "out", range(4)),
-        begun(tmp_path / "out", range(4, 8), lineage={"licence": "CC-BY-ND-4.0"}, seed=3),
+        write_run(tmp_path / "out", range(4)),
+        write_run(tmp_path / "out", range(4, 8), lineage={"licence": "CC-BY-ND-4.0"}, seed=3),
     ]
     api.mix(runs, tmp_path / "mix", views="qa")
-    assert {row["run"] for row in rows(tmp_path / "mix")} == {runs[0].name}
-    assert mixed(tmp_path / "mix").pairs == {runs[0].name: 4}
+    assert {row["run"] for row in read_rows(tmp_path / "mix")} == {runs[0].name}
+    assert read_mix(tmp_path / "mix").pairs == {runs[0].name: 4}
 
 
 def test_a_mix_is_pushed_as_it_was_written_and_not_if_the_demo_model_had_a_part(
     runs: list[Path], tmp_path: Path
 ) -> None:
     api.mix(runs, tmp_path / "mix")
-    models = " + ".join(run.model for run in mixed(tmp_path / "mix").runs)
+    models = " + ".join(run.model for run in read_mix(tmp_path / "mix").runs)
     sent = {file.path for file in hub_upload.upload_plan(tmp_path / "mix", models, "org/name", private=True).files}
     assert {"mix.json", "CHANGES.md", "changes.parquet", "README.md", "environment.json"} <= sent
     assert sent == set(files(tmp_path / "mix"))
-    demo = begun(tmp_path / "out", range(20, 24), models={})
+    demo = write_run(tmp_path / "out", range(20, 24), models={})
     api.mix([*runs, demo], tmp_path / "demo", views="qa")
-    models = " + ".join(run.model for run in mixed(tmp_path / "demo").runs)
+    models = " + ".join(run.model for run in read_mix(tmp_path / "demo").runs)
     with pytest.raises(UsageError, match="demo model"):
         hub_upload.upload_plan(tmp_path / "demo", models, "org/name", private=True)
 

@@ -1,4 +1,4 @@
-"""A method over a real run of `tiny`: within its calls, the same at any concurrency, and each fork asked about once."""
+"""A branching method over a real run of `tiny` keeps its call limit, is deterministic, and makes each fork once."""
 
 import asyncio
 from dataclasses import replace
@@ -41,11 +41,11 @@ class Model:
         if self.calls > self.least:
             raise ConnectionError("gone")
         await asyncio.sleep(0)
-        found = await DemoModel().complete(request)
+        completion = await DemoModel().complete(request)
         if request.sample % 2 and request.sample < 2 * LOOP["rollouts"]:
-            calls = tuple(WRONG if call.name == WRONG.name else call for call in found.message.tool_calls)
-            return found.model_copy(update={"message": replace(found.message, tool_calls=calls)})
-        return found
+            calls = tuple(WRONG if call.name == WRONG.name else call for call in completion.message.tool_calls)
+            return completion.model_copy(update={"message": replace(completion.message, tool_calls=calls)})
+        return completion
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +60,17 @@ def with_model(context: RunContext, model: LLM, concurrency: int = 8) -> RunCont
 
 @pytest.fixture(scope="module")
 def records(tiny, context) -> list[Record]:
-    """Accepted ones of which at least one rollout failed; and one that was not accepted, to be passed over."""
-    found: list[Record] = []
+    """Return accepted records with a failed rollout, and a rejected one that has to be skipped."""
+    chosen: list[Record] = []
     for passage in (p for p in tiny.passages if quality(p) is None):
         key, split = sha256(passage.id), side(passage.document_id)
-        made = Seed(key=key, passage=passage, draw=0, side=split, target_steps=1)
-        record = asyncio.run(episode.run_seed(made, context))
-        if record.status is Status.ACCEPTED and (list(cso.states(record)) or len(found) < 1):
-            found.append(record)
-        if len(found) == ENOUGH:
-            return [found[0].model_copy(update={"status": Status.REJECTED, "key": "r"}), *found]
-    return found
+        seed = Seed(key=key, passage=passage, draw=0, side=split, target_steps=1)
+        record = asyncio.run(episode.run_seed(seed, context))
+        if record.status is Status.ACCEPTED and (list(cso.states(record)) or len(chosen) < 1):
+            chosen.append(record)
+        if len(chosen) == ENOUGH:
+            return [chosen[0].model_copy(update={"status": Status.REJECTED, "key": "r"}), *chosen]
+    return chosen
 
 
 def run(folder: Path, context: RunContext, records: list[Record], method: str = "eef", calls: int = 10_000):
@@ -83,33 +83,35 @@ def lines(folder: Path) -> set[bytes]:
 
 @pytest.mark.parametrize("method", registry.names("branching"))
 def test_every_state_of_every_accepted_record_is_asked_about(tmp_path, context, records, method):
-    done = run(tmp_path, context, records, method)
-    wanted = [(r.key, s) for r in records if r.status is Status.ACCEPTED for s in base.load(method).states(r)]
+    outcome = run(tmp_path, context, records, method)
+    states = [(r.key, s) for r in records if r.status is Status.ACCEPTED for s in base.load(method).states(r)]
     forks = [fork for r in map(Forks(tmp_path).join, records) for fork in r.forks]
-    assert done.complete
-    assert done.forks == len(forks) == len(wanted) > 1
-    assert done.calls == sum(fork.calls for fork in forks) > 0
-    assert {(f.key, (f.source, f.prefix)) for f in forks} == {(key, tuple(state)) for key, state in wanted}
-    first = 2 * context.config.loop.rollouts
+    assert outcome.complete
+    assert outcome.forks == len(forks) == len(states) > 1
+    assert outcome.calls == sum(fork.calls for fork in forks) > 0
+    assert {(f.key, (f.source, f.prefix)) for f in forks} == {(key, tuple(state)) for key, state in states}
+    first_sample = 2 * context.config.loop.rollouts
     for fork in forks:
-        assert [b.rollout.sample for b in fork.branches] == [first + n for n in range(base.load(method).attempts)]
+        assert [b.rollout.sample for b in fork.branches] == [
+            first_sample + n for n in range(base.load(method).attempts)
+        ]
 
 
 def test_the_forks_are_the_same_at_any_concurrency(tmp_path, context, records):
-    made = []
+    fork_lines = []
     for concurrency in (1, 8):
         run(tmp_path / str(concurrency), with_model(context, Model(), concurrency), records)
-        made.append(lines(tmp_path / str(concurrency)))
-    assert made[0] == made[1]
+        fork_lines.append(lines(tmp_path / str(concurrency)))
+    assert fork_lines[0] == fork_lines[1]
 
 
 def test_it_begins_nothing_beyond_its_calls_and_goes_on_with_more(tmp_path, context, records):
-    whole = run(tmp_path / "whole", context, records)
-    few = run(tmp_path / "few", context, records, calls=20)
+    unlimited = run(tmp_path / "whole", context, records)
+    limited = run(tmp_path / "few", context, records, calls=20)
     largest = max(fork.calls for r in map(Forks(tmp_path / "whole").join, records) for fork in r.forks)
-    assert 20 <= few.calls < 20 + largest
-    assert not few.complete
-    assert run(tmp_path / "few", context, records) == whole
+    assert 20 <= limited.calls < 20 + largest
+    assert not limited.complete
+    assert run(tmp_path / "few", context, records) == unlimited
     assert lines(tmp_path / "few") == lines(tmp_path / "whole")
 
 
@@ -123,8 +125,8 @@ def test_after_a_break_the_rest_is_asked_about_and_the_whole_is_the_same(tmp_pat
     run(tmp_path / "whole", context, records)
     with pytest.raises(ConnectionError):
         run(tmp_path / "broken", with_model(context, Model(least=30), 2), records)
-    kept = lines(tmp_path / "broken")
-    assert kept < lines(tmp_path / "whole")
+    finished = lines(tmp_path / "broken")
+    assert finished < lines(tmp_path / "whole")
     path = tmp_path / "broken" / "branches" / "eef.jsonl"
     path.write_bytes(path.read_bytes()[:-7])
     run(tmp_path / "broken", context, records)

@@ -1,4 +1,4 @@
-"""Models that do what no model should, in every role of a whole episode: it ends for a true reason, soon, and small."""
+"""Models that misbehave in one role of an episode: it ends soon, with a true reason and a small record."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,17 +6,14 @@ from typing import Any
 import pytest
 
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.types import Cause, Message, Record, Status, Stop, ToolCall, Usage
-from tests.loop.test_episode import CHECKS, Cast, call, proposal, run
+from pipeline.types import Cause, Message, Record, Status, Stop, Usage
+from tests.agents.conversations import make_calls
+from tests.loop.cast import CHECKS, Cast, call, get_role, make_proposal, run
 
 HUGE = "x" * 10_000_000
 SMALL = 3_000_000
 """Bytes of a record; one of the answers alone has ten million."""
 Say = Callable[[Request], Message | Completion | str]
-
-
-def raw(arguments: str, name: str = "search") -> Message:
-    return Message(role="assistant", tool_calls=(ToolCall(id="x", name=name, arguments=arguments),))
 
 
 BAD: dict[str, Say] = {
@@ -29,32 +26,29 @@ BAD: dict[str, Say] = {
         message=Message(role="assistant", content="I th"), finish=Finish.LENGTH, usage=Usage(calls=1)
     ),
     "says ten megabytes": lambda request: HUGE,
-    "calls with ten megabytes": lambda request: raw('{"query": "' + HUGE + '"}'),
+    "calls with ten megabytes": lambda request: make_calls(("search", '{"query": "' + HUGE + '"}')),
     "calls a thousand times": lambda request: Message(
-        role="assistant", tool_calls=raw('{"query": "Lantern Bay"}').tool_calls * 1000
+        role="assistant", tool_calls=make_calls(("search", '{"query": "Lantern Bay"}')).tool_calls * 1000
     ),
     "searches for ever": lambda request: call("search", query=f"Lantern {len(request.messages)}"),
 }
 
 
-def role(request: Request) -> str:
-    return request.output.name if request.output else request.tools[-1].name
-
-
-def episode(where: str, say: Say) -> Record:
-    """An episode in which one role is played by `say` and all others well."""
+def run_with_bad_role(role: str, say: Say, steps: int = 3) -> Record:
+    """Run an episode in which `say` plays one role and all others are played well."""
 
     class Bad(Cast):
         def __call__(self, request: Request) -> Any:
-            return say(request) if role(request) == where else super().__call__(request)
+            return say(request) if get_role(request) == role else super().__call__(request)
 
-    easy = [proposal("Oh, " + proposal()["question"])]
-    return run(Bad(lambda question, sample: 2 if where == "revise" else 3, easy), CHECKS, "loop.rounds=1")
+    easy = [make_proposal("Oh, " + make_proposal()["question"])]
+    rounds = "loop.rounds=1" if steps else "loop.rounds=0"
+    return run(Bad(lambda question, sample: 2 if role == "revise" else steps, easy), CHECKS, rounds)
 
 
 @pytest.mark.parametrize("how", BAD)
-def test_as_a_solver_it_solves_nothing_and_its_rollouts_end(how: str) -> None:
-    record = episode("answer", BAD[how])
+def test_a_bad_solver_solves_nothing_and_its_rollouts_end(how: str) -> None:
+    record = run_with_bad_role("answer", BAD[how])
     assert (record.status, record.reason) == (Status.REJECTED, "beyond_solver")
     rollouts = [rollout for past in record.rounds for rollout in past.rollouts]
     assert all(past.rollouts for past in record.rounds)
@@ -66,32 +60,22 @@ def test_as_a_solver_it_solves_nothing_and_its_rollouts_end(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", BAD)
-def test_as_a_generator_it_proposes_nothing(how: str) -> None:
-    record = episode("propose", BAD[how])
-    ended = "limits" if how == "searches for ever" else "format_errors"
-    assert (record.status, record.reason) == (Status.REJECTED, f"no_draft:{ended}")
+def test_a_bad_generator_proposes_nothing(how: str) -> None:
+    record = run_with_bad_role("propose", BAD[how])
+    end = "limits" if how == "searches for ever" else "format_errors"
+    assert (record.status, record.reason) == (Status.REJECTED, f"no_draft:{end}")
     assert len(record.model_dump_json()) < SMALL
 
 
 @pytest.mark.parametrize("how", BAD)
-def test_as_a_refiner_it_leaves_the_draft_as_it_was(how: str) -> None:
-    record = episode("revise", BAD[how])
+def test_a_bad_refiner_leaves_the_draft_unchanged(how: str) -> None:
+    record = run_with_bad_role("revise", BAD[how])
     assert (record.status, record.reason) == (Status.REJECTED, Cause.SUPERFICIAL)
     assert [past.draft is None for past in record.rounds] == [False, True]
 
 
 @pytest.mark.parametrize("how", BAD)
-@pytest.mark.parametrize("where", ["read", "weigh"])
-def test_as_a_reader_it_fails_the_seed_and_says_why(how: str, where: str) -> None:
-    """A verdict that cannot be read is no verdict."""
-    agreeing = where == "weigh"
-    record = run(_agreeing(BAD[how]), CHECKS, "loop.rounds=0") if agreeing else episode(where, BAD[how])
+@pytest.mark.parametrize(("role", "steps"), [("read", 3), ("weigh", 0)])
+def test_a_bad_reader_fails_the_seed_without_a_verdict(how: str, role: str, steps: int) -> None:
+    record = run_with_bad_role(role, BAD[how], steps=steps)
     assert (record.status, record.reason) == (Status.FAILED, "no_verdict")
-
-
-def _agreeing(say: Say) -> Any:
-    class Bad(Cast):
-        def __call__(self, request: Request) -> Any:
-            return say(request) if role(request) == "weigh" else super().__call__(request)
-
-    return Bad(lambda question, sample: 0)

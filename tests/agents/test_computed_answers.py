@@ -1,20 +1,19 @@
-"""Answers that follow from several steps: how they are graded, and what supports them."""
+"""Answers computed from several steps: their grading and their support."""
 
 import asyncio
-from collections.abc import Sequence
 
 import pytest
 
 from pipeline import prompts
 from pipeline.agents import grading
 from pipeline.agents.judge import grade
-from pipeline.agents.tools import render
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.exports.trajectories.checklist import checklist
-from pipeline.types import Call, Draft, Message, Passage, Rollout, Stop, Trajectory
+from pipeline.types import Draft
 from tests.graphs import computed, drafted, step
-from tests.loop.test_episode import FILM, LINEAGE
+from tests.loop.cast import FILM, LINEAGE
+from tests.loop.rollouts import make_rollout
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
@@ -59,37 +58,26 @@ CARRIED = drafted(
 )
 
 
-def graded(draft: Draft, answer: str, *judges: str) -> tuple[bool, str]:
+def grade_answer(draft: Draft, answer: str, *judges: str) -> tuple[bool, str]:
     context = RunContext(build(values={"checks": {"enabled": ()}}), ScriptedLLM(judges), Shelf(FILM), LINEAGE)
     grade_of_answer = asyncio.run(grade(draft, answer, context))
     return grade_of_answer.right, grade_of_answer.method
 
 
-def rollout(answer: str, *results: Sequence[Passage]) -> Rollout:
-    calls = tuple(
-        Call(id=f"c{n}", tool="search", argument=f"q{n}", passage_ids=tuple(p.id for p in passages))
-        for n, passages in enumerate(results)
-    )
-    messages = tuple(
-        Message(role="tool", tool_call_id=f"c{n}", content=render(found)) for n, found in enumerate(results)
-    )
-    return Rollout(sample=0, answer=answer, trajectory=Trajectory(messages=messages, calls=calls, stop=Stop.ANSWERED))
-
-
-def test_guess_is_unsupported_until_every_deciding_passage_was_read() -> None:
+def test_guess_is_unsupported_until_every_deciding_passage_is_read() -> None:
     assert SAME.answer == "no"
-    assert not grading.is_supported(SAME, rollout("no", [FILM, HOLM], [FOG]))
-    assert grading.is_supported(SAME, rollout("no", [FILM, HOLM], [RASK]))
+    assert not grading.is_supported(SAME, make_rollout([FILM, HOLM], [FOG], answer="no"))
+    assert grading.is_supported(SAME, make_rollout([FILM, HOLM], [RASK], answer="no"))
 
 
 def test_second_branch_before_the_first_is_no_skip() -> None:
-    assert grading.skipped_hops(SAME, rollout("no", [FOG], [RASK]), (None, None, 1, 2)) == ()
-    assert grading.skipped_hops(SAME, rollout("no", [RASK]), (None, None, None, 1)) == (2,)
+    assert grading.skipped_hops(SAME, make_rollout([FOG], [RASK], answer="no"), (None, None, 1, 2)) == ()
+    assert grading.skipped_hops(SAME, make_rollout([RASK], answer="no"), (None, None, None, 1)) == (2,)
 
 
-@pytest.mark.parametrize(("said", "right"), [("Nein", True), ("No.", True), ("yes", False), ("yes and no", False)])
-def test_yes_and_no_are_graded_without_a_judge(said: str, right: bool) -> None:
-    assert graded(SAME, said)[0] is right
+@pytest.mark.parametrize(("answer", "right"), [("Nein", True), ("No.", True), ("yes", False), ("yes and no", False)])
+def test_yes_and_no_are_graded_without_a_judge(answer: str, right: bool) -> None:
+    assert grade_answer(SAME, answer)[0] is right
 
 
 def test_answer_of_a_checklist_needs_every_deciding_hop() -> None:
@@ -99,22 +87,25 @@ def test_answer_of_a_checklist_needs_every_deciding_hop() -> None:
 
 def test_list_is_right_with_all_items_in_any_order_and_nothing_else() -> None:
     for answer in ("Per Dal, Ivar Lund and Olaf Grim", "- Ivar Lund\n- Per Dal\n- Olaf Grim"):
-        assert graded(FOUNDERS, answer) == (True, "exact")
+        assert grade_answer(FOUNDERS, answer) == (True, "exact")
     for answer in ("Per Dal; Ivar Lund", "Per Dal; Ivar Lund; Olaf Grim; Finn Moe", "1641"):
-        assert graded(FOUNDERS, answer) == (False, "exact")
+        assert grade_answer(FOUNDERS, answer) == (False, "exact")
 
 
 def test_judges_are_asked_about_the_items_that_differ() -> None:
-    assert graded(FOUNDERS, "Brother Per Dal; Ivar Lund; Olaf Grim", *['{"correct": true}'] * 2) == (True, "judge")
-    assert graded(FOUNDERS, "Sven Dal; Ivar Lund; Olaf Grim", '{"correct": false}') == (False, "judge")
+    assert grade_answer(FOUNDERS, "Brother Per Dal; Ivar Lund; Olaf Grim", *['{"correct": true}'] * 2) == (
+        True,
+        "judge",
+    )
+    assert grade_answer(FOUNDERS, "Sven Dal; Ivar Lund; Olaf Grim", '{"correct": false}') == (False, "judge")
 
 
-def test_list_is_supported_when_every_item_was_shown() -> None:
-    assert not grading.is_supported(FOUNDERS, rollout("", [ORDER]))
-    assert grading.is_supported(FOUNDERS, rollout("", [ORDER], [STONE]))
+def test_list_is_supported_once_every_item_was_shown() -> None:
+    assert not grading.is_supported(FOUNDERS, make_rollout([ORDER], answer=""))
+    assert grading.is_supported(FOUNDERS, make_rollout([ORDER], [STONE], answer=""))
 
 
-def test_judge_of_an_item_is_told_that_it_is_one() -> None:
+def test_judge_of_an_item_is_told_that_it_judges_one_item() -> None:
     model = ScriptedLLM(['{"correct": false}'])
     context = RunContext(build(values={"checks": {"enabled": ()}}), model, Shelf(FILM), LINEAGE)
     asyncio.run(grade(FOUNDERS, "Brother Per Dal; Ivar Lund; Olaf Grim", context))
@@ -126,4 +117,4 @@ def test_judge_of_an_item_is_told_that_it_is_one() -> None:
 @pytest.mark.parametrize(("answer", "is_right"), [("146", True), ("145.5", True), ("145.54", True), ("147", False)])
 def test_number_is_right_if_it_rounds_as_the_answer_does(answer: str, is_right: bool) -> None:
     assert CARRIED.answer == "146"
-    assert graded(CARRIED, answer, *(() if is_right else ("no",)))[0] is is_right
+    assert grade_answer(CARRIED, answer, *(() if is_right else ("no",)))[0] is is_right

@@ -1,4 +1,4 @@
-"""Exact match needs no judge; a judge's yes needs a second one, and not the generator's; no verdict is no wrong."""
+"""Equal answers need no judge; a yes needs a second judge, not the generator's; without a verdict nothing is wrong."""
 
 from typing import Any
 
@@ -16,33 +16,33 @@ from pipeline.llm.base import Request
 from pipeline.reward import reward
 from pipeline.types import NOT_FOUND, AnswerType
 from tests.graphs import changed, computed, drafted, step
-from tests.loop.checks.test_readings import DRAFT
-from tests.loop.test_episode import LINEAGE, SHELF
+from tests.loop.cast import LINEAGE, SHELF
+from tests.loop.checks.reading import DRAFT
 from tests.scripted import ScriptedLLM
 from tests.shelf import passage
 
 YES, NO = '{"reason": "the same", "correct": true, "sure": false}', '{"reason": "another", "correct": false}'
 
 
-def played(**roles: str) -> Models:
+def make_models(**roles: str) -> Models:
     return Models.model_validate({role: {"provider": "openai", "model": name} for role, name in roles.items()})
 
 
-def context(model: ScriptedLLM, **roles: str) -> RunContext:
-    models = played(**roles or {"default": "m"}).model_dump()
+def make_context(model: ScriptedLLM, **roles: str) -> RunContext:
+    models = make_models(**roles or {"default": "m"}).model_dump()
     return RunContext(build(values={"models": models}), model, SHELF, LINEAGE)
 
 
-async def test_what_is_equal_needs_no_judge_and_what_is_empty_neither() -> None:
+async def test_equal_and_empty_answers_need_no_judge() -> None:
     for response, right, method in (("1641.", True, "exact"), ("", False, "none"), (NOT_FOUND, False, "none")):
-        graded = await grade(DRAFT, response, context(ScriptedLLM([])))
-        assert (graded.right, graded.method, graded.usage.calls) == (right, method, 0)
+        grading = await grade(DRAFT, response, make_context(ScriptedLLM([])))
+        assert (grading.right, grading.method, grading.usage.calls) == (right, method, 0)
 
 
-async def test_unasked_only_what_is_nothing_like_the_answer_is_known_to_be_wrong() -> None:
+async def test_without_a_judge_only_an_answer_unlike_the_key_is_surely_wrong() -> None:
     for response, method in (("in 1641 or so", "none"), ("a church tower", "exact")):
-        graded = await grade(DRAFT, response, context(ScriptedLLM([])), ask=False)
-        assert (graded.right, graded.method, graded.usage.calls) == (False, method, 0)
+        grading = await grade(DRAFT, response, make_context(ScriptedLLM([])), ask=False)
+        assert (grading.right, grading.method, grading.usage.calls) == (False, method, 0)
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ async def test_unasked_only_what_is_nothing_like_the_answer_is_known_to_be_wrong
         ("Walton", "Walton, Liverpool", "entity", True), ("Ada Holm", "the Ada Holm", "entity", True),
     ],
 )  # fmt: skip
-async def test_what_equality_is_sure_of_needs_no_judge(
+async def test_answers_that_equality_decides_need_no_judge(
     answer: str, response: str, kind: str, right: bool | None
 ) -> None:
     draft = changed(DRAFT, answer=answer, answer_aliases=(), answer_type=AnswerType(kind))
-    graded = await grade(draft, response, context(ScriptedLLM([NO])))
-    assert (graded.right, graded.usage.calls) == (bool(right), int(right is None))
+    grading = await grade(draft, response, make_context(ScriptedLLM([NO])))
+    assert (grading.right, grading.usage.calls) == (bool(right), int(right is None))
 
 
 @pytest.mark.parametrize(
@@ -84,20 +84,22 @@ async def test_what_equality_is_sure_of_needs_no_judge(
     ],
 )
 @pytest.mark.parametrize("aliases", [(), ("about 40,400",)])
-async def test_a_question_for_about_how_many_takes_what_the_number_rounds_to(
+async def test_a_question_for_about_how_many_accepts_a_rounded_number(
     question: str, response: str, aliases: tuple[str, ...], *, right: bool
 ) -> None:
     about = {"question": question, "answer": "40,400", "answer_aliases": aliases, "answer_type": AnswerType.NUMBER}
-    graded = await grade(changed(DRAFT, **about), response, context(ScriptedLLM([NO])))
-    assert graded.right is right
+    grading = await grade(changed(DRAFT, **about), response, make_context(ScriptedLLM([NO])))
+    assert grading.right is right
     if "bout" in question:
-        assert graded.usage.calls == 0, "by rule, whatever a judge would say"
+        assert grading.usage.calls == 0, "decided by rule, whatever a judge would say"
 
 
-@pytest.mark.parametrize(("known", "said", "right"), [("7", "10", False), ("1.24", "1.2", True), ("96", "100", True)])
-async def test_what_it_rounds_to_is_within_a_tenth(known: str, said: str, *, right: bool) -> None:
-    about = {"question": "About how many?", "answer": known, "answer_aliases": (), "answer_type": AnswerType.NUMBER}
-    assert (await grade(changed(DRAFT, **about), said, context(ScriptedLLM([])))).right is right
+@pytest.mark.parametrize(
+    ("answer", "response", "right"), [("7", "10", False), ("1.24", "1.2", True), ("96", "100", True)]
+)
+async def test_a_rounded_number_is_within_a_tenth(answer: str, response: str, *, right: bool) -> None:
+    about = {"question": "About how many?", "answer": answer, "answer_aliases": (), "answer_type": AnswerType.NUMBER}
+    assert (await grade(changed(DRAFT, **about), response, make_context(ScriptedLLM([])))).right is right
 
 
 @pytest.mark.parametrize(
@@ -105,20 +107,20 @@ async def test_what_it_rounds_to_is_within_a_tenth(known: str, said: str, *, rig
     [
         ("75%", "75 people"), ("75 people", "75%"), ("412 km", "411 km"), ("up to 5", "5"), ("5", "about 5"),
         ("5", "5-6"), ("12 m long", "12 m wide"), ("7", "007"), ("14 June 1931", "1931"),
-        # Of 1.234 nothing tells whether it is more than a thousand.
+        # The text 1.234 does not tell whether it is more than a thousand.
         ("1.234", "1,234"), ("1,234", "1.234"), ("12.000", "12 000"),
         ("75 %", "0.75"), ("5 km", "3 kg"), ("5 km", "up to 3 km"),
     ],
 )  # fmt: skip
-async def test_any_other_number_is_for_the_judge(answer: str, response: str) -> None:
+async def test_any_other_number_is_left_to_the_judge(answer: str, response: str) -> None:
     draft = changed(DRAFT, answer=answer, answer_aliases=(), answer_type=AnswerType.NUMBER)
-    assert (await grade(draft, response, context(ScriptedLLM([NO])))).method == "judge"
+    assert (await grade(draft, response, make_context(ScriptedLLM([NO])))).method == "judge"
 
 
 async def test_a_number_may_be_an_alias_of_a_word() -> None:
     draft = changed(DRAFT, answer="a dozen", answer_aliases=("12",), answer_type=AnswerType.NUMBER)
-    assert (await grade(draft, "twelve", context(ScriptedLLM([])))).right
-    assert (await grade(draft, "13", context(ScriptedLLM([NO])))).method == "judge"
+    assert (await grade(draft, "twelve", make_context(ScriptedLLM([])))).right
+    assert (await grade(draft, "13", make_context(ScriptedLLM([NO])))).method == "judge"
 
 
 CASES = passage("cases", "New cases", "In the country 44 % of new cases come from the leading cause.")
@@ -132,36 +134,35 @@ SHARES = drafted(
 
 @pytest.mark.parametrize(("response", "right"), [("20", True), ("about 20.5", True), ("19.9", True), ("22", False)])
 async def test_every_value_that_the_evidence_allows_is_right(response: str, right: bool) -> None:
-    graded = await grade(SHARES, response, context(ScriptedLLM([])))
-    assert (graded.right, graded.method) == (right, "exact")
+    grading = await grade(SHARES, response, make_context(ScriptedLLM([])))
+    assert (grading.right, grading.method) == (right, "exact")
     assert reward.score(response, spellings(SHARES)) == float(right)
 
 
 @pytest.mark.parametrize(
-    ("answer", "same", "other"),
+    ("answer", "same", "different"),
     [
         ("C++", "C++.", "C"), ("-5 °C", "−5 °C", "5 °C"), ("$5 million", "$5 Million", "€5 million"),
         ("O−", "O-", "O"), ("5", "5.", "<5"), ("2–1", "2-1", "2:1"), ("10²", "10².", "102"),
         ("Vitamin A", "vitamin A", "Vitamin"), ("C minor", "C Minor", "C♯ minor"), ("1.234", "1.234", "1,234"),
     ],
 )  # fmt: skip
-async def test_a_mark_that_makes_another_answer_is_no_exact_match(answer: str, same: str, other: str) -> None:
+async def test_a_mark_that_changes_the_answer_prevents_an_exact_match(answer: str, same: str, different: str) -> None:
     draft = changed(DRAFT, answer=answer, answer_aliases=())
-    for response, right in ((same, True), (other, False)):
-        assert (await grade(draft, response, context(ScriptedLLM([NO])))).right is right
+    for response, right in ((same, True), (different, False)):
+        assert (await grade(draft, response, make_context(ScriptedLLM([NO])))).right is right
 
 
 @pytest.mark.parametrize(
-    ("said", "right", "method"),
-    [([NO], False, "judge"), ([YES, NO], False, "split"), ([YES, YES], True, "judge")],
+    ("outputs", "right", "method"), [([NO], False, "judge"), ([YES, NO], False, "split"), ([YES, YES], True, "judge")]
 )
-async def test_a_yes_needs_two_and_a_no_one(said: list[str], right: bool, method: str) -> None:
-    model = ScriptedLLM(said)
-    graded = await grade(DRAFT, "in 1641 or so", context(model))
-    assert (graded.right, graded.method, graded.usage.calls) == (right, method, len(said))
-    assert graded.second.calls == len(said) - 1
-    assert [request.sampling.temperature for request in model.requests] == [0.0, 1.0][: len(said)]
-    assert len({request.sample for request in model.requests}) == len(said)
+async def test_a_yes_needs_two_judges_and_a_no_needs_one(outputs: list[str], right: bool, method: str) -> None:
+    model = ScriptedLLM(outputs)
+    grading = await grade(DRAFT, "in 1641 or so", make_context(model))
+    assert (grading.right, grading.method, grading.usage.calls) == (right, method, len(outputs))
+    assert grading.second.calls == len(outputs) - 1
+    assert [request.sampling.temperature for request in model.requests] == [0.0, 1.0][: len(outputs)]
+    assert len({request.sample for request in model.requests}) == len(outputs)
 
 
 SURE = '{"reason": "the same", "correct": true}'
@@ -170,15 +171,15 @@ SURE = '{"reason": "the same", "correct": true}'
 @pytest.mark.parametrize(
     ("first", "response", "calls"), [(SURE, "in 1641 or so", 1), (YES, "in 1641 or so", 2), (SURE, "that year", 2)]
 )
-async def test_only_a_yes_in_doubt_needs_a_second(first: str, response: str, calls: int) -> None:
-    graded = await grade(DRAFT, response, context(ScriptedLLM([first, YES])))
-    assert (graded.right, graded.usage.calls) == (True, calls)
+async def test_only_a_yes_in_doubt_needs_a_second_judge(first: str, response: str, calls: int) -> None:
+    grading = await grade(DRAFT, response, make_context(ScriptedLLM([first, YES])))
+    assert (grading.right, grading.usage.calls) == (True, calls)
 
 
-async def test_the_embedded_judges_yes_is_a_rule_and_needs_no_second() -> None:
-    where = RunContext(build(), DemoModel(), SHELF, LINEAGE)
-    graded = await grade(DRAFT, "in the year 1641", where)
-    assert (graded.right, graded.usage.calls) == (True, 1)
+async def test_the_demo_judges_yes_is_a_rule_and_needs_no_second() -> None:
+    context = RunContext(build(), DemoModel(), SHELF, LINEAGE)
+    grading = await grade(DRAFT, "in the year 1641", context)
+    assert (grading.right, grading.usage.calls) == (True, 1)
 
 
 @pytest.mark.parametrize(
@@ -193,52 +194,52 @@ async def test_the_embedded_judges_yes_is_a_rule_and_needs_no_second() -> None:
         ({"default": "g", "writer": "w"}, ["g", "w"]),
     ],
 )
-def test_one_of_the_two_is_not_the_generators_where_there_is_another(roles: dict[str, str], judges: list[str]) -> None:
-    assert [judge.model for judge in played(**roles).judges()] == judges
+def test_one_judge_is_not_the_generators_model_if_there_is_another(roles: dict[str, str], judges: list[str]) -> None:
+    assert [judge.model for judge in make_models(**roles).judges()] == judges
 
 
-def test_a_model_to_be_trained_judges_nothing() -> None:
+def test_a_policy_model_judges_nothing() -> None:
     models = {"default": {"provider": "openai", "model": "g"}, "policies": {"mine": {"model": "p"}}}
     assert [judge.model for judge in Models.model_validate(models).judges()] == ["g", "g"]
 
 
-async def test_no_readable_verdict_is_an_error_and_no_wrong() -> None:
+async def test_an_unreadable_verdict_is_an_error_and_no_wrong_answer() -> None:
     with pytest.raises(FormatError, match="'m' gave no readable 'verdict'"):
-        await grade(DRAFT, "in 1641 or so", context(ScriptedLLM(lambda request: "correct: yes")))
+        await grade(DRAFT, "in 1641 or so", make_context(ScriptedLLM(lambda request: "correct: yes")))
 
 
-def test_there_are_200_near_misses_half_of_them_right_and_a_program_decides_none_of_them_wrongly() -> None:
-    marked = near_misses()
-    assert (len(marked), sum(right for _, right in marked)) == (200, 100)
-    assert len({(case.question, case.response) for case, _ in marked}) == 200
-    decided = [(is_right, known) for case, known in marked if (is_right := decide(case)) is not None]
-    assert len(decided) == 61
-    assert all(is_right is known for is_right, known in decided)
+def test_half_of_200_near_misses_are_right_and_the_rules_decide_none_wrongly() -> None:
+    cases = near_misses()
+    assert (len(cases), sum(right for _, right in cases)) == (200, 100)
+    assert len({(case.question, case.response) for case, _ in cases}) == 200
+    decisions = [(is_right, expected) for case, expected in cases if (is_right := decide(case)) is not None]
+    assert len(decisions) == 61
+    assert all(is_right is expected for is_right, expected in decisions)
 
 
-async def test_the_score_tells_a_strict_judge_from_an_easy_one_and_what_the_second_saves() -> None:
-    judges = played(default="g", judge="j").judges()
+async def test_the_score_separates_strict_from_easy_judges_and_shows_what_the_second_prevents() -> None:
+    judges = make_models(default="g", judge="j").judges()
 
-    def both(first: str, second: str) -> Any:
+    def script(first: str, second: str) -> Any:
         return lambda request: second if request.sample else first
 
-    easy = await score(judges, ScriptedLLM(both(YES, YES)))
+    easy = await score(judges, ScriptedLLM(script(YES, YES)))
     assert (easy.false_yes, easy.alone_yes, easy.false_no) == (100, 100, 0)
-    strict = await score(judges, ScriptedLLM(both(NO, NO)))
+    strict = await score(judges, ScriptedLLM(script(NO, NO)))
     assert (strict.false_yes, strict.alone_yes, strict.false_no) == (0, 0, 100)
-    saved = await score(judges, ScriptedLLM(both(YES, NO)))
-    assert (saved.false_yes, saved.alone_yes, saved.false_no) == (0, 100, 100)
+    mixed = await score(judges, ScriptedLLM(script(YES, NO)))
+    assert (mixed.false_yes, mixed.alone_yes, mixed.false_no) == (0, 100, 100)
 
 
-async def test_the_score_counts_what_cannot_be_read_apart_and_raises_what_the_endpoint_does() -> None:
-    judges = played(default="g").judges()
+async def test_the_score_counts_unreadable_verdicts_separately_and_raises_errors_of_the_endpoint() -> None:
+    judges = make_models(default="g").judges()
 
     def odd(request: Request) -> str:
         return "hm" if "capital of the country" in request.messages[-1].content else NO
 
-    found = await score(judges, ScriptedLLM(odd))
-    assert (found.unreadable, found.right, found.wrong, found.false_no) == (4, 98, 98, 98)
+    accuracy = await score(judges, ScriptedLLM(odd))
+    assert (accuracy.unreadable, accuracy.right, accuracy.wrong, accuracy.false_no) == (4, 98, 98, 98)
     refused = await score(judges, ScriptedLLM(lambda request: RequestRefused("no") if "hm" in odd(request) else NO))
-    assert refused == found
+    assert refused == accuracy
     with pytest.raises(ProviderError):
         await score(judges, ScriptedLLM(lambda request: ProviderError("down")))

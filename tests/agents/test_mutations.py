@@ -1,4 +1,4 @@
-"""10,000 mutated model outputs of every kind: each is read, or is a `FormatError`; no agent ends in an exception."""
+"""10,000 mutated model outputs of every kind are read or are a `FormatError`; no agent ends in an exception."""
 
 import json
 import random
@@ -23,10 +23,10 @@ from pipeline.loop.strategies.sage import read_draft
 from pipeline.types import Data, Message, Stop, Usage
 from tests.conftest import Figures
 from tests.hostile import HOSTILE
-from tests.loop.test_episode import FILM, HOLM, SHELF, TOWN, proposal
+from tests.loop.cast import FILM, HOLM, SHELF, TOWN, make_proposal
 from tests.scripted import ScriptedLLM
 
-PROPOSAL = proposal()
+PROPOSAL = make_proposal()
 SHAPES: tuple[tuple[type[Data], dict[str, Any]], ...] = (
     (tools.SearchArguments, {"query": "Ada Holm painter"}),
     (tools.OpenArguments, {"passage_id": FILM.shown_id}),
@@ -50,27 +50,27 @@ TEXTS = (
 SEED = 20261121
 
 
-def bent(tree: Any, chance: random.Random) -> Any:
-    """The tree with one value, anywhere, replaced, removed or given a neighbour."""
+def mutate_tree(tree: Any, chance: random.Random) -> Any:
+    """Return the tree with one value replaced, removed or given a neighbour."""
     if isinstance(tree, dict) and tree and chance.random() < 0.85:
         key = chance.choice(list(tree))
-        how = chance.randrange(5)
-        if how == 0:
+        kind = chance.randrange(5)
+        if kind == 0:
             return {k: v for k, v in tree.items() if k != key}
-        if how == 1:
+        if kind == 1:
             return {**tree, chance.choice(["extra", "__class__", key.upper(), ""]): chance.choice(ODD)}
-        return {**tree, key: bent(tree[key], chance)}
+        return {**tree, key: mutate_tree(tree[key], chance)}
     if isinstance(tree, list) and tree and chance.random() < 0.85:
-        place = chance.randrange(len(tree))
-        how = chance.randrange(4)
-        if how == 0:
+        index = chance.randrange(len(tree))
+        kind = chance.randrange(4)
+        if kind == 0:
             return tree * chance.choice([2, 50])
-        return [*tree[:place], bent(tree[place], chance), *tree[place + how % 2 :]]
+        return [*tree[:index], mutate_tree(tree[index], chance), *tree[index + kind % 2 :]]
     return chance.choice(ODD)
 
 
-def garbled(text: str, chance: random.Random) -> str:
-    """The text cut, doubled, or with something put in or taken out, once to three times."""
+def mutate_text(text: str, chance: random.Random) -> str:
+    """Return the text cut, doubled, or with text inserted or removed, once to three times."""
     for _ in range(chance.randint(1, 3)):
         start, end = sorted(chance.randrange(len(text) + 1) for _ in range(2))
         text = chance.choice(
@@ -87,14 +87,14 @@ def garbled(text: str, chance: random.Random) -> str:
     return text
 
 
-def mutated(tree: dict[str, Any], chance: random.Random) -> str:
+def make_output(tree: dict[str, Any], chance: random.Random) -> str:
     if chance.random() < 0.5:
-        return json.dumps(bent(tree, chance), ensure_ascii=chance.random() < 0.5)
-    return garbled(json.dumps(tree), chance)
+        return json.dumps(mutate_tree(tree, chance), ensure_ascii=chance.random() < 0.5)
+    return mutate_text(json.dumps(tree), chance)
 
 
-def sent(content: str, calls: list[tuple[str, str]]) -> Completion:
-    """What our client makes of a server's answer; nothing where it is no answer at all."""
+def read_completion(content: str, calls: list[tuple[str, str]]) -> Completion:
+    """Return what our client reads from a server's answer, or an empty completion if it is no answer."""
     written = [{"id": "x", "type": "function", "function": {"name": name, "arguments": text}} for name, text in calls]
     message = {"role": "assistant", "content": content, "tool_calls": written}
     body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
@@ -104,56 +104,58 @@ def sent(content: str, calls: list[tuple[str, str]]) -> Completion:
         return Completion(message=Message(role="assistant"), finish=Finish.EMPTY, usage=Usage(calls=1))
 
 
-def outputs(count: int) -> Iterator[tuple[type[Data], str]]:
+def iterate_outputs(count: int) -> Iterator[tuple[type[Data], str]]:
     chance = random.Random(SEED)
     for number in range(count):
         shape, tree = SHAPES[number % len(SHAPES)]
-        yield shape, mutated(tree, chance)
+        yield shape, make_output(tree, chance)
 
 
-def test_every_shape_is_read_when_it_is_whole() -> None:
+def test_every_unmutated_shape_is_read() -> None:
     for shape, tree in SHAPES:
         assert parse(shape, json.dumps(tree))
 
 
 def test_null_is_no_alias() -> None:
     steps = [step | {"answer_aliases": None} for step in PROPOSAL["steps"]]
-    found = parse(graph_proposals.WordedGraphArguments, json.dumps(PROPOSAL | {"steps": steps}))
-    assert [step.answer_aliases for step in found.steps] == [()] * len(steps)
+    arguments = parse(graph_proposals.WordedGraphArguments, json.dumps(PROPOSAL | {"steps": steps}))
+    assert [step.answer_aliases for step in arguments.steps] == [()] * len(steps)
 
 
 def test_ten_thousand_mutated_outputs_are_values_or_format_errors(figures: Figures) -> None:
     state = AgentState(passages={p.shown_id: p for p in (FILM, HOLM, TOWN)})
-    ended, longest = Counter[str](), 0
-    for shape, raw in outputs(10_000):
+    outcomes, longest = Counter[str](), 0
+    for shape, raw in iterate_outputs(10_000):
         try:
             value = parse(shape, raw)
         except FormatError as error:
             longest = max(longest, len(str(error)))
-            ended["refused"] += 1
+            outcomes["refused"] += 1
             continue
-        ended["read"] += 1
+        outcomes["read"] += 1
         assert value.model_validate_json(value.model_dump_json()) == value, "it can be journalled"
         if shape is graph_proposals.WordedGraphArguments:
             try:
                 draft = read_draft(raw, state)
-                ended["drafts"] += draft is not None
+                outcomes["drafts"] += draft is not None
             except FormatError:
-                ended["drafts refused"] += 1
-    assert min(ended["refused"], ended["read"], ended["drafts"], ended["drafts refused"]) > 40, ended
-    figures({"outputs": 10_000}, {"read": ended["read"], "refused": ended["refused"], "exceptions": 0})
-    assert longest < 300, "an error goes back to the model, and tells it nothing at length that it said itself"
+                outcomes["drafts refused"] += 1
+    assert min(outcomes["refused"], outcomes["read"], outcomes["drafts"], outcomes["drafts refused"]) > 40, outcomes
+    figures({"outputs": 10_000}, {"read": outcomes["read"], "refused": outcomes["refused"], "exceptions": 0})
+    assert longest < 300, "an error is sent back to the model, so it does not repeat the output at length"
 
 
 @pytest.mark.parametrize("block", range(4))
-async def test_agents_end_with_a_stop_whatever_they_are_told(block: int) -> None:
-    """Solver and generator over models that answer with mutated calls, unknown tools, many calls or none."""
+async def test_agents_end_with_a_stop_whatever_a_model_answers(block: int) -> None:
+    """Run solver and generator with mutated calls, unknown tools, many calls or none."""
     chance = random.Random(SEED + block)
     names = [*(tool.name for tool in tools.SOLVER_TOOLS), "propose", "rm -rf /", ""]
 
     def say(request: Request) -> Completion:
         shapes = chance.choices(SHAPES[:4], k=chance.choice([0, 1, 1, 1, 2, 20]))
-        return sent(garbled("so", chance), [(chance.choice(names), mutated(tree, chance)) for _, tree in shapes])
+        return read_completion(
+            mutate_text("so", chance), [(chance.choice(names), make_output(tree, chance)) for _, tree in shapes]
+        )
 
     for number in range(60):
         agent = Agent(
@@ -173,19 +175,19 @@ async def test_agents_end_with_a_stop_whatever_they_are_told(block: int) -> None
 
 async def test_structured_answers_are_values_or_one_format_error() -> None:
     chance = random.Random(SEED)
-    ended: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     for shape, tree in SHAPES[5:] * 100:
-        model = ScriptedLLM(lambda request, tree=tree: sent(mutated(tree, chance), []))  # type: ignore[misc]
+        model = ScriptedLLM(lambda request, tree=tree: read_completion(make_output(tree, chance), []))  # type: ignore[misc]
         try:
             value, _ = await request_object(model, ModelConfig(), (), "any", shape)
-            ended["read"] += isinstance(value, shape)
+            outcomes["read"] += isinstance(value, shape)
         except FormatError:
-            ended["refused"] += 1
-    assert sum(ended.values()) == 100 * len(SHAPES[5:])
-    assert min(ended.values()) > 3, ended
+            outcomes["refused"] += 1
+    assert sum(outcomes.values()) == 100 * len(SHAPES[5:])
+    assert min(outcomes.values()) > 3, outcomes
 
 
-async def test_a_second_try_at_a_structured_answer_sends_the_prompt_of_the_first_again() -> None:
+async def test_a_second_attempt_at_structured_output_repeats_the_prompt() -> None:
     shape, _ = SHAPES[5]
     model = ScriptedLLM(lambda request: "no JSON")
     with pytest.raises(FormatError):

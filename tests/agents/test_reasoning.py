@@ -1,4 +1,4 @@
-"""What a question mainly asks of whoever answers it, as its draft says it."""
+"""The kind of reasoning that a question mainly needs, derived from its draft."""
 
 from typing import Any
 
@@ -19,41 +19,41 @@ COUNT = hop(passage("c", "Vessby", "Vessby had 1936 people."), "1936")
 BRIDGE = "Where was the director of Lantern Bay born?"
 
 
-def draft(question: str, *hops: Hop) -> Draft:
+def make_chain(question: str, *hops: Hop) -> Draft:
     return chained(question, hops, answer_type=AnswerType.ENTITY)
 
 
-def result(operation: str, **fields: Any) -> Draft:
+def make_computed(operation: str, **fields: Any) -> Draft:
     steps = [step(page, height) for page, height in zip(PAGES, HEIGHTS, strict=True)]
-    ids = [each["id"] for each in steps]
+    ids = [proposed["id"] for proposed in steps]
     needs = ids[:2] if operation in ("difference", "ratio") else ids
-    used = [each for each in steps if each["id"] in needs]
-    return drafted("Which is it?", [*used, computed(operation, *needs, **fields)], PAGES)
+    operands = [proposed for proposed in steps if proposed["id"] in needs]
+    return drafted("Which is it?", [*operands, computed(operation, *needs, **fields)], PAGES)
 
 
 @pytest.mark.parametrize(
-    ("asked", "wanted"),
+    ("draft", "kind"),
     [
-        (result("count", condition="over", bound="40 m"), "aggregation"),
-        (result("filter", condition="over", bound="40 m"), "aggregation"),
-        (result("list"), "aggregation"),
-        (result("difference", unit="m"), "calculation"),
-        (result("ratio"), "calculation"),
-        (result("extreme", which="most"), "comparison"),
-        (draft(BRIDGE, FILM, HOLM), "bridge"),
-        (draft("Wo kam die Person zur Welt, die Lantern Bay drehte?", FILM, HOLM), "bridge"),
-        (draft("Who directed Lantern Bay?", FILM), "lookup"),
-        (draft("Who had the prize of the year in which Lantern Bay opened?", YEAR, PRIZE), "temporal"),
-        (draft("Wer bekam den Preis des Jahres, in dem Lantern Bay anlief?", YEAR, PRIZE), "temporal"),
-        (draft("Who had the prize five years after the opening of Lantern Bay?", FILM, PRIZE), "temporal"),
-        (draft("Who is the town named after in which Ada Holm was born?", FILM, HOLM), "bridge"),
-        (draft("How many people live there?", HOLM, COUNT), "bridge"),
-        (draft("How many years passed between the two?", HOLM, COUNT), "calculation"),
-        (draft("Where was the director born who did not paint?", FILM, HOLM), "negation"),
-        (draft("Which painter didn't live in Skerrow?", FILM, HOLM), "negation"),
-        (draft("Where was the director of Never Say No or Don't Look born?", FILM, HOLM), "bridge"),
-        (draft("Where is ship no 7 of the director from?", FILM, HOLM), "bridge"),
+        (make_computed("count", condition="over", bound="40 m"), "aggregation"),
+        (make_computed("filter", condition="over", bound="40 m"), "aggregation"),
+        (make_computed("list"), "aggregation"),
+        (make_computed("difference", unit="m"), "calculation"),
+        (make_computed("ratio"), "calculation"),
+        (make_computed("extreme", which="most"), "comparison"),
+        (make_chain(BRIDGE, FILM, HOLM), "bridge"),
+        (make_chain("Wo kam die Person zur Welt, die Lantern Bay drehte?", FILM, HOLM), "bridge"),
+        (make_chain("Who directed Lantern Bay?", FILM), "lookup"),
+        (make_chain("Who had the prize of the year in which Lantern Bay opened?", YEAR, PRIZE), "temporal"),
+        (make_chain("Wer bekam den Preis des Jahres, in dem Lantern Bay anlief?", YEAR, PRIZE), "temporal"),
+        (make_chain("Who had the prize five years after the opening of Lantern Bay?", FILM, PRIZE), "temporal"),
+        (make_chain("Who is the town named after in which Ada Holm was born?", FILM, HOLM), "bridge"),
+        (make_chain("How many people live there?", HOLM, COUNT), "bridge"),
+        (make_chain("How many years passed between the two?", HOLM, COUNT), "calculation"),
+        (make_chain("Where was the director born who did not paint?", FILM, HOLM), "negation"),
+        (make_chain("Which painter didn't live in Skerrow?", FILM, HOLM), "negation"),
+        (make_chain("Where was the director of Never Say No or Don't Look born?", FILM, HOLM), "bridge"),
+        (make_chain("Where is ship no 7 of the director from?", FILM, HOLM), "bridge"),
     ],
 )
-def test_a_draft_says_what_it_asks(asked: Draft, wanted: str) -> None:
-    assert reasoning(asked) == wanted
+def test_a_draft_has_its_kind_of_reasoning(draft: Draft, kind: str) -> None:
+    assert reasoning(draft) == kind

@@ -1,9 +1,9 @@
-"""A try that searched for what nothing had shown it says nothing of how hard the question is."""
+"""A rollout that searches for something it was never shown does not measure the question's difficulty."""
 
 import pytest
 
 from pipeline.agents.unshown_words import unshown_words
-from tests.loop.test_assess import DRAFT, FILM, HOLM, TOWN, judged, rollout
+from tests.loop.rollouts import DRAFT, FILM, HOLM, TOWN, grade_rollouts, make_rollout
 
 FOUND = ([FILM], [HOLM], [TOWN])
 
@@ -17,12 +17,12 @@ FOUND = ([FILM], [HOLM], [TOWN])
         (([FILM], [TOWN]), ["Lantern Bay director", "Tarnholm market town founded by monks"], True),
         (([FILM], [TOWN]), ["Lantern Bay director", "Town founded as the birthplace of a director"], False),
         (([FILM], [TOWN]), ["Lantern Bay director", "town founded in 1812"], True),
-        # What a search of its own holds beside the thing that the question names hides nothing.
+        # Further words of a query about the question's own subject prove nothing.
         (FOUND, ["Lantern Bay (Cannes 1931)", "Ada Holm born", "Vessby founded"], False),
     ],
 )
-def test_what_is_searched_for_unseen_is_recalled(results: tuple, queries: list[str], *, recalled: bool) -> None:
-    ((_, verdict),) = judged(DRAFT, rollout(*results, queries=queries))
+def test_a_query_for_something_unseen_is_recalled(results: tuple, queries: list[str], *, recalled: bool) -> None:
+    ((_, verdict),) = grade_rollouts(DRAFT, make_rollout(*results, queries=queries))
     assert (verdict.recalled, verdict.correct, verdict.counts) == (recalled, True, not recalled)
 
 
@@ -39,8 +39,6 @@ def test_what_is_searched_for_unseen_is_recalled(results: tuple, queries: list[s
         ("NKO treaty", ["NKO"]),
     ],
 )
-def test_a_name_is_unshown_and_a_plain_word_is_not(query: str, unshown: list[str]) -> None:
-    assert (
-        unshown_words(query, ["Sweden had 1204 people.", "Northern Kingdom of Ammarn"], ["its population fell"])
-        == unshown
-    )
+def test_an_unknown_name_is_unshown_and_a_plain_word_is_not(query: str, unshown: list[str]) -> None:
+    shown = ["Sweden had 1204 people.", "Northern Kingdom of Ammarn"]
+    assert unshown_words(query, shown, ["its population fell"]) == unshown

@@ -1,4 +1,4 @@
-"""The probe of a run against servers that refuse what real ones refuse: it finds what each of them takes."""
+"""The probe of a run finds the settings that each strict server accepts."""
 
 import pytest
 
@@ -13,11 +13,11 @@ from tests.scripted import ScriptedLLM
 from tests.strict_server import QUIRKS, strict
 
 KEPT = ("reasoning", "routed_reasoning", "chunks")
-"""Those that want reasoning back."""
+"""Servers that require the reasoning to be sent back."""
 
 
 def answer(request: Request) -> Message:
-    """Search, then answer; without tools say yes."""
+    """Search, then answer; without tools judge as correct."""
     if not request.tools:
         return Message(role="assistant", content='{"reason": "same", "correct": true}')
     is_second = any(message.role == "tool" for message in request.messages)
@@ -26,7 +26,7 @@ def answer(request: Request) -> Message:
 
 
 @pytest.mark.parametrize("quirk", QUIRKS)
-async def test_each_server_is_asked_by_its_own_calls_and_with_the_reasoning_that_it_wants(quirk: str) -> None:
+async def test_each_strict_server_gets_native_calls_and_the_reasoning_that_it_requires(quirk: str) -> None:
     limits = Limits(attempts=2)
     async with FaultyServer(model=ScriptedLLM(answer)) as server:
         with strict(server.url.removesuffix("/v1"), quirk) as (url, refusals):

@@ -8,24 +8,24 @@ from tests import tables
 from tests.records import accepted, batch, below_target, failed, no_draft, rejected
 
 
-def figures(*records, **outside):
+def make_figures(*records, **outside):
     return tables.figures(records, Outside(**outside))
 
 
-def counts(found):
-    return {count.name: count.count for count in found}
+def get_counts(counts):
+    return {count.name: count.count for count in counts}
 
 
 def test_planned_is_accepted_and_rejected_and_failed():
-    f = figures(*batch(48))
+    f = make_figures(*batch(48))
     assert f.planned == f.accepted + f.rejected + f.failed == 48
-    assert sum(counts(f.reasons).values()) == f.rejected + f.failed
+    assert sum(get_counts(f.reasons).values()) == f.rejected + f.failed
 
 
 def test_the_funnel_never_widens():
-    funnel = [count.count for count in figures(*batch(48)).funnel]
+    funnel = [count.count for count in make_figures(*batch(48)).funnel]
     assert funnel == sorted(funnel, reverse=True)
-    assert funnel[-1] == figures(*batch(48)).accepted
+    assert funnel[-1] == make_figures(*batch(48)).accepted
 
 
 @pytest.mark.parametrize(
@@ -40,60 +40,61 @@ def test_the_funnel_never_widens():
     ],
 )
 def test_a_record_counts_for_its_furthest_stage(record, furthest):
-    reached = [count.name for count in figures(record).funnel if count.count]
+    reached = [count.name for count in make_figures(record).funnel if count.count]
     assert reached[-1] == furthest
 
 
 def test_an_unsound_draft_is_not_past_the_audit():
-    assert counts(figures(rejected(reason="co_located")).funnel)["audited"] == 0
+    assert get_counts(make_figures(rejected(reason="co_located")).funnel)["audited"] == 0
 
 
-def test_targets_rest_on_fresh_rollouts():
-    (target,) = figures(accepted(0), below_target(), rejected()).targets
+def test_targets_are_measured_on_fresh_rollouts():
+    (target,) = make_figures(accepted(0), below_target(), rejected()).targets
     assert (target.planned, target.accepted, target.below_target) == (3, 1, 1)
-    assert counts(target.difficulty) == {"1": 1, "3": 1}
+    assert get_counts(target.difficulty) == {"1": 1, "3": 1}
     assert (target.mean_difficulty, target.mean_solve_rate) == (3.0, 0.75)
 
 
-def test_confirmed_share_counts_only_what_was_measured_again():
-    assert figures(accepted(0), accepted(1), below_target(), rejected()).confirmed == Share(part=2, whole=3)
+def test_the_confirmed_share_counts_only_confirmed_attempts():
+    assert make_figures(accepted(0), accepted(1), below_target(), rejected()).confirmed == Share(part=2, whole=3)
 
 
 def test_cost_is_that_of_all_seeds_and_stated_per_accepted_pair():
     records = [accepted(0), accepted(1), rejected(), failed()]
-    f = figures(*records, spent=Spending(by_stage={"round 0": {"answer": Spent(paid=Usage(calls=7), seconds=2.5)}}))
-    whole = sum((usage for record in records for usage in record.usage.values()), Usage())
-    assert f.usage == whole
-    assert f.per_pair(f.usage.calls) == whole.calls / 2
+    f = make_figures(
+        *records, spent=Spending(by_stage={"round 0": {"answer": Spent(paid=Usage(calls=7), seconds=2.5)}})
+    )
+    total = sum((usage for record in records for usage in record.usage.values()), Usage())
+    assert f.usage == total
+    assert f.per_pair(f.usage.calls) == total.calls / 2
     solver = next(cost for cost in f.costs if cost.role == "solver")
     assert (solver.spent.paid.calls, solver.spent.seconds) == (7, 2.5)
 
 
 def test_per_pair_is_unknown_without_pairs():
-    assert figures(rejected()).per_pair(10) is None
+    assert make_figures(rejected()).per_pair(10) is None
 
 
 def test_the_embedded_model_marks_its_figures():
-    assert figures(accepted()).by_demo
-    assert not figures(accepted(model="qwen")).by_demo
+    assert make_figures(accepted()).by_demo
+    assert not make_figures(accepted(model="qwen")).by_demo
 
 
 def test_seed_drops_come_from_outside():
-    assert counts(figures(accepted(), dropped={"list": 3, "short": 9}).dropped) == {"short": 9, "list": 3}
+    assert get_counts(make_figures(accepted(), dropped={"list": 3, "short": 9}).dropped) == {"short": 9, "list": 3}
 
 
-def test_no_records_are_no_error():
-    f = figures()
+def test_figures_without_records_are_empty():
+    f = make_figures()
     assert (f.planned, f.mean_difficulty, f.lineage, f.by_demo) == (0, None, None, False)
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "low", "high"), [(0, 10, 0.0, 0.278), (5, 10, 0.237, 0.763), (10, 10, 0.722, 1.0)]
+    ("part", "total", "low", "high"), [(0, 10, 0.0, 0.278), (5, 10, 0.237, 0.763), (10, 10, 0.722, 1.0)]
 )
-def test_wilson(part, whole, low, high):
-    # Published values of the score interval for n = 10.
-    assert Share(part=part, whole=whole).interval == pytest.approx((low, high), abs=5e-4)
+def test_wilson_interval_has_the_published_values(part, total, low, high):
+    assert Share(part=part, whole=total).interval == pytest.approx((low, high), abs=5e-4)
 
 
-def test_whatever_a_model_is_asked_for_stands_under_a_role():
+def test_every_request_of_a_model_has_a_role():
     assert set(EMBEDDED) <= set(ROLE_OF_REQUEST)

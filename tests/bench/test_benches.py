@@ -1,22 +1,16 @@
-"""The benches that judge can be failed: each fault planted in a good pair is found, each limit can be broken."""
+"""The benchmarks that judge can fail: they report each fault planted in a good pair, and figures mean what they say."""
 
 from typing import Any
 
 import httpx2
 import pytest
 
-from bench import endpoint, guesser, recheck, weak_reader
-from bench.common import interval, table
-from bench.endpoint import get_json, run_endpoints
-from pipeline.config import build
-from pipeline.context import RunContext
-from pipeline.llm.base import Request
-from pipeline.types import AnswerType, Distractor, DistractorCheck, DistractorEval, Hop, Record
+from bench import endpoint, guesser, pool, recheck
+from bench.common import bootstrap, format_table
+from pipeline.types import Record
 from tests import records
-from tests.graphs import chained, changed
-from tests.loop.test_episode import LINEAGE
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.graphs import changed
+from tests.simulated_endpoint import DECODE, PREFILL, Load, get_json, run_endpoints
 
 GOOD = records.accepted()
 WORLD = records.world(0)
@@ -24,61 +18,61 @@ PASSAGES = (WORLD.bridge, WORLD.engineer, WORLD.town, *WORLD.noise)
 TEXTS = {passage.document_id: recheck.Text(passage.title, passage.text) for passage in PASSAGES}
 
 
-def altered(hop: int | None = None, **values: Any) -> Record:
-    """The good record with another draft, or another hop of it."""
+def change_record(hop_index: int | None = None, **values: Any) -> Record:
+    """Copy the good record with another draft, or another hop of it."""
     assert GOOD.draft
-    if hop is not None:
+    if hop_index is not None:
         hops = list(GOOD.draft.hops)
-        hops[hop] = hops[hop].model_copy(update=values)
+        hops[hop_index] = hops[hop_index].model_copy(update=values)
         values = {"hops": hops}
-    last = GOOD.rounds[-1].model_copy(update={"draft": changed(GOOD.draft, **values)})
-    return GOOD.model_copy(update={"rounds": (*GOOD.rounds[:-1], last)})
+    last_round = GOOD.rounds[-1].model_copy(update={"draft": changed(GOOD.draft, **values)})
+    return GOOD.model_copy(update={"rounds": (*GOOD.rounds[:-1], last_round)})
 
 
-def test_a_good_pair_passes_the_recheck() -> None:
-    assert recheck.faults(GOOD, TEXTS) == []
+def test_recheck_passes_a_good_pair() -> None:
+    assert recheck.find_faults(GOOD, TEXTS) == []
 
 
 @pytest.mark.parametrize(
     ("record", "fault"),
     [
-        (altered(0, quote="Nothing of the kind."), "quote is not in the document"),
-        (altered(0, passage_sha256="0" * 64), "SHA-256"),
-        (altered(1, passage_id="nowhere#0"), "no document"),
-        (altered(1, passage_id=f"{WORLD.engineer.document_id}#1"), "passage 1 starts"),
-        (altered(1, title="Another"), "title"),
-        (altered(1, answer="Somebody Else"), "neither quote nor title"),
-        (altered(answer="2222", answer_aliases=()), "not in the last quote"),
-        (altered(question=f"Which town was founded in {WORLD.year}?"), "holds the answer"),
-        (altered(question=f"When was {WORLD.town.title} founded?"), "names"),
-        (altered(2, passage_id=WORLD.engineer.id), "rest on one passage"),
+        (change_record(0, quote="Nothing of the kind."), "quote is not in the document"),
+        (change_record(0, passage_sha256="0" * 64), "SHA-256"),
+        (change_record(1, passage_id="nowhere#0"), "no document"),
+        (change_record(1, passage_id=f"{WORLD.engineer.document_id}#1"), "passage 1 starts"),
+        (change_record(1, title="Another"), "title"),
+        (change_record(1, answer="Somebody Else"), "neither quote nor title"),
+        (change_record(answer="2222", answer_aliases=()), "not in the last quote"),
+        (change_record(question=f"Which town was founded in {WORLD.year}?"), "holds the answer"),
+        (change_record(question=f"When was {WORLD.town.title} founded?"), "names"),
+        (change_record(2, passage_id=WORLD.engineer.id), "rest on one passage"),
         (GOOD.model_copy(update={"confirmation_verdicts": ()}), "confirmed in []"),
         (GOOD.model_copy(update={"seed": GOOD.seed.model_copy(update={"target_steps": 9})}), "target 9"),
     ],
 )
-def test_a_planted_fault_is_found(record: Record, fault: str) -> None:
-    assert any(fault in found for found in recheck.faults(record, TEXTS))
+def test_recheck_finds_a_planted_fault(record: Record, fault: str) -> None:
+    assert any(fault in message for message in recheck.find_faults(record, TEXTS))
 
 
-def test_the_guesser_knows_what_is_asked_for() -> None:
+def test_guesser_recognizes_the_type_of_the_answer() -> None:
     question = "In what year after 1520 was the market town of the northern fells founded by monks?"
     assert guesser.answer_pattern("How many bridges are there?") is guesser.COUNT
     assert guesser.answer_pattern("Who designed the bridge?") is guesser.NAME
-    assert guesser.spans(question, WORLD.town) == [WORLD.year]
+    assert guesser.find_spans(question, WORLD.town) == [WORLD.year]
 
 
-def test_figures_are_what_they_say() -> None:
-    few = interval([0.0, 1.0] * 50, lambda x: sum(x) / len(x))
-    assert few.value == 0.5
-    assert few.low > 0.3
-    assert few.high < 0.7
-    assert table(("a", "b"), [("xx", 1)]).splitlines()[-1] == "xx  1"
+def test_bootstrap_covers_the_mean_and_tables_align() -> None:
+    interval = bootstrap([0.0, 1.0] * 50, lambda values: sum(values) / len(values))
+    assert interval.value == 0.5
+    assert interval.low > 0.3
+    assert interval.high < 0.7
+    assert format_table(("a", "b"), [("xx", 1)]).splitlines()[-1] == "xx  1"
 
 
-def test_a_simulated_endpoint_meets_its_fate() -> None:
+def test_simulated_endpoints_behave_as_told() -> None:
     body = {"response_format": {"json_schema": {"name": "verdict"}}}
 
-    def asked(url: str) -> int:
+    def request_status(url: str) -> int:
         try:
             return httpx2.post(f"{url}/chat/completions", json=body).status_code
         except httpx2.TransportError:
@@ -86,33 +80,26 @@ def test_a_simulated_endpoint_meets_its_fate() -> None:
 
     with run_endpoints(0.0, "steady", "dies:2", "busy:0:1", "busy:60:1") as line:
         urls = line.split()
-        assert [[asked(url) for _ in range(3)] for url in urls] == [[200] * 3, [200, 200, 0], [429] * 3, [200] * 3]
-        stats = [get_json(url, "stats") for url in (urls[0], urls[2])]
-    assert [(one["answered"], len(one["times"]), one["throttled"]) for one in stats] == [(3, 3, 0), (0, 0, 3)]
+        statuses = [[request_status(url) for _ in range(3)] for url in urls]
+        assert statuses == [[200] * 3, [200, 200, 0], [429] * 3, [200] * 3]
+        steady, busy = get_json(urls[0], "stats"), get_json(urls[2], "stats")
+    assert (steady["answered"], len(steady["end_times"]), steady["throttled"]) == (3, 3, 0)
+    assert (busy["answered"], len(busy["end_times"]), busy["throttled"]) == (0, 0, 3)
 
 
-def test_the_rate_is_that_of_the_middle_of_a_job() -> None:
+def test_rate_measures_the_middle_of_a_job() -> None:
     start, middle, end = [0.0, 50.0], [50 + n / 4 for n in range(1, 17)], [100.0, 200.0]
-    assert endpoint.rate([*end, *middle, *start]) == pytest.approx(4.0)
+    assert endpoint.compute_rate([*end, *middle, *start]) == pytest.approx(4.0)
 
 
-async def test_a_weak_reader_is_asked_without_and_with_what_misleads_it() -> None:
-    fog = passage("fog", "Sea Fog", "Sea Fog came out in 1934.")
-    shelf = Shelf(fog, *(passage(f"n{n}", f"Sea {n}", f"Sea {n} came out in {1900 + n}.") for n in range(6)))
-    hop = Hop(
-        sub_question="", answer="1934", passage_id=fog.id, passage_sha256=fog.sha256, title=fog.title, quote=fog.text
-    )
-    draft = chained(question="When did Sea Fog come out?", answer="1934", answer_type=AnswerType.DATE, hops=(hop,))
-    lie = Distractor(
-        kind="doppelganger", title="Sea Fog: Fog", text="Sea Fog came out in 1951. Fog!", hop=0, claim="1951", mark="",
-        source_id=fog.id, source_sha256=fog.sha256, checks=(DistractorCheck(name="marked", passed=True),),
-    )  # fmt: skip
-    last = GOOD.rounds[-1].model_copy(update={"draft": draft})
-    record = GOOD.model_copy(update={"rounds": (last,), "distractor_eval": DistractorEval(distractors=(lie,))})
+def test_seconds_in_flight_count_only_between_two_moments() -> None:
+    assert pool.sum_in_flight([0.0, 4.0, 9.0], [2.0, 6.0, 12.0], since=1.0, until=10.0) == pytest.approx(1 + 2 + 1)
 
-    def believes_the_first(request: Request) -> str:
-        return request.messages[-1].content.split("[1] ")[1].split("[2] ")[0]
 
-    context = RunContext(build(values={"retrieval": {"k": 3}}), ScriptedLLM(believes_the_first), shelf, LINEAGE)
-    assert await weak_reader.read(record, context) == (True, False)
-    assert await weak_reader.read(GOOD, context) is None, "of several steps"
+def test_loaded_server_slows_with_calls_and_speeds_up_on_a_cached_prompt() -> None:
+    load = Load(latency=2.0, limit=4)
+    body = {"messages": [{"role": "system", "content": "a" * 50}, {"role": "user", "content": "b" * 50}]}
+    first, repeated = load.admit(body, 1000, in_flight=0), load.admit(body, 1000, in_flight=4)
+    assert (first[0], repeated[0]) == (0, 1000)
+    assert (first[1], repeated[1]) == pytest.approx((2.0 * (PREFILL + DECODE), 2.0 * 2 * DECODE))
+    assert load.cached_share == pytest.approx(0.5)

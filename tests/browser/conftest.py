@@ -1,4 +1,4 @@
-"""A real Chromium before `digsite view`, served on a port of its own."""
+"""A real Chromium in front of `digsite view`, served on its own port."""
 
 import shutil
 import threading
@@ -14,7 +14,7 @@ from pipeline.serve.browser import create
 from pipeline.serve.http_server import ServerConfig, url
 from pipeline.types import Record
 from pipeline.view.browsing import Runs
-from tests.analysis.test_seed_rows import begun, exported
+from tests.analysis.test_seed_rows import begin_run, export_table
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile
 from tests.teacher_rollouts import taught
@@ -38,8 +38,8 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def served(*folders: Path) -> Iterator[str]:
-    """The address of a server over these runs."""
+def serve_runs(*folders: Path) -> Iterator[str]:
+    """Serve these runs, and yield the address."""
     library = Runs([str(folder) for folder in folders], folders[0].parents[1])
     for source in library.open_named():
         source.whole()
@@ -55,36 +55,37 @@ def served(*folders: Path) -> Iterator[str]:
         library.close()
 
 
-def again(record: Record, n: int) -> Record:
-    """As another run has it."""
+def copy_with_key(record: Record, n: int) -> Record:
+    """Copy a record with the key that another run would give it."""
     key = f"{n:064x}"
     return record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two runs of records of every kind, hostile ones among them; the first is exported."""
+    """Two runs of records of every kind, hostile ones among them; the first is export_table."""
     poisoned = [hostile(6000, " ".join(HOSTILE)), hostile(6001, " ".join(MARKUP)), hostile(6002, HUGE)]
     records = [*poisoned, taught(), *batch(60), accepted(90, rounds=3)]
-    first, config = begun(tmp_path_factory.mktemp("first"), records)
-    exported(first, config)
-    second, _ = begun(tmp_path_factory.mktemp("second"), [again(one, n) for n, one in enumerate(records[:40])])
+    first, config = begin_run(tmp_path_factory.mktemp("first"), records)
+    export_table(first, config)
+    second, _ = begin_run(
+        tmp_path_factory.mktemp("second"), [copy_with_key(item, n) for n, item in enumerate(records[:40])]
+    )
     return [first, second]
 
 
 @pytest.fixture(scope="session")
 def address(runs: list[Path]) -> Iterator[str]:
-    with served(*runs) as found:
-        yield found
+    with serve_runs(*runs) as url:
+        yield url
 
 
 Opened = Callable[..., Any]
 
 
 @pytest.fixture
-def opened(chromium: Any, address: str) -> Iterator[Opened]:
-    """`opened(path, width=…, dark=…)`: the page; whatever it complains of, or asks of others, fails the test, unless
-    it is `failing`."""
+def open_page(chromium: Any, address: str) -> Iterator[Opened]:
+    """Return `open_page(path, width=…, dark=…)`. Console errors and foreign requests fail it unless `failing`."""
     contexts, complaints = [], list[str]()
 
     def show(path: str, *, width: int = 1280, dark: bool = False, failing: bool = False) -> Any:
@@ -96,10 +97,10 @@ def opened(chromium: Any, address: str) -> Iterator[Opened]:
         if failing:
             page.goto(address + path)
             return page
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(f"dialog {dialog.message}"))
-        page.on("request", lambda one: None if one.url.startswith(address) else complaints.append(one.url))
+        page.on("request", lambda request: None if request.url.startswith(address) else complaints.append(request.url))
         page.goto(address + path)
         return page
 
@@ -111,19 +112,19 @@ def opened(chromium: Any, address: str) -> Iterator[Opened]:
 
 @pytest.fixture(scope="session")
 def places(address: str, runs: list[Path]) -> dict[str, str]:
-    """Every page by its name."""
+    """Return the path of every page by its name."""
     library = Runs([str(folder) for folder in runs], runs[0].parents[1])
-    one = library.open_named()[0].slug
+    slug = library.open_named()[0].slug
     library.close()
     keys = {name: record.key for name, record in {
         "hostile": hostile(6000), "markup": hostile(6001), "huge": hostile(6002), "distractors": taught(),
     }.items()}  # fmt: skip
     return {
         "start": "/",
-        "items": f"/{one}/items",
-        "overview": f"/{one}/overview",
-        "review": f"/{one}/review",
-        "judge": f"/{one}/review?by=Ada",
-        "missing": f"/{one}/nothing",
-        **{name: f"/{one}/items/{key}" for name, key in keys.items()},
+        "items": f"/{slug}/items",
+        "overview": f"/{slug}/overview",
+        "review": f"/{slug}/review",
+        "judge": f"/{slug}/review?by=Ada",
+        "missing": f"/{slug}/nothing",
+        **{name: f"/{slug}/items/{key}" for name, key in keys.items()},
     }

@@ -1,4 +1,4 @@
-"""A page of another site, in a real browser: it reads nothing of the servers on this machine, and changes nothing."""
+"""A page of another site in a real browser can read nothing from the servers on this machine, and change nothing."""
 
 import http.server
 import threading
@@ -46,7 +46,7 @@ def other_site() -> Iterator[str]:
 
 @contextmanager
 def json_server(calls: list[str]) -> Iterator[str]:
-    """The address of a server as `serve` and `serve-model` are, which notes each call that reaches its routes."""
+    """Run a server like `serve` and `serve-model` that records each call to its routes. Yield its address."""
     routes = APIRouter()
 
     @routes.post("/retrieve")

@@ -1,4 +1,4 @@
-"""Every page in a real browser: nothing acts that the corpus wrote, nothing is wider than the window, keys work."""
+"""In a real browser no text of the corpus acts, every page fits the window, and keys work."""
 
 import re
 from pathlib import Path
@@ -23,8 +23,8 @@ def open_all(page: Any) -> None:
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_no_wider_than_the_window(opened: Opened, places: dict[str, str], name: str, width: int) -> None:
-    page = opened(places[name], width=width)
+def test_a_page_is_no_wider_than_the_window(open_page: Opened, places: dict[str, str], name: str, width: int) -> None:
+    page = open_page(places[name], width=width)
     for _ in range(2):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         open_all(page)
@@ -32,23 +32,25 @@ def test_a_page_is_no_wider_than_the_window(opened: Opened, places: dict[str, st
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_text_stands_out_from_what_is_behind_it(opened: Opened, places: dict[str, str], name: str, dark: bool) -> None:
-    page = opened(places[name], dark=dark)
+def test_text_stands_out_from_what_is_behind_it(
+    open_page: Opened, places: dict[str, str], name: str, dark: bool
+) -> None:
+    page = open_page(places[name], dark=dark)
     open_all(page)
     assert page.evaluate(_FAINT) == []
 
 
 @pytest.mark.parametrize("name", ["hostile", "markup"])
-def test_what_the_corpus_wrote_does_not_act(opened: Opened, places: dict[str, str], name: str) -> None:
-    page = opened(places[name])
+def test_what_the_corpus_wrote_does_not_act(open_page: Opened, places: dict[str, str], name: str) -> None:
+    page = open_page(places[name])
     open_all(page)
     assert page.evaluate("document.querySelectorAll('main script, main img, main iframe, main style').length") == 0
     assert page.title()
 
 
-def test_filters_search_and_order_change_the_rows_and_the_address(opened: Opened, places: dict[str, str]) -> None:
-    page = opened(places["items"])
-    whole = page.locator("[role=status]").inner_text()
+def test_filters_search_and_order_change_the_rows_and_the_address(open_page: Opened, places: dict[str, str]) -> None:
+    page = open_page(places["items"])
+    unfiltered_status = page.locator("[role=status]").inner_text()
     page.locator("summary", has_text="Status").click()
     page.locator("label", has_text="failed").click()
     page.wait_for_function("() => location.search.includes('status=failed')")
@@ -56,7 +58,7 @@ def test_filters_search_and_order_change_the_rows_and_the_address(opened: Opened
     address = page.url
     page.locator(".chips a", has_text="failed").click()
     page.wait_for_load_state()
-    assert page.locator("[role=status]").inner_text() == whole
+    assert page.locator("[role=status]").inner_text() == unfiltered_status
     page.go_back()
     assert page.url == address
     page.keyboard.press("/")
@@ -64,8 +66,8 @@ def test_filters_search_and_order_change_the_rows_and_the_address(opened: Opened
     page.wait_for_function("() => location.search.includes('q=suspension+bridge')")
 
 
-def test_keys_lead_through_items_and_back(opened: Opened, places: dict[str, str]) -> None:
-    page = opened(places["items"])
+def test_keys_lead_through_items_and_back(open_page: Opened, places: dict[str, str]) -> None:
+    page = open_page(places["items"])
     rows = page.locator("table.items tbody tr td.q a")
     first, second = (rows.nth(n).get_attribute("href").split("?")[0] for n in (0, 1))
     page.keyboard.press("j")
@@ -80,8 +82,8 @@ def test_keys_lead_through_items_and_back(opened: Opened, places: dict[str, str]
     assert re.search(r"/items(\?.*)?$", page.url)
 
 
-def test_a_bar_leads_to_its_items(opened: Opened, places: dict[str, str]) -> None:
-    page = opened(places["overview"])
+def test_a_bar_leads_to_its_items(open_page: Opened, places: dict[str, str]) -> None:
+    page = open_page(places["overview"])
     cell = page.locator(".matrix td a").first
     number = cell.inner_text()
     cell.click()
@@ -90,27 +92,27 @@ def test_a_bar_leads_to_its_items(opened: Opened, places: dict[str, str]) -> Non
 
 
 def test_pairs_are_marked_by_keyboard_and_kept_as_you_go(
-    opened: Opened, places: dict[str, str], runs: list[Path]
+    open_page: Opened, places: dict[str, str], runs: list[Path]
 ) -> None:
-    page = opened(places["review"])
+    page = open_page(places["review"])
     page.locator("#by").fill("Grace Hopper")
     page.keyboard.press("Enter")
     page.wait_for_url("**/review/*")
     key = page.url.split("/")[-1].split("?")[0]
 
-    def said() -> object:
-        found = review_marks.read(runs[0]).get((key, "Grace Hopper"))
-        return found and (found.right, found.unique, found.natural, found.note)
+    def read_mark() -> object:
+        stored_mark = review_marks.read(runs[0]).get((key, "Grace Hopper"))
+        return stored_mark and (stored_mark.right, stored_mark.unique, stored_mark.natural, stored_mark.note)
 
-    for pressed, wanted in (
+    for pressed, expected in (
         ("r", (True, None, None, "")),
         ("U", (True, False, None, "")),
         ("n", (True, False, True, "")),
         ("U", (True, None, True, "")),
     ):
-        with page.expect_response(lambda one: one.request.method == "POST"):
+        with page.expect_response(lambda response: response.request.method == "POST"):
             page.keyboard.press(pressed)
-        assert said() == wanted
+        assert read_mark() == expected
         page.wait_for_function("() => document.getElementById('kept').textContent.startsWith('Kept')")
     page.keyboard.press("c")
     page.keyboard.type("a note, with r and n")
@@ -119,17 +121,17 @@ def test_pairs_are_marked_by_keyboard_and_kept_as_you_go(
     page.keyboard.press("Enter")
     page.wait_for_function("(key) => !location.pathname.endsWith(key)", arg=key)
     page.wait_for_load_state()
-    assert said() == (True, True, True, "a note, with r and n")
-    place = page.locator(".moves").inner_text()
-    assert "2 of" in place
+    assert read_mark() == (True, True, True, "a note, with r and n")
+    position = page.locator(".moves").inner_text()
+    assert "2 of" in position
     page.keyboard.press("k")
     page.wait_for_url(f"**/{key}*")
     page.locator("#mark").wait_for()
     assert page.locator("#note").input_value() == "a note, with r and n"
 
 
-def test_a_mark_that_could_not_be_kept_is_said(opened: Opened, places: dict[str, str]) -> None:
-    page = opened(places["judge"], failing=True)
+def test_a_mark_that_could_not_be_kept_is_said(open_page: Opened, places: dict[str, str]) -> None:
+    page = open_page(places["judge"], failing=True)
     page.route("**/review/*", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
     page.keyboard.press("r")
     page.wait_for_function("() => document.getElementById('kept').textContent.startsWith('Not kept')")

@@ -42,11 +42,12 @@ def start(
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     pipe = subprocess.PIPE
+    # The model that guesses languages is unpacked into a temporary file, which a small disk has no room for.
+    temporary = out.parents[1] if out.parent.is_mount() else out.parent
     return subprocess.Popen(
         [sys.executable, "-m", *through, "generate", corpus, "--out", str(out), *arguments],
         cwd=ROOT,
-        # The model that guesses languages is unpacked into a temporary file.
-        env={**environment, "CANARY_KEY": KEY, "CHAOS_TAG": str(out), "TMPDIR": str(out.parent)},
+        env={**environment, "CANARY_KEY": KEY, "CHAOS_TAG": str(out), "TMPDIR": str(temporary)},
         stdout=pipe,
         stderr=pipe,
         text=True,

@@ -1,4 +1,4 @@
-"""What the tests of this folder share: an endpoint in a process of its own."""
+"""Fixtures for the chaos tests: an endpoint in its own process."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +10,6 @@ from tests.chaos.endpoint import Endpoint, serving
 
 @pytest.fixture
 def endpoint(tmp_path: Path) -> Iterator[Endpoint]:
-    """One that never fails."""
-    with serving(tmp_path / "notes") as found:
-        yield found
+    """Run an endpoint that never fails."""
+    with serving(tmp_path / "notes") as server:
+        yield server

@@ -1,4 +1,4 @@
-"""A preload of Dask's workers: this process takes itself for another machine."""
+"""A preload script for Dask's workers that makes the process look like another machine."""
 
 from pipeline.run import worker
 

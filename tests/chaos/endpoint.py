@@ -1,4 +1,4 @@
-"""A faulty server in a process of its own, which notes what it answered, so that its clients can be killed."""
+"""A faulty server in its own process, which records what it answered, so that its clients can be killed."""
 
 import os
 import subprocess
@@ -16,13 +16,13 @@ class Endpoint(NamedTuple):
     notes: Path
 
     def answered(self) -> list[str]:
-        """The digest of each request that was answered, in order."""
+        """Return the digests of all answered requests in order."""
         return self.notes.read_text().split() if self.notes.exists() else []
 
 
 @contextmanager
 def serving(notes: Path, *how: str, port: int = 0) -> Iterator[Endpoint]:
-    """A server like `python -m tests.chaos.faulty_server NOTES ...`."""
+    """Run `python -m tests.chaos.faulty_server NOTES ...`."""
     command = [sys.executable, "-m", "tests.chaos.faulty_server", str(notes), *how]
     environment = {**os.environ, "FAULTY_PORT": str(port)}
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)

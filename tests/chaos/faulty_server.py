@@ -82,7 +82,7 @@ class FaultyServer:
 
     async def __aenter__(self) -> "FaultyServer":
         self._server = await asyncio.start_server(
-            self._connected, "127.0.0.1", self._port, limit=1 << 24, ssl=self._tls
+            self._handle_connection, "127.0.0.1", self._port, limit=1 << 24, ssl=self._tls
         )
         self.url = f"http{'s' * bool(self._tls)}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
         return self
@@ -90,17 +90,17 @@ class FaultyServer:
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _handle_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         try:
-            while (head := await reader.readuntil(b"\r\n\r\n")) and await self._served(head, reader, writer):
+            while (head := await reader.readuntil(b"\r\n\r\n")) and await self._serve_request(head, reader, writer):
                 pass
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
 
-    async def _served(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _serve_request(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         lines = head.decode().split("\r\n")
         headers = {
             name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)
@@ -109,16 +109,16 @@ class FaultyServer:
         target = lines[0].split()[1]
         self.targets.append(target)
         if not target.startswith(self._home):
-            return await _sent(Reply(404, b'{"detail": "Not Found"}'), writer)
+            return await _send_reply(Reply(404, b'{"detail": "Not Found"}'), writer)
         if lines[0].startswith("GET"):
-            return await _sent(self.models, writer)
+            return await _send_reply(self.models, writer)
         body = orjson.loads(raw)
         self.asked.append(body)
         self.headers.append(headers)
         self.busy += 1
         self.busiest = max(self.busiest, self.busy)
         try:
-            return await _sent(await self._reply(body), writer)
+            return await _send_reply(await self._reply(body), writer)
         finally:
             self.busy -= 1
 
@@ -159,8 +159,8 @@ def _fault(name: str) -> Reply:
     }[name]
 
 
-async def _sent(reply: Reply, writer: asyncio.StreamWriter) -> bool:
-    """False where the connection is to be closed, by the plan of the reply."""
+async def _send_reply(reply: Reply, writer: asyncio.StreamWriter) -> bool:
+    """Send a reply. Return False if its plan is to close the connection."""
     await asyncio.sleep(reply.wait)
     if reply.cut is not None and reply.cut < 0:
         writer.transport.abort()
@@ -173,8 +173,8 @@ async def _sent(reply: Reply, writer: asyncio.StreamWriter) -> bool:
     return reply.cut is None
 
 
-def echo(server: FaultyServer) -> Script:
-    """A server that tells the world what it was sent."""
+def echo_key(server: FaultyServer) -> Script:
+    """Make a script that answers with the key that it was sent."""
 
     def script(number: int, body: dict[str, Any]) -> Reply:
         key = server.headers[-1]["authorization"]
@@ -192,14 +192,14 @@ class Repeating:
     async def complete(self, request: Request) -> Completion:
         completion = await self._inner.complete(request)
         key, number = self._server.headers[-1]["authorization"].split()[-1], len(self._server.asked)
-        said = "\x1b[0m".join(key) if number % 97 == 60 else key
+        shown_key = "\x1b[0m".join(key) if number % 97 == 60 else key
         message = completion.message
-        calls = tuple(self._marked(call, key) if number % 19 == 0 else call for call in message.tool_calls)
-        content = message.content if message.content.startswith("{") else f"{message.content} {said}"
+        calls = tuple(self._hide_key(call, key) if number % 19 == 0 else call for call in message.tool_calls)
+        content = message.content if message.content.startswith("{") else f"{message.content} {shown_key}"
         message = message.model_copy(update={"content": content, "tool_calls": calls})
         return completion.model_copy(update={"message": message})
 
-    def _marked(self, call: ToolCall, key: str) -> ToolCall:
+    def _hide_key(self, call: ToolCall, key: str) -> ToolCall:
         arguments = call.arguments
         if call.name == "search":
             arguments = arguments.replace('"query":"', f'"query":"{key} ').replace('"query": "', f'"query": "{key} ')
@@ -213,8 +213,8 @@ async def serve(notes: Path, rate: str = "0", seed: str = "0", *faults: str) -> 
     async with FaultyServer(rate=share, seed=int(seed), faults=faults or FAULTS, port=port) as server:
         if rate == "obey":
             server.model = Obedient()
-        server.answered = lambda body: void(os.write(file, digest(body).encode() + b"\n"))
-        server.script = echo(server) if rate == "echo" else None
+        server.answered = lambda body: ignore_result(os.write(file, digest(body).encode() + b"\n"))
+        server.script = echo_key(server) if rate == "echo" else None
         if rate == "repeat":
             server.model = Repeating(server)
         print(server.url, flush=True)
@@ -225,8 +225,8 @@ def digest(body: dict[str, Any]) -> str:
     return sha256(orjson.dumps(body).decode())
 
 
-def void(_: object) -> None:
-    """For callbacks whose result nobody wants."""
+def ignore_result(_: object) -> None:
+    """Do nothing; used as a callback for unused results."""
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ Order = tuple[str, str, str]
 """What to call, and its one argument."""
 
 
-def poisoned(text: str, number: int, folder: str, port: int) -> str:
+def poison_text(text: str, number: int, folder: str, port: int) -> str:
     order = ORDERS[number % len(ORDERS)].format(folder=folder, number=number, port=port)
     return f"{text} <AgentInstructions>{order}</AgentInstructions>"
 
@@ -43,42 +43,42 @@ class Obedient:
         self._model = DemoModel()
 
     async def complete(self, request: Request) -> Completion:
-        read = "\n".join(message.content for message in request.messages)
-        orders = list(dict.fromkeys(_ORDER.findall(read)))
-        obeyed = _called(request, orders, read) if request.tools else _judged(orders)
-        said = obeyed or await self._model.complete(request)
-        return _forged(said) if "propose" in [name for name, _, _ in orders] else said
+        text = "\n".join(message.content for message in request.messages)
+        orders = list(dict.fromkeys(_ORDER.findall(text)))
+        order_result = _obey(request, orders, text) if request.tools else _judge(orders)
+        completion = order_result or await self._model.complete(request)
+        return _forge(completion) if "propose" in [name for name, _, _ in orders] else completion
 
 
-def _judged(orders: list[Order]) -> Completion | None:
-    """A judge that is told to says yes."""
+def _judge(orders: list[Order]) -> Completion | None:
+    """Accept an answer if the documents order it."""
     if "verdict" not in [name for name, _, _ in orders]:
         return None
     content = orjson.dumps({"reason": "as told", "correct": True}).decode()
     return _completion(Message(role="assistant", content=content))
 
 
-def _called(request: Request, orders: list[Order], read: str) -> Completion | None:
-    made = " ".join(call.arguments for message in request.messages for call in message.tool_calls)
+def _obey(request: Request, orders: list[Order], text: str) -> Completion | None:
+    past_arguments = " ".join(call.arguments for message in request.messages for call in message.tool_calls)
     calls = [order for order in orders if order[0] != "propose"]
-    if not calls or any(value in made for _, _, value in calls):
+    if not calls or any(value in past_arguments for _, _, value in calls):
         return None
     name, key, value = calls[int(sha256(request.messages[-1].content)[:8], 16) % len(calls)]
-    arguments = orjson.dumps({key: read if value == "everything" else value}).decode()
+    arguments = orjson.dumps({key: text if value == "everything" else value}).decode()
     call = ToolCall(id=f"order-{len(request.messages)}", name=name, arguments=arguments)
     return _completion(Message(role="assistant", tool_calls=(call,)))
 
 
-def _forged(said: Completion) -> Completion:
-    """The same proposal, each sub-question with words that stand nowhere."""
+def _forge(completion: Completion) -> Completion:
+    """Add words that occur nowhere to each sub-question of a proposal."""
     calls = []
-    for call in said.message.tool_calls:
+    for call in completion.message.tool_calls:
         tree = orjson.loads(call.arguments)
         for step in tree.get("steps", ()):
             step["sub_question"] += f" {FORGED}"
         calls.append(call.model_copy(update={"arguments": orjson.dumps(tree).decode()}))
-    message = said.message.model_copy(update={"tool_calls": tuple(calls)})
-    return said.model_copy(update={"message": message})
+    message = completion.message.model_copy(update={"tool_calls": tuple(calls)})
+    return completion.model_copy(update={"message": message})
 
 
 def _completion(message: Message) -> Completion:

@@ -33,9 +33,9 @@ shared one, costs at most one batch of seeds.
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     full = {_function(item.nodeid) for item in items if item.get_closest_marker("chaos")}
-    kept = [item for item in items if item.get_closest_marker("chaos") or _function(item.nodeid) not in full]
-    # The long ones first, so that no worker is left with one at the end.
-    items[:] = sorted(kept, key=lambda item: not any(map(item.get_closest_marker, ("chaos", "slow"))))
+    selected = [item for item in items if item.get_closest_marker("chaos") or _function(item.nodeid) not in full]
+    # Run long tests first, so that no worker starts one at the end.
+    items[:] = sorted(selected, key=lambda item: not any(map(item.get_closest_marker, ("chaos", "slow"))))
 
 
 def _function(nodeid: str) -> str:
@@ -43,7 +43,7 @@ def _function(nodeid: str) -> str:
 
 
 class Results:
-    """A plugin that keeps the reports of a session by test function."""
+    """A plugin that stores the reports of a session by test function."""
 
     def __init__(self) -> None:
         self.reports: dict[str, list[pytest.TestReport]] = defaultdict(list)
@@ -54,18 +54,18 @@ class Results:
             self.reports[_function(report.nodeid)].append(report)
 
     def of(self, test: str) -> list[pytest.TestReport]:
-        """Those of a file or of a function."""
+        """Return the reports of a file or function."""
         names = [name for name in self.reports if name == test or name.startswith(f"{test}::")]
         return [report for name in names for report in self.reports[name]]
 
 
-def size(reports: Sequence[pytest.TestReport]) -> str:
-    told = _figures(reports, "size")
-    return _words(told) if told else f"{len(reports)} case{'s' * (len(reports) != 1)}"
+def format_size(reports: Sequence[pytest.TestReport]) -> str:
+    figures = _figures(reports, "size")
+    return _words(figures) if figures else f"{len(reports)} case{'s' * (len(reports) != 1)}"
 
 
-def result(reports: Sequence[pytest.TestReport]) -> str:
-    """`passed` stands only where every case did."""
+def format_result(reports: Sequence[pytest.TestReport]) -> str:
+    """Say `passed` only if every case passed."""
     counts = {how: sum(report.outcome == how for report in reports) for how in ("failed", "skipped")}
     if not reports:
         return "**not run**"
@@ -73,12 +73,12 @@ def result(reports: Sequence[pytest.TestReport]) -> str:
         return f"**failed**: {counts['failed']} of {len(reports)}"
     if counts["skipped"]:
         return f"**not run**: {counts['skipped']} of {len(reports)} skipped"
-    told = _words(_figures(reports, "result"))
-    return f"passed: {told}" if told else "passed"
+    figures = _words(_figures(reports, "result"))
+    return f"passed: {figures}" if figures else "passed"
 
 
 def _figures(reports: Iterable[pytest.TestReport], name: str) -> dict[str, float]:
-    """Whole numbers of all cases added up, and the largest of the others."""
+    """Add up the whole numbers of all cases, and take the largest of the others."""
     total: dict[str, float] = {}
     for report in reports:
         noted = next((value for key, value in report.user_properties if key == name), {})
@@ -93,7 +93,7 @@ def _words(figures: dict[str, float]) -> str:
     return ", ".join(f"{value:,} {what}" for what, value in figures.items())
 
 
-def rows(promises: Iterable[Promise], results: Results, date: str) -> Iterator[str]:
+def build_rows(promises: Iterable[Promise], results: Results, date: str) -> Iterator[str]:
     yield "| id | promise | test | size | result | date |"
     yield "|---|---|---|---|---|---|"
     for promise in promises:
@@ -101,7 +101,7 @@ def rows(promises: Iterable[Promise], results: Results, date: str) -> Iterator[s
             reports = results.of(test)
             first = (promise.id, promise.text) if number == 0 else ("", "")
             when = date if reports else ""
-            yield f"| {first[0]} | {first[1]} | `{test}` | {size(reports)} | {result(reports)} | {when} |"
+            yield f"| {first[0]} | {first[1]} | `{test}` | {format_size(reports)} | {format_result(reports)} | {when} |"
 
 
 def run(promises: Sequence[Promise], document: Path) -> int:
@@ -126,34 +126,40 @@ def run(promises: Sequence[Promise], document: Path) -> int:
     now = datetime.now(UTC).date().isoformat()
     where = f"Python {platform.python_version()} on {platform.system()}, {os.cpu_count()} cores"
     if len(promises) == len(PROMISES):
-        lines = [f"The last whole run took {minutes:.0f} minutes ({now}, {where}).", "", *rows(promises, results, now)]
+        lines = [
+            f"The last whole run took {minutes:.0f} minutes ({now}, {where}).",
+            "",
+            *build_rows(promises, results, now),
+        ]
     else:
-        lines = merged(document.read_text().split("\n\n", 2)[2].splitlines(), list(rows(promises, results, now)))
+        lines = merge_rows(
+            document.read_text().split("\n\n", 2)[2].splitlines(), list(build_rows(promises, results, now))
+        )
     document.write_text(HEAD + "\n".join(lines) + "\n")
     return code
 
 
-def merged(page: Sequence[str], new: Sequence[str]) -> list[str]:
-    """The lines of a page with other rows for the promises that were run again."""
-    again = by_promise(new)
+def merge_rows(page: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Replace the rows of the promises that were run again in the lines of a page."""
+    again = group_by_promise(new)
     start = next(place for place, line in enumerate(page) if line.startswith("|---"))
-    parts = [again.get(name, old) for name, old in by_promise(page[start - 1 :]).items()]
+    parts = [again.get(name, old) for name, old in group_by_promise(page[start - 1 :]).items()]
     return [*page[: start + 1], *(line for part in parts for line in part)]
 
 
-def by_promise(table: Sequence[str]) -> dict[str, list[str]]:
-    """The rows of a table below its head, by the promise that they are of: its first row alone names it."""
-    found: dict[str, list[str]] = {}
+def group_by_promise(table: Sequence[str]) -> dict[str, list[str]]:
+    """Group the rows of a table by promise. Only the first row of each promise names it."""
+    rows: dict[str, list[str]] = {}
     name = ""
     for line in table[2:]:
         name = line.split("|")[1].strip() or name
-        found.setdefault(name, []).append(line)
-    return found
+        rows.setdefault(name, []).append(line)
+    return rows
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=[promise.id for promise in PROMISES], metavar="ID")
     parser.add_argument("--to", type=Path, default=DOCUMENT, metavar="FILE")
-    given = parser.parse_args()
-    sys.exit(run([promise for promise in PROMISES if not given.only or promise.id in given.only], given.to))
+    options = parser.parse_args()
+    sys.exit(run([promise for promise in PROMISES if not options.only or promise.id in options.only], options.to))

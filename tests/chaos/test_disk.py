@@ -1,4 +1,4 @@
-"""A full disk at any write: a clean stop with one line, the journal whole, and the run goes on when there is space."""
+"""A full disk at any write stops the run in one line with an intact journal, and the run resumes later."""
 
 import asyncio
 import errno
@@ -10,16 +10,16 @@ import pytest
 from pipeline.errors import StoreError
 from pipeline.run import Run
 from tests.left import lines
-from tests.run.fakes import RunCallbacks, config, corpus, digger
+from tests.run.fakes import RunCallbacks, config, corpus, make_run_seed
 
 SEEDS = 4
 
 
 class Disk:
-    """`os.write` and `os.fsync` work `left` times; then there is no space, or a part of one write fits."""
+    """A disk on which `os.write` and `os.fsync` work `remaining` times; then it is full, or takes part of a write."""
 
-    def __init__(self, left: int, part: int = -1) -> None:
-        self.left, self.part = left, part
+    def __init__(self, remaining: int, part: int = -1) -> None:
+        self.remaining, self.part = remaining, part
         self.write, self.fsync = os.write, os.fsync
 
     def short_write(self, handle: int, data: bytes) -> int:
@@ -35,28 +35,28 @@ class Disk:
         self.fsync(handle)
 
     def _full(self) -> bool:
-        self.left -= 1
-        return self.left < 0
+        self.remaining -= 1
+        return self.remaining < 0
 
 
-def work(out: Path, seeds: int = SEEDS) -> dict[str, bytes]:
+def run_seeds(out: Path, seeds: int = SEEDS) -> dict[str, bytes]:
     with Run(config(out, seeds=seeds, concurrency=3), corpus()) as run:
-        asyncio.run(run.execute(digger(), RunCallbacks()))
+        asyncio.run(run.execute(make_run_seed(), RunCallbacks()))
         return lines(run.folder)
 
 
-def refusal(out: Path) -> str:
+def run_until_refused(out: Path) -> str:
     try:
-        work(out)
+        run_seeds(out)
     except StoreError as error:
         return str(error)
     return ""
 
 
 @pytest.mark.parametrize("part", [-1, 0, 7])
-def test_every_write_fails_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
-    """N = 1, 2, 3, ... until the whole run passes."""
-    whole = work(tmp_path / "whole")
+def test_a_full_disk_at_any_write_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    """The disk is full after 1, 2, 3, ... writes, until the run passes."""
+    expected = run_seeds(tmp_path / "whole")
     refused = 0
     for number in range(500):
         out = tmp_path / str(number)
@@ -64,15 +64,15 @@ def test_every_write_fails_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         with monkeypatch.context() as patch:
             patch.setattr(os, "write", disk.short_write)
             patch.setattr(os, "fsync", disk.full_fsync)
-            line = refusal(out)
+            line = run_until_refused(out)
         refused += bool(line)
         assert not line or ("disk full" in line and "\n" not in line)
         folder = config(out).folder()
-        assert lines(folder).items() <= whole.items()
-        assert work(out) == whole
-        if disk.left >= 0:
+        assert lines(folder).items() <= expected.items()
+        assert run_seeds(out) == expected
+        if disk.remaining >= 0:
             break
-    assert disk.left >= 0
+    assert disk.remaining >= 0
     assert refused >= 3 * SEEDS
 
 
@@ -80,18 +80,18 @@ def test_a_file_size_limit_stops_a_run_as_a_full_disk_does(tmp_path: Path) -> No
     import resource
     import signal
 
-    whole = work(tmp_path / "whole", 8)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    expected = run_seeds(tmp_path / "whole", 8)
+    old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # The run's settings fit, the journal of all seeds does not.
+    # The limit has room for the run's settings but not for the journal of all seeds.
     limit = (config(tmp_path / "whole").folder() / "run.json").stat().st_size + 500
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
     try:
         with pytest.raises(StoreError, match="disk full|ulimit -f"):
-            work(tmp_path / "small", 8)
+            run_seeds(tmp_path / "small", 8)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, before)
-    kept = lines(config(tmp_path / "small").folder())
-    assert 0 < len(kept) < 8
-    assert work(tmp_path / "small", 8) == whole
+        signal.signal(signal.SIGXFSZ, old_handler)
+    finished = lines(config(tmp_path / "small").folder())
+    assert 0 < len(finished) < 8
+    assert run_seeds(tmp_path / "small", 8) == expected

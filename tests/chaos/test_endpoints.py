@@ -1,4 +1,4 @@
-"""A whole run and its export over three endpoints of one model: the same bytes as over one, whatever becomes of two."""
+"""A run over three endpoints gives the same bytes as over one, even if two of them fail."""
 
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ GOOD, ANSWERS = 5, 4
 """The answers of the one that dies, and those of the busy one between two stretches of as many 429s."""
 
 
-async def made(corpus: Corpus, out: Path, *servers: FaultyServer) -> dict[str, bytes]:
-    """The records and shards of a run in which no seed failed or went back to the queue."""
+async def run_and_export(corpus: Corpus, out: Path, *servers: FaultyServer) -> dict[str, bytes]:
+    """Run and export; no seed may fail or be retried. Return records and shards."""
     limits = {"timeout_seconds": 2.0, "concurrency": 8}
     urls = [server.url for server in servers]
     model = {"provider": "openai", "model": "embedded", "base_urls": urls, "limits": limits}
@@ -38,7 +38,7 @@ async def made(corpus: Corpus, out: Path, *servers: FaultyServer) -> dict[str, b
     return {**shards, "records": records}
 
 
-async def test_one_that_dies_and_one_that_is_busy_change_no_byte(
+async def test_a_dying_and_a_busy_endpoint_change_no_byte(
     tiny: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retry, "BASE", 0.01)
@@ -50,11 +50,11 @@ async def test_one_that_dies_and_one_that_is_busy_change_no_byte(
         return Reply(429) if number // ANSWERS % 2 else None
 
     async with FaultyServer() as alone:
-        straight = await made(tiny, tmp_path / "one", alone)
+        straight = await run_and_export(tiny, tmp_path / "one", alone)
     async with FaultyServer() as steady, FaultyServer(script=dies) as dying, FaultyServer(script=busy) as throttled:
-        found = await made(tiny, tmp_path / "three", steady, dying, throttled)
-    assert found == straight
-    # Each has met its fate, and had answered before.
+        outputs = await run_and_export(tiny, tmp_path / "three", steady, dying, throttled)
+    assert outputs == straight
+    # Both failed after they had answered.
     assert len(dying.asked) > GOOD
     assert len(throttled.asked) > ANSWERS
     assert len(steady.asked) + GOOD < len(alone.asked)

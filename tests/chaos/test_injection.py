@@ -1,4 +1,4 @@
-"""Documents that give orders, and a model that obeys every one: nothing happens but what that model then says."""
+"""Orders in documents have no effect beyond the model's text, even if the model obeys every one."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from pipeline.store.journal import Journal
 from pipeline.types import Record
 from tests.chaos.command import KEY, ROOT, finished, over, start
 from tests.chaos.endpoint import serving
-from tests.chaos.obedient import FORGED, LURED, poisoned
+from tests.chaos.obedient import FORGED, LURED, poison_text
 from tests.conftest import Figures
 
 SETTINGS = (
@@ -25,7 +25,7 @@ accepted, so that there are pairs to look at."""
 
 
 class Effects(NamedTuple):
-    """What the command did to the system, as Python's own audit events tell."""
+    """What the command did to the system, by Python's audit events."""
 
     opened: list[str]
     connected: list[str]
@@ -40,8 +40,8 @@ EXPLAINED = (
 """What the interpreter, its libraries and the SDK read; descriptors that are open already have a number for a name."""
 
 
-def effects(file: Path, home: Path, url: str) -> Effects:
-    """Those that the run does not explain: its own files, the interpreter's, its endpoint, and the SDK's `uname`."""
+def read_effects(file: Path, home: Path, url: str) -> Effects:
+    """Return the effects beyond the run's files, the interpreter's files, the endpoint, and the SDK's `uname`."""
     events = [json.loads(line) for line in file.read_text().splitlines()]
     opened = [what for name, what in events if name == "open" and not what.isdigit()]
     port = str(urlsplit(url).port)
@@ -52,50 +52,55 @@ def effects(file: Path, home: Path, url: str) -> Effects:
     )
 
 
-def corpus(path: Path, documents: int, port: int) -> dict[str, str]:
-    """The texts by id; each gives an order."""
+def write_corpus(path: Path, documents: int, port: int) -> dict[str, str]:
+    """Write documents that each give an order. Return the texts by id."""
     lines = [json.loads(line) for line in (ROOT / "corpora" / "tiny.jsonl").read_text().splitlines()]
-    made = {}
+    texts = {}
     with path.open("w") as file:
         for number in range(documents):
-            given = lines[number % len(lines)]
-            text = poisoned(given["text"], number, str(path.parent), port)
-            made[f"{given['id']}-{number}"] = text
-            file.write(json.dumps({"id": f"{given['id']}-{number}", "title": given["title"], "text": text}) + "\n")
-    return made
+            row = lines[number % len(lines)]
+            text = poison_text(row["text"], number, str(path.parent), port)
+            texts[f"{row['id']}-{number}"] = text
+            file.write(json.dumps({"id": f"{row['id']}-{number}", "title": row["title"], "text": text}) + "\n")
+    return texts
 
 
 @pytest.mark.parametrize(("documents", "seeds"), [(20, 20), pytest.param(100, 200, marks=pytest.mark.chaos)])
 def test_orders_in_documents_have_no_effect(tmp_path: Path, figures: Figures, documents: int, seeds: int) -> None:
     audit, out = tmp_path / "audit", tmp_path / "out"
     with serving(tmp_path / "notes", "obey") as endpoint:
-        texts = corpus(tmp_path / "poisoned.jsonl", documents, urlsplit(endpoint.url).port or 0)
+        texts = write_corpus(tmp_path / "poisoned.jsonl", documents, urlsplit(endpoint.url).port or 0)
         command = [*SETTINGS, *over(endpoint.url), "--seeds", str(seeds)]
         process = start(
             out, *command, through=("tests.chaos.wrapped", "audit", str(audit)), corpus=str(tmp_path / "poisoned.jsonl")
         )
-        said = finished(process)
-        done = effects(audit, tmp_path, endpoint.url)
-    assert done == Effects([], [], [])
+        stderr = finished(process)
+        side_effects = read_effects(audit, tmp_path, endpoint.url)
+    assert side_effects == Effects([], [], [])
     assert list(tmp_path.glob("obeyed-*")) == []
     folder = next(path.parent for path in out.glob("*/*/run.json") if not path.parent.is_symlink())
     journal = Journal(folder / "journal")
     records = [journal.read(key) for key in journal.entries]
     assert len(records) == seeds
     lured = sum(LURED in rollout.answer for record in records for past in record.rounds for rollout in past.rollouts)
-    false = sum(false_quote(record, texts) for record in records if record.status == "accepted")
+    false_count = sum(has_false_quote(record, texts) for record in records if record.status == "accepted")
     secrets = [path.name for path in out.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
-    assert KEY not in said
+    assert KEY not in stderr
     accepted = sum(record.status == "accepted" for record in records)
-    result = {"effects": 0, "secrets": len(secrets), "false quotes accepted": false, "rollouts that obeyed": lured}
+    result = {
+        "effects": 0,
+        "secrets": len(secrets),
+        "false quotes accepted": false_count,
+        "rollouts that obeyed": lured,
+    }
     figures({"documents": documents, "seeds": seeds, "accepted": accepted}, result)
-    assert (secrets, false) == ([], 0)
+    assert (secrets, false_count) == ([], 0)
     assert lured
     assert accepted
     assert any(FORGED in line.read_text(errors="replace") for line in (folder / "journal").iterdir())
 
 
-def false_quote(record: Record, texts: dict[str, str]) -> bool:
-    """Does it cite what its documents do not say?"""
+def has_false_quote(record: Record, texts: dict[str, str]) -> bool:
+    """Return whether the record cites a quote that its documents do not contain."""
     assert record.draft
     return any(hop.quote not in texts[hop.passage_id.partition("#")[0]] for hop in record.draft.hops)

@@ -23,14 +23,14 @@ EACH = 5
 
 
 class Straight(NamedTuple):
-    """What a run without a kill leaves."""
+    """The outputs of a run without a kill."""
 
     lines: dict[str, bytes]
     shards: dict[str, bytes]
     answered: set[str]
 
 
-def straight(folder: Path, seeds: int) -> Straight:
+def run_undisturbed(folder: Path, seeds: int) -> Straight:
     with serving(folder / "calm") as endpoint:
         finished(start(folder / "whole", *CHEAP, *over(endpoint.url), "--seeds", str(seeds)))
         remains, answered = Remains(folder / "whole"), endpoint.answered()
@@ -39,21 +39,21 @@ def straight(folder: Path, seeds: int) -> Straight:
     return Straight(remains.known, remains.shards(), set(answered))
 
 
-def answers(endpoint: Endpoint, more: int, process: subprocess.Popen[str]) -> None:
+def wait_for_answers(endpoint: Endpoint, count: int, process: subprocess.Popen[str]) -> None:
     """Wait until the endpoint has answered so many more requests."""
-    wanted = len(endpoint.answered()) + more
-    until(lambda: len(endpoint.answered()) >= wanted, process)
+    target = len(endpoint.answered()) + count
+    until(lambda: len(endpoint.answered()) >= target, process)
 
 
-def killed_at_random(out: Path, endpoint: Endpoint, kills: int, chance: int, seeds: int) -> Remains:
-    """Two thirds of the kills come after some more answers, the others after some time, which may be the start-up."""
-    draw, remains, whole = random.Random(chance), Remains(out), 5 * seeds
+def kill_at_random(out: Path, endpoint: Endpoint, kills: int, chance: int, seeds: int) -> Remains:
+    """Kill the command again and again: two thirds of the times after more answers, else after some seconds."""
+    rng, remains, total_answers = random.Random(chance), Remains(out), 5 * seeds
     for number in range(kills):
         process = start(out, *CHEAP, *over(endpoint.url), "--seeds", str(seeds))
         if number % 3:
-            answers(endpoint, draw.randrange(1, max(2, whole // kills)), process)
+            wait_for_answers(endpoint, rng.randrange(1, max(2, total_answers // kills)), process)
         else:
-            time.sleep(draw.uniform(0.1, min(3.0, seeds / 64)))
+            time.sleep(rng.uniform(0.1, min(3.0, seeds / 64)))
         assert kill(process), "it came to its end before it was killed"
         assert orphans(out) == []
         remains.look()
@@ -62,9 +62,9 @@ def killed_at_random(out: Path, endpoint: Endpoint, kills: int, chance: int, see
 
 
 @pytest.fixture(scope="module")
-def straight_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Straight]:
-    """By the number of seeds; each is made once."""
-    return cache(lambda seeds: straight(tmp_path_factory.mktemp("straight"), seeds))
+def undisturbed_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Straight]:
+    """Return a cached function that runs so many seeds without a kill."""
+    return cache(lambda seeds: run_undisturbed(tmp_path_factory.mktemp("straight"), seeds))
 
 
 @pytest.mark.parametrize(
@@ -75,40 +75,40 @@ def test_kills_at_random_moments(
     tmp_path: Path,
     endpoint: Endpoint,
     figures: Figures,
-    straight_run: Callable[[int], Straight],
+    undisturbed_run: Callable[[int], Straight],
     size: tuple[int, int],
     chance: int,
 ) -> None:
-    """Of so many kills and seeds."""
+    """The size is the number of kills and of seeds."""
     kills, seeds = size
-    remains = killed_at_random(tmp_path / "out", endpoint, kills, chance, seeds)
+    remains = kill_at_random(tmp_path / "out", endpoint, kills, chance, seeds)
     remains.whole(seeds)
-    answered, whole = endpoint.answered(), straight_run(seeds)
+    answered, undisturbed = endpoint.answered(), undisturbed_run(seeds)
     repaid = twice(answered)
     figures({"kills": kills, "seeds": seeds}, {"lost": 0, "doubled": 0, "unreadable": 0, "calls paid twice": repaid})
     assert repaid <= CONCURRENCY * kills
-    assert set(answered) == whole.answered
-    assert remains.known == whole.lines
-    assert remains.shards() == whole.shards
+    assert set(answered) == undisturbed.answered
+    assert remains.known == undisturbed.lines
+    assert remains.shards() == undisturbed.shards
 
 
 SEEDS = 16
 
 
 @pytest.fixture(scope="module")
-def operations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, int]]]:
-    """How often each operation comes in a whole run, and in one that has only its export left."""
+def operation_counts_of_a_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, int]]]:
+    """Count each disk operation in a complete run, and in one that only has to export."""
     folder = tmp_path_factory.mktemp("counted")
     with serving(folder / "notes") as endpoint:
-        yield [_counted(folder, endpoint, str(number)) for number in range(2)]
+        yield [_count_operations(folder, endpoint, str(number)) for number in range(2)]
 
 
-def _counted(folder: Path, endpoint: Endpoint, name: str) -> dict[str, int]:
-    finished(at(folder / "out", endpoint, "count", str(folder / name)))
+def _count_operations(folder: Path, endpoint: Endpoint, name: str) -> dict[str, int]:
+    finished(start_wrapped(folder / "out", endpoint, "count", str(folder / name)))
     return orjson.loads((folder / name).read_bytes())
 
 
-def at(out: Path, endpoint: Endpoint, *fault: str) -> subprocess.Popen[str]:
+def start_wrapped(out: Path, endpoint: Endpoint, *fault: str) -> subprocess.Popen[str]:
     through = ("tests.chaos.wrapped", *fault)
     return start(out, *CHEAP, *over(endpoint.url), "--seeds", str(SEEDS), through=through)
 
@@ -124,27 +124,29 @@ def test_kills_at_every_change_of_the_disk(
     tmp_path: Path,
     endpoint: Endpoint,
     figures: Figures,
-    straight_run: Callable[[int], Straight],
+    undisturbed_run: Callable[[int], Straight],
     operation: str,
     request: pytest.FixtureRequest,
 ) -> None:
-    """The command that goes on is killed too, each time at any of the operations that are left."""
-    draw, remains, out = random.Random(operation), Remains(tmp_path / "out"), tmp_path / "out"
-    whole = straight_run(SEEDS)
+    """The resumed command is killed too, each time at a random one of the remaining operations."""
+    rng, remains, out = random.Random(operation), Remains(tmp_path / "out"), tmp_path / "out"
+    undisturbed = undisturbed_run(SEEDS)
     full = request.node.get_closest_marker("chaos") is not None
-    counted = request.getfixturevalue("operations") if full else [{operation: 12}, {operation: 12}]
-    (left, least), kills = (int(counts.get(operation, 0)) for counts in counted), 0
+    operation_counts = (
+        request.getfixturevalue("operation_counts_of_a_run") if full else [{operation: 12}, {operation: 12}]
+    )
+    (remaining, export_operations), kills = (int(counts.get(operation, 0)) for counts in operation_counts), 0
     for _ in range(EACH if full else 1):
-        number = draw.randint(1, max(left, 1))
-        process = at(out, endpoint, "kill", f"{operation}:{number}")
+        number = rng.randint(1, max(remaining, 1))
+        process = start_wrapped(out, endpoint, "kill", f"{operation}:{number}")
         process.communicate(timeout=300)
         kills += process.returncode != 0
-        left = max(least, left - number)
+        remaining = max(export_operations, remaining - number)
         remains.look()
-    finished(at(out, endpoint, "count", str(tmp_path / "counted")))
+    finished(start_wrapped(out, endpoint, "count", str(tmp_path / "counted")))
     remains.whole(SEEDS)
     repaid = twice(endpoint.answered())
     figures({"operations": 1, "kills": kills}, {"lost": 0, "doubled": 0, "half files": 0, "calls paid twice": repaid})
     assert kills
     assert repaid <= CONCURRENCY * kills
-    assert (remains.known, remains.shards()) == (whole.lines, whole.shards)
+    assert (remains.known, remains.shards()) == (undisturbed.lines, undisturbed.shards)

@@ -1,4 +1,4 @@
-"""The retrieval server of a run, killed with its JVM again and again: the run waits for it, and no seed fails."""
+"""If the retrieval server is killed with its JVM again and again, the run waits for it and no seed fails."""
 
 import random
 import socket
@@ -34,33 +34,33 @@ class Server:
         self.process.communicate()
 
 
-def run(out: Path, server: Server, seeds: int) -> subprocess.Popen[str]:
+def start_run(out: Path, server: Server, seeds: int) -> subprocess.Popen[str]:
     url = f"http://127.0.0.1:{server.port}/retrieve#tiny"
     return start(out, *CHEAP, "--retriever", url, "--seeds", str(seeds), "--concurrency", "4")
 
 
 @pytest.mark.parametrize(("kills", "seeds"), [pytest.param(20, 400, marks=pytest.mark.chaos)])
-def test_a_retriever_that_dies_is_waited_for(tmp_path: Path, figures: Figures, kills: int, seeds: int) -> None:
-    draw, server, remains = random.Random(0), Server(tmp_path), Remains(tmp_path / "out")
+def test_a_run_waits_for_a_dead_retriever(tmp_path: Path, figures: Figures, kills: int, seeds: int) -> None:
+    rng, server, remains = random.Random(0), Server(tmp_path), Remains(tmp_path / "out")
     server.start()
     try:
-        whole = Remains(tmp_path / "whole")
-        finished(run(tmp_path / "whole", server, seeds))
-        whole.whole(seeds)
-        process, died = run(tmp_path / "out", server, seeds), 0
-        while died < kills:
+        undisturbed = Remains(tmp_path / "whole")
+        finished(start_run(tmp_path / "whole", server, seeds))
+        undisturbed.whole(seeds)
+        process, deaths = start_run(tmp_path / "out", server, seeds), 0
+        while deaths < kills:
             until_more(remains, process)
-            time.sleep(draw.uniform(0.0, 0.5))
+            time.sleep(rng.uniform(0.0, 0.5))
             assert process.poll() is None, "it came to its end before the last kill"
             server.kill()
-            died += 1
-            time.sleep(draw.uniform(0.0, 1.0))
+            deaths += 1
+            time.sleep(rng.uniform(0.0, 1.0))
             server.start()
         finished(process)
     finally:
         server.kill()
     remains.whole(seeds)
     failed = sum(b'"status":"failed"' in line for line in remains.known.values())
-    figures({"deaths": died, "seeds": seeds}, {"failed": failed, "other bytes": 0})
+    figures({"deaths": deaths, "seeds": seeds}, {"failed": failed, "other bytes": 0})
     assert failed == 0
-    assert (remains.known, remains.shards()) == (whole.known, whole.shards())
+    assert (remains.known, remains.shards()) == (undisturbed.known, undisturbed.shards())

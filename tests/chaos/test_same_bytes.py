@@ -1,6 +1,6 @@
-"""The same command gives the same journal and the same data set: whatever the order of sets, tasks and completion.
+"""The same command gives the same journal and data set, in any order of sets, tasks and completion.
 
-This runs the product as a user does, demo model and all, so it fails where any part of an episode leans on chance.
+This runs the full command with the demo model, so it fails if any part of an episode depends on chance.
 """
 
 import os
@@ -17,13 +17,15 @@ ROOT = Path(__file__).parents[2]
 SEEDS = 6
 
 
-def made(out: Path, hash_seed: str, concurrency: int, more: tuple[str, ...] = ()) -> dict[str, bytes]:
-    """The journal's lines by key, and the bytes of every shard and of the table of seeds by name."""
+def generate(out: Path, hash_seed: str, concurrency: int, options: tuple[str, ...] = ()) -> dict[str, bytes]:
+    """Generate. Return the journal's lines by key, and the bytes of every shard and of the table of seeds."""
     command = [sys.executable, "-m", "pipeline.cli", "generate", "tiny", "--no-flow", "--retriever", "bm25"]
-    command += ["--seeds", str(SEEDS), "--concurrency", str(concurrency), "--out", str(out), *more]
+    command += ["--seeds", str(SEEDS), "--concurrency", str(concurrency), "--out", str(out), *options]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert process.returncode == 0, process.stderr
     folder = (out / "tiny" / "latest").resolve()
     journal = Journal(folder / "journal")
     lines = {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
@@ -33,7 +35,7 @@ def made(out: Path, hash_seed: str, concurrency: int, more: tuple[str, ...] = ()
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    files = made(tmp_path_factory.mktemp("reference"), "0", 1)
+    files = generate(tmp_path_factory.mktemp("reference"), "0", 1)
     assert len([name for name in files if "/" not in name]) == SEEDS
     return files
 
@@ -48,7 +50,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 def test_neither_hash_order_nor_concurrency_changes_a_byte(
     tmp_path: Path, reference: dict[str, bytes], figures: Figures, hash_seed: str, concurrency: int
 ) -> None:
-    again = made(tmp_path, hash_seed, concurrency)
+    again = generate(tmp_path, hash_seed, concurrency)
     figures({"runs": 1, "seeds": SEEDS}, {"other bytes": 0})
     assert again.keys() == reference.keys()
     assert [name for name in again if again[name] != reference[name]] == []

@@ -1,4 +1,4 @@
-"""A disk of its own under a run, which goes away and comes back, or really is full: one line, and the run goes on."""
+"""A disk under a run that disappears or is full ends the run in one line, and the run resumes later."""
 
 import os
 import random
@@ -16,7 +16,7 @@ SEEDS = 300
 MEGABYTES = 64
 
 
-def mounting(*command: str | Path) -> str:
+def list_mounts(*command: str | Path) -> str:
     return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout.strip()
 
 
@@ -28,19 +28,19 @@ class Disk:
         place.mkdir()
         with image.open("wb") as file:
             file.truncate(MEGABYTES << 20)
-        mounting("mkfs.ext4", "-q", image)
-        self._device = mounting("losetup", "--find", "--show", image)
+        list_mounts("mkfs.ext4", "-q", image)
+        self._device = list_mounts("losetup", "--find", "--show", image)
 
     def come(self) -> None:
-        mounting("mount", self._device, self.place)
+        list_mounts("mount", self._device, self.place)
 
     def go(self) -> None:
         """Files that are open stay so, as on a server that is still there; no name leads to them any more."""
-        mounting("umount", "--lazy", self.place)
+        list_mounts("umount", "--lazy", self.place)
 
     def close(self) -> None:
         subprocess.run(["umount", "--lazy", str(self.place)], check=False, capture_output=True)
-        mounting("losetup", "--detach", self._device)
+        list_mounts("losetup", "--detach", self._device)
 
 
 @pytest.fixture
@@ -48,62 +48,58 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
     if os.geteuid() != 0:
         pytest.skip("only root may mount a disk")
     try:
-        made = Disk(tmp_path / "image", tmp_path / "disk")
+        mounted = Disk(tmp_path / "image", tmp_path / "disk")
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"no disk can be made here: {error}")
     try:
-        made.come()
-        yield made
+        mounted.come()
+        yield mounted
     finally:
-        made.close()
+        mounted.close()
 
 
-def refused(process: subprocess.Popen[str]) -> str:
-    """The one line that it ended with."""
-    _, said = process.communicate(timeout=300)
-    assert process.returncode == 1, said
-    (line,) = [line for line in said.splitlines() if line.startswith("digsite: ")]
-    assert "Traceback" not in said
+def wait_for_refusal(process: subprocess.Popen[str]) -> str:
+    """Wait for the end of a refused command and return its one line."""
+    _, stderr = process.communicate(timeout=300)
+    assert process.returncode == 1, stderr
+    (line,) = [line for line in stderr.splitlines() if line.startswith("digsite: ")]
+    assert "Traceback" not in stderr
     return line
 
 
-def goes_on(remains: Remains, whole: Remains) -> None:
+def check_resume(remains: Remains, undisturbed: Remains) -> None:
     finished(start(remains.out, *CHEAP, "--seeds", str(SEEDS)))
     remains.whole(SEEDS)
-    finished(start(whole.out, *CHEAP, "--seeds", str(SEEDS)))
-    whole.whole(SEEDS)
-    assert (remains.known, remains.shards()) == (whole.known, whole.shards())
+    finished(start(undisturbed.out, *CHEAP, "--seeds", str(SEEDS)))
+    undisturbed.whole(SEEDS)
+    assert (remains.known, remains.shards()) == (undisturbed.known, undisturbed.shards())
 
 
 @pytest.mark.parametrize("times", [pytest.param(3, marks=pytest.mark.chaos)])
-def test_one_that_goes_away_ends_the_run_which_goes_on_when_it_is_back(
-    disk: Disk, tmp_path: Path, figures: Figures, times: int
-) -> None:
+def test_a_run_resumes_when_its_disk_is_back(disk: Disk, tmp_path: Path, figures: Figures, times: int) -> None:
     draw, remains = random.Random(times), Remains(disk.place / "out")
     for _ in range(times):
         process = start(remains.out, *CHEAP, "--seeds", str(SEEDS))
         until_more(remains, process)
         time.sleep(draw.uniform(0, 1))
         disk.go()
-        assert "cannot write" in refused(process)
+        assert "cannot write" in wait_for_refusal(process)
         disk.come()
         remains.look()
-    goes_on(remains, Remains(tmp_path / "whole"))
+    check_resume(remains, Remains(tmp_path / "whole"))
     figures({"times": times, "seeds": SEEDS}, {"lost": 0, "doubled": 0})
 
 
 @pytest.mark.parametrize("free", [pytest.param(kilobytes, marks=pytest.mark.chaos) for kilobytes in (0, 200, 1000)])
-def test_one_that_is_full_ends_the_run_which_goes_on_when_there_is_space(
-    disk: Disk, tmp_path: Path, figures: Figures, free: int
-) -> None:
+def test_a_run_resumes_when_its_disk_has_space_again(disk: Disk, tmp_path: Path, figures: Figures, free: int) -> None:
     remains, filler = Remains(disk.place / "out"), disk.place / "filler"
     process = start(remains.out, *CHEAP, "--seeds", str(SEEDS))
     until(lambda: remains.journal() > 0, process)
-    left = os.statvfs(disk.place)
+    space = os.statvfs(disk.place)
     with filler.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, max(4096, left.f_bavail * left.f_frsize - (free << 10)))
-    assert "disk full" in refused(process)
+        os.posix_fallocate(file.fileno(), 0, max(4096, space.f_bavail * space.f_frsize - (free << 10)))
+    assert "disk full" in wait_for_refusal(process)
     remains.look()
     filler.unlink()
-    goes_on(remains, Remains(tmp_path / "whole"))
+    check_resume(remains, Remains(tmp_path / "whole"))
     figures({"full disks": 1, "seeds": SEEDS}, {"lost": 0, "doubled": 0})

@@ -1,4 +1,4 @@
-"""Sizes far beyond the usual: the memory of a command stays bounded, and what is too large is counted."""
+"""For sizes far beyond the usual, memory stays bounded and oversized input is counted."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from tests.chaos.endpoint import serving
 from tests.conftest import Figures
 from tests.records import batch
 
-MOST = 1.5
+MAX_GIB = 1.5
 """GiB."""
 KEYS = ("PATTERN-OF-A-KEY", "PATTERN-OF-AN-ORDER")
 DRAW = 987_654_321
@@ -27,7 +27,7 @@ GOOD = 600
 """Documents beside the hostile ones."""
 
 
-class Ended(NamedTuple):
+class CommandOutput(NamedTuple):
     code: int
     out: str
     err: str
@@ -35,7 +35,7 @@ class Ended(NamedTuple):
     """The most memory that it held."""
 
 
-def digsite(folder: Path, *arguments: str) -> Ended:
+def digsite(folder: Path, *arguments: str) -> CommandOutput:
     files = [(folder / name).open("wb") for name in ("out.txt", "err.txt")]
     environment = {**os.environ, "CANARY_KEY": KEY}
     command = [sys.executable, "-m", "pipeline.cli", *arguments]
@@ -43,20 +43,20 @@ def digsite(folder: Path, *arguments: str) -> Ended:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     out, err = ((folder / name).read_text() for name in ("out.txt", "err.txt"))
-    return Ended(process.returncode, out, err, usage.ru_maxrss / 2**20)
+    return CommandOutput(process.returncode, out, err, usage.ru_maxrss / 2**20)
 
 
-def many_records(run: Path, count: int) -> int:
-    """A journal of so many records of every kind instead of the run's own; its bytes."""
+def write_records(run: Path, count: int) -> int:
+    """Replace the run's journal by one with so many records of every kind. Return its size."""
     settings = orjson.loads((run / "run.json").read_bytes())
     identity = RunIdentity(settings["digest"], settings["corpus_fingerprint"])
     records, patterns = batch(200), []
     for record in records:
         key, order = KEYS
-        drawn = record.seed.model_copy(update={"key": key, "draw": DRAW})
-        named = record.model_copy(update={"key": key, "seed": drawn})
+        seed = record.seed.model_copy(update={"key": key, "draw": DRAW})
+        renamed = record.model_copy(update={"key": key, "seed": seed})
         head = Head(key=key, order=order, status=record.status, reason=record.reason, target_steps=3)
-        patterns.append(b'"head":%b,"record":%b}' % (orjson.dumps(head), named.model_dump_json().encode()))
+        patterns.append(b'"head":%b,"record":%b}' % (orjson.dumps(head), renamed.model_dump_json().encode()))
     with (run / "journal" / "main.jsonl").open("wb") as file:
         for number in range(count):
             key = identity.key(records[number % len(records)].seed.passage.id, number)
@@ -71,15 +71,17 @@ def many_records(run: Path, count: int) -> int:
 
 
 @pytest.mark.parametrize("count", [pytest.param(100_000, marks=pytest.mark.chaos)])
-def test_records(tmp_path: Path, figures: Figures, count: int) -> None:
-    """Gates are off, since the records repeat: all that were accepted reach the data set and the report."""
+def test_a_hundred_thousand_records_are_exported_in_bounded_memory(
+    tmp_path: Path, figures: Figures, count: int
+) -> None:
+    """Gates are off, since the records repeat, so every accepted one reaches the data set and the report."""
     off = json.dumps(list(gates.load_gates()))
-    made = digsite(
+    generated = digsite(
         tmp_path, "generate", "tiny", *CHEAP, "--seeds", "1", "--set", f"gates.off={off}", "--out", str(tmp_path)
     )
-    assert made.code == 0, made.err
+    assert generated.code == 0, generated.err
     remains = Remains(tmp_path)
-    size = many_records(remains.run, count)
+    size = write_records(remains.run, count)
     exported = digsite(tmp_path, "export", str(remains.run), "--view", "qa,sft", "--json")
     assert exported.code == 0, exported.err
     reported = digsite(tmp_path, "report", str(remains.run))
@@ -87,14 +89,14 @@ def test_records(tmp_path: Path, figures: Figures, count: int) -> None:
     rows = sum(shard["rows"] for shard in json.loads(exported.out)["shards"] if shard["view"] == "qa")
     assert json.loads(exported.out)["records"] == count
     assert rows > count / 4
-    most = max(exported.gib, reported.gib)
-    figures({"records": count, "journal in GB": round(size / 1e9, 2)}, {"rows of qa": rows, "GiB": round(most, 2)})
-    assert most <= MOST
+    peak = max(exported.gib, reported.gib)
+    figures({"records": count, "journal in GB": round(size / 1e9, 2)}, {"rows of qa": rows, "GiB": round(peak, 2)})
+    assert peak <= MAX_GIB
 
 
 @pytest.mark.parametrize("megabytes", [pytest.param(50, marks=pytest.mark.chaos)])
-def test_one_document(tmp_path: Path, figures: Figures, megabytes: int) -> None:
-    """Left out and counted, from a line as from a file of its own."""
+def test_an_oversized_document_is_counted_in_bounded_memory(tmp_path: Path, figures: Figures, megabytes: int) -> None:
+    """It is skipped and counted, as a line and as a file."""
     words = "The mill of Arden was built in 1702 by Ada Brannick. " * (megabytes * 20_000)
     lines, folder = tmp_path / "lines.jsonl", tmp_path / "texts"
     folder.mkdir()
@@ -113,35 +115,37 @@ def test_one_document(tmp_path: Path, figures: Figures, megabytes: int) -> None:
         assert (counts["kept"], counts["oversized"] + counts["bad"], counts["read"]) == (200, 1, 201)
         most = max(most, read.gib)
     figures({"documents": 2, "MB each": float(megabytes)}, {"left out and counted": 2, "GiB": round(most, 2)})
-    assert most <= MOST
+    assert most <= MAX_GIB
 
 
 @pytest.mark.parametrize(
     ("kind", "megabytes"),
     [("a line", 70), *(pytest.param(kind, 10_000, marks=pytest.mark.chaos) for kind in ("a line", "lines"))],
 )
-def test_a_bomb(tmp_path: Path, figures: Figures, kind: str, megabytes: int) -> None:
-    """A small file that unpacks to gigabytes, of one line or of many documents."""
+def test_a_compression_bomb_is_refused_in_bounded_memory(
+    tmp_path: Path, figures: Figures, kind: str, megabytes: int
+) -> None:
+    """The small file unpacks to gigabytes, as one line or many documents."""
     path = tmp_path / "bomb.jsonl.zst"
     line = json.dumps({"id": "a", "text": "The mill of Arden was built in 1702. " * 250}).encode() + b"\n"
     chunk = bytes(1 << 20) if kind == "a line" else line * ((1 << 20) // len(line))
     with zstandard.open(path, "wb", cctx=zstandard.ZstdCompressor(level=3)) as stream:
         for _ in range(megabytes):
             stream.write(chunk)
-    read = digsite(tmp_path, "corpus", "stats", str(path), "--out", str(tmp_path / "out"))
-    assert read.code == 2
-    said = [line for line in read.err.splitlines() if "documents read" not in line]
-    assert said == [f"digsite: {path}: unpacks to more than 200 times its size; refused as a bomb"]
-    figures({"MB": megabytes, "kB packed": path.stat().st_size // 1000}, {"GiB": round(read.gib, 2)})
-    assert read.gib <= MOST
+    stats = digsite(tmp_path, "corpus", "stats", str(path), "--out", str(tmp_path / "out"))
+    assert stats.code == 2
+    messages = [line for line in stats.err.splitlines() if "documents read" not in line]
+    assert messages == [f"digsite: {path}: unpacks to more than 200 times its size; refused as a bomb"]
+    figures({"MB": megabytes, "kB packed": path.stat().st_size // 1000}, {"GiB": round(stats.gib, 2)})
+    assert stats.gib <= MAX_GIB
 
 
 @pytest.mark.parametrize("characters", [210_000, pytest.param(1_000_000, marks=pytest.mark.chaos)])
-def test_hostile_lines(tmp_path: Path, figures: Figures, characters: int) -> None:
-    """Each is counted, and those that are no document have a line that says why."""
+def test_hostile_lines_are_counted_in_bounded_memory(tmp_path: Path, figures: Figures, characters: int) -> None:
+    """Each line is counted; lines that are no documents get a message."""
     text = "The mill of Arden was built in 1702. It was mill number {} of the valley, and ground corn."
-    good = [{"id": str(n), "title": f"Mill {n}", "text": text.format(n)} for n in range(GOOD)]
-    bad = {
+    good_rows = [{"id": str(n), "title": f"Mill {n}", "text": text.format(n)} for n in range(GOOD)]
+    bad_rows = {
         "nested id": {"id": {"id": ["a"]}, "text": "One."},
         "list as id": {"id": ["a", "b"], "text": "Two."},
         "id used twice": {"id": "7", "text": "Three."},
@@ -149,37 +153,40 @@ def test_hostile_lines(tmp_path: Path, figures: Figures, characters: int) -> Non
         "deep": "[" * characters,
     }
     large = {"id": "large", "title": "No blanks", "text": "x" * characters}
-    lines = [value if isinstance(value, str) else json.dumps(value) for value in (*good, *bad.values(), large)]
+    lines = [
+        value if isinstance(value, str) else json.dumps(value) for value in (*good_rows, *bad_rows.values(), large)
+    ]
     path = tmp_path / "hostile.jsonl"
     path.write_text("\n".join(lines))
-    read = digsite(tmp_path, "corpus", "stats", str(path), "--json", "--out", str(tmp_path / "out"))
-    assert read.code == 0, read.err
-    counts = json.loads(read.out)
+    stats = digsite(tmp_path, "corpus", "stats", str(path), "--json", "--out", str(tmp_path / "out"))
+    assert stats.code == 0, stats.err
+    counts = json.loads(stats.out)
     assert {name: counts[name] for name in ("read", "kept", "bad", "oversized")} == {
         "read": GOOD + 6, "kept": GOOD, "bad": 5, "oversized": 1,
     }  # fmt: skip
     (tmp_path / "corpus.toml").write_text("[limits]\ndoc_chars = 2_000_000\n")
-    whole = digsite(tmp_path, "corpus", "stats", str(path), "--json", "--out", str(tmp_path / "out"))
-    assert json.loads(whole.out)["kept"] == GOOD + 1
-    assert json.loads(whole.out)["passages"] > GOOD + characters / 40 / 200
-    figures({"lines": 6, "characters": characters}, {"left out": 6, "GiB": round(max(read.gib, whole.gib), 2)})
-    assert max(read.gib, whole.gib) <= MOST
+    raised_limit = digsite(tmp_path, "corpus", "stats", str(path), "--json", "--out", str(tmp_path / "out"))
+    assert json.loads(raised_limit.out)["kept"] == GOOD + 1
+    assert json.loads(raised_limit.out)["passages"] > GOOD + characters / 40 / 200
+    figures({"lines": 6, "characters": characters}, {"left out": 6, "GiB": round(max(stats.gib, raised_limit.gib), 2)})
+    assert max(stats.gib, raised_limit.gib) <= MAX_GIB
 
 
 @pytest.mark.parametrize("seeds", [pytest.param(40, marks=pytest.mark.chaos)])
-def test_completions_of_ten_megabytes(tmp_path: Path, figures: Figures, seeds: int) -> None:
-    """A third of all answers; they count as cut off, and no record holds one."""
+def test_completions_of_ten_megabytes_are_cut_off(tmp_path: Path, figures: Figures, seeds: int) -> None:
+    """A third of all answers are that long; they count as cut off, and no record contains one."""
     with serving(tmp_path / "notes", "0.3", "1", "huge") as endpoint:
-        ended = digsite(
+        output = digsite(
             tmp_path, "generate", "tiny", *CHEAP, *over(endpoint.url), "--seeds", str(seeds), "--out", str(tmp_path)
         )
-        asked = len(endpoint.answered())
-    assert ended.code == 0, ended.err
+        answer_count = len(endpoint.answered())
+    assert output.code == 0, output.err
     remains = Remains(tmp_path)
     remains.whole(seeds)
     longest = max(map(len, remains.known.values())) / 1e3
     figures(
-        {"seeds": seeds, "whole answers": asked}, {"longest line in kB": round(longest, 1), "GiB": round(ended.gib, 2)}
+        {"seeds": seeds, "whole answers": answer_count},
+        {"longest line in kB": round(longest, 1), "GiB": round(output.gib, 2)},
     )
-    assert ended.gib <= MOST
+    assert output.gib <= MAX_GIB
     assert longest < 5_000

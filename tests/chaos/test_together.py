@@ -1,4 +1,4 @@
-"""Many commands on one run at the same moment: one of them works, the others are refused at once, in one line."""
+"""If many commands start on one run, one works and the others are refused at once in one line."""
 
 import os
 import subprocess
@@ -15,21 +15,21 @@ SEEDS = 20_000
 """More than can be done before the last of them is refused."""
 
 
-def used(*arguments: str) -> tuple[int, float, str]:
-    """Exit code, seconds of CPU and last words of a command that is run alone."""
+def measure_command(*arguments: str) -> tuple[int, float, str]:
+    """Run a command. Return its exit code, CPU seconds and stderr."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pipeline.cli", *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     assert process.stderr
-    said = process.stderr.read().decode()
+    stderr = process.stderr.read().decode()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, usage.ru_utime + usage.ru_stime, said
+    return process.returncode, usage.ru_utime + usage.ru_stime, stderr
 
 
 @pytest.mark.parametrize("count", [pytest.param(50, marks=pytest.mark.chaos)])
-def test_of_many_at_once_one_proceeds(tmp_path: Path, figures: Figures, count: int) -> None:
-    """A refusal is measured in seconds of CPU beside those of `--help`: a busy machine makes both longer."""
+def test_only_one_of_many_commands_proceeds(tmp_path: Path, figures: Figures, count: int) -> None:
+    """A refusal is measured in CPU seconds relative to `--help`, as a busy machine slows both."""
     command = [*CHEAP, "--seeds", str(SEEDS)]
     processes = [start(tmp_path, *command) for _ in range(count)]
     try:
@@ -39,13 +39,13 @@ def test_of_many_at_once_one_proceeds(tmp_path: Path, figures: Figures, count: i
         refused = [process for process in processes if process.poll() is not None]
         assert len(refused) == count - 1, [process.returncode for process in processes]
         for process in refused:
-            _, said = process.communicate()
+            _, stderr = process.communicate()
             assert process.returncode == 1
-            _one_line(said)
-        _, start_up, _ = used("generate", "--help")
-        code, seconds, said = used("generate", "tiny", *command, "--out", str(tmp_path))
+            _check_refusal(stderr)
+        _, start_up, _ = measure_command("generate", "--help")
+        code, seconds, stderr = measure_command("generate", "tiny", *command, "--out", str(tmp_path))
         assert code == 1
-        _one_line(said)
+        _check_refusal(stderr)
     finally:
         for process in processes:
             process.kill()
@@ -56,7 +56,7 @@ def test_of_many_at_once_one_proceeds(tmp_path: Path, figures: Figures, count: i
     assert seconds < 2 * start_up
 
 
-def _one_line(said: str) -> None:
-    words = [line for line in said.splitlines() if line.startswith("digsite: ")]
-    assert len(words) == 1, said
+def _check_refusal(stderr: str) -> None:
+    words = [line for line in stderr.splitlines() if line.startswith("digsite: ")]
+    assert len(words) == 1, stderr
     assert "another process" in words[0]

@@ -36,8 +36,8 @@ _passed: Counter[str] = Counter()
 _wanted: tuple[str, int] = ("", 0)
 
 
-def _pass(operation: str) -> bool:
-    """Count it; True where the process shall die here."""
+def _count_operation(operation: str) -> bool:
+    """Count an operation. Return whether the process has to die here."""
     _passed[operation] += 1
     return (operation, _passed[operation]) == _wanted
 
@@ -47,26 +47,26 @@ def _die() -> NoReturn:
     raise AssertionError("it is dead")
 
 
-def _around(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any, **options: Any) -> Any:
-        if _pass(f"before {name}"):
+        if _count_operation(f"before {name}"):
             _die()
         result = real(*arguments, **options)
-        if _pass(f"after {name}"):
+        if _count_operation(f"after {name}"):
             _die()
         return result
 
     return call
 
 
-def _writes(real: Callable[[int, bytes], int]) -> Callable[[int, bytes], int]:
-    whole = _around("write", real)
+def _wrap_write(real: Callable[[int, bytes], int]) -> Callable[[int, bytes], int]:
+    counted_write = _wrap("write", real)
 
     def write(handle: int, data: bytes) -> int:
-        if handle > 2 and _pass("within write"):
+        if handle > 2 and _count_operation("within write"):
             real(handle, data[: len(data) // 2])
             _die()
-        return whole(handle, data) if handle > 2 else real(handle, data)
+        return counted_write(handle, data) if handle > 2 else real(handle, data)
 
     return write
 
@@ -74,10 +74,10 @@ def _writes(real: Callable[[int, bytes], int]) -> Callable[[int, bytes], int]:
 def watch_disk() -> None:
     from pipeline.store.cache import Cache
 
-    os.write = _writes(os.write)  # type: ignore[assignment]
-    os.fsync = _around("fsync", os.fsync)
-    os.rename, os.replace = _around("rename", os.rename), _around("rename", os.replace)
-    Cache.put = _around("cache", Cache.put)  # type: ignore[method-assign]
+    os.write = _wrap_write(os.write)  # type: ignore[assignment]
+    os.fsync = _wrap("fsync", os.fsync)
+    os.rename, os.replace = _wrap("rename", os.rename), _wrap("rename", os.replace)
+    Cache.put = _wrap("cache", Cache.put)  # type: ignore[method-assign]
 
 
 def count(file: str) -> None:
@@ -93,14 +93,14 @@ def kill(point: str) -> None:
 
 
 def _modules_with_a_clock() -> list[Any]:
-    """All of the product that name the class `datetime`."""
+    """Return all modules of the product that import the class `datetime`."""
     import pipeline
 
     names = [info.name for info in pkgutil.walk_packages(pipeline.__path__, "pipeline.") if ".reward" not in info.name]
     modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
-    found = [module for module in modules if getattr(module, "datetime", None) is dt.datetime]
-    assert found, "nothing in the product reads the clock any more"
-    return found
+    with_clock = [module for module in modules if getattr(module, "datetime", None) is dt.datetime]
+    assert with_clock, "nothing in the product reads the clock any more"
+    return with_clock
 
 
 def clock(seed: str) -> None:
@@ -129,11 +129,14 @@ def clock(seed: str) -> None:
 
 
 def audit(file: str) -> None:
-    """Python's own audit events, which no code can go around."""
-    handle, wanted = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), ("open", "socket.connect", "os.system")
+    """Record Python's audit events, which no code can bypass."""
+    handle, recorded_events = (
+        os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+        ("open", "socket.connect", "os.system"),
+    )
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in wanted or event == "subprocess.Popen":
+        if event in recorded_events or event == "subprocess.Popen":
             what = arguments[1] if event == "socket.connect" else arguments[0]
             os.write(handle, orjson.dumps([event, str(what)]) + b"\n")
 

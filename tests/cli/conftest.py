@@ -1,4 +1,4 @@
-"""The command line as a user meets it: arguments in; exit code, stdout and stderr out."""
+"""Run the command line in this process: arguments in; exit code, stdout and stderr out."""
 
 import shutil
 from collections.abc import Callable
@@ -17,7 +17,7 @@ SMALL = "--retriever bm25 --steps 1 --set loop.rounds=0 --set loop.audit=false -
 """Options with which `tiny` gives pairs within seconds, and without Java."""
 
 
-class Said(NamedTuple):
+class CommandOutput(NamedTuple):
     code: int
     out: str
     err: str
@@ -27,40 +27,40 @@ class Said(NamedTuple):
         return orjson.loads(self.out)
 
 
-Digsite = Callable[..., Said]
+Digsite = Callable[..., CommandOutput]
 
 
-_made = cache(typer.main.get_command)
-"""Typer makes all commands anew for each line; here one process reads hundreds of lines."""
+build_command_once = cache(typer.main.get_command)
+"""Cached because Typer rebuilds all commands for each call, and one test process makes hundreds of calls."""
 
 
 def exit_code(*arguments: str | Path) -> object:
-    """Of one command in this process."""
-    with pytest.raises(SystemExit) as ended, patch.object(typer.main, "get_command", _made):
+    """Run one command in this process and return its exit code."""
+    with pytest.raises(SystemExit) as exit_info, patch.object(typer.main, "get_command", build_command_once):
         main([str(argument) for argument in arguments])
-    return ended.value.code
+    return exit_info.value.code
 
 
-def ended_well(*arguments: str | Path) -> None:
-    """Runs one command in this process, for what is made once for several tests."""
+def run_well(*arguments: str | Path) -> None:
+    """Run one command in this process, for module-scoped fixtures."""
     assert exit_code(*arguments) == 0
 
 
 @pytest.fixture
 def run(out: Path, tmp_path: Path) -> Path:
-    """A copy of the output folder with one finished run of `tiny`."""
+    """Copy the output folder with one finished run of `tiny`."""
     return shutil.copytree(out, tmp_path / "out", symlinks=True)
 
 
 @pytest.fixture
 def digsite(capsys: pytest.CaptureFixture[str]) -> Digsite:
-    """Runs one command in this process."""
+    """Return a function that runs one command in this process."""
 
-    def run(*arguments: str | Path) -> Said:
+    def run(*arguments: str | Path) -> CommandOutput:
         capsys.readouterr()
         code = exit_code(*arguments)
         out, err = capsys.readouterr()
         assert isinstance(code, int)
-        return Said(code, out, err)
+        return CommandOutput(code, out, err)
 
     return run

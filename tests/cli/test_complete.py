@@ -1,4 +1,4 @@
-"""A run whose teacher has no judge: the pairs stay, every command says what they lack, and `complete` makes it up."""
+"""If the teacher has no judge, pairs stay, every command says what they lack, and `complete` adds it."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from pipeline.llm.base import Completion, Request
 from pipeline.run import prepare
 from tests.cli.conftest import SMALL, Digsite
 
-ASKED = (
+OPTIONS = (
     *SMALL, "--no-flow", "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--pairs", "4",
     "--set", 'distractors.kinds=["doppelganger", "false_shortcut", "subjective_fallacy"]', "--set", "checks.enabled=[]",
     "--set", "distractors.rollouts=1", "--set", "teacher.rollouts=2", "--max-seeds", "24",
@@ -26,16 +26,18 @@ class Judged:
     bad = True
 
     async def complete(self, request: Request) -> Completion:
-        done = await DemoModel().complete(request)
+        completion = await DemoModel().complete(request)
         if request.output and request.output.name == "verdict" and '"response":"it was ' in request.messages[1].content:
-            said = "hm" if Judged.bad else '{"correct": true}'
-            return done.model_copy(update={"message": done.message.model_copy(update={"content": said})})
-        if "mere opinion" not in request.messages[0].content or done.message.tool_calls[0].name != "answer":
-            return done
-        call = done.message.tool_calls[0]
+            response = "hm" if Judged.bad else '{"correct": true}'
+            return completion.model_copy(
+                update={"message": completion.message.model_copy(update={"content": response})}
+            )
+        if "mere opinion" not in request.messages[0].content or completion.message.tool_calls[0].name != "answer":
+            return completion
+        call = completion.message.tool_calls[0]
         answer = orjson.loads(call.arguments)["answer"]
         call = call.model_copy(update={"arguments": orjson.dumps({"answer": f"it was {answer}"}).decode()})
-        return done.model_copy(update={"message": done.message.model_copy(update={"tool_calls": (call,)})})
+        return completion.model_copy(update={"message": completion.message.model_copy(update={"tool_calls": (call,)})})
 
 
 @pytest.fixture(autouse=True)
@@ -53,26 +55,31 @@ def count_teacher_rollouts(folder: Path) -> int:
     return sum(len(row["teacher_rollouts"]) for row in rows)
 
 
-def test_what_a_run_lacks_is_told_and_made_up(digsite: Digsite, tmp_path: Path) -> None:
-    made = digsite("generate", "tiny", *ASKED, "--out", tmp_path, "--json").json
-    folder = Path(made["run"])
-    assert made["accepted"] == 4
-    assert (made["failed"], made["missing"].keys()) == (0, {"teacher"})
-    lacking = made["missing"]["teacher"]
-    there, journal = count_teacher_rollouts(folder), (folder / "journal/main.jsonl").read_bytes()
+def test_missing_teacher_rollouts_are_reported_and_completed(digsite: Digsite, tmp_path: Path) -> None:
+    generated = digsite("generate", "tiny", *OPTIONS, "--out", tmp_path, "--json").json
+    folder = Path(generated["run"])
+    assert generated["accepted"] == 4
+    assert (generated["failed"], generated["missing"].keys()) == (0, {"teacher"})
+    pair_count = generated["missing"]["teacher"]
+    count_before, journal = count_teacher_rollouts(folder), (folder / "journal/main.jsonl").read_bytes()
     where = ("latest", "--out", tmp_path)
-    told = "ccepted pairs without all teacher rollouts"
-    assert f"{told}: {lacking}" in digsite("inspect", *where).out
-    assert told in (folder / "report.html").read_text()
-    assert told in (folder / "dataset/README.md").read_text()
+    notice = "ccepted pairs without all teacher rollouts"
+    assert f"{notice}: {pair_count}" in digsite("inspect", *where).out
+    assert notice in (folder / "report.html").read_text()
+    assert notice in (folder / "dataset/README.md").read_text()
 
-    assert digsite("complete", *where, "--json").json["missing"] == {"teacher": lacking}
+    assert digsite("complete", *where, "--json").json["missing"] == {"teacher": pair_count}
     Judged.bad = False
-    said = digsite("complete", *where, "--json")
-    assert (said.code, said.json["pairs"], said.json["completed"], said.json["missing"]) == (0, lacking, lacking, {})
-    assert count_teacher_rollouts(folder) > there
-    assert told not in (folder / "dataset/README.md").read_text()
-    assert told not in digsite("inspect", *where).out
+    output = digsite("complete", *where, "--json")
+    assert (output.code, output.json["pairs"], output.json["completed"], output.json["missing"]) == (
+        0,
+        pair_count,
+        pair_count,
+        {},
+    )
+    assert count_teacher_rollouts(folder) > count_before
+    assert notice not in (folder / "dataset/README.md").read_text()
+    assert notice not in digsite("inspect", *where).out
     assert (folder / "journal/main.jsonl").read_bytes() == journal, "the journal keeps its one line for each seed"
     assert digsite("resume", *where, "--no-flow", "--json").json["missing"] == {}
     assert digsite("complete", *where, "--json").json["pairs"] == 0

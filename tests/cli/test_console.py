@@ -1,4 +1,4 @@
-"""What is shown, on screens of any width."""
+"""Output fits screens of any width, and contains no harmful characters."""
 
 import io
 import logging
@@ -19,49 +19,49 @@ from tests.cli.conftest import Digsite
 
 
 @pytest.mark.parametrize("columns", [80, 160])
-def test_the_table_of_the_costs_is_whole_on_a_screen_of_80_columns(columns: int) -> None:
+def test_the_cost_table_fits_80_columns(columns: int) -> None:
     row = ("per accepted pair", "1,234", "0.0", "1,234,567", "99%", "123,456", "0", "1,234.5", "unknown")
     screen = Console(width=columns)
-    with screen.capture() as shown:
+    with screen.capture() as capture:
         screen.print(console.table(*money.HEADS, rows=[row]))
-    text = shown.get()
+    text = capture.get()
     assert all(number in text.split() for number in row[1:])
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= columns
 
 
-def test_numbers_stand_right_and_words_left() -> None:
+def test_numbers_are_aligned_right_and_words_left() -> None:
     screen = Console(width=80)
-    with screen.capture() as shown:
+    with screen.capture() as capture:
         screen.print(console.table("name", "count", rows=[("a", 1), ("bc", 1000)]))
-    assert shown.get().split("\n")[1:3] == ["a         1", "bc    1,000"]
+    assert capture.get().split("\n")[1:3] == ["a         1", "bc    1,000"]
 
 
-def test_a_warning_is_a_line_like_others_whatever_a_library_makes_of_logging(
+def test_warnings_are_plain_lines_even_if_a_library_configures_logging(
     digsite: Digsite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = prepare.corpus
+    read_corpus = prepare.corpus
 
-    def warned(config: RunConfig) -> Corpus:
+    def warn_and_read(config: RunConfig) -> Corpus:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter("\n%(name)s - %(message)s"))
         monkeypatch.setattr(logging.root, "handlers", [handler])
         logging.getLogger("pipeline.llm.retry").warning("[down] for a while")
-        return read(config)
+        return read_corpus(config)
 
-    monkeypatch.setattr(prepare, "corpus", warned)
+    monkeypatch.setattr(prepare, "corpus", warn_and_read)
     assert digsite("corpus", "stats", "tiny").err.splitlines() == ["[down] for a while"]
     assert logging.getLogger("pipeline").propagate
 
 
-def test_json_keeps_its_values_and_shows_no_terminal_a_mark_that_acts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_keeps_its_values_and_escapes_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     value = {"text": "a\u202eb\u2066c\u200f\x9b31m\x85d\u2028é\ufeff\x7f\U0001f600"}
     console.json(value)
     console.json_lines([value])
     out = capsys.readouterr().out
     assert [clean(line) for line in out.splitlines()] == out.split("\n")[:-1]
-    whole, _, line = out.rpartition('{"')
-    assert orjson.loads(whole) == orjson.loads('{"' + line) == value
+    first_value, _, line = out.rpartition('{"')
+    assert orjson.loads(first_value) == orjson.loads('{"' + line) == value
     assert r"a\u202eb\u2066c\u200f\u009b31m" in out
 
 
@@ -74,12 +74,12 @@ def test_json_is_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("columns", ["80", "60"])
-def test_no_line_of_a_help_is_cut(columns: str, digsite: Digsite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_help_line_is_truncated(columns: str, digsite: Digsite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     for command in ("", "corpus", "generate", "export"):
-        shown = digsite(*command.split(), "--help").out
-        assert "..." not in shown.replace("[ARGS]...", "")
-        assert max(map(len, shown.splitlines())) <= int(columns)
+        help_text = digsite(*command.split(), "--help").out
+        assert "..." not in help_text.replace("[ARGS]...", "")
+        assert max(map(len, help_text.splitlines())) <= int(columns)
     assert "Refuses if the configuration, prompts or corpus changed." in " ".join(digsite("--help").out.split())
 
 

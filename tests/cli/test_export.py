@@ -1,4 +1,4 @@
-"""`export` as a user meets it: what it is told stays told."""
+"""`export` remembers the options of earlier exports."""
 
 from pathlib import Path
 
@@ -10,10 +10,12 @@ from pipeline.corpus import manifest
 from tests.cli.conftest import Digsite
 
 
-def test_gates_of_an_export_are_the_run_s_from_then_on(digsite: Digsite, run: Path) -> None:
+def test_later_commands_keep_the_gates_of_an_export(digsite: Digsite, run: Path) -> None:
     where = ("tiny", "--out", run)
-    asked = digsite("inspect", *where, "--item", _accepted(digsite, where), "--json").json["rounds"][-1]["draft"]
-    (run / "bench.jsonl").write_bytes(orjson.dumps({"question": asked["question"]}))
+    draft = digsite("inspect", *where, "--item", find_accepted_key(digsite, where), "--json").json["rounds"][-1][
+        "draft"
+    ]
+    (run / "bench.jsonl").write_bytes(orjson.dumps({"question": draft["question"]}))
     view = ("--view", "qa, sft", "--include", "below_target,beyond_solver")
     assert digsite("export", *where, "--against", run / "bench.jsonl", *view).code == 0
     sheet = digsite("review", *where, "--json").json["sheet"]
@@ -22,20 +24,20 @@ def test_gates_of_an_export_are_the_run_s_from_then_on(digsite: Digsite, run: Pa
     assert digsite("review", *where, "--read", run / "marked.csv").code == 0
     dataset = run / "tiny/latest/dataset"
     manifest = orjson.loads((dataset / "manifest.json").read_bytes())
-    told = {name for name, how in manifest["views"].items() if how["include"] == ["below_target", "beyond_solver"]}
-    assert told == {"qa", "sft"}
+    views = {name for name, how in manifest["views"].items() if how["include"] == ["below_target", "beyond_solver"]}
+    assert views == {"qa", "sft"}
     assert len({how["source"] for how in manifest["views"].values()}) == 1
     for page in (dataset / "README.md", dataset.parent / "report.html"):
         assert "gate:contaminated" in page.read_text()
     assert any("contaminated" in item["reason"] for item in digsite("inspect", *where, "--json").json["items"])
 
 
-def _accepted(digsite: Digsite, where: tuple[str | Path, ...]) -> str:
+def find_accepted_key(digsite: Digsite, where: tuple[str | Path, ...]) -> str:
     items = digsite("inspect", *where, "--json").json["items"]
     return str(next(item["key"] for item in items if item["status"] == "accepted" and not item["reason"]))
 
 
-def test_limits_of_gates_can_be_set_for_a_run_that_is_there(digsite: Digsite, run: Path) -> None:
+def test_gate_limits_can_be_set_for_a_finished_run(digsite: Digsite, run: Path) -> None:
     where = ("tiny", "--out", run)
     before = digsite("export", *where, "--json").json["shards"]
     none_left = digsite("export", *where, "--set", "gates.quotas.strategy={compose=0.0}")
@@ -45,26 +47,28 @@ def test_limits_of_gates_can_be_set_for_a_run_that_is_there(digsite: Digsite, ru
     assert digsite("export", *where, "--set", "gates.quotas={}", "--json").json["shards"] == before
 
 
-def test_another_selection_of_rollouts_can_be_made_of_a_run_that_is_there(digsite: Digsite, run: Path) -> None:
-    def rows(*sets: str) -> dict[str, int]:
-        shards = digsite("export", *where, *(part for one in sets for part in ("--set", one)), "--json").json["shards"]
+def test_a_finished_run_can_select_other_rollouts(digsite: Digsite, run: Path) -> None:
+    def count_view_rows(*sets: str) -> dict[str, int]:
+        shards = digsite("export", *where, *(part for setting in sets for part in ("--set", setting)), "--json").json[
+            "shards"
+        ]
         counts: dict[str, int] = {}
         for shard in shards:
             counts[shard["view"]] = counts.get(shard["view"], 0) + shard["rows"]
         return counts
 
     where = ("tiny", "--out", run)
-    one = rows()
-    more = rows("sft.per_pair=64")
-    assert more["sft"] == more["sft_sharegpt"] >= one["sft"]
-    assert more["qa"] == one["qa"]
+    default = count_view_rows()
+    larger = count_view_rows("sft.per_pair=64")
+    assert larger["sft"] == larger["sft_sharegpt"] >= default["sft"]
+    assert larger["qa"] == default["qa"]
     card = (run / "tiny/latest/dataset/README.md").read_text()
-    assert f"| {more['sft']} |" in next(line for line in card.splitlines() if line.startswith("| solver | "))
-    assert rows("sft.max_tokens=1").get("sft", 0) == 0
+    assert f"| {larger['sft']} |" in next(line for line in card.splitlines() if line.startswith("| solver | "))
+    assert count_view_rows("sft.max_tokens=1").get("sft", 0) == 0
 
 
-def _harmed(journal: Path, harm: str) -> None:
-    """The line of a pair goes last, where a tear can be, and is harmed there."""
+def damage_last_pair(journal: Path, harm: str) -> None:
+    """Move the line of a pair to the end of the journal, where it can be torn, and damage it there."""
     lines = journal.read_bytes().splitlines(keepends=True)
     lines.append(lines.pop(next(n for n, line in enumerate(lines) if b'"status":"accepted"' in line[:400])))
     last = bytearray(lines.pop())
@@ -86,75 +90,75 @@ COMMANDS: list[tuple[str, ...]] = [
     ("harm", "commands"),
     [("a flipped byte", COMMANDS), *((harm, COMMANDS[:1]) for harm in ("a flipped key", "a torn end", "no line"))],
 )
-def test_a_damaged_journal_is_exported_only_where_that_is_allowed(
+def test_a_damaged_journal_is_exported_only_with_permission(
     digsite: Digsite, run: Path, harm: str, commands: list[tuple[str, ...]]
 ) -> None:
     where, folder = ("tiny", "--out", run), run / "tiny/latest"
     dataset = folder / "dataset"
-    pairs = _rows(dataset)
+    pairs = count_rows(dataset)
     before = {path: path.read_bytes() for path in dataset.glob("*/*.parquet")}
-    _harmed(folder / "journal/main.jsonl", harm)
+    damage_last_pair(folder / "journal/main.jsonl", harm)
     for command in commands:
-        said = digsite(command[0], *where, *command[1:])
-        assert (said.code, said.out, said.err.count("\n")) == (2, "", 1), command
-        assert "1 finished seed has no readable line" in said.err
-        assert "digsite resume" in said.err
-    assert _rows(dataset) == pairs
-    for shown in ("report", "inspect") if commands == COMMANDS else ():
-        assert "1 finished seed has no readable line" in digsite(shown, *where).err
-    said = digsite("export", *where, "--allow-damaged", "--json")
-    assert "1 finished seed has no readable line" in said.err
-    assert said.json["views"]["qa"]["missing"] == 1
+        output = digsite(command[0], *where, *command[1:])
+        assert (output.code, output.out, output.err.count("\n")) == (2, "", 1), command
+        assert "1 finished seed has no readable line" in output.err
+        assert "digsite resume" in output.err
+    assert count_rows(dataset) == pairs
+    for reader in ("report", "inspect") if commands == COMMANDS else ():
+        assert "1 finished seed has no readable line" in digsite(reader, *where).err
+    output = digsite("export", *where, "--allow-damaged", "--json")
+    assert "1 finished seed has no readable line" in output.err
+    assert output.json["views"]["qa"]["missing"] == 1
     # A duplicate that was left out for the lost pair may take its place.
-    assert pairs - 1 <= _rows(dataset) <= pairs
+    assert pairs - 1 <= count_rows(dataset) <= pairs
     assert "1 line of the run's journal could not be read" in (dataset / "README.md").read_text()
     # Once the seed has been run again, the damaged line stands where it did and is nothing to speak of.
-    again = digsite("resume", *where)
-    assert again.code == 0
-    assert ("damaged lines in the journal: 1;" in again.err) == (harm != "no line")
-    said = digsite("export", *where, "--json")
-    assert (said.code, said.err) == (0, "")
+    resumed = digsite("resume", *where)
+    assert resumed.code == 0
+    assert ("damaged lines in the journal: 1;" in resumed.err) == (harm != "no line")
+    output = digsite("export", *where, "--json")
+    assert (output.code, output.err) == (0, "")
     assert {path: path.read_bytes() for path in dataset.glob("*/*.parquet")} == before
 
 
-def _rows(dataset: Path) -> int:
+def count_rows(dataset: Path) -> int:
     return sum(pq.read_metadata(shard).num_rows for shard in (dataset / "qa").glob("*.parquet"))
 
 
-def test_damaged_lines_beside_the_journal_are_told(digsite: Digsite, run: Path) -> None:
+def test_damaged_lines_beside_the_journal_are_reported(digsite: Digsite, run: Path) -> None:
     where = ("tiny", "--out", run)
     assert digsite("branch", *where, "--method", "pivot", "--calls", "20").code == 0
     (forks,) = (run / "tiny/latest/branches").glob("*.jsonl")
     forks.write_bytes(forks.read_bytes().replace(b'"key":"', b'"kex":"', 1))
-    said = digsite("export", *where)
-    assert said.code == 0
-    assert "left out: 1;" in said.err
+    output = digsite("export", *where)
+    assert output.code == 0
+    assert "left out: 1;" in output.err
 
 
-def test_a_corrupt_side_file_is_told_and_stops_no_export(digsite: Digsite, run: Path) -> None:
+def test_a_corrupt_side_file_is_reported_without_stopping_the_export(digsite: Digsite, run: Path) -> None:
     for content in (b"", b"{", b"[]", b"{}", b"\xff", b"[" * 100_000):
         (run / "tiny/latest/result.json").write_bytes(content)
-        said = digsite("report" if content else "export", "tiny", "--out", run)
-        assert (said.code, said.err.count("result.json cannot be read")) == (0, 1)
+        output = digsite("report" if content else "export", "tiny", "--out", run)
+        assert (output.code, output.err.count("result.json cannot be read")) == (0, 1)
 
 
-def test_an_export_tells_no_other_prompt_than_its_rollouts_had(digsite: Digsite, run: Path) -> None:
+def test_export_refuses_another_prompt_than_its_rollouts_had(digsite: Digsite, run: Path) -> None:
     file = run / "tiny/latest/run.json"
-    kept = orjson.loads(file.read_bytes())
-    kept["what"]["prompts"]["solver/answer"] = "0" * 64
-    file.write_bytes(orjson.dumps(kept))
-    said = digsite("export", "tiny", "--out", run)
-    assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "another prompt solver/answer" in said.err
+    tree = orjson.loads(file.read_bytes())
+    tree["what"]["prompts"]["solver/answer"] = "0" * 64
+    file.write_bytes(orjson.dumps(tree))
+    output = digsite("export", "tiny", "--out", run)
+    assert (output.code, output.err.count("\n")) == (2, 1)
+    assert "another prompt solver/answer" in output.err
 
 
-def test_nothing_is_passed_on_without_the_manifest_that_may_forbid_it(
+def test_export_needs_the_manifest_that_states_the_licence(
     digsite: Digsite, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(manifest, "ROOT", run)
-    said = digsite("export", "tiny", "--out", run)
-    assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "corpora/tiny.toml" in said.err
+    output = digsite("export", "tiny", "--out", run)
+    assert (output.code, output.err.count("\n")) == (2, 1)
+    assert "corpora/tiny.toml" in output.err
 
 
 def test_a_plain_export_stays_plain_when_it_is_written_again(digsite: Digsite, run: Path) -> None:
@@ -165,16 +169,16 @@ def test_a_plain_export_stays_plain_when_it_is_written_again(digsite: Digsite, r
     assert digsite("review", *where, "--read", run / "marked.csv").code == 0
     dataset = run / "tiny/latest/dataset"
 
-    def typed() -> bool:
+    def has_arrow_types() -> bool:
         return any("arrow.json" in str(pq.read_schema(shard)) for shard in dataset.rglob("*.parquet"))
 
-    assert not typed()
+    assert not has_arrow_types()
     assert "`digsite export --plain` writes plain text" not in (dataset / "README.md").read_text()
     assert digsite("export", *where).code == 0
-    assert typed()
+    assert has_arrow_types()
 
 
-def test_what_nobody_solved_cannot_be_included_and_is_told(digsite: Digsite, tmp_path: Path) -> None:
+def test_unsolved_questions_cannot_be_included_and_are_reported(digsite: Digsite, tmp_path: Path) -> None:
     weak = ("--set", "models.solver.model=embedded-weak", "--set", "loop.rounds=0", "--set", "loop.rollouts=1")
     once = ("--steps", "2", "--seeds", "16", "--retriever", "bm25", "--no-flow")
     assert digsite("generate", "tiny", *once, *weak, "--out", tmp_path).code == 0
@@ -188,15 +192,15 @@ def test_every_pair_of_the_demo_model_is_exported_for_rewards_and_the_band_is_ex
     digsite: Digsite, tmp_path: Path
 ) -> None:
     out = ("--out", tmp_path)
-    told = digsite("generate", "tiny", "--pairs", "3", "--steps", "1", "--retriever", "bm25", "--no-flow", *out)
+    output = digsite("generate", "tiny", "--pairs", "3", "--steps", "1", "--retriever", "bm25", "--no-flow", *out)
     dataset = tmp_path / "tiny/latest/dataset"
     rows = pq.read_table(dataset / "rl_trl").to_pylist()
     assert len(rows) == len(pq.read_table(dataset / "qa")) == 3
     assert {row["trainable"] for row in rows} == {False}
     line = "rl_* views: 3 questions: "
-    assert line in told.err
-    assert "for a band: digsite generate CORPUS --for NAME --solve-rate 0.2-0.8" in told.err
-    assert "synthetic (needs distractors)" in told.err
+    assert line in output.err
+    assert "for a band: digsite generate CORPUS --for NAME --solve-rate 0.2-0.8" in output.err
+    assert "synthetic (needs distractors)" in output.err
     assert line in digsite("export", "tiny", *out).err
     assert line not in digsite("export", "tiny", "--view", "qa", *out).err
     assert "3 questions: " in (tmp_path / "tiny/latest/report.html").read_text()

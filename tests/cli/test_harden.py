@@ -16,7 +16,7 @@ MORE = "It was shown in many small halls along the coast, and the crew wrote abo
 AT_WORK = (*SMALL, "--no-flow", "--json")
 
 
-def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
+def write_lines(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_bytes(b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
     return path
 
@@ -25,13 +25,13 @@ def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
 def corpus(tmp_path: Path) -> Path:
     rows = []
     for number, (film, person, town, year) in enumerate(FILMS):
-        told = {
+        texts = {
             film: f"{film} is a silent drama. It was directed by {person}. {MORE}",
             person: f"{person} was a painter. {person} came from {town}. {MORE}",
             town: f"{town} lies on a river. {town} was founded by monks around {year}. {MORE}",
         }
-        rows += [{"id": f"{title}-{number}", "title": title, "text": text} for title, text in told.items()]
-    return lines(tmp_path / "films.jsonl", rows)
+        rows += [{"id": f"{title}-{number}", "title": title, "text": text} for title, text in texts.items()]
+    return write_lines(tmp_path / "films.jsonl", rows)
 
 
 @pytest.fixture
@@ -40,17 +40,19 @@ def questions(tmp_path: Path) -> Path:
         {"question": f"Who directed {film}?", "answer": person, "supporting_ids": [f"{film}-{number}"]}
         for number, (film, person, *_) in enumerate(FILMS)
     ]
-    return lines(tmp_path / "q.jsonl", [*rows, {"question": "Who painted the pier at Vessby?", "answer": "Odd Berg"}])
+    return write_lines(
+        tmp_path / "q.jsonl", [*rows, {"question": "Who painted the pier at Vessby?", "answer": "Odd Berg"}]
+    )
 
 
-def journal(run: Path) -> list[Any]:
-    found = [
+def read_journal(run: Path) -> list[Any]:
+    lines = [
         orjson.loads(line) for file in (run / "journal").glob("*.jsonl") for line in file.read_bytes().splitlines()
     ]
-    return sorted((line["record"] for line in found), key=lambda record: record["key"])
+    return sorted((line["record"] for line in lines), key=lambda record: record["key"])
 
 
-def test_each_question_is_tried_once_and_comes_back_beside_its_first_wording(
+def test_each_question_is_tried_once_and_returned_beside_its_first_wording(
     digsite: Digsite, corpus: Path, questions: Path, tmp_path: Path
 ) -> None:
     done = digsite("harden", corpus, questions, *AT_WORK, "--out", tmp_path / "out")
@@ -64,19 +66,19 @@ def test_each_question_is_tried_once_and_comes_back_beside_its_first_wording(
     assert {row["answer"] for row in rows} == {"Ada Holm", "Iven Sarr", None}
 
 
-def test_a_run_that_was_killed_and_goes_on_is_the_run_in_one(
+def test_a_killed_and_resumed_run_equals_an_uninterrupted_one(
     digsite: Digsite, corpus: Path, questions: Path, tmp_path: Path
 ) -> None:
-    whole = digsite("harden", corpus, questions, *AT_WORK, "--out", tmp_path / "whole").json["run"]
+    uninterrupted = digsite("harden", corpus, questions, *AT_WORK, "--out", tmp_path / "whole").json["run"]
     for seeds in ("1", "3"):
         parts = digsite("harden", corpus, questions, *AT_WORK, "--out", tmp_path / "parts", "--seeds", seeds).json
         if seeds == "1":  # killed within the only line
             (file,) = (Path(parts["run"]) / "journal").glob("*.jsonl")
             file.write_bytes(file.read_bytes()[:-100])
-    assert Path(parts["run"]).name == Path(whole).name
-    assert journal(Path(parts["run"])) == journal(Path(whole))
-    one, other = (Path(run) / "hardened.jsonl" for run in (whole, parts["run"]))
-    assert one.read_bytes() == other.read_bytes()
+    assert Path(parts["run"]).name == Path(uninterrupted).name
+    assert read_journal(Path(parts["run"])) == read_journal(Path(uninterrupted))
+    expected, actual = (Path(run) / "hardened.jsonl" for run in (uninterrupted, parts["run"]))
+    assert expected.read_bytes() == actual.read_bytes()
 
 
 def test_other_questions_are_another_run_and_end_a_resume(
@@ -87,7 +89,7 @@ def test_other_questions_are_another_run_and_end_a_resume(
     moved = questions.rename(tmp_path / "moved.jsonl")
     again = digsite("harden", corpus, moved, *AT_WORK, "--out", out, "--seeds", "1").json["run"]
     assert again == first, "a name is no part of what a run makes"
-    lines(moved, [{"question": "Who directed Copper Moon?", "answer": "Iven Sarr"}])
+    write_lines(moved, [{"question": "Who directed Copper Moon?", "answer": "Iven Sarr"}])
     given_questions._read_unchanged.cache_clear()  # as in another process
     refused = digsite("resume", first, "--no-flow")
     assert refused.code == 2
@@ -96,34 +98,34 @@ def test_other_questions_are_another_run_and_end_a_resume(
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ({"question": "Who directed Lantern Bay?"}, "no question has an 'answer'"),
         ({"question": "Is Vessby on a river?", "answer": "yes"}, "no operation gives the answer 'yes' of 'Is Vessby"),
     ],
 )
-def test_what_cannot_be_hardened_is_one_line(
-    digsite: Digsite, corpus: Path, tmp_path: Path, row: dict[str, str], said: str
+def test_an_unusable_question_is_refused_in_one_line(
+    digsite: Digsite, corpus: Path, tmp_path: Path, row: dict[str, str], message: str
 ) -> None:
-    given = row | {"supporting_ids": ["Vessby-0"]}
-    refused = digsite("harden", corpus, lines(tmp_path / "q.jsonl", [given]), "--out", tmp_path / "out")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert said in refused.err
+    question = row | {"supporting_ids": ["Vessby-0"]}
+    output = digsite("harden", corpus, write_lines(tmp_path / "q.jsonl", [question]), "--out", tmp_path / "out")
+    assert (output.code, output.err.count("\n")) == (2, 1)
+    assert message in output.err
 
 
-@pytest.mark.parametrize(("pairs", "tried"), [(29, None), (30, None), (None, 60)])
-def test_as_many_pairs_as_are_asked_for_end_it(tmp_path: Path, pairs: int | None, tried: int | None) -> None:
-    file = lines(
+@pytest.mark.parametrize(("pairs", "seeds"), [(29, None), (30, None), (None, 60)])
+def test_the_run_ends_with_the_requested_pairs(tmp_path: Path, pairs: int | None, seeds: int | None) -> None:
+    file = write_lines(
         tmp_path / "q.jsonl", [{"question": f"Who built mill {n}?", "answer": f"Smith {n}"} for n in range(60)]
     )
-    asked = hardening(build(values={"runtime": {} if pairs is None else {"pairs": pairs}}), file)
-    assert (asked.runtime.seeds, asked.runtime.max_seeds) == (tried, None if tried else 60)
+    config = hardening(build(values={"runtime": {} if pairs is None else {"pairs": pairs}}), file)
+    assert (config.runtime.seeds, config.runtime.max_seeds) == (seeds, None if seeds else 60)
 
 
 def test_a_test_split_is_refused_before_anything_is_read(
     digsite: Digsite, corpus: Path, questions: Path, tmp_path: Path
 ) -> None:
-    listed = lines(tmp_path / "bench.jsonl", [orjson.loads(line) for line in questions.read_bytes().splitlines()])
+    listed = write_lines(tmp_path / "bench.jsonl", [orjson.loads(line) for line in questions.read_bytes().splitlines()])
     refused = digsite("harden", corpus, questions, "--against", listed, "--out", tmp_path / "out")
     assert refused.code == 2
     assert "3 of 3 questions are of a benchmark that no pair may resemble" in refused.err

@@ -18,7 +18,7 @@ ASCII = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 @pytest.fixture(scope="module")
 def latin1(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment of a locale that this machine need not have."""
+    """Compile a locale that this machine need not have, and return its environment."""
     folder = tmp_path_factory.mktemp("locales")
     compiler = shutil.which("localedef")
     if compiler is None:
@@ -37,8 +37,8 @@ def digsite(locale: dict[str, str], *arguments: str | Path) -> subprocess.Comple
     )
 
 
-def made(locale: dict[str, str], out: Path) -> dict[str, bytes]:
-    """Every file of the data set, and the lines of the journal in any order."""
+def generate_files(locale: dict[str, str], out: Path) -> dict[str, bytes]:
+    """Generate, and return every file of the data set and the sorted lines of the journal."""
     done = digsite(locale, "generate", "tiny", *COMMON, "--out", out)
     assert done.returncode == 0, done.stderr
     folder = (out / "tiny" / "latest").resolve()
@@ -47,8 +47,8 @@ def made(locale: dict[str, str], out: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files} | {"journal": journal}
 
 
-def encoding(locale: dict[str, str]) -> str:
-    """What Python takes the locale's encoding for."""
+def read_encoding(locale: dict[str, str]) -> str:
+    """Return what Python believes the locale's encoding to be."""
     code = "import codecs, locale; print(codecs.lookup(locale.getpreferredencoding(False)).name)"
     env = {"PATH": os.environ["PATH"], **locale}
     return subprocess.run(
@@ -57,21 +57,21 @@ def encoding(locale: dict[str, str]) -> str:
 
 
 def test_the_locale_changes_no_byte(tmp_path: Path, latin1: dict[str, str]) -> None:
-    assert [encoding(one) for one in (PLAIN, latin1, ASCII)] == ["utf-8", "iso8859-1", "ascii"]
-    plain = made(PLAIN, tmp_path / "plain")
+    assert [read_encoding(environment) for environment in (PLAIN, latin1, ASCII)] == ["utf-8", "iso8859-1", "ascii"]
+    plain = generate_files(PLAIN, tmp_path / "plain")
     assert {"dataset/README.md", "dataset/manifest.json", "journal"} <= plain.keys()
     for name, locale in (("latin1", latin1), ("ascii", ASCII)):
-        other = made(locale, tmp_path / name)
-        assert other.keys() == plain.keys()
-        assert [file for file in plain if other[file] != plain[file]] == []
+        files = generate_files(locale, tmp_path / name)
+        assert files.keys() == plain.keys()
+        assert [file for file in plain if files[file] != plain[file]] == []
 
 
 @pytest.mark.parametrize("locale", ["C", pytest.param("latin1", marks=pytest.mark.slow)])
-def test_a_path_in_any_letters_is_opened(tmp_path: Path, locale: str, request: pytest.FixtureRequest) -> None:
+def test_a_path_in_any_script_is_opened(tmp_path: Path, locale: str, request: pytest.FixtureRequest) -> None:
     env = request.getfixturevalue("latin1") if locale == "latin1" else {"LC_ALL": "C"}
     folder = tmp_path / "Ausgänge-出力"
     done = digsite(env, "search", "tiny", "Kessel Bridge", "--out", folder)
     assert (done.returncode, "Kessel Bridge" in done.stdout) == (0, True), done.stderr
     assert list(folder.glob("indexes/*/manifest.json"))
-    assert "dataset/seeds.parquet" in made(env, folder)
+    assert "dataset/seeds.parquet" in generate_files(env, folder)
     assert [path.name for path in tmp_path.iterdir()] == ["Ausgänge-出力"]

@@ -1,4 +1,4 @@
-"""Every flag becomes its key."""
+"""Every flag sets its configuration key."""
 
 from pathlib import Path
 from typing import get_type_hints
@@ -9,7 +9,7 @@ from pipeline.cli import options
 from pipeline.errors import UsageError
 
 
-def test_flags_that_are_not_given_leave_file_and_preset_alone(tmp_path: Path) -> None:
+def test_missing_flags_leave_file_and_preset_alone(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text('preset = "sage"\nsteps = [3, 5]\n[runtime]\npairs = 7\n')
     config = options.build_config({"pairs": None, "steps": None, "seed": 4}, file=file)
@@ -43,9 +43,9 @@ def test_every_flag_has_a_key_of_the_configuration(tmp_path: Path) -> None:
         }
         numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait", "workers")
         value = texts.get(option) or (3 if option in numbers or option.startswith("budget") else "bm25")
-        given = ["models.policies.mine={provider='openai',model='m'}"]
-        given += ["strategy=compose"] if option == "like" else []
-        before, after = options.build_config({}, sets=given), options.build_config({option: value}, sets=given)
+        sets = ["models.policies.mine={provider='openai',model='m'}"]
+        sets += ["strategy=compose"] if option == "like" else []
+        before, after = options.build_config({}, sets=sets), options.build_config({option: value}, sets=sets)
         assert before != after, option
 
 
@@ -67,12 +67,12 @@ def test_steps(text: str, steps: tuple[int, int]) -> None:
         ["models.solver={provider='openai',model='m',base_url='http://localhost:9000/v1'}"],
     ],
 )
-def test_an_address_at_which_no_model_is_asked_is_refused(sets: list[str]) -> None:
+def test_an_address_that_no_model_uses_is_refused(sets: list[str]) -> None:
     with pytest.raises(UsageError, match=r"add --model openai:NAME"):
         options.build_config({"base_url": ["http://localhost:8000/v1"]}, sets=sets)
 
 
-def test_an_address_may_be_that_of_a_model_that_the_file_names(tmp_path: Path) -> None:
+def test_an_address_may_belong_to_a_model_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text("[models.solver]\nprovider = 'openai'\nmodel = 'm'\n")
     config = options.build_config({"base_url": ["http://localhost:8000/v1"]}, file=file)
@@ -103,22 +103,20 @@ def test_example_questions_are_part_of_the_run(tmp_path: Path, name: str, text: 
 
 
 @pytest.mark.parametrize(
-    ("text", "strategy", "told"),
+    ("text", "strategy", "message"),
     [
         ("", "compose", "has 0 questions; --like takes 1 to 5"),
         ("Who is it?\n" * 6, "compose", "has 6 questions; --like takes 1 to 5"),
         ("Who is it?\n", "ragshaper", "add --strategy compose"),
     ],
 )
-def test_example_questions_that_cannot_be_followed_are_a_mistake(
-    tmp_path: Path, text: str, strategy: str, told: str
-) -> None:
+def test_unusable_example_questions_are_refused(tmp_path: Path, text: str, strategy: str, message: str) -> None:
     (tmp_path / "like.txt").write_text(text)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         options.build_config({"like": tmp_path / "like.txt", "strategy": strategy})
 
 
-def test_defaults_that_help_tells_are_those_of_the_settings() -> None:
+def test_help_shows_the_defaults_of_the_settings() -> None:
     config = options.build_config({})
     defaults = {
         "strategy": config.strategy,
@@ -131,5 +129,5 @@ def test_defaults_that_help_tells_are_those_of_the_settings() -> None:
     }
     hints = get_type_hints(options.RunOptions, include_extras=True)
     helps = {name: hint.__metadata__[0].help for name, hint in hints.items() if hasattr(hint, "__metadata__")}
-    told = {name: helps[name].rpartition("  ")[2] for name in defaults}
-    assert told == {name: f"[{default}]" for name, default in defaults.items()}
+    shown_defaults = {name: helps[name].rpartition("  ")[2] for name in defaults}
+    assert shown_defaults == {name: f"[{default}]" for name, default in defaults.items()}

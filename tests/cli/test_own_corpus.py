@@ -1,4 +1,4 @@
-"""A user's first day with texts of their own: what is known of them, what is passed over, what the demo cannot read."""
+"""A user's own texts: what the card states, which files are skipped, and what the demo model cannot read."""
 
 import csv
 from pathlib import Path
@@ -13,12 +13,12 @@ from pipeline.config import build
 from tests.cli.conftest import SMALL, Digsite
 
 TINY = Path("corpora/tiny.jsonl")
-SAID = ("--language", "pt-BR", "--licence", "CC-BY-4.0", "--attribution", "The mills of Arden",
+DESCRIBED = ("--language", "pt-BR", "--licence", "CC-BY-4.0", "--attribution", "The mills of Arden",
         "--as-of", "2024-06")  # fmt: skip
 
 
-def german(path: Path) -> Path:
-    """90 short articles that the demo model makes no chain of."""
+def write_german_articles(path: Path) -> Path:
+    """Write 90 short articles in which the demo model finds no chain."""
     towns = "Berlin Hamburg Dresden Bremen Kassel Weimar Jena Gotha Halle Leipzig".split()
     text = (
         "{0} ist eine Stadt an der Werra, die im Jahre {1} von Heinrich von {2} gegründet wurde. Der Bürgermeister "
@@ -33,15 +33,19 @@ def german(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("options", "known"), [((), ("unknown",) * 3), (SAID, SAID[1:6:2])], ids=["unsaid", "said"])
-def test_what_is_said_of_a_corpus_stands_on_its_card_and_in_its_rows(
-    options: tuple[str, ...], known: tuple[str, str, str], digsite: Digsite, tmp_path: Path
+@pytest.mark.parametrize(
+    ("options", "expected"), [((), ("unknown",) * 3), (DESCRIBED, DESCRIBED[1:6:2])], ids=["unsaid", "said"]
+)
+def test_the_description_of_a_corpus_is_on_its_card_and_in_its_rows(
+    options: tuple[str, ...], expected: tuple[str, str, str], digsite: Digsite, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.jsonl").write_bytes(TINY.read_bytes())
     out = tmp_path / "out"
-    made = digsite("generate", tmp_path / "mine.jsonl", *options, *SMALL, "--seeds", "8", "--out", out, "--json").json
-    language, licence, attribution = known
-    dataset = Path(made["dataset"])
+    generated = digsite(
+        "generate", tmp_path / "mine.jsonl", *options, *SMALL, "--seeds", "8", "--out", out, "--json"
+    ).json
+    language, licence, attribution = expected
+    dataset = Path(generated["dataset"])
     text = (dataset / "README.md").read_text()
     front = yaml.safe_load(text.split("\n---\n")[0].removeprefix("---\n"))
     assert front.get("language") == ([language] if options else None)
@@ -50,49 +54,51 @@ def test_what_is_said_of_a_corpus_stands_on_its_card_and_in_its_rows(
     assert f"\n{attribution}\n" in text
     rows = [row for file in sorted((dataset / "qa").glob("*.parquet")) for row in pq.read_table(file).to_pylist()]
     assert rows
-    as_of = SAID[7] if options else ""
+    as_of = DESCRIBED[7] if options else ""
     assert {(row["language"], row["licence"], row["as_of"]) for row in rows} == {(language, licence, as_of)}
     assert f"as of {'`2024-06`' if options else 'an unknown date'}." in text
     stats = digsite("corpus", "stats", tmp_path / "mine.jsonl", *options, "--json").json
-    assert (stats["language"], stats["licence"], stats["attribution"]) == known
+    assert (stats["language"], stats["licence"], stats["attribution"]) == expected
     assert stats["as_of"] == as_of
 
 
-def test_what_is_said_of_a_corpus_is_digested_and_what_is_not_said_changes_no_run() -> None:
-    digests = {build(values={"corpus": {"name": "a.jsonl", **said}}).digest() for said in (
+def test_each_description_of_a_corpus_changes_the_digest() -> None:
+    digests = {build(values={"corpus": {"name": "a.jsonl", **fields}}).digest() for fields in (
         {}, {"language": "de"}, {"licence": "MIT"}, {"attribution": "Arden"}, {"as_of": "2024"})}  # fmt: skip
     assert len(digests) == 5
 
 
-def test_files_that_are_not_read_are_named(digsite: Digsite, tmp_path: Path) -> None:
+def test_skipped_files_are_named(digsite: Digsite, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     for row in map(orjson.loads, TINY.read_bytes().splitlines()):
         (notes / f"{row['id'].replace('/', '-')}.txt").write_text(row["text"])
     for name in ("a.pdf", "b.pdf", "c.csv"):
         (notes / name).touch()
-    said = digsite("generate", notes, *SMALL, "--seeds", "1", "--out", tmp_path / "out")
+    output = digsite("generate", notes, *SMALL, "--seeds", "1", "--out", tmp_path / "out")
     skipped = "2 .pdf skipped: convert them with docling or pdftotext; 1 .csv skipped: a table is a corpus of its own"
-    assert f"notes: {skipped}" in said.err
+    assert f"notes: {skipped}" in output.err
     assert skipped in " ".join(digsite("corpus", "stats", notes).out.split())
     assert digsite("corpus", "stats", notes, "--json").json["skipped"] == {".pdf": 2, ".csv": 1}
     assert skipped in (tmp_path / "out/notes/latest/report.html").read_text()
 
 
-def test_a_file_beside_the_texts_says_who_made_them(digsite: Digsite, tmp_path: Path) -> None:
+def test_corpus_toml_names_the_authors(digsite: Digsite, tmp_path: Path) -> None:
     (tmp_path / "mine.jsonl").write_bytes(TINY.read_bytes())
     lines = [
         f'{name.removeprefix("--").replace("-", "_")} = "{value}"\n'
-        for name, value in zip(SAID[::2], SAID[1::2], strict=True)
+        for name, value in zip(DESCRIBED[::2], DESCRIBED[1::2], strict=True)
     ]
     (tmp_path / "corpus.toml").write_text("".join([*lines, 'redistribute = "ids"\n']))
     command = ("generate", tmp_path / "mine.jsonl", *SMALL, "--seeds", "8", "--json", "--out")
     run = Path(digsite(*command, tmp_path / "out").json["run"])
     card = (run / "dataset/README.md").read_text()
-    assert f"rest on a corpus under `{SAID[3]}`" in card
+    assert f"rest on a corpus under `{DESCRIBED[3]}`" in card
     assert "by reference only" in card
     assert not (run / "dataset/records").exists()
-    assert str(run).endswith(digsite(*command, tmp_path / "o2", *SAID).json["run"].removeprefix(str(tmp_path / "o2")))
+    assert str(run).endswith(
+        digsite(*command, tmp_path / "o2", *DESCRIBED).json["run"].removeprefix(str(tmp_path / "o2"))
+    )
     # What may be passed on is known when the texts are gone.
     for file in ("mine.jsonl", "corpus.toml"):
         (tmp_path / file).unlink()
@@ -100,8 +106,8 @@ def test_a_file_beside_the_texts_says_who_made_them(digsite: Digsite, tmp_path: 
 
 
 @pytest.fixture(scope="module")
-def formats(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The tiny corpus in every format of rows, under one name."""
+def write_formats(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Write the tiny corpus in every format of rows, under one name."""
     folder = tmp_path_factory.mktemp("formats")
     rows = [orjson.loads(line) for line in TINY.read_bytes().splitlines()]
     (folder / "mills.jsonl").write_bytes(TINY.read_bytes())
@@ -117,48 +123,54 @@ def formats(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [*(str(folder / f"mills.{kind}") for kind in ("jsonl", "parquet", "csv")), f"hf:{folder / 'mills'}"]
 
 
-def test_one_corpus_in_four_formats_is_one_data_set(formats: list[str], digsite: Digsite, tmp_path: Path) -> None:
-    assert len({digsite("corpus", "stats", name, "--json").json["fingerprint"] for name in formats}) == 1
-    found = []
-    for number, name in enumerate((formats[0], formats[-1])):  # what is read is the same, and how it is read differs
-        made = digsite("generate", name, *SMALL, "--seeds", "3", "--out", tmp_path / str(number), "--json", *SAID).json
-        run = Path(made["run"])
+def test_one_corpus_in_four_formats_is_one_data_set(write_formats: list[str], digsite: Digsite, tmp_path: Path) -> None:
+    assert len({digsite("corpus", "stats", name, "--json").json["fingerprint"] for name in write_formats}) == 1
+    datasets = []
+    for number, name in enumerate(
+        (write_formats[0], write_formats[-1])
+    ):  # what is read is the same, and how it is read differs
+        generated = digsite(
+            "generate", name, *SMALL, "--seeds", "3", "--out", tmp_path / str(number), "--json", *DESCRIBED
+        ).json
+        run = Path(generated["run"])
         # Not the report: it says how many seconds the calls took.
         files = [path for path in sorted((run / "dataset").rglob("*")) if path.is_file()]
-        found.append({path.relative_to(tmp_path / str(number)): path.read_bytes() for path in files})
-    assert found[0].keys() == found[1].keys()
-    assert [path for path, data in found[1].items() if data != found[0][path]] == []
+        datasets.append({path.relative_to(tmp_path / str(number)): path.read_bytes() for path in files})
+    assert datasets[0].keys() == datasets[1].keys()
+    assert [path for path, data in datasets[1].items() if data != datasets[0][path]] == []
 
 
 def test_a_licence_beside_the_texts_that_forbids_pairs_stops_the_run(digsite: Digsite, tmp_path: Path) -> None:
     (tmp_path / "mine.jsonl").write_bytes(TINY.read_bytes())
     (tmp_path / "corpus.toml").write_text('licence = "CC-BY-ND-4.0"\n')
-    said = digsite("generate", tmp_path / "mine.jsonl", *SMALL, "--out", tmp_path / "out")
-    assert (said.code, "the licence CC-BY-ND-4.0 forbids adaptations" in said.err) == (2, True)
+    output = digsite("generate", tmp_path / "mine.jsonl", *SMALL, "--out", tmp_path / "out")
+    assert (output.code, "the licence CC-BY-ND-4.0 forbids adaptations" in output.err) == (2, True)
     # An option wins over the file.
     assert digsite("preview", tmp_path / "mine.jsonl", *SMALL, "--licence", "CC-BY-4.0").code == 0
 
 
-def test_texts_that_the_seed_filter_refuses_are_explained(digsite: Digsite, tmp_path: Path) -> None:
+def test_refusals_of_the_seed_filter_are_explained(digsite: Digsite, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("")
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "wrapped.txt").write_text("\n".join(f"It was made in {n} by the firm" for n in range(1900, 1950)))
-    said = digsite("generate", notes, *SMALL, "--seeds", "1", "--out", tmp_path / "out")
-    assert said.code == 2
+    output = digsite("generate", notes, *SMALL, "--seeds", "1", "--out", tmp_path / "out")
+    assert output.code == 2
     assert (
         "no passage of this corpus can start a question. list 4: most of its lines are short and end without a full"
-        in said.err
+        in output.err
     )
-    assert "one paragraph a line" in said.err
+    assert "one paragraph a line" in output.err
 
 
-def test_texts_that_the_embedded_model_cannot_read_end_the_run_early(digsite: Digsite, tmp_path: Path) -> None:
-    corpus = german(tmp_path / "staedte.jsonl")
-    said = digsite("generate", corpus, "--retriever", "bm25", "--pairs", "30", "--out", tmp_path / "out")
-    assert said.code == 3
+def test_texts_in_a_language_that_the_demo_model_cannot_read_end_the_run_early(
+    digsite: Digsite, tmp_path: Path
+) -> None:
+    corpus = write_german_articles(tmp_path / "staedte.jsonl")
+    output = digsite("generate", corpus, "--retriever", "bm25", "--pairs", "30", "--out", tmp_path / "out")
+    assert output.code == 3
     notice = "staedte: the demo model reads English only, and most of these texts are not: choose a --model\n"
-    assert said.err.count(notice) == 1
-    assert "40 seeds gave 0 of 30 pairs; none gave a chain of hops. The demo model reads English" in said.err
-    again = digsite("generate", corpus, "--retriever", "bm25", "--pairs", "30", "--out", tmp_path / "out", "--json")
-    assert (again.code, again.json["planned"], again.json["exhausted"]) == (3, 40, True)
+    assert output.err.count(notice) == 1
+    assert "40 seeds gave 0 of 30 pairs; none gave a chain of hops. The demo model reads English" in output.err
+    repeated = digsite("generate", corpus, "--retriever", "bm25", "--pairs", "30", "--out", tmp_path / "out", "--json")
+    assert (repeated.code, repeated.json["planned"], repeated.json["exhausted"]) == (3, 40, True)

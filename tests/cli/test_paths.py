@@ -1,4 +1,4 @@
-"""Where corpus, benchmarks and output lie on a machine: found again from anywhere, and told to nobody."""
+"""Paths work from any folder, and never leave the machine with the data."""
 
 import shutil
 from pathlib import Path
@@ -11,8 +11,8 @@ from tests.cli.conftest import SMALL, Digsite
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder, with a corpus in it."""
+def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Change into a folder with a corpus in it."""
     folder = tmp_path / "here"
     folder.mkdir()
     shutil.copy(resolve("tiny").path, folder / "mine.jsonl")
@@ -20,61 +20,65 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_no_path_or_address_goes_out_with_the_data(digsite: Digsite, here: Path, tmp_path: Path) -> None:
-    benchmark = here / "known.txt"
+def test_no_path_or_address_leaves_with_the_data(digsite: Digsite, working_folder: Path, tmp_path: Path) -> None:
+    benchmark = working_folder / "known.txt"
     benchmark.write_text("Who designed the lighthouse?\n")
     where = ("--out", tmp_path / "out", "--set", 'models.default.base_url="http://secret-host:1/v1"')
-    made = digsite("generate", here / "mine.jsonl", *SMALL, "--seeds", "4", "--against", benchmark, *where, "--json")
-    passed_on = [path for path in Path(made.json["dataset"]).rglob("*") if path.is_file()]
-    for path in (Path(made.json["report"]), *passed_on):
+    generated = digsite(
+        "generate", working_folder / "mine.jsonl", *SMALL, "--seeds", "4", "--against", benchmark, *where, "--json"
+    )
+    files = [path for path in Path(generated.json["dataset"]).rglob("*") if path.is_file()]
+    for path in (Path(generated.json["report"]), *files):
         assert str(tmp_path).encode() not in path.read_bytes(), path
         assert b"secret-host" not in path.read_bytes(), path
     for name in ("report.html", "dataset/README.md"):
-        assert "known.txt" in (Path(made.json["run"]) / name).read_text()
+        assert "known.txt" in (Path(generated.json["run"]) / name).read_text()
 
 
 @pytest.mark.parametrize("command", ["generate tiny", "search tiny bridge", "inspect latest", "doctor"])
-def test_a_file_is_no_place_for_runs(digsite: Digsite, here: Path, command: str) -> None:
-    said = digsite(*command.split(), "--out", "mine.jsonl")
-    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+def test_a_file_is_refused_as_output_folder(digsite: Digsite, working_folder: Path, command: str) -> None:
+    output = digsite(*command.split(), "--out", "mine.jsonl")
+    assert (output.code, output.out, output.err.count("\n")) == (2, "", 1)
 
 
 @pytest.mark.parametrize("where", [("--out", "mine.jsonl/runs"), ("--set", "runtime.out=mine.jsonl")])
-def test_nor_is_a_path_through_one(digsite: Digsite, here: Path, where: tuple[str, str]) -> None:
-    said = digsite("generate", "tiny", *SMALL, *where)
-    assert (said.code, said.out) == (2, "")
-    assert "name another --out" in said.err.splitlines()[-1]
+def test_a_path_through_a_file_is_refused_as_output_folder(
+    digsite: Digsite, working_folder: Path, where: tuple[str, str]
+) -> None:
+    output = digsite("generate", "tiny", *SMALL, *where)
+    assert (output.code, output.out) == (2, "")
+    assert "name another --out" in output.err.splitlines()[-1]
 
 
-def test_a_run_over_a_relative_path_goes_on_from_another_folder(
-    digsite: Digsite, here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_over_a_relative_path_resumes_from_another_folder(
+    digsite: Digsite, working_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    made = digsite("generate", "./mine.jsonl", *SMALL, "--seeds", "4", "--out", out, "--json").json
+    generated = digsite("generate", "./mine.jsonl", *SMALL, "--seeds", "4", "--out", out, "--json").json
     monkeypatch.chdir(tmp_path)
-    assert digsite("resume", "mine", "--out", out, "--json").json == made
+    assert digsite("resume", "mine", "--out", out, "--json").json == generated
     # The same run, however its corpus is named, and wherever that lies.
-    moved = here.rename(tmp_path / "there")
-    assert digsite("generate", moved / "mine.jsonl", *SMALL, "--seeds", "4", "--out", out, "--json").json == made
+    moved = working_folder.rename(tmp_path / "there")
+    assert digsite("generate", moved / "mine.jsonl", *SMALL, "--seeds", "4", "--out", out, "--json").json == generated
 
 
 @pytest.mark.parametrize("name", ["[a]*", "{a,ab}"])
-def test_no_name_of_a_folder_is_a_pattern(
+def test_folder_names_are_never_read_as_patterns(
     digsite: Digsite, name: str, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beside another folder that the pattern would find, with a run of another size."""
     shutil.copytree(out, tmp_path / "ab")
-    # What `view` makes for itself goes where temporary files go.
+    # `view` writes its own files where temporary files go.
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / name))
-    made = digsite("generate", "tiny", *SMALL, "--seeds", "4", "--out", tmp_path / name, "--json").json
-    assert digsite("resume", "tiny", "--out", tmp_path / name, "--json").json == made
+    generated = digsite("generate", "tiny", *SMALL, "--seeds", "4", "--out", tmp_path / name, "--json").json
+    assert digsite("resume", "tiny", "--out", tmp_path / name, "--json").json == generated
     assert digsite("export", "tiny", "--out", tmp_path / name, "--view", "qa", "--json").code == 0
-    folder = Path(made["run"])
+    folder = Path(generated["run"])
     shutil.rmtree(folder / "dataset")
     runs = Runs(["tiny"], tmp_path / name)
     source = runs.open_named()[0]
-    found = source.whole().frame.collect()
-    assert (found.height, (found["status"] == "accepted").sum()) == (made["planned"], made["accepted"])
+    frame = source.whole().frame.collect()
+    assert (frame.height, (frame["status"] == "accepted").sum()) == (generated["planned"], generated["accepted"])
     attempts = source.attempts()
     assert attempts is not None
     assert attempts.collect().height == 4

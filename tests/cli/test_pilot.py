@@ -1,17 +1,17 @@
-"""A pilot is the beginning of the run that it speaks of."""
+"""A pilot forecasts the run that it begins."""
 
 from pathlib import Path
 
 import pytest
 
-from bench.endpoint import get_json, run_endpoints
 from tests.cli.conftest import SMALL, Digsite
+from tests.simulated_endpoint import get_json, run_endpoints
 
 
-def test_a_pilot_forecasts_and_the_run_goes_on_from_it(digsite: Digsite, tmp_path: Path) -> None:
-    said = digsite("pilot", "tiny", *SMALL, "--pairs", "2", "--forecast", "40", "--out", tmp_path, "--json")
-    assert said.code == 0
-    tree = said.json
+def test_a_pilot_forecasts_and_the_run_continues_it(digsite: Digsite, tmp_path: Path) -> None:
+    output = digsite("pilot", "tiny", *SMALL, "--pairs", "2", "--forecast", "40", "--out", tmp_path, "--json")
+    assert output.code == 0
+    tree = output.json
     assert tree["accepted"] == 2 <= tree["seeds"]
     assert tree["forecast"]["pairs"] == 40
     assert tree["forecast"]["amounts"]["seeds"]["value"] == 40 / 2 * tree["seeds"]
@@ -22,8 +22,8 @@ def test_a_pilot_forecasts_and_the_run_goes_on_from_it(digsite: Digsite, tmp_pat
     assert run["accepted"] == 3
 
 
-def test_a_pilot_for_a_person(digsite: Digsite, tmp_path: Path) -> None:
-    said = digsite("pilot", "tiny", *SMALL, "--pairs", "2", "--out", tmp_path)
+def test_a_pilot_prints_its_forecast(digsite: Digsite, tmp_path: Path) -> None:
+    output = digsite("pilot", "tiny", *SMALL, "--pairs", "2", "--out", tmp_path)
     for needed in (
         "for 1,000 pairs",
         "expected",
@@ -32,8 +32,8 @@ def test_a_pilot_for_a_person(digsite: Digsite, tmp_path: Path) -> None:
         "per accepted pair",
         "prompt tokens",
     ):
-        assert needed in said.out
-    assert "these figures describe the pipeline, not the quality of the data" in said.err
+        assert needed in output.out
+    assert "these figures describe the pipeline, not the quality of the data" in output.err
 
 
 SERVED = ["--model", "openai:m", "--set", "models.default.limits.concurrency=4"]
@@ -41,7 +41,7 @@ SERVED += ["--set", "models.default.prices={prompt=2, completion=6, cached=0.5}"
 SERVED += ["--set", "difficulty.adversarial=false"]  # a simulated seeker answers each question at once
 
 
-def test_a_pilot_over_a_server_counts_what_the_server_bills(digsite: Digsite, tmp_path: Path) -> None:
+def test_a_pilot_counts_the_tokens_that_a_server_bills(digsite: Digsite, tmp_path: Path) -> None:
     """A simulated answer has 40 tokens, 30 of them thoughts, and half of each prompt in the server's prefix cache."""
     small = [*SMALL, *SERVED, "--pairs", "2", "--forecast", "40", "--concurrency", "1", "--json"]
     with run_endpoints(0.01) as url:

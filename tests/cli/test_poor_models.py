@@ -1,4 +1,4 @@
-"""A model that only chats: the run ends, says why, what helps, and what it cost."""
+"""If a model only chats, the run ends and says why, what helps, and what it cost."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from pipeline.types import Message, Usage
 from tests.cli.conftest import Digsite
 from tests.scripted import ScriptedLLM
 
-ASKED = (
+OPTIONS = (
     "tiny", "--retriever", "bm25", "--steps", "2", "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1",
     "--set", "models.default.prices={prompt = 1, completion = 1}",
 )  # fmt: skip
@@ -30,32 +30,32 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reach, "_find_problem", there)
 
 
-def test_a_model_that_asks_nothing_is_to_be_examined(digsite: Digsite, tmp_path: Path) -> None:
-    said = digsite("generate", *ASKED, "--pairs", "1", "--max-seeds", "2", "--out", tmp_path)
-    assert said.code == 3
-    assert "the model proposed no usable question: test it with digsite doctor --model" in said.err
-    assert "fewer --steps" not in said.err
+def test_a_model_without_a_usable_question_sends_the_user_to_doctor(digsite: Digsite, tmp_path: Path) -> None:
+    output = digsite("generate", *OPTIONS, "--pairs", "1", "--max-seeds", "2", "--out", tmp_path)
+    assert output.code == 3
+    assert "the model proposed no usable question: test it with digsite doctor --model" in output.err
+    assert "fewer --steps" not in output.err
     items = digsite("inspect", "latest", "--out", tmp_path, "--json").json["items"]
     assert "ended by format errors" in digsite("inspect", "latest", "--out", tmp_path, "--item", items[0]["key"]).out
 
 
-def test_a_preview_tells_what_it_has_cost(digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_preview_reports_its_cost(digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    last = [line for line in digsite("preview", *ASKED).err.splitlines() if line.startswith("done: ")]
+    last = [line for line in digsite("preview", *OPTIONS).err.splitlines() if line.startswith("done: ")]
     assert "8 seeds" in last[0]
     assert "cost 0.00" not in last[0]
 
 
-def test_what_a_preview_has_paid_for_generate_does_not_pay_again(
+def test_generate_reuses_the_answers_that_a_preview_paid_for(
     digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    said = digsite("preview", *ASKED)
-    assert "index and paid answers are kept in outputs" in said.err
+    preview = digsite("preview", *OPTIONS)
+    assert "index and paid answers are kept in outputs" in preview.err
 
-    def unasked(request: Request) -> Completion:
+    def refuse_request(request: Request) -> Completion:
         raise AssertionError("asked again")
 
-    monkeypatch.setattr(prepare, "client", lambda model, seed: ScriptedLLM(unasked))
-    made = digsite("generate", *ASKED, "--pairs", "1", "--max-seeds", "3", "--no-flow")
-    assert made.code == 3, made.err
+    monkeypatch.setattr(prepare, "client", lambda model, seed: ScriptedLLM(refuse_request))
+    output = digsite("generate", *OPTIONS, "--pairs", "1", "--max-seeds", "3", "--no-flow")
+    assert output.code == 3, output.err

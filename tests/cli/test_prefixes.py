@@ -1,4 +1,4 @@
-"""Each request of a conversation extends the previous one, so that the prefix cache of a server is of use."""
+"""Each request of a conversation extends the previous one, so that a server can use its prefix cache."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.store.journal import Journal
-from tests.cli.conftest import Digsite, ended_well
+from tests.cli.conftest import Digsite, run_well
 from tests.odd_server import odd
 from tests.served import serving
 
@@ -40,11 +40,11 @@ def record_run(upstream: str, out: Path, *settings: str) -> list[Body]:
         return ""
 
     with odd(upstream, refuses=record) as url:
-        ended_well("generate", *TINY, *settings, "--base-url", url, "--out", out)
+        run_well("generate", *TINY, *settings, "--base-url", url, "--out", out)
     return bodies
 
 
-def test_a_run_rewrites_nothing_that_it_has_sent(upstream: str, tmp_path: Path) -> None:
+def test_a_run_never_rewrites_messages_that_it_has_sent(upstream: str, tmp_path: Path) -> None:
     bodies = record_run(upstream, tmp_path, "--concurrency", "1")
     pairs = [pair for conversation in conversations(bodies) for pair in pairwise(conversation)]
     assert len({len(body["messages"]) for _, body in pairs}) > 3
@@ -65,6 +65,6 @@ def test_cached_tokens_are_estimated_alike_at_any_concurrency(upstream: str, tmp
     assert 0 < total["estimated_cached_prompt_tokens"] == total["cached_prompt_tokens"]
     for parts in ("stages", "models"):
         assert sum(part["cached_prompt_tokens"] for part in spent[parts].values()) == total["cached_prompt_tokens"]
-    shown = digsite("inspect", "tiny/latest", "--out", out).out
-    assert f"≈{total['computed_prompt_tokens']:,}" in shown
-    assert "a server reports no cached tokens" in " ".join(shown.split())
+    text = digsite("inspect", "tiny/latest", "--out", out).out
+    assert f"≈{total['computed_prompt_tokens']:,}" in text
+    assert "a server reports no cached tokens" in " ".join(text.split())

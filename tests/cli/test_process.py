@@ -1,4 +1,4 @@
-"""What only a real process shows: start-up, closed pipes, signals, terminals."""
+"""A real process starts fast, and survives closed pipes, signals and odd terminals."""
 
 import os
 import pty
@@ -31,13 +31,13 @@ try:
 except SystemExit as ended:
     print(ended.code, [name for name in {HEAVY} if name in sys.modules])
 """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.splitlines()[-1] == "0 []"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.splitlines()[-1] == "0 []"
     for command in "generate resume preview measure inspect export report corpus search serve doctor".split():
-        assert f"  {command} " in said.stdout
+        assert f"  {command} " in process.stdout
 
 
-def test_without_the_flow_prefect_is_never_imported(tmp_path: Path) -> None:
+def test_no_flow_never_imports_prefect(tmp_path: Path) -> None:
     code = """
 import sys
 from pipeline.flow.main import main
@@ -47,23 +47,23 @@ except SystemExit as ended:
     print(ended.code, "prefect" in sys.modules, file=sys.stderr)
 """
     arguments = ["generate", "tiny", *SMALL, "--seeds", "1", "--no-flow", "--out", str(tmp_path), "--json"]
-    said = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
-    assert said.stderr.splitlines()[-1] == "0 False"
-    assert orjson.loads(said.stdout)["planned"] == 1
+    process = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert process.stderr.splitlines()[-1] == "0 False"
+    assert orjson.loads(process.stdout)["planned"] == 1
     assert not (tmp_path / ".prefect").exists()
 
 
 @pytest.mark.parametrize("command", ["--help", "corpus passages tiny", "inspect latest"])
-def test_head_ends_a_command_quietly_with_the_code_of_a_closed_pipe(command: str, out: Path) -> None:
+def test_a_closed_pipe_ends_a_command_quietly(command: str, out: Path) -> None:
     arguments = [*command.split(), *(("--out", out) if "latest" in command else ())]
     process = subprocess.Popen([*DIGSITE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BUFFERED)
     assert process.stdout is not None
     process.stdout.close()
-    _, said = process.communicate()
-    assert (process.returncode, said) == (128 + signal.SIGPIPE, b"")
+    _, stderr = process.communicate()
+    assert (process.returncode, stderr) == (128 + signal.SIGPIPE, b"")
 
 
-def test_a_message_screen_that_goes_away_does_not_end_a_run(tmp_path: Path) -> None:
+def test_a_run_survives_a_closed_stderr(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*DIGSITE, "generate", "tiny", *SMALL, "--seeds", "4", "--out", tmp_path, "--json"],
         stdout=subprocess.PIPE,
@@ -77,25 +77,25 @@ def test_a_message_screen_that_goes_away_does_not_end_a_run(tmp_path: Path) -> N
     assert process.wait() == 0
 
 
-def test_streams_that_were_closed_from_the_start_are_no_error(out: Path) -> None:
+def test_streams_closed_from_the_start_are_no_error(out: Path) -> None:
     line = shlex.join([*DIGSITE, "inspect", "latest", "--out", str(out)])
     assert subprocess.run(["sh", "-c", f"{line} >&- 2>&-"], check=False).returncode == 0
 
 
-def test_an_output_for_which_there_is_no_space_is_one_line(out: Path) -> None:
+def test_a_full_disk_under_stdout_is_one_line(out: Path) -> None:
     command = [*DIGSITE, "inspect", "latest", "--out", str(out), "--json"]
     with Path("/dev/full").open("w") as full:
-        said = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=BUFFERED)
-    assert said.returncode == 1
-    assert said.stderr == "digsite: [Errno 28] No space left on device; fix this and repeat the command\n"
+        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=BUFFERED)
+    assert process.returncode == 1
+    assert process.stderr == "digsite: [Errno 28] No space left on device; fix this and repeat the command\n"
 
 
-def test_a_screen_that_lacks_a_letter_shows_its_code(out: Path, digsite: Digsite) -> None:
+def test_a_screen_that_lacks_a_letter_shows_its_escape(out: Path, digsite: Digsite) -> None:
     where = ("inspect", "latest", "--out", str(out))
     key = next(item["key"] for item in digsite(*where, "--json").json["items"] if item["status"] == "accepted")
     command, env = [*DIGSITE, *where, "--item", key], {**os.environ, "PYTHONIOENCODING": "ascii"}
-    said = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
-    assert r"\u201c" in said.stdout
+    process = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    assert r"\u201c" in process.stdout
 
 
 def test_a_signal_before_anything_has_begun_shows_no_traceback() -> None:
@@ -111,11 +111,11 @@ sys.meta_path.insert(0, Impatient())
 from pipeline.flow.main import main
 main()
 """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (said.returncode, said.stderr) == (-signal.SIGINT, "")
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (-signal.SIGINT, "")
 
 
-def test_a_signal_before_the_first_seed_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_signal_before_the_first_seed_leaves_nothing(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*DIGSITE, "generate", "wiki", "--retriever", "bm25", "--out", tmp_path / "out"],
         stdout=subprocess.PIPE,
@@ -125,9 +125,9 @@ def test_a_signal_before_the_first_seed_says_so_and_leaves_nothing(tmp_path: Pat
     assert process.stderr is not None
     assert process.stderr.readline().startswith("reading the corpus")
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGINT
-    assert said == "digsite: interrupted; finished work is kept, and the same command continues from there\n"
+    assert stderr == "digsite: interrupted; finished work is kept, and the same command continues from there\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -137,41 +137,41 @@ def test_a_second_process_is_refused_before_it_reads_the_corpus(tmp_path: Path) 
     try:
         assert first.stderr is not None
         assert first.stderr.readline().startswith("reading the corpus")
-        said = subprocess.run(command, capture_output=True, text=True, check=False)
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
     finally:
         first.kill()
         first.communicate()
-    assert said.returncode == 1
-    assert said.stderr.startswith(
+    assert process.returncode == 1
+    assert process.stderr.startswith(
         f"digsite: another process (pid {first.pid} on {socket.gethostname()}) is working on "
     )
-    assert said.stderr.count("\n") == 1
+    assert process.stderr.count("\n") == 1
 
 
-def on_a_terminal(arguments: list[str], env: dict[str, str]) -> tuple[int, str]:
-    """Run a command on a pseudo-terminal; its exit code and all that it showed."""
+def run_on_terminal(arguments: list[str], env: dict[str, str]) -> tuple[int, str]:
+    """Run a command on a pseudo-terminal. Return its exit code and its output."""
     main, side = pty.openpty()
     process = subprocess.Popen(
         arguments, stdin=side, stdout=side, stderr=side, env={**os.environ, "TERM": "xterm", **env}
     )
     os.close(side)
-    shown = b""
+    screen = b""
     while True:
         try:
-            piece = os.read(main, 4096)
+            chunk = os.read(main, 4096)
         except OSError:
             break
-        if not piece:
+        if not chunk:
             break
-        shown += piece
+        screen += chunk
     os.close(main)
-    return process.wait(), shown.decode(errors="replace")
+    return process.wait(), screen.decode(errors="replace")
 
 
 def test_on_a_terminal_progress_is_a_panel_and_colour_can_be_turned_off(tmp_path: Path) -> None:
     command = [*DIGSITE, "generate", "tiny", *SMALL, "--seeds", "4", "--out", str(tmp_path)]
-    code, coloured = on_a_terminal(command, {})
-    again, plain = on_a_terminal(command, {"NO_COLOR": "1"})
+    code, coloured = run_on_terminal(command, {})
+    again, plain = run_on_terminal(command, {"NO_COLOR": "1"})
     colour = re.compile(r"\x1b\[[0-9;]*3[0-7][;m]")
     assert (code, again) == (0, 0)
     assert colour.search(coloured)

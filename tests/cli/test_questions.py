@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from tests.cli.conftest import SMALL, Digsite
-from tests.exports.published import CORPUS, beir, written
+from tests.exports.published import CORPUS, write_beir, write_form
 
 
 @pytest.fixture
@@ -16,31 +16,27 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def test_queries_without_answers_say_what_can_be_measured_of_them(
-    digsite: Digsite, corpus: Path, tmp_path: Path
-) -> None:
-    said = digsite("measure", corpus, beir(tmp_path / "beir"), "--retriever", "bm25", "--out", tmp_path / "out")
-    assert (said.code, "only the recall of one search is measured" in said.err) == (0, True)
-    assert said.out.splitlines()[-1].split()[:4] == ["all", "1", "bm25", "100.0%"]
+def test_queries_without_answers_measure_recall_only(digsite: Digsite, corpus: Path, tmp_path: Path) -> None:
+    output = digsite("measure", corpus, write_beir(tmp_path / "beir"), "--retriever", "bm25", "--out", tmp_path / "out")
+    assert (output.code, "only the recall of one search is measured" in output.err) == (0, True)
+    assert output.out.splitlines()[-1].split()[:4] == ["all", "1", "bm25", "100.0%"]
 
 
-def test_ids_of_another_corpus_are_one_line(digsite: Digsite, corpus: Path, tmp_path: Path) -> None:
+def test_ids_of_another_corpus_are_refused_in_one_line(digsite: Digsite, corpus: Path, tmp_path: Path) -> None:
     file = tmp_path / "q.jsonl"
     file.write_text('{"question": "Where?", "answer": "Ilm", "supporting_ids": ["doc2"]}\n')
-    said = digsite("measure", corpus, file, "--retriever", "bm25", "--out", tmp_path / "out")
-    assert (said.code, said.out, "lacks 1 of 1 documents" in said.err) == (2, "", True)
+    output = digsite("measure", corpus, file, "--retriever", "bm25", "--out", tmp_path / "out")
+    assert (output.code, output.out, "lacks 1 of 1 documents" in output.err) == (2, "", True)
 
 
-def test_titles_that_the_corpus_lacks_are_told_beside_the_recall(
-    digsite: Digsite, corpus: Path, tmp_path: Path
-) -> None:
+def test_missing_titles_are_reported_beside_the_recall(digsite: Digsite, corpus: Path, tmp_path: Path) -> None:
     file = tmp_path / "q.json"
     rows = [{"question": f"{title}?", "answer": "Ilm", "supporting_titles": [title]} for title in ("Lake Ilm", "Holm")]
     file.write_bytes(orjson.dumps(rows))
     options = "--retriever", "bm25", "--rollouts", "1", "--out", tmp_path / "out"
-    said = digsite("measure", corpus, file, *options)
-    assert "recall is measured where the corpus has all supporting titles: 1 of 2 questions" in said.err
-    assert "recall is measured" not in digsite("measure", corpus, written(tmp_path, "2wiki/dev.json"), *options).err
+    output = digsite("measure", corpus, file, *options)
+    assert "recall is measured where the corpus has all supporting titles: 1 of 2 questions" in output.err
+    assert "recall is measured" not in digsite("measure", corpus, write_form(tmp_path, "2wiki/dev.json"), *options).err
 
 
 def test_generate_drops_a_pair_that_a_benchmark_asks(digsite: Digsite, out: Path, tmp_path: Path) -> None:
@@ -53,5 +49,5 @@ def test_generate_drops_a_pair_that_a_benchmark_asks(digsite: Digsite, out: Path
     (tmp_path / "hotpot_dev.json").write_bytes(orjson.dumps([row | {"context": [], "type": "bridge"}]))
     against = "--against", tmp_path / "hotpot_dev.json"
     digsite("generate", "tiny", *SMALL, "--seeds", "8", *against, "--out", tmp_path / "out")
-    found = digsite("inspect", "tiny", "--out", tmp_path / "out", "--json").json["items"]
-    assert {one["key"]: one["reason"] for one in found}[key] == "gate:contaminated"
+    items_after = digsite("inspect", "tiny", "--out", tmp_path / "out", "--json").json["items"]
+    assert {item["key"]: item["reason"] for item in items_after}[key] == "gate:contaminated"

@@ -1,4 +1,4 @@
-"""Whole runs against servers that refuse requests: no refusal counts as an answer, and no solve rate is wrong."""
+"""If a server refuses requests, no refusal counts as an answer, and no solve rate is wrong."""
 
 import itertools
 from collections import Counter
@@ -30,28 +30,28 @@ def is_rollout(body: dict[str, Any]) -> bool:
     return tools[-1:] == ["answer"] and QUESTION not in body["messages"][1]["content"]
 
 
-def turns(body: dict[str, Any]) -> int:
+def count_turns(body: dict[str, Any]) -> int:
     return sum(message["role"] == "assistant" for message in body["messages"])
 
 
-def made(digsite: Digsite, out: Path, url: str, seeds: int = 6) -> tuple[int, str, dict[str, Record]]:
-    """Exit code, stderr and the records of a run."""
+def generate(digsite: Digsite, out: Path, url: str, seeds: int = 6) -> tuple[int, str, dict[str, Record]]:
+    """Run against a server. Return exit code, stderr and records."""
     command = "generate", "tiny", *RUN, "--seeds", f"{seeds}", "--out", out, "--model", "openai:embedded"
     ended = digsite(*command, "--base-url", url)
     journal = Journal(out / "tiny" / "latest" / "journal")
     return ended.code, ended.err, {key: journal.read(key) for key in journal.entries}
 
 
-def every(number: int) -> Callable[[dict[str, Any]], str]:
+def refuse_every_nth(number: int) -> Callable[[dict[str, Any]], str]:
     """Refuse one of so many requests of the solver."""
-    asked = itertools.count(1)
-    return lambda body: "not this one" if is_rollout(body) and next(asked) % number == 0 else ""
+    counter = itertools.count(1)
+    return lambda body: "not this one" if is_rollout(body) and next(counter) % number == 0 else ""
 
 
 def test_a_server_that_refuses_now_and_then_changes_no_byte(upstream: str, tmp_path: Path, digsite: Digsite) -> None:
-    code, _, plain = made(digsite, tmp_path / "plain", f"{upstream}/v1")
-    with odd(upstream, refuses=every(10)) as url:
-        again = made(digsite, tmp_path / "odd", url)
+    code, _, plain = generate(digsite, tmp_path / "plain", f"{upstream}/v1")
+    with odd(upstream, refuses=refuse_every_nth(10)) as url:
+        again = generate(digsite, tmp_path / "odd", url)
     assert (again[0], again[2]) == (code, plain)
     assert any(record.solve_rate for record in plain.values())
     card = (tmp_path / "odd" / "tiny" / "latest" / "dataset" / "README.md").read_text()
@@ -61,9 +61,9 @@ def test_a_server_that_refuses_now_and_then_changes_no_byte(upstream: str, tmp_p
 def test_conversations_that_are_refused_end_their_seeds_and_no_solve_rate(
     upstream: str, tmp_path: Path, digsite: Digsite
 ) -> None:
-    _, _, plain = made(digsite, tmp_path / "plain", f"{upstream}/v1", 9)
-    with odd(upstream, refuses=lambda body: "too late" if is_rollout(body) and turns(body) > 1 else "") as url:
-        code, _, records = made(digsite, tmp_path / "odd", url, 9)
+    _, _, plain = generate(digsite, tmp_path / "plain", f"{upstream}/v1", 9)
+    with odd(upstream, refuses=lambda body: "too late" if is_rollout(body) and count_turns(body) > 1 else "") as url:
+        code, _, records = generate(digsite, tmp_path / "odd", url, 9)
     assert code == 0
     assert records.keys() == plain.keys()
     ended = Counter((record.status.value, record.reason) for record in records.values())
@@ -76,10 +76,10 @@ def test_a_server_that_refuses_every_rollout_stops_the_run_and_owes_its_seeds(
 ) -> None:
     words = "the message at position 2 must not be empty"
     with odd(upstream, refuses=lambda body: words if is_rollout(body) else "") as url:
-        code, err, records = made(digsite, tmp_path / "odd", url, 12)
+        code, err, records = generate(digsite, tmp_path / "odd", url, 12)
     assert (code, records) == (1, {})
     (line,) = [line for line in err.splitlines() if line.startswith("digsite: ")]
     assert f'refused requests of 8 seeds in a row: "{url} refused a request (400: {words})"' in line
-    mended, _, again = made(digsite, tmp_path / "odd", f"{upstream}/v1", 12)
+    mended, _, again = generate(digsite, tmp_path / "odd", f"{upstream}/v1", 12)
     assert (mended, len(again)) == (0, 12)
     assert not any(record.reason == "refused" for record in again.values())

@@ -1,4 +1,4 @@
-"""The servers as processes: their first line is their address, a signal ends them in order."""
+"""A server prints its address first, and ends cleanly at a signal."""
 
 import signal
 import time
@@ -17,8 +17,8 @@ def test_a_signal_ends_a_server_in_order(tmp_path: Path) -> None:
             began = time.monotonic()
             assert process.wait(20) == 0
         assert time.monotonic() - began < 10
-        _, said = process.communicate()
-    assert said.splitlines() == [
+        _, stderr = process.communicate()
+    assert stderr.splitlines() == [
         "tiny: 41 passages through bm25, k = 5 unless the request asks for another; Ctrl-C stops it"
     ]
 
@@ -27,8 +27,8 @@ def test_a_run_is_served_under_its_data_sets_environment(out: Path) -> None:
     with serving("serve", "tiny/latest", "--out", out) as (_, url):
         assert url.endswith("/retrieve")
         answer = httpx2.post(url, json={"queries": ["bridge"], "topk": 2}).json()
-        said = httpx2.get(url.replace("/retrieve", "/environment")).json()
-    assert (answer["k"], said["fixed"]) == (5, True)
+        environment = httpx2.get(url.replace("/retrieve", "/environment")).json()
+    assert (answer["k"], environment["fixed"]) == (5, True)
 
 
 def test_the_embedded_model_is_served() -> None:

@@ -6,9 +6,9 @@ from tests.cli.conftest import Digsite
 
 
 def test_aims_stand_beside_the_steps_that_were_measured(digsite: Digsite, out: Path) -> None:
-    found = digsite("stats", "tiny", "--out", out, "--json").json
-    (target,) = found["targets"]
-    assert (target["steps"], found["unreached"], found["aims"]) == (1, [], {"1": 1})
-    said = digsite("stats", "tiny", "--out", out)
-    assert "--set 'difficulty.aims={1=1}'" in said.out
-    assert any(line.split()[:2] == ["1", str(target["planned"])] for line in said.out.splitlines())
+    stats = digsite("stats", "tiny", "--out", out, "--json").json
+    (target,) = stats["targets"]
+    assert (target["steps"], stats["unreached"], stats["aims"]) == (1, [], {"1": 1})
+    output = digsite("stats", "tiny", "--out", out)
+    assert "--set 'difficulty.aims={1=1}'" in output.out
+    assert any(line.split()[:2] == ["1", str(target["planned"])] for line in output.out.splitlines())

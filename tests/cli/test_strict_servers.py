@@ -1,4 +1,4 @@
-"""Whole runs against servers that refuse what real ones refuse: every pair is made as without, and `doctor` agrees."""
+"""Runs against servers as strict as real ones make the same pairs as without, and `doctor` agrees."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Digsite
-from tests.cli.test_odd_servers import TINY, pairs
+from tests.cli.test_odd_servers import TINY, generate_pairs
 from tests.served import serving
 from tests.strict_server import QUIRKS, strict
 
@@ -20,7 +20,7 @@ def upstream() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def plain(upstream: str, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str, str]]:
-    ended, _ = pairs(tmp_path_factory.mktemp("plain"), TINY, f"{upstream}/v1")
+    ended, _ = generate_pairs(tmp_path_factory.mktemp("plain"), TINY, f"{upstream}/v1")
     assert sum(status == "accepted" for status, *_ in ended.values()) >= 2
     return sorted(ended.values())
 
@@ -31,15 +31,15 @@ OTHERS = tuple(quirk for quirk in QUIRKS if quirk not in (*QUICK, "system"))
 
 
 @pytest.mark.parametrize("quirk", [*QUICK, *(pytest.param(quirk, marks=pytest.mark.slow) for quirk in OTHERS)])
-def test_every_pair_is_made_as_without_and_doctor_agrees(
+def test_strict_servers_give_the_same_pairs_and_doctor_agrees(
     quirk: str, upstream: str, plain: list[tuple[str, str, str]], tmp_path: Path, digsite: Digsite
 ) -> None:
     with strict(upstream, quirk) as (url, refusals):
-        ended, repaired = pairs(tmp_path, TINY, url)
+        endings, repaired = generate_pairs(tmp_path, TINY, url)
         assert len(refusals) < 40, "a concession is made once and for all, by the calls in flight at the start"
-        told = digsite("doctor", "--model", "openai:embedded", "--base-url", url, "--no-judge", "--out", tmp_path)
+        doctor = digsite("doctor", "--model", "openai:embedded", "--base-url", url, "--no-judge", "--out", tmp_path)
     # The keys of seeds differ if reasoning is sent back, since that is a setting.
-    assert sorted(ended.values()) == plain
+    assert sorted(endings.values()) == plain
     assert repaired == 0
-    assert told.code == 0
-    assert "native, since the server gives its calls" in re.sub(r"\s+", " ", told.out)
+    assert doctor.code == 0
+    assert "native, since the server gives its calls" in re.sub(r"\s+", " ", doctor.out)

@@ -10,15 +10,20 @@ NAMED = ("--set", "models.policies.small.model=embedded-weak", "--for", "small")
 QUICK = ("--retriever", "bm25", "--set", "loop.rounds=1", "--set", "loop.audit=false")
 
 
-def test_pairs_are_made_that_the_model_solves_now_and_then(digsite: Digsite, tmp_path: Path) -> None:
+def test_solve_rate_selects_pairs_that_the_model_sometimes_solves(digsite: Digsite, tmp_path: Path) -> None:
     target = (*NAMED, "--solve-rate", "0.2-0.8", "--seeds", "10")
-    said = digsite("generate", "tiny", *QUICK, *target, "--out", tmp_path, "--no-flow")
-    assert said.code == 0
+    output = digsite("generate", "tiny", *QUICK, *target, "--out", tmp_path, "--no-flow")
+    assert output.code == 0
     line = "target: 1 to 3 of 4 tries of small correct (a solve rate of 20 to 80 %), whatever steps it takes"
-    assert line in " ".join(said.err.split())
+    assert line in " ".join(output.err.split())
     run = tmp_path / "tiny" / "latest"
     pairs = pl.read_parquet(run / "dataset" / "qa")
-    rates = [own["solve_rate"] for row in pairs["assessments"] for own in row if own["policy"] == "small"]
+    rates = [
+        assessment["solve_rate"]
+        for row in pairs["assessments"]
+        for assessment in row
+        if assessment["policy"] == "small"
+    ]
     assert len(rates) == len(pairs) > 0
     assert all(0.2 <= rate <= 0.8 for rate in rates)
     assert "of 4 tries of small correct" in (run / "report.html").read_text()
@@ -27,8 +32,8 @@ def test_pairs_are_made_that_the_model_solves_now_and_then(digsite: Digsite, tmp
     assert "rollouts of the model in training" in page
 
 
-def test_two_tries_say_little_of_a_wide_band(digsite: Digsite, tmp_path: Path) -> None:
+def test_two_rollouts_are_too_few_for_a_wide_band(digsite: Digsite, tmp_path: Path) -> None:
     few = (*NAMED, "--solve-rate", "0.2-0.8", "--set", "loop.rollouts=2", "--seeds", "1")
-    said = " ".join(digsite("generate", "tiny", *QUICK, *few, "--out", tmp_path, "--no-flow").err.split())
-    assert "target: 1 of 2 tries" in said
-    assert "raise loop.rollouts" in said
+    output = " ".join(digsite("generate", "tiny", *QUICK, *few, "--out", tmp_path, "--no-flow").err.split())
+    assert "target: 1 of 2 tries" in output
+    assert "raise loop.rollouts" in output

@@ -1,4 +1,4 @@
-"""Which targets the seeds of a run are given."""
+"""The targets that the seeds of a run get."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def test_seeds_aim_one_step_above_the_range(values: dict[str, Any], aims: list[i
     assert [draw_weighted(config.aims, chance) for chance in range(len(aims))] == aims
 
 
-def test_aims_are_part_of_what_a_run_is_and_set_the_limits() -> None:
+def test_aims_are_digested_and_set_the_limits() -> None:
     usual, deep = build(), build(sets=["difficulty.aims={3=1,8=1}"])
     assert usual.digest() != deep.digest()
     assert (usual.solver.searches, deep.solver.searches) == (12, 20)

@@ -1,4 +1,4 @@
-"""Which role is played by which model, and what of that makes another data set."""
+"""Which model plays which role, and which of its settings make another data set."""
 
 from pathlib import Path
 from typing import Any
@@ -31,28 +31,28 @@ model = "embedded"
 
 
 @pytest.fixture
-def mixed(tmp_path: Path) -> config.RunConfig:
+def mixed_config(tmp_path: Path) -> config.RunConfig:
     file = tmp_path / "run.toml"
     file.write_text(FILE)
     return config.build(file=file)
 
 
-def test_a_role_takes_from_the_default_what_it_leaves_out(mixed: config.RunConfig) -> None:
-    judge = mixed.models.of("judge")
+def test_a_role_inherits_missing_settings_from_the_default(mixed_config: config.RunConfig) -> None:
+    judge = mixed_config.models.of("judge")
     assert (judge.model, judge.provider, judge.base_url, judge.api_key_env) == (
         "large", "openai", "http://localhost:8000/v1", "SMALL_KEY",
     )  # fmt: skip
-    assert {role: mixed.models.of(role).model for role in ROLES} == {
+    assert {role: mixed_config.models.of(role).model for role in ROLES} == {
         "generator": "small", "refiner": "small", "curator": "small", "solver": "embedded", "seeker": "small",
         "teacher": "small", "judge": "large", "reader": "small", "writer": "small",
     }  # fmt: skip
-    assert config.RunConfig.model_validate(mixed.model_dump()) == mixed
+    assert config.RunConfig.model_validate(mixed_config.model_dump()) == mixed_config
 
 
-def test_prices_names_and_weights_are_of_one_model_alone(mixed: config.RunConfig) -> None:
+def test_prices_names_and_weights_are_not_inherited(mixed_config: config.RunConfig) -> None:
     usage = Usage(calls=1, prompt_tokens=1000)
-    assert mixed.models.of("judge").cost(usage) is None
-    assert mixed.models.of("generator").cost(usage) is not None
+    assert mixed_config.models.of("judge").cost(usage) is None
+    assert mixed_config.models.of("generator").cost(usage) is not None
     values = {"default": {"provider": "openai", "model": "small"}, "solver": {"provider": "embedded"}}
     weights = {"provider": "gguf", "file": str(TINY)}
     models = config.build(values={"models": {**values, "judge": weights}}).models
@@ -60,15 +60,15 @@ def test_prices_names_and_weights_are_of_one_model_alone(mixed: config.RunConfig
     assert models.of("judge").model.startswith("tiny-tool-caller@")
 
 
-def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> None:
-    what = mixed.digest_input()
-    assert set(what["models"]) == {"default", "judge", "solver", "policies"}
-    judge, default = what["models"]["judge"], what["models"]["default"]
+def test_only_the_roles_that_differ_are_digested(mixed_config: config.RunConfig) -> None:
+    digested = mixed_config.digest_input()
+    assert set(digested["models"]) == {"default", "judge", "solver", "policies"}
+    judge, default = digested["models"]["judge"], digested["models"]["default"]
     assert set(judge) == {"model", "sampling", "context", "reasoning", "trainable", "tools", "version"}
     assert (set(default), default["version"]) == (set(judge), None)
     built_in = config.build().digest_input()["models"]["default"]
     assert set(built_in) == {"model", "sampling", "trainable", "tools", "version"}
-    assert "SMALL_KEY" not in str(what)
+    assert "SMALL_KEY" not in str(digested)
 
 
 def test_one_name_is_one_model() -> None:
@@ -80,12 +80,12 @@ def test_one_name_is_one_model() -> None:
         config.build(values={"models": values})
 
 
-def test_the_addresses_of_the_last_place_that_names_some_count(tmp_path: Path) -> None:
+def test_the_last_source_that_names_addresses_counts(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text(FILE.replace("base_url = ", "base_urls = ['http://b:1/v1/', 'http://b:1/v1', 'http://c:1/v1'] #"))
     models = config.build(file=file).models
     assert models.default.base_urls == models.of("judge").base_urls == ("http://b:1/v1", "http://c:1/v1")
-    assert [one.base_url for one in models.default.each()] == ["http://b:1/v1", "http://c:1/v1"]
+    assert [endpoint.base_url for endpoint in models.default.each()] == ["http://b:1/v1", "http://c:1/v1"]
     for setting in ('models.default.base_url="http://d/v1"', 'models.default.base_urls=["http://d/v1"]'):
         assert config.build(file=file, sets=[setting]).models.of("judge").base_urls == ("http://d/v1",)
     elsewhere = config.build(file=file, sets=['models.judge.base_url="http://c:1/v2"']).models.of("judge")
@@ -94,22 +94,22 @@ def test_the_addresses_of_the_last_place_that_names_some_count(tmp_path: Path) -
     assert models.of("judge").api_key_env == ""
 
 
-def test_where_a_model_is_asked_is_no_part_of_a_run_but_its_context_is(mixed: config.RunConfig) -> None:
+def test_a_models_address_is_not_digested_and_its_context_is(mixed_config: config.RunConfig) -> None:
     urls = ["models.default.base_urls=['http://b/v1', 'http://c/v1']"]
-    values = mixed.model_dump()
-    assert config.build(values=values, sets=urls).digest() == mixed.digest()
-    assert config.build(values=values, sets=["models.default.context=65536"]).digest() != mixed.digest()
-    assert config.build(values=values, sets=urls).seeds_at_work() > mixed.seeds_at_work()
+    values = mixed_config.model_dump()
+    assert config.build(values=values, sets=urls).digest() == mixed_config.digest()
+    assert config.build(values=values, sets=["models.default.context=65536"]).digest() != mixed_config.digest()
+    assert config.build(values=values, sets=urls).seeds_at_work() > mixed_config.seeds_at_work()
 
 
-def test_what_must_not_be_trained_on_is_of_one_model_alone_and_digested() -> None:
+def test_trainable_is_not_inherited_and_is_digested() -> None:
     models = {"default": {"provider": "openai", "model": "m", "trainable": False}, "judge": {"model": "j"}}
-    made = config.build(values={"models": models})
-    assert (made.models.of("solver").trainable, made.models.of("judge").trainable) == (False, True)
-    assert made.digest() != config.build(values={"models": models}, sets=["models.default.trainable=true"]).digest()
+    built = config.build(values={"models": models})
+    assert (built.models.of("solver").trainable, built.models.of("judge").trainable) == (False, True)
+    assert built.digest() != config.build(values={"models": models}, sets=["models.default.trainable=true"]).digest()
 
 
-def test_a_context_is_of_one_model_alone() -> None:
+def test_a_context_is_not_inherited_by_another_model() -> None:
     values = {"default": {"provider": "openai", "model": "m", "context": 131_072}, "judge": {"model": "j"}}
     values["teacher"] = {"sampling": {"max_tokens": 100_000}}
     values["reader"] = {"provider": "gguf", "file": str(TINY)}
@@ -122,9 +122,9 @@ def test_a_context_is_of_one_model_alone() -> None:
     assert (models.of("generator").room, models.of("teacher").room) == (98_304, 71_072)
 
 
-def test_prices_are_of_a_million_tokens(mixed: config.RunConfig) -> None:
+def test_prices_are_per_million_tokens(mixed_config: config.RunConfig) -> None:
     usage = Usage(calls=1, prompt_tokens=1_000_000, cached_tokens=500_000, completion_tokens=100_000)
-    assert mixed.models.default.cost(usage) == pytest.approx(1.0 + 0.25 + 0.6)
+    assert mixed_config.models.default.cost(usage) == pytest.approx(1.0 + 0.25 + 0.6)
     assert Prices(prompt=2, completion=6).of(usage) == pytest.approx(2.6)
     assert ModelConfig(provider="openai", model="m").cost(usage) is None
     assert ModelConfig().cost(usage) == 0
@@ -143,13 +143,13 @@ def test_the_public_endpoint_needs_a_key_and_a_money_budget_needs_prices(monkeyp
         prepare.check(config.build(values={"models": models, "runtime": {"budget_money": 1}}))
 
 
-def thinking(tokens: int, **more: Any) -> config.RunConfig:
+def make_thinking(tokens: int, **values: Any) -> config.RunConfig:
     model = {"provider": "openai", "model": "m", "context": 131_072, "sampling": {"max_tokens": tokens}}
-    return config.build(values={"models": {"default": model}, **more})
+    return config.build(values={"models": {"default": model}, **values})
 
 
-def test_limits_leave_room_for_32k_tokens_of_thought_in_every_turn() -> None:
-    built, usual = thinking(32_768), thinking(4096)
+def test_limits_leave_room_for_32k_tokens_of_reasoning_in_every_turn() -> None:
+    built, usual = make_thinking(32_768), make_thinking(4096)
     model = built.models.of("solver")
     assert built.solver.turns == usual.solver.turns == 16
     assert built.solver.tokens >= built.solver.turns * (32_768 + 65_536)
@@ -162,8 +162,8 @@ def test_limits_leave_room_for_32k_tokens_of_thought_in_every_turn() -> None:
     assert usual.models.of("solver").limits.timeout_seconds == 300
 
 
-def test_limits_that_are_given_stay() -> None:
-    built = thinking(32_768, solver={"tokens": 1000}, runtime={"rollout_seconds": 5})
+def test_limits_that_are_set_are_kept() -> None:
+    built = make_thinking(32_768, solver={"tokens": 1000}, runtime={"rollout_seconds": 5})
     assert (built.solver.tokens, built.runtime.rollout_seconds) == (1000, 5)
     assert built.generator.tokens > 400_000
     limited = config.build(values=built.model_dump(), sets=["models.default.limits.timeout_seconds=9"])
@@ -177,8 +177,8 @@ def test_limits_that_are_given_stay() -> None:
         "sampling.extra_body={chat_template_kwargs={enable_thinking=false}}",
     ],
 )  # fmt: skip
-def test_how_a_model_thinks_and_samples_is_digested(setting: str) -> None:
-    plain = thinking(4096)
+def test_reasoning_and_sampling_are_digested(setting: str) -> None:
+    plain = make_thinking(4096)
     assert config.build(values=plain.model_dump(), sets=[f"models.default.{setting}"]).digest() != plain.digest()
 
 
@@ -193,7 +193,7 @@ POLICIES = {
 }
 
 
-def test_a_policy_takes_from_the_default_what_it_leaves_out_and_is_digested_by_its_name() -> None:
+def test_a_policy_inherits_missing_settings_from_the_default_and_is_digested_by_name() -> None:
     built = config.build(values={"models": POLICIES})
     small, same = built.models.policies.values()
     assert (small.model, small.base_url, small.prices) == ("p", "http://one/v1", None)
@@ -209,20 +209,20 @@ def test_a_policy_takes_from_the_default_what_it_leaves_out_and_is_digested_by_i
     assert (moved.models.policies["small-1"].base_urls, moved.digest()) == (("http://two/v1",), built.digest())
 
 
-def test_for_whom_the_pairs_are_is_digested_with_a_band_alone() -> None:
-    def built(*sets: str) -> config.RunConfig:
+def test_the_policy_is_digested_only_with_a_band() -> None:
+    def build(*sets: str) -> config.RunConfig:
         return config.build(values={"models": POLICIES}, sets=sets)
 
-    plain, named = built(), built("policy=same")
-    assert (named.digest(), named.gates.policy) == (plain.digest(), "same")
+    plain, for_policy = build(), build("policy=same")
+    assert (for_policy.digest(), for_policy.gates.policy) == (plain.digest(), "same")
     assert "policy" not in plain.digest_input()
-    assert built("policy=same", "gates.policy=small-1").gates.policy == "small-1"
-    digests = {built(*sets).digest() for sets in ((), ("solve_rate=0.2-0.8",), ("solve_rate=0.2-0.8", "policy=same"))}
+    assert build("policy=same", "gates.policy=small-1").gates.policy == "small-1"
+    digests = {build(*sets).digest() for sets in ((), ("solve_rate=0.2-0.8",), ("solve_rate=0.2-0.8", "policy=same"))}
     assert len(digests) == 3
-    assert built("solve_rate=[0.2, 0.8]").solve_rate == built("solve_rate=0.2-0.8").solve_rate == (0.2, 0.8)
+    assert build("solve_rate=[0.2, 0.8]").solve_rate == build("solve_rate=0.2-0.8").solve_rate == (0.2, 0.8)
 
 
-def test_of_sampling_and_limits_a_role_takes_every_key_that_it_leaves_out() -> None:
+def test_a_role_inherits_every_missing_key_of_sampling_and_limits() -> None:
     default = {
         "provider": "openai",
         "model": "small",

@@ -1,4 +1,4 @@
-"""Settings that nothing could store are one line that names their key, wherever they come from."""
+"""Settings that cannot be stored are refused in one line that names their key, wherever they come from."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ DEEP = "[" * 5000 + "]" * 5000
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("seed = 18446744073709551616", "seed: must fit into 64 bits"),
         ("[runtime]\npairs = 18446744073709551616", "runtime.pairs: must fit into 64 bits"),
@@ -25,16 +25,16 @@ DEEP = "[" * 5000 + "]" * 5000
         ('[gates]\nagainst = ["a", "b\\u0000"]', "gates.against.1: must not contain NUL"),
     ],
 )
-def test_a_file_of_what_cannot_be_stored_is_one_line(text: str, says: str, tmp_path: Path) -> None:
+def test_a_file_with_settings_that_cannot_be_stored_is_refused(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text(text)
-    with pytest.raises(UsageError, match=says) as caught:
+    with pytest.raises(UsageError, match=message) as caught:
         build(file=path)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         (f"loop={DEEP}", "--set loop: nested too deeply"),
         (".".join("a" * 3000) + "=1", "nested too deeply"),
@@ -44,13 +44,13 @@ def test_a_file_of_what_cannot_be_stored_is_one_line(text: str, says: str, tmp_p
         ("seed=" + "9" * 5000, "seed: "),
     ],
 )
-def test_so_is_a_setting(text: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says) as caught:
+def test_a_setting_that_cannot_be_stored_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
         build(sets=[text])
     assert "\n" not in str(caught.value)
 
 
-def test_the_largest_number_that_json_takes_is_a_seed(tmp_path: Path) -> None:
+def test_the_largest_number_in_json_is_a_valid_seed(tmp_path: Path) -> None:
     assert build(sets=[f"seed={2**64 - 1}"]).digest() != build().digest()
 
 
@@ -59,7 +59,7 @@ def test_a_path_with_a_nul_is_no_file() -> None:
         toml.read(Path("a\0b"))
 
 
-def test_a_table_that_is_set_takes_the_place_of_what_was_there() -> None:
+def test_a_table_that_is_set_replaces_the_earlier_one() -> None:
     quotas = ("gates.quotas.reasoning={bridge=0.5, temporal=0.2}", "gates.quotas.reasoning={bridge=0.9}")
     assert build(sets=[*quotas, "gates.quotas.strategy.sage=0.5"]).gates.quotas == {
         "reasoning": {"bridge": 0.9},
@@ -68,6 +68,6 @@ def test_a_table_that_is_set_takes_the_place_of_what_was_there() -> None:
     assert build(sets=[*quotas, "gates.quotas={}"]).gates.quotas == {}
 
 
-def test_a_file_without_an_end_is_one_line() -> None:
+def test_an_endless_file_is_refused() -> None:
     with pytest.raises(UsageError, match="/dev/zero: settings may have 1 MiB"):
         toml.read(Path("/dev/zero"))

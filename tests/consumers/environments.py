@@ -1,4 +1,4 @@
-"""One environment for each consumer, made once: consumers want versions of one another's packages that exclude ours."""
+"""One environment for each consumer, made once, since consumers need versions of packages that exclude ours."""
 
 import hashlib
 import os
@@ -26,7 +26,7 @@ PACKAGES = {
 
 
 def python(name: str) -> Path:
-    """The interpreter of a consumer's environment, made where it is not there."""
+    """Return the interpreter of a consumer's environment, and make the environment if it is missing."""
     packages = PACKAGES[name]
     folder = HOME / f"{name}-{hashlib.sha256(' '.join(packages).encode()).hexdigest()[:8]}"
     if not (folder / ".ready").exists():

@@ -18,8 +18,9 @@ from pipeline.exports.views import base
 from pipeline.types import Record
 from tests.answer_types import decided, listed
 from tests.consumers import environments
-from tests.consumers.told import told
-from tests.exports.sampled import each, thinking
+from tests.consumers.told import record_checks
+from tests.exports.sampled import make_config as make_thinking_config
+from tests.exports.sampled import sample_records
 from tests.forks import branched
 from tests.records import hostile
 from tests.teacher_rollouts import taught
@@ -53,12 +54,12 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     records = [
         *(branched(n, "qwen", "eval" if n % 6 == 5 else "train") for n in range(24)),
         *(taught(n, "qwen", "eval" if n % 6 == 5 else "train") for n in range(24, 36)),
-        *(made(n, model="qwen", side="eval" if n > 41 else "train") for n, made in enumerate(SPECIAL * 3, 36)),
+        *(example(n, model="qwen", side="eval" if n > 41 else "train") for n, example in enumerate(SPECIAL * 3, 36)),
     ]
     export(records, folder, Selection(config=CONFIG))
     # Beside it, of a model that thinks and was not sent its thoughts again.
-    thoughtful = [made.record for made in each("strip", parallel=True, words=True, records_=4)]
-    export(thoughtful, folder.parent / "thinking", Selection(config=thinking("strip"), views=("sft",)))
+    thoughtful = [example.record for example in sample_records("strip", parallel=True, words=True, records_=4)]
+    export(thoughtful, folder.parent / "thinking", Selection(config=make_thinking_config("strip"), views=("sft",)))
     return folder
 
 
@@ -78,14 +79,14 @@ def _ask(name: str, folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.network
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_the_consumers_own_code_takes_its_views(name: str, dataset: Path) -> None:
-    found = _ask(name, dataset)
-    assert found
-    told(name, found)
+def test_the_consumer_s_code_loads_its_views(name: str, dataset: Path) -> None:
+    checks = _ask(name, dataset)
+    assert checks
+    record_checks(name, checks)
 
 
 @pytest.mark.network
-def test_readers_take_hostile_text(tmp_path: Path) -> None:
+def test_readers_load_hostile_text(tmp_path: Path) -> None:
     export([hostile(n) for n in range(3)], tmp_path / "dataset", Selection(config=RunConfig()))
     assert _ask("readers", tmp_path / "dataset")
 

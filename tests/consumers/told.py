@@ -26,17 +26,17 @@ synthetic data set. "Rules only" is what no package could be installed for; the 
 """
 
 
-def told(consumer: str, lines: Iterable[dict[str, Any]]) -> None:
-    """Put what a consumer said in the place of what it said before; the others' rows stay as they are."""
+def record_checks(consumer: str, lines: Iterable[dict[str, Any]]) -> None:
+    """Replace the rows of one consumer, and leave those of the others."""
     today = date.today().isoformat()  # noqa: DTZ011
-    kept = FILE.read_text().splitlines()[HEAD.count("\n") :]
-    rows = [row for row in kept if not row.startswith(f"| {consumer} |") and not row.endswith("| rules only |")]
-    place = next((i for i, row in enumerate(kept) if row.startswith(f"| {consumer} |")), len(rows))
-    rows[place:place] = [
+    old_rows = FILE.read_text().splitlines()[HEAD.count("\n") :]
+    rows = [row for row in old_rows if not row.startswith(f"| {consumer} |") and not row.endswith("| rules only |")]
+    index = next((i for i, row in enumerate(old_rows) if row.startswith(f"| {consumer} |")), len(rows))
+    rows[index:index] = [
         _row(consumer, line["version"], line["view"], line["check"], f"passed, {today}") for line in lines
     ]
-    ruled = [_row(name, "–", view, where, "rules only") for view, (name, where) in RULES_ONLY.items()]
-    FILE.write_text(HEAD + "".join(f"{row}\n" for row in [*rows, *ruled]))
+    rule_rows = [_row(name, "–", view, where, "rules only") for view, (name, where) in RULES_ONLY.items()]
+    FILE.write_text(HEAD + "".join(f"{row}\n" for row in [*rows, *rule_rows]))
 
 
 def _row(consumer: str, version: str, view: str, done: str, result: str) -> str:

@@ -21,16 +21,16 @@ SETTINGS = {
 
 def main():
     rows = load_dataset(str(Path(sys.argv[1])), "retriever", split="train")
-    with tempfile.TemporaryDirectory() as made:
-        path = Path(made) / "flag.jsonl"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "flag.jsonl"
         forms.flagembedding(rows, path)
-        given = SimpleNamespace(**SETTINGS, train_data=[str(path)])
-        examples = AbsEmbedderTrainDataset(given, tokenizer=None)
+        settings = SimpleNamespace(**SETTINGS, train_data=[str(path)])
+        examples = AbsEmbedderTrainDataset(settings, tokenizer=None)
         assert len(examples) == len(rows)
         for row, (query, passages, _) in zip(rows, (examples[n] for n in range(len(rows))), strict=True):
             assert query == row["query"]
-            assert passages[0] in [f"{one['title']}\n{one['text']}" for one in row["positive_passages"]]
-            assert len(passages) == given.train_group_size
+            assert passages[0] in [f"{passage['title']}\n{passage['text']}" for passage in row["positive_passages"]]
+            assert len(passages) == settings.train_group_size
     check = "AbsEmbedderTrainDataset on what recipes/retriever/forms.py writes: every row, its positive first"
     print("result", json.dumps({"view": "retriever", "version": version("FlagEmbedding"), "check": check}))
 

@@ -26,17 +26,17 @@ CODE = FOLDER.parent / "code"
 
 
 def tokenizer():
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+    model = Tokenizer(models.BPE())
+    model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    model.decoder = decoders.ByteLevel()
     marks, alphabet = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"], pre_tokenizers.ByteLevel.alphabet()
-    made.train_from_iterator(
+    model.train_from_iterator(
         [], trainers.BpeTrainer(initial_alphabet=alphabet, special_tokens=marks, show_progress=False)
     )
-    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    return PreTrainedTokenizerFast(tokenizer_object=model, eos_token="<|im_end|>", pad_token="<|endoftext|>")
 
 
-def loaded(name):
+def load_rows(name):
     data = DataArguments(dataset=name, dataset_dir=str(CODE), template="qwen3", overwrite_cache=True)
     arguments = Seq2SeqTrainingArguments(output_dir="trained", report_to=[], use_cpu=True)
     (attributes,) = get_dataset_list([name], str(CODE))
@@ -44,25 +44,27 @@ def loaded(name):
 
 
 for name, split in (("digsite", "train"), ("digsite_eval", "eval")):
-    rows = loaded(name)
+    rows = load_rows(name)
     shards = sorted(FOLDER.glob(f"{split}-*.parquet"))
-    written = [said for shard in shards for said in pq.read_table(shard)["conversations"].to_pylist()]
-    words = tokenizer()
-    for row, said in zip(rows, written, strict=True):
+    conversations = [
+        conversation for shard in shards for conversation in pq.read_table(shard)["conversations"].to_pylist()
+    ]
+    encoder = tokenizer()
+    for row, conversation in zip(rows, conversations, strict=True):
         # A solver of these records says so beside each search, a teacher nothing.
-        beside = sum(turn["value"].count("I look for: ") for turn in said)
-        assert beside in (0, 3)
+        word_count = sum(turn["value"].count("I look for: ") for turn in conversation)
+        assert word_count in (0, 3)
         assert row["_prompt"] and row["_response"], "the converter skipped a row"
         for template in ("qwen", "qwen3", "hermes" if "hermes" in TEMPLATES else "llama3"):
             turns = TEMPLATES[template].encode_multiturn(
-                words, row["_prompt"] + row["_response"], row["_system"], row["_tools"]
+                encoder, row["_prompt"] + row["_response"], row["_system"], row["_tools"]
             )
-            learned = "".join(words.decode(target) for _, target in turns)
-            asked = "".join(words.decode(source) for source, _ in turns)
-            assert learned.count("I look for: ") == beside, "words beside a call were lost"
-            assert '"answer"' in learned
-            assert "passage_id" in asked
-            assert all(m["content"] not in learned for m in row["_prompt"] if m["role"] == "observation")
+            target_text = "".join(encoder.decode(target) for _, target in turns)
+            source_text = "".join(encoder.decode(source) for source, _ in turns)
+            assert target_text.count("I look for: ") == word_count, "words beside a call were lost"
+            assert '"answer"' in target_text
+            assert "passage_id" in source_text
+            assert all(m["content"] not in target_text for m in row["_prompt"] if m["role"] == "observation")
 print("result", json.dumps({
     "view": VIEW, "version": version("llamafactory"),
     "check": "loader, converter and three templates: no row skipped, no word lost, no observation learnt",

@@ -17,9 +17,9 @@ SPECIAL = {"list": {"Lund, Dal and Grim": 1.0, "Grim; Lund": 0.8}, "unanswerable
 
 def module(name, path):
     spec = importlib.util.spec_from_file_location(name, path)
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    loaded_module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded_module)
+    return loaded_module
 
 
 class Words:
@@ -35,19 +35,19 @@ prompts, reward = module("prompts_dataset", path), module("reward", FOLDER / "co
 arguments = SimpleNamespace(data=SimpleNamespace(input_key="prompt", label_key="label", apply_chat_template=True))
 rows = datasets.load_dataset(str(FOLDER), VIEW, split="train")
 rows = rows.sort("order")
-made = prompts.PromptDataset(rows, Words(), SimpleNamespace(args=arguments, is_rank_0=lambda: False))
-assert len(made) == len(rows)
-for place in range(len(made)):
-    source, prompt, label, images = made[place]
+prompt_rows = prompts.PromptDataset(rows, Words(), SimpleNamespace(args=arguments, is_rank_0=lambda: False))
+assert len(prompt_rows) == len(rows)
+for index in range(len(prompt_rows)):
+    source, prompt, label, images = prompt_rows[index]
     gold = json.loads(label)[0]
-    assert source == rows[place]["corpus"]
+    assert source == rows[index]["corpus"]
     assert images is None
     assert prompt.endswith("<|assistant|>")
-    for said, worth in ((f"<answer>{gold}</answer>", 1.0), ("<answer>no such thing</answer>", 0.0), ("", 0.0)):
-        assert reward.reward_func([prompt + said], [prompt], [label])["rewards"] == worth
-    for said, worth in SPECIAL.get(rows[place]["answer_type"], {}).items():
-        found = reward.reward_func([f"{prompt}<answer>{said}</answer>"], [prompt], [label])["rewards"]
-        assert round(found, 6) == worth
+    for response, expected in ((f"<answer>{gold}</answer>", 1.0), ("<answer>no such thing</answer>", 0.0), ("", 0.0)):
+        assert reward.reward_func([prompt + response], [prompt], [label])["rewards"] == expected
+    for response, expected in SPECIAL.get(rows[index]["answer_type"], {}).items():
+        reward_value = reward.reward_func([f"{prompt}<answer>{response}</answer>"], [prompt], [label])["rewards"]
+        assert round(reward_value, 6) == expected
 assert set(SPECIAL) < set(rows["answer_type"])
 check = (
     "PromptDataset; reward_func gives 1 to the gold answer, 0 to another and to silence; F1 for a list, and 1 for "

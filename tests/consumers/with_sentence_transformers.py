@@ -27,8 +27,8 @@ def rows(view):
     return load_dataset(str(FOLDER), view, split="train")
 
 
-def tiny(folder, kind, texts, **more):
-    """A random BERT with the words of the texts, so that nothing has to be downloaded."""
+def make_tiny_model(folder, kind, texts, **settings):
+    """Make a random BERT with the words of the texts, so that nothing has to be downloaded."""
     words = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     words.train_from_iterator(texts, trainers.WordLevelTrainer(special_tokens=MARKS, show_progress=False))
@@ -41,37 +41,39 @@ def tiny(folder, kind, texts, **more):
     ).save_pretrained(folder)
     torch.manual_seed(0)
     shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    kind(BertConfig(vocab_size=words.get_vocab_size(), **shape, **more)).save_pretrained(folder)
+    kind(BertConfig(vocab_size=words.get_vocab_size(), **shape, **settings)).save_pretrained(folder)
     return folder
 
 
-def told(view, check, package="sentence-transformers"):
+def report_check(view, check, package="sentence-transformers"):
     print("result", json.dumps({"view": view, "version": version(package), "check": check}))
 
 
 def main():
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as folder:
         triplets = rows("retriever_triplets")
-        encoder = SentenceTransformer(tiny(f"{made}/encoder", BertModel, triplets["positive"]), device="cpu")
-        before = encoder.encode(triplets["anchor"][:1])
-        after = fine_tune(encoder, triplets, epochs=1).encode(triplets["anchor"][:1])
-        assert (before != after).any()
-        told("retriever_triplets", "recipes/retriever/train.py, one epoch of MultipleNegativesRankingLoss")
+        encoder = SentenceTransformer(
+            make_tiny_model(f"{folder}/encoder", BertModel, triplets["positive"]), device="cpu"
+        )
+        vector_before = encoder.encode(triplets["anchor"][:1])
+        vector_after = fine_tune(encoder, triplets, epochs=1).encode(triplets["anchor"][:1])
+        assert (vector_before != vector_after).any()
+        report_check("retriever_triplets", "recipes/retriever/train.py, one epoch of MultipleNegativesRankingLoss")
 
         pairs = rows("reranker").select_columns(["query", "passage", "label"])
         assert set(pairs["label"]) == {0, 1}
-        path = tiny(f"{made}/reranker", BertForSequenceClassification, pairs["passage"], num_labels=1)
+        path = make_tiny_model(f"{folder}/reranker", BertForSequenceClassification, pairs["passage"], num_labels=1)
         reranker = CrossEncoder(path, num_labels=1, device="cpu", max_length=128)
-        arguments = CrossEncoderTrainingArguments(output_dir=made, max_steps=2, report_to="none", use_cpu=True)
+        arguments = CrossEncoderTrainingArguments(output_dir=folder, max_steps=2, report_to="none", use_cpu=True)
         loss = BinaryCrossEntropyLoss(reranker)
         CrossEncoderTrainer(model=reranker, args=arguments, train_dataset=pairs, loss=loss).train()
-        told("reranker", "two steps of a CrossEncoder with BinaryCrossEntropyLoss")
+        report_check("reranker", "two steps of a CrossEncoder with BinaryCrossEntropyLoss")
 
-        forms.beir(rows("retriever"), Path(made) / "beir")
-        corpus, queries, judged = GenericDataLoader(f"{made}/beir").load(split="test")
-        assert set(judged) == set(queries)
-        assert all(set(found) <= set(corpus) for found in judged.values())
-        told("retriever", "BEIR's GenericDataLoader on what recipes/retriever/forms.py writes", "beir")
+        forms.beir(rows("retriever"), Path(folder) / "beir")
+        corpus, queries, judgements = GenericDataLoader(f"{folder}/beir").load(split="test")
+        assert set(judgements) == set(queries)
+        assert all(set(documents) <= set(corpus) for documents in judgements.values())
+        report_check("retriever", "BEIR's GenericDataLoader on what recipes/retriever/forms.py writes", "beir")
 
 
 main()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import datasets
 import trl
-from with_trl_model import FOLDER, TEMPLATES, model, settings, tokenizer, told, trained
+from with_trl_model import FOLDER, TEMPLATES, model, report_check, settings, tokenizer, train_one_step
 
 
-def sft(view="sft"):
+def check_sft(view="sft"):
     data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
     observed = [m["content"] for row in data for m in row["messages"] if m["role"] == "tool"]
     trainer = trl.SFTTrainer(
@@ -19,18 +19,18 @@ def sft(view="sft"):
     batch = next(iter(trainer.get_train_dataloader()))
     for labels, ids in zip(batch["labels"], batch["input_ids"], strict=True):
         learned = words.decode(labels[labels != -100])
-        whole = words.decode(ids)
+        full_text = words.decode(ids)
         assert '"name": "answer"' in learned
-        assert "null" not in whole, "a padded key was printed"
+        assert "null" not in full_text, "a padded key was printed"
         # Whole passages of observations are in the input and no part of what is learnt.
-        assert any(text in whole for text in observed)
+        assert any(text in full_text for text in observed)
         assert not any(text in learned for text in observed)
-    trained(trainer)
-    told(view, "one SFT step with assistant-only loss; what is learnt holds no observation")
+    train_one_step(trainer)
+    report_check(view, "one SFT step with assistant-only loss; what is learnt holds no observation")
 
 
-def templates():
-    """Every template of TRL's that can print tools renders the conversations, each call with its arguments once."""
+def check_templates():
+    """Render the conversations with every TRL template that prints tools, each call with its arguments once."""
     row = datasets.load_dataset(str(FOLDER), "sft", split="train")[0]
     query = row["messages"][2]["tool_calls"][0]["function"]["arguments"]["query"]
     rendered = []
@@ -46,14 +46,14 @@ def templates():
             rendered.append(path.stem)
             assert "None" not in text and "null" not in text, path.stem
     assert {"qwen2_5", "qwen3", "qwen3_5_think", "llama3_1", "glm4moe"} <= set(rendered), rendered
-    told("sft", f"{len(rendered)} chat templates with tools print every argument and nothing padded")
+    report_check("sft", f"{len(rendered)} chat templates with tools print every argument and nothing padded")
 
 
-def dpo(view="dpo"):
+def check_dpo(view="dpo"):
     data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
     for row in data:
         assert len(row["chosen"]) == len(row["rejected"]) == 1
-    trained(
+    train_one_step(
         trl.DPOTrainer(
             model=model(words),
             ref_model=model(words),
@@ -62,11 +62,11 @@ def dpo(view="dpo"):
             args=settings(trl.DPOConfig, max_length=None),
         )
     )
-    told(view, "one DPO step; each completion is one turn")
+    report_check(view, "one DPO step; each completion is one turn")
 
 
-def masked(view="sft_masked"):
-    """Of every row TRL's own collator leaves the one turn unmasked, word for word, and no observation."""
+def check_masked(view="sft_masked"):
+    """Check that TRL's collator leaves exactly one turn of each row unmasked, and no observation."""
     data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
     trainer = trl.SFTTrainer(
         model=model(words),
@@ -76,23 +76,23 @@ def masked(view="sft_masked"):
     )
     batch = trainer.data_collator(list(trainer.train_dataset))
     for row, labels, ids in zip(data, batch["labels"], batch["input_ids"], strict=True):
-        learned, whole = words.decode(labels[labels != -100]), words.decode(ids)
+        learned, full_text = words.decode(labels[labels != -100]), words.decode(ids)
         observed = [m["content"] for m in row["prompt"] if m["role"] == "tool"]
-        assert all(text in whole for text in observed)
+        assert all(text in full_text for text in observed)
         assert not any(line in learned for text in observed for line in text.splitlines() if line)
         (call,) = row["completion"][0]["tool_calls"]
-        said = json.loads(re.search(r"<tool_call>(.*?)</tool_call>", learned, re.DOTALL)[1])
-        assert said == {name: call["function"][name] for name in ("name", "arguments")}
+        call_made = json.loads(re.search(r"<tool_call>(.*?)</tool_call>", learned, re.DOTALL)[1])
+        assert call_made == {name: call["function"][name] for name in ("name", "arguments")}
         assert learned.count("<tool_call>") == learned.count("<|im_end|>") == 1
-    trained(trainer)
-    told(view, "one SFT step; of every row the one turn is learnt and no observation")
+    train_one_step(trainer)
+    report_check(view, "one SFT step; of every row the one turn is learnt and no observation")
 
 
-def kto(view="kto"):
+def check_kto(view="kto"):
     data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
     from trl.trainer.kto_trainer import KTOConfig, KTOTrainer
 
-    trained(
+    train_one_step(
         KTOTrainer(
             model=model(words),
             ref_model=model(words),
@@ -101,11 +101,11 @@ def kto(view="kto"):
             args=settings(KTOConfig, max_length=None),
         )
     )
-    told(view, "one KTO step")
+    report_check(view, "one KTO step")
 
 
-def readme():
-    """The eleven lines of the README, with this data set and this model in place of theirs."""
+def check_readme():
+    """Run the eleven lines of the README with this data set and model."""
     home = Path(__file__).parents[2] / "README.md"
     lines = home.read_text().split("```python\n")[1].split("```")[0]
     assert lines.strip().count("\n") <= 10
@@ -118,14 +118,14 @@ def readme():
     names = {}
     exec(code, names)
     assert names["trainer"].state.global_step > 1
-    told("sft", "the snippet of the README, run")
+    report_check("sft", "the snippet of the README, run")
 
 
-sft()
-masked("sft_masked")
-templates()
-dpo("dpo")
-dpo("dpo_steps")
-dpo("robust_pairs")
-kto("kto")
-readme()
+check_sft()
+check_masked("sft_masked")
+check_templates()
+check_dpo("dpo")
+check_dpo("dpo_steps")
+check_dpo("robust_pairs")
+check_kto("kto")
+check_readme()

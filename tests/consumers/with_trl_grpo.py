@@ -1,4 +1,4 @@
-"""One step of TRL's GRPOTrainer, and of the recipe for it; the rewards are those that the trainer asks for."""
+"""One step of TRL's GRPOTrainer, and of the recipe for it, with the rewards that the trainer requests."""
 
 import importlib.util
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import datasets
 import trl
-from with_trl_model import FOLDER, model, settings, tokenizer, told, trained
+from with_trl_model import FOLDER, model, report_check, settings, tokenizer, train_one_step
 
 spec = importlib.util.spec_from_file_location("reward", FOLDER / "code" / "reward.py")
 REWARD = importlib.util.module_from_spec(spec)
@@ -34,31 +34,31 @@ def answer(answer: str) -> str:
 
 def grpo(view="rl_trl"):
     data, words = datasets.load_dataset(str(FOLDER), view, split="train").sort("order"), tokenizer()
-    seen = []
+    batches = []
 
-    def watched(completions, golden_answers, **columns):
-        seen.append((completions, golden_answers))
+    def record_rewards(completions, golden_answers, **columns):
+        batches.append((completions, golden_answers))
         assert len(columns["band"]) == len(columns["order"]) == len(completions)
         return REWARD.exact_match(completions, golden_answers, **columns)
 
-    trained(
+    train_one_step(
         trl.GRPOTrainer(
             model=model(words),
             processing_class=words,
             train_dataset=data,
-            reward_funcs=[watched],
+            reward_funcs=[record_rewards],
             tools=[search, answer],
             args=settings(trl.GRPOConfig, num_generations=2, max_completion_length=8),
         )
     )
-    completions, golds = seen[0]
+    completions, golds = batches[0]
     for completion, gold in zip(completions, golds, strict=True):
         assert isinstance(completion, list)
         assert set(map(type, gold)) == {str}
     call = {"type": "function", "function": {"name": "answer", "arguments": {"answer": data[0]["golden_answers"][0]}}}
-    said = [{"role": "assistant", "content": "", "tool_calls": [call]}]
-    assert REWARD.exact_match([said, completions[0]], [data[0]["golden_answers"], golds[0]]) == [1.0, 0.0]
-    told(view, "one GRPO step with tools; reward.py scores its completions")
+    turns = [{"role": "assistant", "content": "", "tool_calls": [call]}]
+    assert REWARD.exact_match([turns, completions[0]], [data[0]["golden_answers"], golds[0]]) == [1.0, 0.0]
+    report_check(view, "one GRPO step with tools; reward.py scores its completions")
 
 
 ANSWERS = {
@@ -70,63 +70,69 @@ ANSWERS = {
 
 
 def special(view="rl_trl"):
-    """One step on a list, on yes or no and on a question without an answer, each answered as in ANSWERS: TRL parses the
-    call, runs the tool, lets this model close with whatever words it will, and asks for the reward."""
+    """Train one step on a list, a yes-or-no question and a question without an answer, with the answers of ANSWERS.
+
+    TRL parses the call, runs the tool, lets this model close with any words, and requests the reward.
+    """
     data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
     data = data.filter(lambda row: row["answer_type"] in ANSWERS and row["golden_answers"][0] != "no")
     rows = {row["answer_type"]: place for place, row in enumerate(data)}
     data = data.select(sorted(rows.values()))
     kinds = {row["prompt"][-1]["content"]: row["answer_type"] for row in data}
     assert len(kinds) == len(ANSWERS)
-    waiting, seen = {kind: list(answers) for kind, answers in ANSWERS.items()}, {}
+    waiting, rewards = {kind: list(answers) for kind, answers in ANSWERS.items()}, {}
 
-    def answered(prompts, trainer):
-        asked, told = [], []
+    def answer_prompts(prompts, trainer):
+        prompt_ids, completion_ids = [], []
         for prompt in prompts:
-            said = json.dumps({"answer": waiting[kinds[prompt[-1]["content"]]].pop(0)})
-            call = f'<tool_call>\n{{"name": "answer", "arguments": {said}}}\n</tool_call><|im_end|>'
-            shown = words.apply_chat_template(prompt, tools=trainer.tools, add_generation_prompt=True, tokenize=False)
-            asked.append(words(shown)["input_ids"])
-            told.append(words(call)["input_ids"])
-        return {"prompt_ids": asked, "completion_ids": told, "logprobs": None}
+            arguments = json.dumps({"answer": waiting[kinds[prompt[-1]["content"]]].pop(0)})
+            call = f'<tool_call>\n{{"name": "answer", "arguments": {arguments}}}\n</tool_call><|im_end|>'
+            prompt_text = words.apply_chat_template(
+                prompt, tools=trainer.tools, add_generation_prompt=True, tokenize=False
+            )
+            prompt_ids.append(words(prompt_text)["input_ids"])
+            completion_ids.append(words(call)["input_ids"])
+        return {"prompt_ids": prompt_ids, "completion_ids": completion_ids, "logprobs": None}
 
-    def watched(completions, golden_answers, answer_type, **columns):
-        found = REWARD.exact_match(completions, golden_answers, answer_type=answer_type, **columns)
-        for kind, (turn, *rest), worth in zip(answer_type, completions, found, strict=True):
-            assert [message["role"] for message in rest] == ["tool", "assistant"]
-            seen.setdefault(kind, {})[turn["tool_calls"][0]["function"]["arguments"]["answer"]] = worth
-        return found
+    def record_rewards(completions, golden_answers, answer_type, **columns):
+        values = REWARD.exact_match(completions, golden_answers, answer_type=answer_type, **columns)
+        for kind, (turn, *later_turns), worth in zip(answer_type, completions, values, strict=True):
+            assert [message["role"] for message in later_turns] == ["tool", "assistant"]
+            rewards.setdefault(kind, {})[turn["tool_calls"][0]["function"]["arguments"]["answer"]] = worth
+        return values
 
     trainer = trl.GRPOTrainer(
         model=model(words),
         processing_class=words,
         train_dataset=data,
-        reward_funcs=[watched],
+        reward_funcs=[record_rewards],
         tools=[search, answer],
-        rollout_func=answered,
+        rollout_func=answer_prompts,
         args=settings(
             trl.GRPOConfig, num_generations=4, max_completion_length=200, max_tool_calling_iterations=1,
             per_device_train_batch_size=12,
         ),
     )  # fmt: skip
-    trained(trainer)
-    assert {kind: {text: round(worth, 6) for text, worth in found.items()} for kind, found in seen.items()} == ANSWERS
+    train_one_step(trainer)
+    assert {
+        kind: {text: round(worth, 6) for text, worth in worths.items()} for kind, worths in rewards.items()
+    } == ANSWERS
     assert trainer.state.log_history[-1]["reward_std"] > 0
-    told(
+    report_check(
         view, 'one GRPO step on a list, yes or no, and no answer: F1 for the list, 1 for "not found" without an answer'
     )
 
 
 def recipe(view="rl_trl"):
-    """The recipe as it stands, for one step of this model. What it says holds no call, so that no server is asked."""
+    """Run the recipe for one step of this model. Its outputs have no call, so no server is needed."""
     home = Path(__file__).parents[2] / "recipes/trl"
     code = (home / "grpo.py").read_text()
-    for whole, small in {
+    for large, small in {
         "num_generations=8": "num_generations=2, per_device_train_batch_size=2, max_steps=1, use_cpu=True",
         "max_completion_length=16384": "max_completion_length=8",
     }.items():
-        assert code.count(whole) == 1
-        code = code.replace(whole, small)
+        assert code.count(large) == 1
+        code = code.replace(large, small)
     words = tokenizer()
     model(words).save_pretrained("tiny")
     words.save_pretrained("tiny")
@@ -135,7 +141,7 @@ def recipe(view="rl_trl"):
     names = {}
     exec(code, names)
     assert names["trainer"].state.global_step == 1
-    told(view, "recipes/trl/grpo.py, run for one step with its environment of tools")
+    report_check(view, "recipes/trl/grpo.py, run for one step with its environment of tools")
 
 
 grpo("rl_trl")

@@ -1,4 +1,4 @@
-"""What the scripts for TRL share: a tiny random model, and settings for one step on the CPU."""
+"""Shared by the scripts for TRL: a tiny random model, and settings for one step on the CPU."""
 
 import json
 import math
@@ -17,15 +17,15 @@ MARKS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
 def tokenizer(template="qwen3"):
-    """A byte-level tokenizer without merges, so that nothing has to be downloaded, and a template of TRL's own."""
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+    """Make a byte-level tokenizer without merges and downloads, with one of TRL's templates."""
+    model_of_bytes = Tokenizer(models.BPE())
+    model_of_bytes.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    model_of_bytes.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    made.train_from_iterator(
+    model_of_bytes.train_from_iterator(
         [], trainers.BpeTrainer(initial_alphabet=alphabet, special_tokens=MARKS, show_progress=False)
     )
-    fast = PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    fast = PreTrainedTokenizerFast(tokenizer_object=model_of_bytes, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     fast.chat_template = (TEMPLATES / f"{template}.jinja").read_text()
     return fast
 
@@ -40,11 +40,11 @@ def model(words):
     return Qwen3ForCausalLM(config)
 
 
-def told(view, check):
+def report_check(view, check):
     print("result", json.dumps({"view": view, "version": version("trl"), "check": check}))
 
 
-def settings(kind, **more):
+def settings(kind, **changes):
     common = {
         "output_dir": "trained",
         "max_steps": 1,
@@ -52,9 +52,9 @@ def settings(kind, **more):
         "report_to": [],
         "use_cpu": True,
     }
-    return kind(**{**common, **more}, save_strategy="no")
+    return kind(**{**common, **changes}, save_strategy="no")
 
 
-def trained(trainer):
+def train_one_step(trainer):
     loss = trainer.train().training_loss
     assert math.isfinite(loss)

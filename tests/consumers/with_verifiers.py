@@ -51,8 +51,8 @@ for task in tasks:
     assert task.data.system_prompt
     assert worth(task, task.data.golden_answers[0]) == 1.0
     assert worth(task, "no such thing") == 0.0
-    for said, reward in SPECIAL.get(kinds[task.data.id], {}).items():
-        assert round(worth(task, said), 6) == reward
+    for answer_text, reward in SPECIAL.get(kinds[task.data.id], {}).items():
+        assert round(worth(task, answer_text), 6) == reward
 check = (
     "taskset.py: every row a task with a key of its own; its reward is 1 for the gold answer and 0 for another, F1 for "
     'a list, and 1 for "not found" without an answer'

@@ -26,21 +26,21 @@ def test_docstring_names_the_method_and_its_paper(name):
     assert "arXiv" in text
 
 
-def test_a_state_is_a_turn_of_a_rollout_of_the_final_question(method):
-    asked = [(record, state) for record in RECORDS for state in method.states(record)]
-    assert asked
-    for record, state in asked:
+def test_every_state_is_a_turn_of_a_rollout_of_the_final_question(method):
+    states = [(record, state) for record in RECORDS for state in method.states(record)]
+    assert states
+    for record, state in states:
         trajectory = base.by_sample(record)[state.source].rollout.trajectory
         assert state.prefix in {turn.prefix for turn in base.turns(trajectory)}
 
 
-def test_states_are_a_pure_function_and_none_comes_twice(method):
+def test_states_are_deterministic_and_unique(method):
     for record in RECORDS:
         states = list(method.states(record))
         assert states == list(method.states(record)) == list(method.states(record.model_copy(update={"forks": ()})))
         assert len(states) == len(set(states))
 
 
-def test_it_asks_at_least_twice(method):
+def test_a_method_samples_at_least_twice(method):
     assert method.attempts >= 2
     assert list(method.states(accepted()))

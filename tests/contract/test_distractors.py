@@ -1,4 +1,4 @@
-"""What every kind of distractor promises, with the embedded writer and with a model that does not keep to it."""
+"""Every kind of distractor keeps the contract, with the demo writer and with a disobedient model."""
 
 import asyncio
 from dataclasses import replace
@@ -21,7 +21,7 @@ from pipeline.types import AnswerType, Distractor, Draft, Message, Usage
 from pipeline.types.distractor import Kind
 from tests.graphs import chained, changed
 from tests.hostile import HOSTILE
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import hop
 
@@ -41,11 +41,11 @@ CHAIN = (
 def draft(tiny: Corpus) -> Draft:
     by_id = {passage.id: passage for passage in tiny.passages}
     hops = []
-    for passage_id, asked, answer, begins in CHAIN:
+    for passage_id, sub_question, answer, beginning in CHAIN:
         source = by_id[passage_id]
-        start = source.text.index(begins.split(" is a ")[0])
-        quote = source.text[start : source.text.index(".", start + len(begins)) + 1]
-        hops.append(hop(source, answer, asked, quote))
+        start = source.text.index(beginning.split(" is a ")[0])
+        quote = source.text[start : source.text.index(".", start + len(beginning)) + 1]
+        hops.append(hop(source, answer, sub_question, quote))
     return chained(
         question="In what year was the city of the Kessel Bridge founded?",
         answer="1182",
@@ -60,7 +60,7 @@ def context(retriever: LuceneRetriever) -> RunContext:
     return RunContext(config=config.build(), llm=DemoModel(), retriever=retriever, lineage=LINEAGE)
 
 
-def written(kind: str, draft: Draft, context: RunContext, sample: int = 0) -> tuple[list[Distractor], Usage]:
+def write_distractors(kind: str, draft: Draft, context: RunContext, sample: int = 0) -> tuple[list[Distractor], Usage]:
     async def ask() -> tuple[list[Distractor], Usage]:
         task = await writing_task(draft, kind, len(draft.hops) - 1, context)
         assert task is not None
@@ -69,23 +69,23 @@ def written(kind: str, draft: Draft, context: RunContext, sample: int = 0) -> tu
     return asyncio.run(ask())
 
 
-def answering(context: RunContext, text: str) -> RunContext:
+def answer_with(context: RunContext, text: str) -> RunContext:
     model: LLM = ScriptedLLM(lambda request: Message(role="assistant", content=text))
     return replace(context, llm=model)
 
 
-def saying(kind: str, said: str, text: str, context: RunContext) -> RunContext:
-    """A model that says this; for a kind that chooses among passages, the text for the first of them."""
+def say_as_kind(kind: str, output: str, text: str, context: RunContext) -> RunContext:
+    """Return a context whose model says this; if the kind chooses a passage, it takes the first."""
 
     def play(request: Request) -> Message:
         inputs = prompts.unfence(request.messages[-1].content) or {}
-        first = {"passage_id": inputs["passages"][0]["id"], "claim": text}
+        choice = {"passage_id": inputs["passages"][0]["id"], "claim": text}
         if kind == "altered":
-            first |= {"span": inputs["passages"][0]["text"], "replacement": text, "mark": text}
-        return Message(role="assistant", content=orjson.dumps(first).decode())
+            choice |= {"span": inputs["passages"][0]["text"], "replacement": text, "mark": text}
+        return Message(role="assistant", content=orjson.dumps(choice).decode())
 
-    own = type(base.load(kind)) is not base.DistractorKind
-    return replace(context, llm=ScriptedLLM(play)) if own else answering(context, said)
+    has_own_writer = type(base.load(kind)) is not base.DistractorKind
+    return replace(context, llm=ScriptedLLM(play)) if has_own_writer else answer_with(context, output)
 
 
 def test_the_papers_kinds_are_modules() -> None:
@@ -94,28 +94,28 @@ def test_the_papers_kinds_are_modules() -> None:
 
 # The embedded writer knows no other kind: a model writes those.
 @pytest.mark.parametrize("kind", Kind)
-def test_the_embedded_writer_keeps_to_the_kind(kind: str, draft: Draft, context: RunContext) -> None:
+def test_the_demo_writer_keeps_the_contract_of_the_kind(kind: str, draft: Draft, context: RunContext) -> None:
     checks = DistractorChecks(draft, context)
     for sample in range(4):
-        distractors, usage = written(kind, draft, context, sample)
+        distractors, usage = write_distractors(kind, draft, context, sample)
         assert len(distractors) == base.load(kind).passages
         assert usage.calls == 1
         for distractor in distractors:
             assert distractor.kind == kind
             assert contains(distractor.text, distractor.claim)
-            made = asyncio.run(checks.check(distractor))
-            assert made.reason not in ("marked", "contradicts", "no_living_person", "new", "reachable"), made
+            checked = asyncio.run(checks.check(distractor))
+            assert checked.reason not in ("marked", "contradicts", "no_living_person", "new", "reachable"), checked
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_another_try_says_something_else(kind: str, draft: Draft, context: RunContext) -> None:
-    claims = [tuple(d.claim for d in written(kind, draft, context, sample)[0]) for sample in range(6)]
+def test_another_sample_gives_another_text(kind: str, draft: Draft, context: RunContext) -> None:
+    claims = [tuple(d.claim for d in write_distractors(kind, draft, context, sample)[0]) for sample in range(6)]
     assert len(set(claims)) == 6
-    assert written(kind, draft, context) == written(kind, draft, context)
+    assert write_distractors(kind, draft, context) == write_distractors(kind, draft, context)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_its_targets_are_hops_that_it_can_reach(kind: str, draft: Draft, context: RunContext) -> None:
+def test_targets_are_reachable_hops(kind: str, draft: Draft, context: RunContext) -> None:
     def targets(draft: Draft) -> list[int]:
         hops = range(len(draft.hops))
         return [target for target in hops if asyncio.run(writing_task(draft, kind, target, context))]
@@ -129,13 +129,13 @@ def test_its_targets_are_hops_that_it_can_reach(kind: str, draft: Draft, context
 def test_text_of_a_model_is_data(kind: str, draft: Draft, context: RunContext) -> None:
     for start in range(0, len(HOSTILE), 4):
         passages = tuple(base.WrittenPassage(title=t, text=t, claim=t, mark=t) for t in HOSTILE[start : start + 4])
-        said = base.WriteOutput(passages=passages).model_dump_json()
-        for distractor in written(kind, draft, saying(kind, said, HOSTILE[start], context))[0]:
+        output = base.WriteOutput(passages=passages).model_dump_json()
+        for distractor in write_distractors(kind, draft, say_as_kind(kind, output, HOSTILE[start], context))[0]:
             assert not asyncio.run(DistractorChecks(draft, context).check(distractor)).used
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", ["", "hm", "[]", '{"passages": [{}]}', '{"passages": null}', "{" * 10_000])
-def test_what_cannot_be_read_is_an_error_of_its_own(kind: str, text: str, draft: Draft, context: RunContext) -> None:
+def test_unreadable_output_is_a_typed_error(kind: str, text: str, draft: Draft, context: RunContext) -> None:
     with pytest.raises(FormatError):
-        written(kind, draft, answering(context, text))
+        write_distractors(kind, draft, answer_with(context, text))

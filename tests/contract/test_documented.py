@@ -1,4 +1,4 @@
-"""The plug-ins shown in the documents are one file each, and do what their pages say."""
+"""The plug-ins in the documentation are one file each, and do what their pages say."""
 
 import asyncio
 import shutil
@@ -16,14 +16,14 @@ from pipeline.retrieval.open_retriever import open_retriever
 from tests.docs import blocks
 
 
-def shown(page: str) -> tuple[str, str]:
-    """Name and text of the plug-in of that page."""
-    (block,) = (block for block in blocks.blocks(f"docs/howto/{page}.md") if block.title.startswith("pipeline/"))
+def read_plugin(page: str) -> tuple[str, str]:
+    """Return the name and text of the plug-in of a page."""
+    (block,) = (block for block in blocks.read_blocks(f"docs/howto/{page}.md") if block.title.startswith("pipeline/"))
     return Path(block.title).stem, block.text
 
 
-def test_the_view_of_the_page_is_exported(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, code = shown("write-view")
+def test_the_documented_view_is_exported(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, code = read_plugin("write-view")
     shutil.copytree(out, tmp_path / "out", symlinks=True)
     folder = tmp_path / "out/tiny/latest"
     with pytest.raises(UsageError, match=f"no view '{name}'"):
@@ -32,18 +32,18 @@ def test_the_view_of_the_page_is_exported(out: Path, tmp_path: Path, monkeypatch
     (tmp_path / "plugins" / f"{name}.py").write_text(code, encoding="utf-8")
     monkeypatch.setattr(views, "__path__", [*views.__path__, str(tmp_path / "plugins")])
     pipeline.export(folder, views=[name, "qa"])
-    made = pq.read_table(folder / "dataset" / name).to_pylist()
+    rows = pq.read_table(folder / "dataset" / name).to_pylist()
     plain = pq.read_table(folder / "dataset" / "qa").to_pylist()
-    assert {(row["question"], row["answer"]) for row in made} == {(row["question"], row["answer"]) for row in plain}
-    assert made
+    assert {(row["question"], row["answer"]) for row in rows} == {(row["question"], row["answer"]) for row in plain}
+    assert rows
 
 
-def test_the_retriever_of_the_page_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, code = shown("write-retriever")
+def test_the_documented_retriever_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, code = read_plugin("write-retriever")
     (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
     monkeypatch.setattr(engines, "__path__", [*engines.__path__, str(tmp_path)])
     corpus = load(resolve("tiny"))
-    asked = open_retriever(name, corpus, tmp_path), open_retriever("bm25", corpus, tmp_path)
-    found = asyncio.run(asked[0].search("who built the Kessel Bridge", 5))
-    assert len(found) > 1
-    assert found == asyncio.run(asked[1].search("built the Kessel Bridge", 5))
+    retrievers = open_retriever(name, corpus, tmp_path), open_retriever("bm25", corpus, tmp_path)
+    hits = asyncio.run(retrievers[0].search("who built the Kessel Bridge", 5))
+    assert len(hits) > 1
+    assert hits == asyncio.run(retrievers[1].search("built the Kessel Bridge", 5))

@@ -1,4 +1,4 @@
-"""A view is read by its folder, all of it, by every common reader of Parquet; and what ships beside the rows works."""
+"""Common Parquet readers read a view by its folder, and the files beside the rows work."""
 
 import os
 import subprocess
@@ -49,7 +49,7 @@ READERS: dict[str, Callable[[Path], Sequence[str]]] = {
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DatasetManifest]:
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DatasetManifest]:
     folder = tmp_path_factory.mktemp("made") / "dataset"
     sides: list[Side] = ["train", "train", "eval"]
     records = [
@@ -62,41 +62,39 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DatasetManifes
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("view", OF_EACH_TYPE)
-def test_every_reader_takes_a_view_by_its_folder(made: tuple[Path, DatasetManifest], view: str, reader: str) -> None:
-    folder, manifest = made
+def test_every_reader_reads_a_view_by_its_folder(dataset: tuple[Path, DatasetManifest], view: str, reader: str) -> None:
+    folder, manifest = dataset
     assert set(manifest.rows()) == set(VIEWS)
     rows = sum(manifest.rows()[view].values())
     assert sorted(READERS[reader](folder / view)) == sorted(base.load(view).schema.names * rows)
 
 
-def test_duckdb_takes_every_view_by_its_folder(made: tuple[Path, DatasetManifest]) -> None:
-    folder, manifest = made
-    wanted = {view: (base.load(view).schema.names, sum(manifest.rows()[view].values())) for view in VIEWS}
-    assert duck.read(folder / view for view in VIEWS) == wanted
+def test_duckdb_reads_every_view_by_its_folder(dataset: tuple[Path, DatasetManifest]) -> None:
+    folder, manifest = dataset
+    expected = {view: (base.load(view).schema.names, sum(manifest.rows()[view].values())) for view in VIEWS}
+    assert duck.read(folder / view for view in VIEWS) == expected
 
 
-def test_code_lies_in_a_folder_of_its_own(made: tuple[Path, DatasetManifest]) -> None:
-    folder, manifest = made
+def test_code_is_in_its_own_folder(dataset: tuple[Path, DatasetManifest]) -> None:
+    folder, manifest = dataset
     for view in VIEWS:
         assert {path.suffix for path in (folder / view).iterdir()} == {".parquet"}
-    here = {path.name for path in (folder / "code").iterdir()}
-    assert here == {"reward.py", "verl_sft.py", "taskset.py", "dataset_info.json"}
-    named = {file.path for file in (*manifest.files, *manifest.shards)} | {"manifest.json"}
-    assert named == {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    code_files = {path.name for path in (folder / "code").iterdir()}
+    assert code_files == {"reward.py", "verl_sft.py", "taskset.py", "dataset_info.json"}
+    listed_files = {file.path for file in (*manifest.files, *manifest.shards)} | {"manifest.json"}
+    assert listed_files == {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_llama_factory_finds_the_rows_from_where_its_file_lies(made: tuple[Path, DatasetManifest]) -> None:
-    """As its loader does: `load_dataset` of the folder that the file names, with its subset and its split."""
-    folder, manifest = made
+def test_llama_factory_finds_the_rows_from_the_code_folder(dataset: tuple[Path, DatasetManifest]) -> None:
+    """Call `load_dataset` like its loader: with the folder, subset and split of the file."""
+    folder, manifest = dataset
     for entry in orjson.loads((folder / "code/dataset_info.json").read_bytes()).values():
         where = os.path.join(folder / "code", entry["script_url"])  # noqa: PTH118 - its own words
         rows = datasets.load_dataset(where, entry["subset"], split=entry["split"], cache_dir=str(folder.parent / "lf"))
         assert len(rows) == manifest.rows()["sft_sharegpt"][entry["split"]]
 
 
-def test_the_readmes_training_leaves_out_what_is_not_to_be_trained_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_readme_s_training_skips_untrainable_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "dataset"
     export(
         [accepted(n, model="qwen" if n % 2 else "embedded") for n in range(6)], folder, Selection(config=RunConfig())
@@ -115,25 +113,25 @@ def test_the_readmes_training_leaves_out_what_is_not_to_be_trained_on(
 
 
 @pytest.mark.parametrize("sides", [("train", "train"), ("train", "eval")])
-def test_a_view_without_a_row_to_validate_with_trains_all_the_same(tmp_path: Path, sides: tuple[Side, Side]) -> None:
-    """The card says it, and verl's recipe gives the training rows in place of the file that verl wants."""
+def test_a_view_without_validation_rows_can_be_trained_on(tmp_path: Path, sides: tuple[Side, Side]) -> None:
+    """The card says so, and verl's recipe passes the training rows as validation file, which verl requires."""
     folder = tmp_path / "dataset"
     export([taught(n, side=side, model="qwen") for n, side in enumerate(sides)], folder, Selection(config=RunConfig()))
     (tmp_path / "python").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     (tmp_path / "python").chmod(0o755)
     command = ["sh", str(ROOT / "recipes/verl/train.sh"), str(folder), "model"]
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    said = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
-    train, val = said["data.train_files"], said["data.val_files"]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    options = dict(line.split("=", 1) for line in process.stdout.splitlines() if "=" in line)
+    train, val = options["data.train_files"], options["data.val_files"]
     assert train == f"[{folder}/rl_verl_tool/train-00000-of-00001.parquet]"
-    assert (folder / "code/reward.py").samefile(said["reward.custom_reward_function.path"])
+    assert (folder / "code/reward.py").samefile(options["reward.custom_reward_function.path"])
     missing = "eval" not in sides
     assert val == (train if missing else train.replace("train-", "eval-"))
-    assert (said.get("trainer.test_freq"), said.get("trainer.val_before_train")) == (
+    assert (options.get("trainer.test_freq"), options.get("trainer.val_before_train")) == (
         ("-1", "false") if missing else (None, None)
     )
-    assert ("no row to validate with" in done.stderr) == missing
+    assert ("no row to validate with" in process.stderr) == missing
     card = " ".join((folder / "README.md").read_text().split())
     assert ("trainer.val_before_train=false trainer.test_freq=-1" in card) == missing
     assert ("**No row to validate with** in" in card) == missing

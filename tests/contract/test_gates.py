@@ -1,4 +1,4 @@
-"""Every gate says what it drops, is a pure function of a record, and gives a reason with whatever it refuses."""
+"""Every gate documents what it drops, is a pure function of a record, and gives a reason for each refusal."""
 
 import pytest
 
@@ -27,20 +27,20 @@ def test_the_first_line_says_what_it_drops(name):
     assert name not in gates.describe_gates(GateConfig(off=(name,)))
 
 
-def test_it_says_the_same_again_and_changes_nothing(check):
+def test_a_gate_is_deterministic_and_changes_nothing(check):
     for record in RECORDS:
         if record.draft:
             before = record.model_dump_json()
-            said = check(record.draft, record, GateConfig())
-            assert isinstance(said, str) or all(isinstance(result, GateResult) for result in said)
-            assert check(record.draft, record, GateConfig()) == said
+            answer = check(record.draft, record, GateConfig())
+            assert isinstance(answer, str) or all(isinstance(result, GateResult) for result in answer)
+            assert check(record.draft, record, GateConfig()) == answer
             assert record.model_dump_json() == before
 
 
-def test_whatever_it_may_refuse_has_a_reason(check):
+def test_every_refusal_has_a_reason(check):
     for record in RECORDS:
-        said = check(record.draft, record, GateConfig()) if record.draft else ""
-        for result in () if isinstance(said, str) else said:
+        answer = check(record.draft, record, GateConfig()) if record.draft else ""
+        for result in () if isinstance(answer, str) else answer:
             assert result.full
             assert result.marks
             assert result.most >= 1

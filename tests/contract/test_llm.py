@@ -1,6 +1,6 @@
-"""What every model and every wrapper of one promises; a file in pipeline/llm/ with a `complete` is enrolled by itself.
+"""Every model and every wrapper of one keeps the contract. A file in pipeline/llm/ with a `complete` is tested.
 
-A new one is added to MODELS, with how it is made around another; until then its tests fail.
+Add a new one to MODELS, with a function that wraps it around another; until then its tests fail.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ HOSTILE = 'quote " backslash \\ nul \x00 line\u2028 emoji 🧭'
 
 
 def _plain(number: int, body: dict[str, Any]) -> dict[str, Any] | None:
-    """The client's own question whether its server is alive is not the model's to answer."""
+    """Answer the client's probe whether the server is alive; it is not for the model."""
     return {"choices": [{"message": {"content": "yes"}}]} if body["messages"][0]["content"] == "Say yes." else None
 
 
@@ -55,7 +55,7 @@ class Wired:
 
 
 class Weighed(LlamaModel):
-    """Its calls as they are, to a stand-in for llama.cpp: what that one answers is tests/llm/test_llama.py's."""
+    """A model behind a stand-in for llama.cpp, whose answers tests/llm/test_llama.py covers."""
 
     def __init__(self, inner: LLM, folder: Path) -> None:
         (folder / "m.gguf").write_bytes(b"GGUF")
@@ -68,7 +68,7 @@ class Weighed(LlamaModel):
 
 
 class Asked:
-    """A model behind what asks first whether an endpoint is there; a server that lists its models stands in for it."""
+    """A model behind the wrapper that first probes the endpoint, here a server that lists its models."""
 
     def __init__(self, inner: LLM) -> None:
         self._inner = inner
@@ -96,56 +96,56 @@ MODELS: dict[str, Callable[[LLM, Path], LLM]] = {
 }
 
 
-def answer(request: Request) -> Completion:
-    """Another answer for another request."""
-    said = f"{request.messages[-1].content} {request.sample} {HOSTILE}"
-    return Completion(message=Message(role="assistant", content=said), finish=Finish.STOP, usage=USAGE)
+def make_answer(request: Request) -> Completion:
+    """Return a different answer for each request."""
+    content = f"{request.messages[-1].content} {request.sample} {HOSTILE}"
+    return Completion(message=Message(role="assistant", content=content), finish=Finish.STOP, usage=USAGE)
 
 
 @pytest.fixture(params=sorted(MODELS))
-def made(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[LLM], LLM]:
+def wrap(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[LLM], LLM]:
     return lambda inner: MODELS[request.param](inner, tmp_path)
 
 
-async def test_it_gives_the_answer_to_each_request_whole(made: Callable[[LLM], LLM]) -> None:
-    model = made(ScriptedLLM(answer))
+async def test_each_request_gets_its_full_answer(wrap: Callable[[LLM], LLM]) -> None:
+    model = wrap(ScriptedLLM(make_answer))
     requests = [REQUEST.model_copy(update={"sample": sample}) for sample in range(20)] * 2
-    assert await asyncio.gather(*(model.complete(r) for r in requests)) == [answer(r) for r in requests]
+    assert await asyncio.gather(*(model.complete(r) for r in requests)) == [make_answer(r) for r in requests]
 
 
-async def test_it_sends_the_request_as_it_came(made: Callable[[LLM], LLM]) -> None:
-    inner = ScriptedLLM(answer)
-    await made(inner).complete(REQUEST)
+async def test_the_request_is_passed_on_unchanged(wrap: Callable[[LLM], LLM]) -> None:
+    inner = ScriptedLLM(make_answer)
+    await wrap(inner).complete(REQUEST)
     assert inner.requests == [REQUEST]
 
 
-async def test_a_failed_endpoint_is_a_provider_error_and_can_be_asked_again(made: Callable[[LLM], LLM]) -> None:
-    model = made(ScriptedLLM([ProviderError("down"), answer(REQUEST)]))
+async def test_a_failed_endpoint_is_a_provider_error_and_can_be_retried(wrap: Callable[[LLM], LLM]) -> None:
+    model = wrap(ScriptedLLM([ProviderError("down"), make_answer(REQUEST)]))
     with pytest.raises(ProviderError, match="down"):
         await model.complete(REQUEST)
-    assert await model.complete(REQUEST) == answer(REQUEST)
+    assert await model.complete(REQUEST) == make_answer(REQUEST)
 
 
-async def test_an_unusable_answer_is_no_error(made: Callable[[LLM], LLM]) -> None:
+async def test_an_unusable_answer_is_no_error(wrap: Callable[[LLM], LLM]) -> None:
     cut = Completion(message=Message(role="assistant", content="{"), finish=Finish.LENGTH, usage=USAGE)
-    assert await made(ScriptedLLM([cut])).complete(REQUEST) == cut
+    assert await wrap(ScriptedLLM([cut])).complete(REQUEST) == cut
 
 
-async def test_giving_up_on_one_call_leaves_the_others(made: Callable[[LLM], LLM]) -> None:
+async def test_cancelling_one_call_leaves_the_others(wrap: Callable[[LLM], LLM]) -> None:
     class Slow:
         async def complete(self, request: Request) -> Completion:
             await asyncio.sleep(0.05)
-            return answer(request)
+            return make_answer(request)
 
-    model = made(Slow())
-    given_up, kept = (asyncio.create_task(model.complete(REQUEST)) for _ in range(2))
+    model = wrap(Slow())
+    cancelled, waiting = (asyncio.create_task(model.complete(REQUEST)) for _ in range(2))
     await asyncio.sleep(0.01)
-    given_up.cancel()
-    assert await kept == answer(REQUEST)
+    cancelled.cancel()
+    assert await waiting == make_answer(REQUEST)
     with pytest.raises(asyncio.CancelledError):
-        await given_up
+        await cancelled
 
 
-async def test_the_embedded_model_refuses_what_it_has_no_rules_for() -> None:
+async def test_the_demo_model_refuses_unknown_requests() -> None:
     with pytest.raises(ValueError, match="no rules"):
         await DemoModel().complete(REQUEST)

@@ -1,4 +1,4 @@
-"""What holds for every operation, also one that is dropped into the folder."""
+"""Every operation in the folder keeps the contract."""
 
 import pytest
 
@@ -14,14 +14,14 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_it_says_what_it_computes_with_an_example(name: str) -> None:
+def test_the_docstring_has_an_example(name: str) -> None:
     description = operation(name).description
     assert description.startswith(f"{name.removeprefix('zz_planted') or 'extreme'}: ")
     assert "Example: " in description
     assert "->" in description
 
 
-def test_it_says_in_words_what_a_step_computes(name: str) -> None:
+def test_an_operation_describes_a_step_in_words(name: str) -> None:
     step = ComputedStep(
         id="c", sub_question="?", answer="", needs=("a", "b"), operation=name, which="most", condition="is", bound="no"
     )
@@ -31,7 +31,7 @@ def test_it_says_in_words_what_a_step_computes(name: str) -> None:
     assert not {"{", "}"} & {*words}
 
 
-def test_its_answers_have_a_type_that_questions_may_have(name: str) -> None:
+def test_answers_have_a_known_type(name: str) -> None:
     assert operation(name).answer_types
     assert operation(name).answer_types <= set(AnswerType) - {AnswerType.UNANSWERABLE}
 

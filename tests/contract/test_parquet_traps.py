@@ -1,6 +1,6 @@
-"""What breaks other people's Parquet, line by line: no export of ours does it, in any view, however shards are cut.
+"""No export has the traps that break other Parquet data sets, in any view and however shards are cut.
 
-That the traps are real was measured with the readers themselves; here two of them are sprung on purpose.
+The traps were measured with the readers themselves; two tests trigger them on purpose.
 """
 
 from functools import cache
@@ -35,7 +35,7 @@ RECORDS = [
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory):
-    """One row a shard: whatever a reader infers from the first, the next one breaks."""
+    """Write one row to each shard, so that any schema inferred from the first row fails on the next."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.exports.shards.GROUP_ROWS", 1)
         patch.setattr("pipeline.exports.shards.FIRST_ROWS", 1)
@@ -48,21 +48,21 @@ def shards(tmp_path_factory):
     return folder
 
 
-def files(shards, view):
-    found = sorted((shards / view).glob("*.parquet"))
-    assert len(found) > 1
-    return found
+def list_shards(shards, view):
+    paths = sorted((shards / view).glob("*.parquet"))
+    assert len(paths) > 1
+    return paths
 
 
 @cache
-def load(shards, view):
+def load_view(shards, view):
     return datasets.load_dataset(str(shards), view, cache_dir=str(shards.parent / "cache"))
 
 
 def test_every_shard_has_rows_and_the_schema_of_its_view(shards):
     """So no all-null column, no struct with fewer keys and no integer before a float is left to guessing."""
     for view in base.names():
-        for file in files(shards, view):
+        for file in list_shards(shards, view):
             assert pq.read_metadata(file).num_rows
             assert pq.read_schema(file).equals(base.load(view).schema)
 
@@ -76,17 +76,17 @@ def test_an_empty_shard_would_break_the_whole_set(tmp_path):
 
 @pytest.mark.parametrize("view", OF_EACH_TYPE)
 def test_shards_that_infer_unlike_things_load_as_one(shards, view):
-    loaded = load(shards, view)
+    loaded = load_view(shards, view)
     assert sum(split.num_rows for split in loaded.values()) == sum(
-        pq.read_metadata(file).num_rows for file in files(shards, view)
+        pq.read_metadata(file).num_rows for file in list_shards(shards, view)
     )
 
 
-def test_gold_answers_are_lists_of_text_whatever_they_look_like(shards):
+def test_gold_answers_are_always_lists_of_text(shards):
     for view, reach in (("rl_search_r1", "golden_answers"), ("rl_trl", "golden_answers"), ("qa", "answer_aliases")):
         assert base.load(view).schema.field(reach).type == pa.list_(pa.string())
         assert all(
-            isinstance(gold, str) for split in load(shards, view).values() for row in split for gold in row[reach]
+            isinstance(gold, str) for split in load_view(shards, view).values() for row in split for gold in row[reach]
         )
 
 
@@ -113,29 +113,29 @@ def test_a_write_that_fails_leaves_no_file(tmp_path, monkeypatch):
     assert list(tmp_path.rglob("*.parquet")) == []
 
 
-def messages(row):
+def read_messages(row):
     parts = [row[name] for name in ("messages", "prompt", "completion", "chosen", "rejected") if name in row]
     return [message for part in parts for message in part]
 
 
 @pytest.mark.parametrize("view", OF_EACH_TYPE)
-def test_nothing_is_padded(shards, view):
+def test_no_missing_key_comes_back_as_none(shards, view):
     """Keys that a message or a call lacks do not come back as None, and arguments hold their own alone."""
-    for split in load(shards, view).values():
-        for message in (message for row in split for message in messages(row)):
+    for split in load_view(shards, view).values():
+        for message in (message for row in split for message in read_messages(row)):
             assert None not in message.values()
             for call in message.get("tool_calls", ()):
                 assert list(call["function"]["arguments"]) in (["query"], ["passage_id"], ["answer"])
 
 
-def test_pandas_gets_the_text_of_the_same_objects(shards):
-    """Where `datasets` decodes, others parse: `code/verl_sft.py` does."""
-    for file in files(shards, "sft"):
+def test_pandas_reads_the_same_objects_as_text(shards):
+    """`datasets` decodes these columns; `code/verl_sft.py` and others parse them."""
+    for file in list_shards(shards, "sft"):
         split = file.name.split("-")[0]
         frame = pd.read_parquet(file)
-        told = [[orjson.loads(message) for message in row] for row in frame["messages"]]
-        known = [row["messages"] for row in load(shards, "sft")[split]]
-        assert all(conversation in known for conversation in told)
+        parsed = [[orjson.loads(message) for message in row] for row in frame["messages"]]
+        expected = [row["messages"] for row in load_view(shards, "sft")[split]]
+        assert all(conversation in expected for conversation in parsed)
 
 
 def test_large_nested_rows_are_read_by_pandas(tmp_path):
@@ -153,40 +153,40 @@ ODD = ["1969", "a\u2028b nul\x00x", MEGABYTE]
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_odd_answers_come_back_through_every_view(tmp_path, text):
-    record = answering(accepted(3), text)
-    chosen = Selection(config=RunConfig())
-    manifest = export([record], tmp_path / "ds", chosen)
-    # These need branches, teacher rollouts or distractors, which hold answers of their own.
+def test_odd_answers_survive_every_view(tmp_path, text):
+    record = replace_answer(accepted(3), text)
+    selection = Selection(config=RunConfig())
+    manifest = export([record], tmp_path / "ds", selection)
+    # These need branches, teacher rollouts or distractors, which have their own answers.
     assert set(base.names()) - set(manifest.rows()) <= {"dpo_steps", "steps", "robust_pairs", "synthetic"}
     for view in manifest.rows().keys() & {*OF_EACH_TYPE, "dpo", "kto"}:
         module = base.load(view)
-        made = list(module.rows(record, environment(chosen.config)))
-        # A pair parts where the rollouts do, which is before their answers here; of retrieval no row holds the answer.
+        rows = list(module.rows(record, environment(selection.config)))
+        # A preference pair ends where the rollouts diverge, before their answers; retrieval rows have no answer.
         answerless = ("dpo", "steps", "retriever", "retriever_triplets", "reranker")
-        assert view in answerless or orjson.dumps(text)[1:-1].split(b"\\")[-1] in orjson.dumps(made)
+        assert view in answerless or orjson.dumps(text)[1:-1].split(b"\\")[-1] in orjson.dumps(rows)
         kinds = {field.name: field.type for field in module.schema}
-        wanted = [{name: decoded(value, kinds[name]) for name, value in row.items()} for row in made]
-        assert list(load(tmp_path / "ds", view)["train"]) == wanted
+        expected = [{name: decode(value, kinds[name]) for name, value in row.items()} for row in rows]
+        assert list(load_view(tmp_path / "ds", view)["train"]) == expected
         for shard in (tmp_path / "ds" / view).glob("*.parquet"):
-            assert len(pd.read_parquet(shard)) == len(made)
+            assert len(pd.read_parquet(shard)) == len(rows)
 
 
-def decoded(value, kind):
+def decode(value, kind):
     if isinstance(kind, pa.BaseExtensionType):
         return orjson.loads(value)
-    return [decoded(item, kind.value_type) for item in value] if value and pa.types.is_list(kind) else value
+    return [decode(item, kind.value_type) for item in value] if value and pa.types.is_list(kind) else value
 
 
-def answering(record, text):
-    """The record with that answer, which its correct rollouts gave."""
+def replace_answer(record, text):
+    """Copy a record with another answer, also in its correct rollouts."""
     tree = orjson.loads(record.model_dump_json().replace('"1222"', orjson.dumps(text).decode()))
-    said = orjson.dumps({"answer": text}).decode()
+    arguments = orjson.dumps({"answer": text}).decode()
     for rollouts in (tree["confirmation"], *(past["rollouts"] for past in tree["rounds"])):
         for rollout in rollouts:
             if rollout["answer"] == text:
-                rollout["trajectory"]["final"] = said
-                rollout["trajectory"]["messages"][-1]["tool_calls"][0]["arguments"] = said
+                rollout["trajectory"]["final"] = arguments
+                rollout["trajectory"]["messages"][-1]["tool_calls"][0]["arguments"] = arguments
     for past in tree["rounds"]:
         past["draft"]["answer_type"] = "entity"
     return type(record).model_validate(tree)

@@ -1,6 +1,6 @@
-"""The directory is the registry: a file dropped into a plug-in folder is listed, and its contract tests run for it.
+"""A file in a plug-in folder is registered, and its contract tests run.
 
-Whether they do is read off the names of the collected tests, in a copy of the tree with one more plug-in of every kind.
+This is checked by the names of the collected tests, in a copy of the tree with one more plug-in of every kind.
 """
 
 import os
@@ -27,17 +27,17 @@ DROPPED = {
     "views": "qa",
 }
 """Of every kind, the plug-in that is dropped in once more under the name PLANTED."""
-PLANTED = "zz_planted"
+PLUGINS = "zz_planted"
 
 
-def enrolled(collected: str, kind: str, plugin: str) -> bool:
-    """Does a contract test of that kind run for the plug-in?"""
-    return bool(re.search(rf"tests/contract/test_{kind}\.py::\S+\[(?:\S*-)?{plugin}\b", collected))
+def is_tested(test_ids: str, kind: str, plugin: str) -> bool:
+    """Return whether a contract test of that kind runs for the plug-in."""
+    return bool(re.search(rf"tests/contract/test_{kind}\.py::\S+\[(?:\S*-)?{plugin}\b", test_ids))
 
 
 @pytest.fixture(scope="module")
-def collected(tmp_path_factory) -> str:
-    """The ids of all contract tests, with one more plug-in of every kind."""
+def test_ids(tmp_path_factory) -> str:
+    """Collect the ids of all contract tests, with one more plug-in of every kind."""
     copy: Path = tmp_path_factory.mktemp("tree")
     for name in ("pipeline", "prompts", "tests"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("golden", "*.gguf"))
@@ -46,7 +46,7 @@ def collected(tmp_path_factory) -> str:
     shutil.copy(ROOT / "pyproject.toml", copy)
     for kind, plugin in DROPPED.items():
         file = copy / registry.FOLDERS[kind].replace(".", "/") / f"{plugin}.py"
-        shutil.copy(file, file.with_name(f"{PLANTED}.py"))
+        shutil.copy(file, file.with_name(f"{PLUGINS}.py"))
     options = ["-o", "addopts=", "--collect-only", "-q", "-W", "ignore", "-p", "no:cacheprovider"]
     files = [f"tests/contract/test_{kind}.py" for kind in DROPPED]
     command = [sys.executable, "-m", "pytest", *options, *files]
@@ -59,10 +59,10 @@ def collected(tmp_path_factory) -> str:
     return result.stdout
 
 
-def test_every_kind_is_tried_here() -> None:
+def test_every_kind_of_plugin_is_covered() -> None:
     assert DROPPED.keys() == registry.FOLDERS.keys()
 
 
-def test_contract_tests_run_for_every_plugin_and_for_a_file_that_is_dropped_in(collected: str) -> None:
-    plugins = [(kind, name) for kind in DROPPED for name in (*registry.names(kind), PLANTED)]
-    assert [plugin for plugin in plugins if not enrolled(collected, *plugin)] == []
+def test_contract_tests_run_for_every_plugin_and_every_new_file(test_ids: str) -> None:
+    plugins = [(kind, name) for kind in DROPPED for name in (*registry.names(kind), PLUGINS)]
+    assert [plugin for plugin in plugins if not is_tested(test_ids, *plugin)] == []

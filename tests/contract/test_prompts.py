@@ -37,34 +37,37 @@ BOUNDARY = "0123456789abcdef"
 ANY = " ".join(HOSTILE)
 
 
-def source(name: str) -> tuple[str, str]:
-    """Front matter and body."""
+def read_source(name: str) -> tuple[str, str]:
+    """Return front matter and body."""
     _, front, body = (prompts.ROOT / f"{name}.md").read_text().split("+++\n", 2)
     return front, body
 
 
-def asked(body: str) -> set[str]:
-    """The variables of a Jinja body."""
+def find_variables(body: str) -> set[str]:
+    """Return the variables of a Jinja body."""
     return jinja2.meta.find_undeclared_variables(Environment(autoescape=True).parse(body))
 
 
-def calls(sources: tuple[Source, ...]) -> list[tuple[str, str, set[str], str]]:
-    """Every `prompts.load("x").render(boundary, a=…)` and `site.prompt("x", a=…)`: prompt, how, inputs, place."""
-    found = []
+def find_calls(sources: tuple[Source, ...]) -> list[tuple[str, str, set[str], str]]:
+    """Find every `prompts.load("x").render(boundary, a=…)` and `site.prompt("x", a=…)`.
+
+    Returns prompt, method, inputs and location of each.
+    """
+    found_calls = []
     for file in sources:
         for node in (n for n in ast.walk(file.tree) if isinstance(n, ast.Call)):
-            last = called(node).rpartition(".")[2]
-            inner = node.func.value if last == "render" and isinstance(node.func, ast.Attribute) else node
+            method = called(node).rpartition(".")[2]
+            inner = node.func.value if method == "render" and isinstance(node.func, ast.Attribute) else node
             if not isinstance(inner, ast.Call) or called(inner).rpartition(".")[2] not in ("load", "prompt"):
                 continue
-            if (last == "prompt" or inner is not node) and inner.args:
+            if (method == "prompt" or inner is not node) and inner.args:
                 inputs = {k.arg or "**" for k in node.keywords}
-                found += [(name, last, inputs, file.at(node, "")) for name in named(inner.args[0])]
-    return found
+                found_calls += [(name, method, inputs, file.at(node, "")) for name in find_names(inner.args[0])]
+    return found_calls
 
 
-def named(argument: ast.expr) -> list[str]:
-    """The prompts that a first argument can name: one where it is a text, a folder's where it is `f"folder/{…}"`."""
+def find_names(argument: ast.expr) -> list[str]:
+    """Return the prompts that a first argument can name: one for a text, a folder's for `f"folder/{…}"`."""
     match argument:
         case ast.Constant(value=str(name)):
             return [name]
@@ -73,9 +76,11 @@ def named(argument: ast.expr) -> list[str]:
     return []
 
 
-def misused(sources: tuple[Source, ...]) -> list[str]:
+def find_misuses(sources: tuple[Source, ...]) -> list[str]:
     wrong = [
-        (place, name, inputs) for name, _, inputs, place in calls(sources) if inputs != set(prompts.load(name).inputs)
+        (place, name, inputs)
+        for name, _, inputs, place in find_calls(sources)
+        if inputs != set(prompts.load(name).inputs)
     ]
     return [f"{place} gives {name} {sorted(inputs)}" for place, name, inputs in wrong]
 
@@ -91,22 +96,22 @@ def test_the_folder_holds_prompts_for_every_role() -> None:
         "closed_book/recall",
         "rival/weigh",
     }
-    assert {tomllib.loads(source(name)[0])["output"] for name in NAMES} == OUTPUTS
+    assert {tomllib.loads(read_source(name)[0])["output"] for name in NAMES} == OUTPUTS
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_uses_no_input_that_it_does_not_declare_and_leaves_none_out(name: str) -> None:
-    front, body = source(name)
+def test_a_prompt_uses_exactly_its_declared_inputs(name: str) -> None:
+    front, body = read_source(name)
     declared = prompts.load(name).inputs
     assert set(tomllib.loads(front)) == {"inputs", "output"}
     assert len(declared) == len(set(declared)) > 0
     assert "inputs" not in declared
     # `inputs` stands for the fenced block of all of them.
-    assert asked(body) == {"inputs"} or asked(body) == set(declared)
+    assert find_variables(body) == {"inputs"} or find_variables(body) == set(declared)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_renders_with_exactly_these(name: str) -> None:
+def test_a_prompt_renders_with_exactly_its_inputs(name: str) -> None:
     prompt = prompts.load(name)
     values = dict.fromkeys(prompt.inputs, ANY)
     roles = [message.role for message in prompt.render(BOUNDARY, **values)]
@@ -119,7 +124,7 @@ def test_it_renders_with_exactly_these(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_hostile_values_reach_the_user_part_as_they_are_and_the_system_part_not_at_all(name: str) -> None:
+def test_hostile_values_reach_only_the_user_part_and_unchanged(name: str) -> None:
     prompt = prompts.load(name)
     # How many searches a solver has is a setting, and stands in the system part.
     values = {key: "12" if key == "searches" else f"{key} {ANY}" for key in prompt.inputs}
@@ -131,12 +136,12 @@ def test_hostile_values_reach_the_user_part_as_they_are_and_the_system_part_not_
 
 
 def test_every_call_gives_a_prompt_exactly_its_inputs() -> None:
-    found = calls(tree("pipeline"))
-    # `RunContext.prompt` puts these in the place of others, with inputs of its own.
-    assert {name for name, *_ in found} == set(NAMES) - set(prompts.IN_BAND.values()), (
+    found_calls = find_calls(tree("pipeline"))
+    # `RunContext.prompt` substitutes these for others, with its own inputs.
+    assert {name for name, *_ in found_calls} == set(NAMES) - set(prompts.IN_BAND.values()), (
         "a prompt that nothing uses, or that is not there"
     )
-    assert misused(tree("pipeline")) == []
+    assert find_misuses(tree("pipeline")) == []
 
 
 @pytest.mark.parametrize(
@@ -149,13 +154,13 @@ def test_every_call_gives_a_prompt_exactly_its_inputs() -> None:
         'site.prompt(f"distractor/{kind}", question=q)',
     ],
 )
-def test_a_planted_misuse_is_caught(text: str) -> None:
-    assert misused((Source("pipeline/planted.py", text),))
-    assert not misused((Source("pipeline/planted.py", 'site.prompt("solver/answer", question=q, searches=n)'),))
+def test_a_planted_misuse_is_found(text: str) -> None:
+    assert find_misuses((Source("pipeline/planted.py", text),))
+    assert not find_misuses((Source("pipeline/planted.py", 'site.prompt("solver/answer", question=q, searches=n)'),))
 
 
-def test_planted_variables_are_seen() -> None:
-    assert asked("{{ question }} {% if other %}x{% endif %}") == {"question", "other"}
+def test_planted_variables_are_found() -> None:
+    assert find_variables("{{ question }} {% if other %}x{% endif %}") == {"question", "other"}
 
 
 def test_no_two_prompts_are_the_same() -> None:
@@ -164,7 +169,7 @@ def test_no_two_prompts_are_the_same() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_line_breaks_of_the_file_reach_no_model(name: str) -> None:
+def test_line_breaks_of_the_file_never_reach_a_model(name: str) -> None:
     prompt = prompts.load(name)
     system, _ = prompt.render(BOUNDARY, **dict.fromkeys(prompt.inputs, ""))
     for line, after in pairwise(system.content.split("\n")):
@@ -176,9 +181,9 @@ def test_line_breaks_of_the_file_reach_no_model(name: str) -> None:
 
 def test_lists_fences_and_headings_stay_as_they_are() -> None:
     broken = "# A\nlong\nline\n\n- one\n  more\n- two\nNext\none.\n1. x\n   y\n   - z\n"
-    whole = "# A\nlong line\n\n- one more\n- two\nNext one.\n1. x y\n   - z\n"
-    kept = "```\na\nb\n```\n| a |\n| b |\n{{ inputs }}"
-    assert prompts.unwrap_lines(broken + kept) == whole + kept
+    joined = "# A\nlong line\n\n- one more\n- two\nNext one.\n1. x y\n   - z\n"
+    unchanged = "```\na\nb\n```\n| a |\n| b |\n{{ inputs }}"
+    assert prompts.unwrap_lines(broken + unchanged) == joined + unchanged
 
 
 def test_values_keep_their_line_breaks() -> None:

@@ -1,4 +1,4 @@
-"""What every reader promises; a file in pipeline/corpus/readers/ is enrolled by being there."""
+"""Every reader keeps the contract. A file in pipeline/corpus/readers/ is tested automatically."""
 
 import inspect
 from collections.abc import Callable
@@ -18,32 +18,32 @@ TEXTS = {"a": "The mill of Arden was built in 1702.", "b": "The river Arden is l
 LINES = "".join(f'{{"id": "{key}", "title": "{key}", "text": "{text}"}}\n' for key, text in TEXTS.items())
 
 
-def as_jsonl(folder: Path) -> Path:
+def write_jsonl(folder: Path) -> Path:
     path = folder / "some.jsonl.zst"
     path.write_bytes(zstandard.compress(LINES.encode()))
     return path
 
 
-def as_json(folder: Path) -> Path:
+def write_json(folder: Path) -> Path:
     path = folder / "some.json"
     path.write_text(f"[{','.join(LINES.splitlines())}]")
     return path
 
 
-def as_wikiextractor(folder: Path) -> Path:
+def write_wikiextractor(folder: Path) -> Path:
     for name, lines in (("AA/wiki_00", LINES.splitlines()[:2]), ("AB/wiki_00", LINES.splitlines()[2:])):
         (folder / "some" / name).parent.mkdir(parents=True)
         (folder / "some" / name).write_text("\n".join(lines))
     return folder / "some"
 
 
-def as_parquet(folder: Path) -> Path:
+def write_parquet(folder: Path) -> Path:
     path = folder / "some.parquet"
     pq.write_table(pa.table({"id": list(TEXTS), "title": list(TEXTS), "text": list(TEXTS.values())}), path)
     return path
 
 
-def as_folder(folder: Path) -> Path:
+def write_folder(folder: Path) -> Path:
     path = folder / "some"
     path.mkdir()
     for key, text in TEXTS.items():
@@ -51,55 +51,55 @@ def as_folder(folder: Path) -> Path:
     return path
 
 
-def as_csv(folder: Path) -> Path:
+def write_csv(folder: Path) -> Path:
     path = folder / "some.csv"
     rows = (f'{key},{key},"{text}"\n' for key, text in TEXTS.items())
     path.write_text("".join(["id,title,text\n", *rows]))
     return path
 
 
-def as_hub_folder(folder: Path) -> Path:
+def write_hub_folder(folder: Path) -> Path:
     (folder / "some/data").mkdir(parents=True)
     (folder / "some/data/train.jsonl").write_text(LINES)
     return Path(f"hf:{folder / 'some'}")
 
 
-def as_text(folder: Path) -> Path:
-    return as_folder(folder) / "a.txt"
+def write_text(folder: Path) -> Path:
+    return write_folder(folder) / "a.txt"
 
 
-def as_markdown(folder: Path) -> Path:
+def write_markdown(folder: Path) -> Path:
     path = folder / "some.md"
     path.write_text(f"# a\n\n{TEXTS['a']}\n")
     return path
 
 
-def as_html(folder: Path) -> Path:
+def write_html(folder: Path) -> Path:
     pytest.importorskip("trafilatura")
     path = folder / "some.html"
     path.write_text(f"<html><head><title>a</title></head><body><article><p>{TEXTS['a']}</p></article></body></html>")
     return path
 
 
-def as_lucene(folder: Path) -> Path:
+def write_lucene(folder: Path) -> Path:
     rows = [{"id": key, "title": key, "text": text, "contents": text} for key, text in TEXTS.items()]
-    return Path(f"lucene:{test_lucene.made(folder, '-storeRaw', rows=rows)}")
+    return Path(f"lucene:{test_lucene.build_index(folder, '-storeRaw', rows=rows)}")
 
 
 SAMPLES: dict[str, Callable[[Path], Path]] = {
-    "csv": as_csv,
-    "folder": as_folder,
-    "hf": as_hub_folder,
-    "html": as_html,
-    "json": as_json,
-    "jsonl": as_jsonl,
-    "lucene": as_lucene,
-    "markdown": as_markdown,
-    "parquet": as_parquet,
-    "text": as_text,
-    "wikiextractor": as_wikiextractor,
+    "csv": write_csv,
+    "folder": write_folder,
+    "hf": write_hub_folder,
+    "html": write_html,
+    "json": write_json,
+    "jsonl": write_jsonl,
+    "lucene": write_lucene,
+    "markdown": write_markdown,
+    "parquet": write_parquet,
+    "text": write_text,
+    "wikiextractor": write_wikiextractor,
 }
-ONE = ("html", "markdown", "text")
+SINGLE_DOCUMENT = ("html", "markdown", "text")
 """Readers of files that are one document."""
 
 
@@ -114,7 +114,7 @@ def sample(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return SAMPLES[name](tmp_path_factory.mktemp("sample"))
 
 
-def test_a_reader_has_the_contract_s_shape(name: str) -> None:
+def test_a_reader_has_the_interface_of_the_contract(name: str) -> None:
     reader = registry.load("readers", name)
     assert inspect.getdoc(reader)
     assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in reader.SUFFIXES)
@@ -124,7 +124,7 @@ def test_a_reader_has_the_contract_s_shape(name: str) -> None:
 def test_a_reader_gives_the_documents_of_its_file(name: str, sample: Path) -> None:
     manifest = corpus.resolve(str(sample))
     assert manifest.reader == name
-    expected = {"a": TEXTS["a"]} if name in ONE else TEXTS
+    expected = {"a": TEXTS["a"]} if name in SINGLE_DOCUMENT else TEXTS
     loaded = corpus.load(manifest)
     assert {document.title: document.text for document in loaded.documents} == expected
     keys = [row.key for row in registry.load("readers", name).read(manifest.path, ReadLimits())]
@@ -138,6 +138,6 @@ def test_a_reader_keeps_to_its_limit_of_bytes(name: str, sample: Path) -> None:
         list(registry.load("readers", name).read(path, ReadLimits(bytes=10)))
 
 
-def test_a_reader_that_is_not_there_is_answered_with_those_that_are() -> None:
+def test_an_unknown_reader_lists_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no reader .warc.; known: csv, folder, hf, html, json, jsonl"):
         registry.load("readers", "warc")

@@ -1,4 +1,4 @@
-"""What every retriever promises; each kind that `open_retriever` knows is enrolled by being known."""
+"""Every retriever keeps the contract. Each kind that `open_retriever` knows is tested automatically."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -31,31 +31,31 @@ ODD = ["", " ", "?!", "the of and", "zzyzx", "x" * 30_000, "\0", "\ud800", "AND 
 
 
 @pytest.fixture(scope="module")
-def opened(tiny: Corpus, indexes: Path, asked: Asked) -> Iterator[Callable[[str], Retriever]]:
-    made: dict[str, Retriever] = {}
+def open_kind(tiny: Corpus, indexes: Path, asked: Asked) -> Iterator[Callable[[str], Retriever]]:
+    retrievers: dict[str, Retriever] = {}
 
     def get(kind: str) -> Retriever:
         if kind == "sided":
             return Sided(get("lucene"), "train")
         if kind == "overlay":
             return Overlay(get("lucene"), [NOTHING])
-        if kind not in made:
+        if kind not in retrievers:
             address = stack.enter_context(serving("serve", "tiny", "--out", indexes))[1] if kind == "http" else kind
-            made[kind] = open_retriever(asked(address), tiny, indexes)
-        return made[kind]
+            retrievers[kind] = open_retriever(asked(address), tiny, indexes)
+        return retrievers[kind]
 
     with ExitStack() as stack:
         yield get
 
 
 @pytest.fixture(params=[*kinds(), "sided", "overlay", "http"])
-def any_retriever(request: pytest.FixtureRequest, opened: Callable[[str], Retriever]) -> Retriever:
-    return opened(request.param)
+def any_retriever(request: pytest.FixtureRequest, open_kind: Callable[[str], Retriever]) -> Retriever:
+    return open_kind(request.param)
 
 
 @pytest.fixture(params=[*kinds(), "sided", "overlay", "http"])
-def scoring(request: pytest.FixtureRequest, opened: Callable[[str], Retriever]) -> Retriever:
-    return opened(request.param)
+def scoring(request: pytest.FixtureRequest, open_kind: Callable[[str], Retriever]) -> Retriever:
+    return open_kind(request.param)
 
 
 async def test_the_best_passage_comes_first(any_retriever: Retriever) -> None:
@@ -73,15 +73,15 @@ async def test_hits_come_best_first_without_repeats_and_ties_by_id(any_retriever
         assert len({hit.passage.id for hit in hits}) == len(hits)
 
 
-async def test_fewer_hits_are_the_head_of_more(any_retriever: Retriever) -> None:
+async def test_fewer_hits_are_a_prefix_of_more(any_retriever: Retriever) -> None:
     for query in QUERIES:
-        whole = await any_retriever.search(query, 1000)
+        all_hits = await any_retriever.search(query, 1000)
         for k in (0, 1, 2, 5, 10):
-            assert await any_retriever.search(query, k) == whole[:k]
+            assert await any_retriever.search(query, k) == all_hits[:k]
     assert await any_retriever.search(QUERIES[0], -1) == []
 
 
-async def test_many_queries_give_what_each_gives_alone(any_retriever: Retriever) -> None:
+async def test_a_batch_of_queries_gives_the_hits_of_single_queries(any_retriever: Retriever) -> None:
     queries = (QUERIES + ODD) * 4
     alone = [await any_retriever.search(query, 4) for query in queries]
     assert await any_retriever.search_many(queries, 4) == alone
@@ -96,7 +96,7 @@ async def test_an_odd_query_is_no_error(query: str, any_retriever: Retriever) ->
 
 
 @pytest.mark.parametrize("query", ODD, ids=lambda query: repr(query[:10]))
-async def test_an_odd_query_scores_nothing_where_it_finds_nothing(query: str, scoring: Retriever) -> None:
+async def test_an_odd_query_without_hits_scores_zero(query: str, scoring: Retriever) -> None:
     hits = await scoring.search(query, 5)
     scores = await scoring.score(query, ["Ostrand is a port.", "", "\0\ud800"])
     assert [score > 0 for score in scores] == [bool(hits), False, False]
@@ -127,9 +127,7 @@ async def test_the_score_of_a_new_text_follows_its_words(scoring: Retriever) -> 
 
 
 @pytest.mark.parametrize("kind", kinds())
-async def test_a_corpus_of_one_document_without_a_word_that_counts_is_no_error(
-    kind: str, tmp_path: Path, asked: Asked
-) -> None:
+async def test_a_corpus_of_stop_words_is_no_error(kind: str, tmp_path: Path, asked: Asked) -> None:
     path = tmp_path / "one.jsonl"
     path.write_text('{"id": "a", "title": "The", "text": "To be or not to be, that is it."}')
     small = open_retriever(asked(kind), corpus.load(corpus.resolve(str(path))), tmp_path)

@@ -1,4 +1,4 @@
-"""What every strategy promises; a file in pipeline/loop/strategies/ is enrolled by being there.
+"""Every strategy keeps the contract. A file in pipeline/loop/strategies/ is tested automatically.
 
 The demo model plays generator and refiner over the tiny corpus, so these are real drafts.
 """
@@ -43,8 +43,8 @@ def strategy(request: pytest.FixtureRequest) -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def proposed(tiny: Corpus, context: RunContext) -> Callable[[ModuleType], list[tuple[Seed, Proposal]]]:
-    """What a strategy proposes from the first seeds; asked once, for it takes a while."""
+def propose(tiny: Corpus, context: RunContext) -> Callable[[ModuleType], list[tuple[Seed, Proposal]]]:
+    """Return a cached function that gives a strategy's proposals for the first seeds."""
 
     @cache
     def all_of_them(strategy: ModuleType) -> list[tuple[Seed, Proposal]]:
@@ -53,26 +53,26 @@ def proposed(tiny: Corpus, context: RunContext) -> Callable[[ModuleType], list[t
     return all_of_them
 
 
-def test_it_proposes_drafts_that_cite_what_was_read_on_their_own_side(strategy, proposed, tiny: Corpus) -> None:
+def test_drafts_cite_passages_that_were_read_on_the_seed_s_split(strategy, propose, tiny: Corpus) -> None:
     texts = {passage.id: passage.text for passage in tiny.passages}
-    found = proposed(strategy)
-    assert sum(proposal.draft is not None for _, proposal in found) >= SEEDS // 4
-    for seed, proposal in found:
-        read = {seed.passage.id, *(i for call in proposal.trajectory.calls for i in call.passage_ids)}
-        read |= {i for node in (proposal.tree.nodes if proposal.tree else ()) for i in node.passage_ids}
-        assert all(side(i.rpartition("#")[0]) == seed.side for i in read)
+    proposals = propose(strategy)
+    assert sum(proposal.draft is not None for _, proposal in proposals) >= SEEDS // 4
+    for seed, proposal in proposals:
+        read_ids = {seed.passage.id, *(i for call in proposal.trajectory.calls for i in call.passage_ids)}
+        read_ids |= {i for node in (proposal.tree.nodes if proposal.tree else ()) for i in node.passage_ids}
+        assert all(side(i.rpartition("#")[0]) == seed.side for i in read_ids)
         for hop in proposal.draft.hops if proposal.draft else ():
-            assert hop.passage_id in read
+            assert hop.passage_id in read_ids
             assert hop.quote in texts[hop.passage_id]
 
 
-def test_it_proposes_the_same_again(strategy, proposed, context: RunContext) -> None:
-    for seed, first in proposed(strategy)[:2]:
+def test_proposals_are_deterministic(strategy, propose, context: RunContext) -> None:
+    for seed, first in propose(strategy)[:2]:
         assert asyncio.run(strategy.propose(seed, context)) == first
 
 
-def test_it_revises_to_another_question_or_gives_none(strategy, proposed, context: RunContext) -> None:
-    drafts = [(seed, first) for seed, first in proposed(strategy) if first.draft][:4]
+def test_a_revision_changes_the_question_or_gives_none(strategy, propose, context: RunContext) -> None:
+    drafts = [(seed, first) for seed, first in propose(strategy) if first.draft][:4]
     assert drafts
     for seed, first in drafts:
         last = Round(index=0, agent=first.trajectory, draft=first.draft, feedback=TOO_EASY)
@@ -80,7 +80,7 @@ def test_it_revises_to_another_question_or_gives_none(strategy, proposed, contex
         assert not again.draft or normalise(again.draft.question) != normalise(first.draft.question)
 
 
-def test_a_model_that_never_says_it_well_is_no_crash(strategy, context: RunContext, tiny: Corpus) -> None:
+def test_an_unreadable_model_does_not_crash_the_strategy(strategy, context: RunContext, tiny: Corpus) -> None:
     babble = RunContext(
         context.config,
         ScriptedLLM(lambda request: Message(role="assistant", content="Hm.")),

@@ -18,8 +18,8 @@ from tests.records import batch, below_target, hostile
 from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())
-MADE = [*batch(), below_target(), hostile(), branched(), taught()]
-RECORDS = [record for record in MADE if base.is_exported(record, base.INCLUDES)]
+EXAMPLES = [*batch(), below_target(), hostile(), branched(), taught()]
+RECORDS = [record for record in EXAMPLES if base.is_exported(record, base.INCLUDES)]
 
 
 @pytest.fixture(params=base.names())
@@ -67,7 +67,7 @@ def test_rows_survive_arrow(view):
     assert table(rows, view.schema).to_pylist() == rows
 
 
-def test_any_text_comes_back_as_it_was(view):
+def test_any_text_survives_a_view(view):
     for text in HOSTILE:
         rows = list(view.rows(hostile(text=text), ENVIRONMENT))
         assert table(rows, view.schema).to_pylist() == rows, repr(text[:80])
@@ -98,11 +98,11 @@ def test_datasets_can_represent_the_schema(view):
     assert set(features) == set(view.schema.names)
 
 
-def test_rows_are_trainable_where_every_model_is(view):
+def test_rows_are_trainable_only_if_every_model_is(view):
     def flags(model, forbidden=False):
-        made = [branched(1, model=model), taught(1, model=model)]
-        made = [untrainable(record) for record in made] if forbidden else made
-        rows = [row for record in made for row in view.rows(record, ENVIRONMENT)]
+        records = [branched(1, model=model), taught(1, model=model)]
+        records = [make_untrainable(record) for record in records] if forbidden else records
+        rows = [row for record in records for row in view.rows(record, ENVIRONMENT)]
         assert rows
         # In a column of its own, or in that of the consumer that takes no further ones.
         return {orjson.loads(row.get("info") or row.get("details") or orjson.dumps(row))["trainable"] for row in rows}
@@ -113,7 +113,7 @@ def test_rows_are_trainable_where_every_model_is(view):
     assert flags("qwen", forbidden=True) == {False}
 
 
-def untrainable(record):
+def make_untrainable(record):
     return record.model_copy(update={"lineage": record.lineage.model_copy(update={"trainable": False})})
 
 
@@ -122,7 +122,7 @@ def test_a_reward_ships_with_the_shards_of_reinforcement_learning(name):
     assert "def score" in base.load(name).options.extra_files["reward.py"]
 
 
-def test_it_says_how_much_of_the_corpus_it_holds(view):
+def test_a_view_states_how_much_of_the_corpus_it_holds(view):
     assert base.exceeds_licence(view, "full") is False
     assert isinstance(base.exceeds_licence(view, "ids"), bool)
 
@@ -132,13 +132,15 @@ def without_k(view, record, environment):
     return [{name: value for name, value in row.items() if name != "k"} for row in view.rows(record, environment)]
 
 
-def test_only_rows_that_hold_an_environment_are_bound_to_one(view):
+def test_only_rows_with_an_environment_depend_on_it(view):
     searches = {"searches": 4, "turns": 5}
-    other = environment(build(values={"solver": searches, "retrieval": {"k": 9}}))
-    other = other.model_copy(update={"system": "Another prompt.", "reasoning": "keep", "teacher_reasoning": "keep"})
-    same = [without_k(view, record, ENVIRONMENT) == without_k(view, record, other) for record in RECORDS]
+    other_environment = environment(build(values={"solver": searches, "retrieval": {"k": 9}}))
+    other_environment = other_environment.model_copy(
+        update={"system": "Another prompt.", "reasoning": "keep", "teacher_reasoning": "keep"}
+    )
+    is_same = [without_k(view, record, ENVIRONMENT) == without_k(view, record, other_environment) for record in RECORDS]
     if not view.options.env_specific:
-        assert all(same)
+        assert all(is_same)
 
 
 def test_rows_are_a_pure_function(view):

@@ -1,4 +1,4 @@
-"""What a disk changes in a prepared corpus is never read as its text."""
+"""Damage on disk to a prepared corpus is detected and never read as text."""
 
 import json
 import random
@@ -10,9 +10,9 @@ from pipeline import corpus
 from pipeline.corpus import Manifest, loading, prepared, row_blocks
 from pipeline.errors import CorpusError, StoreError
 from pipeline.store.files import checksum
-from tests.corpus.test_prepared import SIZE, mills, seen, whole
+from tests.corpus.test_prepared import SIZE, expected, mills, read_contents
 
-__all__ = ["mills", "whole"]
+__all__ = ["expected", "mills"]
 READ = {
     "by place": lambda loaded, ids: [loaded.passages[n] for n in range(len(ids))],
     "by id": lambda loaded, ids: [loaded.passage(key) for key in ids],
@@ -25,48 +25,48 @@ READ = {
     [*(("part-00000.arrow", read) for read in READ), ("part-00001.arrow", "by id"), ("rows.arrow", "by place"),
      ("aliases.arrow", "by id"), ("manifest.json", "all")],
 )  # fmt: skip
-def test_no_flipped_bit_is_read(
-    name: str, read: str, mills: Manifest, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_flipped_bits_are_never_read_as_text(
+    name: str, read: str, mills: Manifest, expected: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Size and time stay: a disk flips it. What is read of the corpus is right, or the file is named; once."""
+    """Flip bits under an unchanged size and time: the text is right, or one error names the file."""
     monkeypatch.setattr(row_blocks, "PART_ROWS", 64)
     corpus.load(mills, tmp_path)
     (path,) = (tmp_path / "corpora").glob(f"*/{name}")
-    data, draw, named, problem = path.read_bytes(), random.Random(name), 0, ""
-    ids = [passage.id for passage in whole[4]]  # type: ignore[attr-defined]
+    data, draw, error_count, problem = path.read_bytes(), random.Random(name), 0, ""
+    ids = [passage.id for passage in expected[4]]  # type: ignore[attr-defined]
     for _ in range(5):
-        flipped, place = bytearray(data), draw.randrange(8 * len(data))
-        flipped[place // 8] ^= 1 << place % 8
+        flipped, bit = bytearray(data), draw.randrange(8 * len(data))
+        flipped[bit // 8] ^= 1 << bit % 8
         path.write_bytes(flipped)
-        loaded, found = corpus.load(mills, tmp_path), None
+        loaded, passages = corpus.load(mills, tmp_path), None
         try:
-            found = READ[read](loaded, ids)
+            passages = READ[read](loaded, ids)
         except StoreError as error:
             problem = str(error)
-            named += 1
-        assert found == whole[4] if found else problem.startswith(f"{path} is damaged; repeat the command")
-        assert seen(corpus.load(mills, tmp_path)) == whole
+            error_count += 1
+        assert passages == expected[4] if passages else problem.startswith(f"{path} is damaged; repeat the command")
+        assert read_contents(corpus.load(mills, tmp_path)) == expected
         assert path.read_bytes() == data
-    assert (named > 0) == name.startswith("part")
+    assert (error_count > 0) == name.startswith("part")
 
 
-def test_a_damaged_table_of_shown_ids_is_made_anew(mills: Manifest, tmp_path: Path) -> None:
+def test_a_damaged_table_of_shown_ids_is_rebuilt(mills: Manifest, tmp_path: Path) -> None:
     loaded = corpus.load(mills, tmp_path)
-    shown = [passage.shown_id for passage in loaded.passages]
-    assert loaded.find_shown(shown[3]) == loaded.passages[3]
+    shown_ids = [passage.shown_id for passage in loaded.passages]
+    assert loaded.find_shown(shown_ids[3]) == loaded.passages[3]
     (path,) = (tmp_path / "corpora").glob("*/shown.arrow")
     data = path.read_bytes()
-    for place in range(0, len(data), len(data) // 8):
-        path.write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
-        again = corpus.load(mills, tmp_path)
-        assert [again.find_shown(key) for key in shown] == list(again.passages)
+    for offset in range(0, len(data), len(data) // 8):
+        path.write_bytes(data[:offset] + bytes([data[offset] ^ 4]) + data[offset + 1 :])
+        reloaded = corpus.load(mills, tmp_path)
+        assert [reloaded.find_shown(key) for key in shown_ids] == list(reloaded.passages)
         assert path.read_bytes() == data
-    kept = path.stat().st_mtime_ns
-    assert corpus.load(mills, tmp_path).find_shown(shown[0])
-    assert path.stat().st_mtime_ns == kept
+    modified = path.stat().st_mtime_ns
+    assert corpus.load(mills, tmp_path).find_shown(shown_ids[0])
+    assert path.stat().st_mtime_ns == modified
 
 
-def test_of_large_texts_only_the_parts_that_are_read_are_compared(
+def test_only_the_parts_that_are_read_are_verified(
     mills: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(row_blocks, "PART_ROWS", 16)
@@ -86,14 +86,14 @@ def test_of_large_texts_only_the_parts_that_are_read_are_compared(
     assert sorted(compared[2:]) == ["part-00000.arrow", "part-00007.arrow"]
 
 
-def test_a_corpus_that_was_prepared_without_checksums_is_prepared_anew(
-    mills: Manifest, whole: tuple[object, ...], tmp_path: Path
+def test_a_corpus_without_checksums_is_prepared_again(
+    mills: Manifest, expected: tuple[object, ...], tmp_path: Path
 ) -> None:
     corpus.load(mills, tmp_path)
     (path,) = (tmp_path / "corpora").glob("*/manifest.json")
     old = json.loads(path.read_text())
     path.write_text(json.dumps(old | {"files": {name: file["size"] for name, file in old["files"].items()}}))
-    assert seen(corpus.load(mills, tmp_path)) == whole
+    assert read_contents(corpus.load(mills, tmp_path)) == expected
     assert json.loads(path.read_text()) == old
 
 

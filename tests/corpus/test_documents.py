@@ -1,4 +1,4 @@
-"""Rows of public corpora as documents: whatever their fields are called, and whatever a text is made of."""
+"""Rows of public corpora become documents, however their fields and texts are shaped."""
 
 import json
 from collections.abc import Iterable
@@ -20,10 +20,10 @@ from pipeline.types import Document
 TEXT = "The Petrel sank off Skerrow in 1894."
 
 
-def document(**values: Any) -> Document:
-    found = document_of(Row("line 1", "1", values), Fields())
-    assert isinstance(found, Document), found
-    return found
+def make_document(**values: Any) -> Document:
+    document = document_of(Row("line 1", "1", values), Fields())
+    assert isinstance(document, Document), document
+    return document
 
 
 def load(path: Path, rows: Iterable[dict[str, Any]], **fields: str) -> Corpus:
@@ -32,7 +32,7 @@ def load(path: Path, rows: Iterable[dict[str, Any]], **fields: str) -> Corpus:
 
 
 @pytest.mark.parametrize(
-    ("given", "title", "text"),
+    ("contents", "title", "text"),
     [
         ('"Petrel (steamer)"\n' + TEXT, "Petrel (steamer)", TEXT),
         ("Petrel\n" + TEXT, "Petrel", TEXT),
@@ -43,23 +43,23 @@ def load(path: Path, rows: Iterable[dict[str, Any]], **fields: str) -> Corpus:
         (f"{TEXT * 9}\nIt is long.", "The Petrel sank off Skerrow in 1894.The", f"{TEXT * 9}\nIt is long."),
     ],
 )
-def test_contents_are_a_title_a_line_end_and_a_text(given: str, title: str, text: str) -> None:
-    found = document(id="0", contents=given)
-    assert (found.title.startswith(title), found.text) == (True, text)
+def test_contents_are_a_title_a_line_end_and_a_text(contents: str, title: str, text: str) -> None:
+    document = make_document(id="0", contents=contents)
+    assert (document.title.startswith(title), document.text) == (True, text)
 
 
-def test_contents_that_begin_with_a_title_that_is_known_lose_it_and_others_stay_whole() -> None:
-    assert document(title="Petrel", contents=f'"Petrel"\n{TEXT}').text == TEXT
-    assert document(title="The steamer", contents=f"Petrel\n{TEXT}").text == f"Petrel\n{TEXT}"
-    assert document(title="Petrel", text=TEXT, contents="anything").text == TEXT
-    assert document(title="Petrel", text=None, contents=TEXT).text == TEXT
+def test_contents_lose_a_leading_title_only_if_it_is_the_row_s_title() -> None:
+    assert make_document(title="Petrel", contents=f'"Petrel"\n{TEXT}').text == TEXT
+    assert make_document(title="The steamer", contents=f"Petrel\n{TEXT}").text == f"Petrel\n{TEXT}"
+    assert make_document(title="Petrel", text=TEXT, contents="anything").text == TEXT
+    assert make_document(title="Petrel", text=None, contents=TEXT).text == TEXT
 
 
 def test_contents_that_are_named_as_the_text_are_split_too(tmp_path: Path) -> None:
     rows = [{"id": "0", "contents": f'"Petrel"\n{TEXT}'}]
     for name in ("text", "contents"):
-        (found,) = load(tmp_path / "a.jsonl", rows, text_field=name).documents
-        assert (found.id, found.title, found.text) == ("0", "Petrel", TEXT)
+        (document,) = load(tmp_path / "a.jsonl", rows, text_field=name).documents
+        assert (document.id, document.title, document.text) == ("0", "Petrel", TEXT)
 
 
 def test_printed_passages_can_be_read_back_as_a_corpus(tmp_path: Path) -> None:
@@ -78,13 +78,13 @@ def test_ids_by_their_usual_names_are_ids(name: str, tmp_path: Path) -> None:
     assert loaded.counts.noted == []
 
 
-def test_an_id_that_is_named_wins_and_one_of_the_passage_comes_before_its_document() -> None:
+def test_a_named_id_wins_and_a_passage_id_comes_before_a_document_id() -> None:
     row = Row("line 1", "1", {"docid": "d", "pid": "p", "_key": "k", "text": TEXT})
     for fields, key in ((Fields(), "p"), (Fields(id="_key"), "k"), (Fields(id=""), "1")):
-        found = document_of(row, fields)
-        assert isinstance(found, Document)
-        assert found.id == key
-    assert document(id=None, docid="d", text=TEXT).id == "1"
+        document = document_of(row, fields)
+        assert isinstance(document, Document)
+        assert document.id == key
+    assert make_document(id=None, docid="d", text=TEXT).id == "1"
 
 
 def test_ids_that_are_made_up_are_counted_in_one_line(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_file_that_is_one_document_has_its_name_for_an_id(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("given", "text"),
+    ("field", "text"),
     [
         (["The mill.", "It burned."], "The mill. It burned."),
         (["The mill.", " It burned."], "The mill. It burned."),
@@ -114,23 +114,23 @@ def test_a_file_that_is_one_document_has_its_name_for_an_id(tmp_path: Path) -> N
         (float("nan"), ""),
     ],
 )
-def test_a_list_of_sentences_is_a_text(given: object, text: str) -> None:
-    assert document(title="Mill", text=given).text == text
+def test_a_list_of_sentences_is_a_text(field: object, text: str) -> None:
+    assert make_document(title="Mill", text=field).text == text
 
 
-@pytest.mark.parametrize("given", [[1, 2], ["a", ["b"]], [["a"], [["b"]]], {"a": "b"}, 7, [None]])
-def test_what_is_no_text_is_a_bad_row(given: object) -> None:
-    assert document_of(Row("", "1", {"text": given}), Fields()) == "field 'text' is not text; name it with --text-field"
+@pytest.mark.parametrize("field", [[1, 2], ["a", ["b"]], [["a"], [["b"]]], {"a": "b"}, 7, [None]])
+def test_a_field_that_is_not_text_makes_a_bad_row(field: object) -> None:
+    assert document_of(Row("", "1", {"text": field}), Fields()) == "field 'text' is not text; name it with --text-field"
 
 
-def test_a_title_or_an_id_that_is_no_number_is_missing() -> None:
-    found = document(id=float("nan"), title=float("nan"), text=TEXT)
-    assert (found.id, found.title) == ("1", "The Petrel sank off Skerrow in 1894.")
-    assert document(id=Decimal("7.00"), text=TEXT).id == "7"
+def test_a_nan_title_or_id_counts_as_missing() -> None:
+    document = make_document(id=float("nan"), title=float("nan"), text=TEXT)
+    assert (document.id, document.title) == ("1", "The Petrel sank off Skerrow in 1894.")
+    assert make_document(id=Decimal("7.00"), text=TEXT).id == "7"
     assert isinstance(document_of(Row("", "1", {"id": Decimal("7.5"), "text": TEXT}), Fields()), str)
 
 
-def test_of_contents_without_a_second_line_nothing_is_a_title() -> None:
+def test_contents_of_one_line_have_no_title() -> None:
     assert contents.split("Petrel\n \n") == ("", "Petrel\n \n")
     assert contents.split('""\nThe text.') == ("", "The text.")
 
@@ -173,8 +173,8 @@ def test_fields_within_objects_are_named_by_their_paths(name: str, tmp_path: Pat
 def test_paragraphs_in_a_list_of_objects_are_a_text(name: str, tmp_path: Path) -> None:
     paragraphs = [{"text": TEXT, "section": "History", "cite_spans": []}, {"text": ["It burned.", "It sank."]}]
     row = {"paper_id": "d1", "body_text": paragraphs, "pdf_parse": {"body_text": paragraphs}}
-    (found,) = load(tmp_path / "a.jsonl", [row], text_field=name, id_field="paper_id").documents
-    assert found.text == f"{TEXT}\nIt burned. It sank."
+    (document,) = load(tmp_path / "a.jsonl", [row], text_field=name, id_field="paper_id").documents
+    assert document.text == f"{TEXT}\nIt burned. It sank."
 
 
 def test_a_row_without_the_field_shows_the_paths_that_it_has() -> None:
@@ -184,7 +184,7 @@ def test_a_row_without_the_field_shows_the_paths_that_it_has() -> None:
     )
 
 
-def test_the_lines_of_a_bulk_request_are_no_rows_and_give_the_next_row_its_id(tmp_path: Path) -> None:
+def test_bulk_request_lines_are_skipped_and_give_the_next_row_its_id(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"index": {"_index": "wiki", "_id": "d1"}},
         {"title": "Petrel", "text": TEXT},
@@ -197,12 +197,12 @@ def test_the_lines_of_a_bulk_request_are_no_rows_and_give_the_next_row_its_id(tm
     loaded = load(tmp_path / "a.ndjson", rows)
     assert [(d.id, d.title) for d in loaded.documents] == [("d1", "Petrel"), ("own", "Gustav Tarn"), ("7", "Mill")]
     assert (loaded.counts.read, loaded.counts.bad) == (3, 0)
-    (found,) = load(tmp_path / "a.jsonl", [{"index": {"text": TEXT}}], text_field="index.text").documents
-    assert found.text == TEXT
+    (document,) = load(tmp_path / "a.jsonl", [{"index": {"text": TEXT}}], text_field="index.text").documents
+    assert document.text == TEXT
 
 
 @pytest.mark.parametrize(
-    ("title", "text", "stays"),
+    ("title", "text", "expected"),
     [
         ("Petrel (steamer)", f"Petrel (steamer). {TEXT}", TEXT),
         ("Petrel", f"Petrel\n\n{TEXT}", TEXT),
@@ -213,11 +213,11 @@ def test_the_lines_of_a_bulk_request_are_no_rows_and_give_the_next_row_its_id(tm
         ("Petrel", "Petrel.", "Petrel."),
     ],
 )
-def test_a_title_that_begins_the_text_again_is_left_out(title: str, text: str, stays: str) -> None:
+def test_a_title_repeated_at_the_start_of_the_text_is_dropped(title: str, text: str, expected: str) -> None:
     for name in ("text", "contents"):
-        assert document(id="1", title=title, **{name: text}).text == stays
+        assert make_document(id="1", title=title, **{name: text}).text == expected
 
 
-def test_medrag_s_content_is_the_text_and_not_its_contents() -> None:
-    found = document(id="pubmed_1", title="Petrel", content=TEXT, contents=f"Petrel. {TEXT}", PMID=7)
-    assert (found.title, found.text) == ("Petrel", TEXT)
+def test_medrag_content_wins_over_contents() -> None:
+    document = make_document(id="pubmed_1", title="Petrel", content=TEXT, contents=f"Petrel. {TEXT}", PMID=7)
+    assert (document.title, document.text) == ("Petrel", TEXT)

@@ -1,4 +1,4 @@
-"""The start of Java and the import of Pyserini, in a process that has done neither before."""
+"""Java and Pyserini start cleanly in a fresh process."""
 
 import subprocess
 import sys
@@ -22,20 +22,20 @@ print(hits[0].passage.title, sorted(heavy))
 """
 
 
-def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    # No Java on the path, no key, no home: what a bare machine has.
+def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    # Like a bare machine: no Java on the path, no key, no home.
     bare = {"PATH": "/nonexistent", "LANG": "C.UTF-8", **environment}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, env=bare, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_lucene_starts_from_wheels_alone_quietly_and_without_torch() -> None:
-    done = run(START)
-    assert (done.returncode, done.stdout.strip(), done.stderr.strip()) == (0, "Kessel Bridge []", "")
+    process = run_python(START)
+    assert (process.returncode, process.stdout.strip(), process.stderr.strip()) == (0, "Kessel Bridge []", "")
 
 
-def test_a_wrong_java_home_is_no_matter() -> None:
-    assert run(START, JAVA_HOME="/nowhere", CLASSPATH="/nowhere", JDK_HOME="/nowhere").returncode == 0
+def test_a_wrong_java_home_is_ignored() -> None:
+    assert run_python(START, JAVA_HOME="/nowhere", CLASSPATH="/nowhere", JDK_HOME="/nowhere").returncode == 0
 
 
 CLOSED = """
@@ -49,7 +49,7 @@ print(*jvm.call(options))
 
 
 def test_no_other_process_reads_or_debugs_the_jvm() -> None:
-    assert {"-XX:-UsePerfData", "-XX:+DisableAttachMechanism"} <= set(run(CLOSED).stdout.split())
+    assert {"-XX:-UsePerfData", "-XX:+DisableAttachMechanism"} <= set(run_python(CLOSED).stdout.split())
 
 
 WITHOUT = """
@@ -63,12 +63,12 @@ print(retriever.name, asyncio.run(retriever.search("Kessel Bridge", 2))[0].passa
 """
 
 
-def test_without_a_java_the_small_engine_takes_over_and_says_so() -> None:
-    done = run(WITHOUT)
-    assert (done.returncode, done.stdout.strip()) == (0, "bm25 Kessel Bridge")
-    assert "Java did not start" in done.stderr
-    assert "--retriever bm25" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_without_java_bm25_takes_over_and_says_so() -> None:
+    process = run_python(WITHOUT)
+    assert (process.returncode, process.stdout.strip()) == (0, "bm25 Kessel Bridge")
+    assert "Java did not start" in process.stderr
+    assert "--retriever bm25" in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 INTERRUPTED = """
@@ -82,11 +82,11 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_reaches_python_while_java_runs() -> None:
-    done = run(START + INTERRUPTED)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "kept")
+    process = run_python(START + INTERRUPTED)
+    assert (process.returncode, process.stdout.splitlines()[-1]) == (0, "kept")
 
 
-def test_a_path_that_is_no_utf8_is_refused_in_one_line() -> None:
+def test_a_path_outside_utf8_is_refused_in_one_line() -> None:
     assert jvm.java_path(Path("/tmp/Ausgänge")) == "/tmp/Ausgänge"
     with pytest.raises(RetrievalError, match="opens paths in UTF-8 only"):
         jvm.java_path(Path("/tmp/Ausg\udce4nge"))
@@ -130,4 +130,4 @@ os.waitpid(child, 0)
 
 def test_a_process_that_was_forked_after_the_start_of_java_is_refused_in_one_line() -> None:
     line = "this process was forked after the JVM had started; start it with multiprocessing's 'spawn'"
-    assert run(FORKED).stdout.splitlines() == [line]
+    assert run_python(FORKED).stdout.splitlines() == [line]

@@ -1,4 +1,4 @@
-"""The real JVM out of memory, or gone: the error has a type, no seed fails, and a repeat ends the run."""
+"""If the real JVM runs out of memory or dies, the error is typed, no seed fails, and a repeat finishes the run."""
 
 import subprocess
 import sys
@@ -58,36 +58,36 @@ main()
 """
 
 
-def python(code: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def run_python(code: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=180, check=False)
 
 
-def generated(trouble: str, out: Path) -> subprocess.CompletedProcess[str]:
-    return python(RUN, trouble, "generate", "tiny", "--seeds", "4", "--no-flow", "--out", out)
+def generate(trouble: str, out: Path) -> subprocess.CompletedProcess[str]:
+    return run_python(RUN, trouble, "generate", "tiny", "--seeds", "4", "--no-flow", "--out", out)
 
 
-def test_a_heap_that_is_full_is_an_error_of_retrieval_and_passes(tmp_path: Path) -> None:
-    done = python(FULL, tmp_path)
-    assert done.returncode == 0, done.stderr
-    first, second = done.stdout.splitlines()
+def test_a_full_heap_is_a_retrieval_error_and_the_jvm_recovers(tmp_path: Path) -> None:
+    process = run_python(FULL, tmp_path)
+    assert process.returncode == 0, process.stderr
+    first, second = process.stdout.splitlines()
     assert first.startswith("Lucene failed: ")
     assert "OutOfMemoryError" in first
     assert second == "Kessel Bridge"
 
 
 @pytest.mark.slow
-def test_seeds_wait_for_a_jvm_that_fails_and_go_on_after_one_that_died(tmp_path: Path) -> None:
-    whole = generated("none", tmp_path / "whole")
-    assert whole.returncode == 0, whole.stderr
-    failing = generated("fails", tmp_path / "failing")
+def test_seeds_wait_for_a_failing_jvm_and_resume_after_a_dead_one(tmp_path: Path) -> None:
+    undisturbed = generate("none", tmp_path / "whole")
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    failing = generate("fails", tmp_path / "failing")
     assert failing.returncode == 0, failing.stderr
     assert lines(tmp_path / "failing" / "tiny/latest") == lines(tmp_path / "whole" / "tiny/latest")
-    died = generated("halts", tmp_path / "died")
+    died = generate("halts", tmp_path / "died")
     assert died.returncode == 9
-    kept = lines(tmp_path / "died" / "tiny/latest")
-    assert len(kept) < 4
-    again = generated("none", tmp_path / "died")
-    assert again.returncode == 0, again.stderr
+    finished = lines(tmp_path / "died" / "tiny/latest")
+    assert len(finished) < 4
+    resumed = generate("none", tmp_path / "died")
+    assert resumed.returncode == 0, resumed.stderr
     assert lines(tmp_path / "died" / "tiny/latest") == lines(tmp_path / "whole" / "tiny/latest")
-    assert kept.items() <= lines(tmp_path / "died" / "tiny/latest").items()
+    assert finished.items() <= lines(tmp_path / "died" / "tiny/latest").items()

@@ -1,4 +1,4 @@
-"""English is told from other languages by its texts alone."""
+"""The language of a corpus is detected from its texts alone."""
 
 import json
 from pathlib import Path
@@ -24,14 +24,14 @@ def test_the_shipped_corpora_are_english(tiny: Corpus) -> None:
 @pytest.mark.parametrize(
     "texts", [[p.text for p in CHINESE.passages], [p.text for p in GERMAN.passages], [DUTCH, DANISH]]
 )
-def test_other_languages_are_not(texts: list[str]) -> None:
+def test_other_languages_are_not_english(texts: list[str]) -> None:
     assert not is_english([passage(f"{n}", "T", text) for n, text in enumerate(texts)])
 
 
-def test_most_of_the_passages_decide(tiny: Corpus) -> None:
-    foreign, own = list(CHINESE.passages), list(tiny.passages[:10])
-    assert is_english([*own, *foreign[:5]])
-    assert not is_english([*own[:5], *foreign])
+def test_the_majority_of_passages_decides(tiny: Corpus) -> None:
+    foreign, english = list(CHINESE.passages), list(tiny.passages[:10])
+    assert is_english([*english, *foreign[:5]])
+    assert not is_english([*english[:5], *foreign])
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_a_language_is_detected_from_a_few_paragraphs(case: dict[str, Any]) -> N
     assert detect_language(case["texts"]) == case["language"]
 
 
-def test_a_corpus_that_says_nothing_has_the_language_of_its_texts(tiny: Corpus) -> None:
+def test_a_corpus_without_a_language_gets_that_of_its_texts(tiny: Corpus) -> None:
     assert detect_language([passage.text for passage in tiny.passages]) == "en"
     assert corpus.load(corpus.resolve(str(HANDBOOK / "zh.jsonl"))).language == "zh"
     assert detect_language(["apt-get install -y vim", "dpkg -i *.deb", "12 43 99"]) == detect_language([]) == "unknown"
 
 
-def test_a_few_passages_of_a_language_make_no_corpus_of_it() -> None:
+def test_a_few_passages_of_a_language_do_not_decide() -> None:
     assert detect_language([GERMAN.passages[0].text, *["f(3) -> 4; g(4)"] * 9]) == "unknown"

@@ -1,4 +1,4 @@
-"""A source into documents: what is kept, what is counted, and what stops the run."""
+"""Loading a source keeps good documents, counts the bad ones, and stops at mistakes."""
 
 import csv
 import hashlib
@@ -32,16 +32,16 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "some.jsonl"
 
 
-def many(n: int) -> list[object]:
+def make_rows(n: int) -> list[object]:
     return [{"id": f"d{i}", "title": f"T{i}", "text": f"{TEXT} It was mill number {i}."} for i in range(n)]
 
 
 def test_the_counts_of_a_corpus_add_up(tiny: Corpus, path: Path) -> None:
-    rows = [*many(3), {"id": "d9", "title": "Empty", "text": " "}, {"id": "again", "title": "Again", "text": TEXT}]
+    rows = [*make_rows(3), {"id": "d9", "title": "Empty", "text": " "}, {"id": "again", "title": "Again", "text": TEXT}]
     rows += [{"id": "twice", "title": "Twice", "text": TEXT}]
-    other = load(path, rows)
-    assert (other.counts.read, other.counts.empty, other.counts.duplicate) == (6, 1, 1)
-    for loaded in (tiny, other):
+    mixed = load(path, rows)
+    assert (mixed.counts.read, mixed.counts.empty, mixed.counts.duplicate) == (6, 1, 1)
+    for loaded in (tiny, mixed):
         c = loaded.counts
         assert c.read == c.bad + c.empty + c.oversized + c.duplicate + c.kept
         assert c.kept == len(loaded.documents)
@@ -56,15 +56,18 @@ def test_a_title_of_two_fields_names_the_entity_first(path: Path) -> None:
 
 
 def test_texts_of_several_lines_are_cut_by_rules_that_their_fingerprint_names(path: Path) -> None:
-    one, two = ({"id": "a", "title": "Mill", "text": TEXT.replace(". ", ends)} for ends in (". ", ".\n"))
-    for row, number in ((one, 1), (two, 3)):
+    single_line, wrapped = ({"id": "a", "title": "Mill", "text": TEXT.replace(". ", ends)} for ends in (". ", ".\n"))
+    for row, number in ((single_line, 1), (wrapped, 3)):
         digest = hashlib.sha256(f"{row['title']}\n{row['text']}".encode()).hexdigest()
         expected = hashlib.sha256(f"chunker {number}\na\0{digest}".encode()).hexdigest()
         assert load(path, [row]).fingerprint == expected
-    assert load(path, [one | {"id": "b"}, two]).fingerprint == load(path, [two, one | {"id": "b"}]).fingerprint
+    assert (
+        load(path, [single_line | {"id": "b"}, wrapped]).fingerprint
+        == load(path, [wrapped, single_line | {"id": "b"}]).fingerprint
+    )
 
 
-def test_of_duplicate_texts_the_first_is_kept_and_later_titles_become_aliases(path: Path) -> None:
+def test_the_first_of_duplicate_texts_is_kept_and_later_titles_become_aliases(path: Path) -> None:
     rows = [{"id": i, "title": t, "text": TEXT} for i, t in enumerate(["Mill", "Old mill", "Mill", "Arden mill"])]
     loaded = load(path, rows)
     (document,) = loaded.documents
@@ -72,18 +75,18 @@ def test_of_duplicate_texts_the_first_is_kept_and_later_titles_become_aliases(pa
     assert loaded.counts.duplicate == 3
 
 
-def test_an_id_that_comes_twice_for_two_texts_is_a_bad_row(path: Path) -> None:
-    loaded = load(path, [*many(200), {"id": "d3", "title": "Other", "text": "Another text stands here."}])
+def test_an_id_used_for_two_texts_makes_a_bad_row(path: Path) -> None:
+    loaded = load(path, [*make_rows(200), {"id": "d3", "title": "Other", "text": "Another text stands here."}])
     assert loaded.counts.bad == 1
     assert loaded.offenders == ("line 201: id 'd3' was used before, for another text",)
 
 
 def test_bad_rows_are_counted_and_shown_up_to_one_in_a_hundred(path: Path) -> None:
-    loaded = load(path, [*many(198), "{broken", '["no object"]'])
+    loaded = load(path, [*make_rows(198), "{broken", '["no object"]'])
     assert loaded.counts.bad == 2
     assert [line.split(":")[0] for line in loaded.offenders] == ["line 199", "line 200"]
     with pytest.raises(CorpusError, match=r"3 of 201 rows are not documents: line 199: not JSON.*line 201") as caught:
-        load(path, [*many(198), "{broken", '["no object"]', "17"])
+        load(path, [*make_rows(198), "{broken", '["no object"]', "17"])
     assert "\n" not in str(caught.value)
 
 
@@ -92,29 +95,29 @@ def test_a_thousand_bad_rows_stop_the_run_before_the_end(path: Path) -> None:
         load(path, ["x"] * 5000)
 
 
-def test_a_wrong_field_name_is_answered_with_the_fields_that_are_there(path: Path) -> None:
+def test_a_wrong_field_name_lists_the_fields_of_the_rows(path: Path) -> None:
     with pytest.raises(CorpusError, match=r"no field 'text' \(it has: key, body\); name it with --text-field"):
         load(path, [{"key": "a", "body": TEXT}])
     assert load(path, [{"key": "a", "body": TEXT}], text_field="body", id_field="key").documents[0].id == "a"
 
 
-def test_without_ids_and_titles_the_line_and_the_first_words_stand_in(path: Path) -> None:
+def test_missing_ids_and_titles_come_from_the_line_and_the_first_words(path: Path) -> None:
     loaded = load(path, [{"text": TEXT}, {"text": f"{TEXT} Again.", "id": None, "title": ""}])
     assert [d.id for d in loaded.documents] == ["1", "2"]
     assert loaded.documents[0].title == "The mill of Arden was built in 1702."
 
 
 @pytest.mark.parametrize("value", [[1], {"a": 1}, 1.5, "x" * 513])
-def test_an_id_that_is_no_id_is_a_bad_row(value: object, path: Path) -> None:
-    assert load(path, [*many(150), {"id": value, "text": "A text of its own."}]).counts.bad == 1
+def test_an_invalid_id_makes_a_bad_row(value: object, path: Path) -> None:
+    assert load(path, [*make_rows(150), {"id": value, "text": "A text of its own."}]).counts.bad == 1
 
 
-def test_a_title_that_is_no_text_is_a_bad_row(path: Path) -> None:
+def test_a_title_that_is_not_text_makes_a_bad_row(path: Path) -> None:
     with pytest.raises(CorpusError, match="field 'title' is not text; name the title with --title-field"):
         load(path, [{"title": ["a", "b"], "text": TEXT}])
 
 
-def test_a_field_that_was_named_and_that_no_row_has_is_a_mistake(path: Path) -> None:
+def test_a_named_field_that_no_row_has_is_refused(path: Path) -> None:
     rows = [{"key": "a", "name": "b", "text": TEXT}]
     with pytest.raises(CorpusError, match="no row has the field 'nmae'; there are: key, name, text"):
         load(path, rows, title_field="nmae")
@@ -123,7 +126,7 @@ def test_a_field_that_was_named_and_that_no_row_has_is_a_mistake(path: Path) -> 
 
 
 def test_empty_and_oversized_documents_are_counted(path: Path) -> None:
-    rows = [*many(3), {"id": "e", "text": " \n "}, {"id": "n", "text": None}, {"id": "o", "text": "word " * 100}]
+    rows = [*make_rows(3), {"id": "e", "text": " \n "}, {"id": "n", "text": None}, {"id": "o", "text": "word " * 100}]
     counts = load(path, rows, limits=ReadLimits(doc_chars=200)).counts
     assert (counts.kept, counts.empty, counts.oversized) == (3, 2, 1)
     assert counts.left_out == "2 empty, 1 oversized"
@@ -132,24 +135,24 @@ def test_empty_and_oversized_documents_are_counted(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "says"),
+    ("rows", "message"),
     [([], "it is empty"), ([""], "it is empty"), ([{"id": "a", "text": ""}], "1 rows, 1 of them empty")],
 )
-def test_a_corpus_without_text_is_refused(rows: list[object], says: str, path: Path) -> None:
-    with pytest.raises(CorpusError, match=says):
+def test_a_corpus_without_text_is_refused(rows: list[object], message: str, path: Path) -> None:
+    with pytest.raises(CorpusError, match=message):
         load(path, rows)
 
 
 def test_more_documents_than_the_limit_stop_the_run(path: Path) -> None:
     with pytest.raises(CorpusError, match=r"more than 5 documents; raise limits\.docs"):
-        load(path, many(9), limits=ReadLimits(docs=5))
+        load(path, make_rows(9), limits=ReadLimits(docs=5))
 
 
 def test_a_corpus_of_one_document_loads(path: Path) -> None:
-    assert len(load(path, many(1)).passages) == 1
+    assert len(load(path, make_rows(1)).passages) == 1
 
 
-def test_binary_junk_is_one_line(path: Path) -> None:
+def test_binary_junk_is_refused_in_one_line(path: Path) -> None:
     path.write_bytes(bytes(range(256)) * 4000)
     with pytest.raises(CorpusError, match="not documents: line 1: not JSON") as caught:
         corpus.load(manifest.resolve(str(path)))
@@ -157,13 +160,13 @@ def test_binary_junk_is_one_line(path: Path) -> None:
 
 
 def test_a_changed_source_is_refused(path: Path) -> None:
-    path.write_text(json.dumps(many(1)[0]))
-    found = manifest.resolve(str(path)).model_copy(update={"sha256": "0" * 64})
+    path.write_text(json.dumps(make_rows(1)[0]))
+    source = manifest.resolve(str(path)).model_copy(update={"sha256": "0" * 64})
     with pytest.raises(CorpusError, match="sha256 differs from the manifest"):
-        corpus.load(found)
+        corpus.load(source)
     path.unlink()
     with pytest.raises(CorpusError, match="no such file"):
-        corpus.load(found)
+        corpus.load(source)
 
 
 def test_control_characters_and_decomposed_letters_do_not_enter(path: Path) -> None:
@@ -173,15 +176,15 @@ def test_control_characters_and_decomposed_letters_do_not_enter(path: Path) -> N
 
 
 def test_the_fingerprint_follows_the_documents_and_not_their_order(path: Path) -> None:
-    rows = many(5)
-    whole = load(path, rows).fingerprint
-    assert load(path, rows[::-1]).fingerprint == whole
-    assert load(path, rows[:4]).fingerprint != whole
-    assert load(path, [*rows[:4], {**rows[4], "title": "Other"}]).fingerprint != whole  # type: ignore[dict-item]
-    assert load(path, [*rows, {**rows[4], "id": "x", "title": "Alias"}]).fingerprint != whole  # type: ignore[dict-item]
+    rows = make_rows(5)
+    fingerprint = load(path, rows).fingerprint
+    assert load(path, rows[::-1]).fingerprint == fingerprint
+    assert load(path, rows[:4]).fingerprint != fingerprint
+    assert load(path, [*rows[:4], {**rows[4], "title": "Other"}]).fingerprint != fingerprint  # type: ignore[dict-item]
+    assert load(path, [*rows, {**rows[4], "id": "x", "title": "Alias"}]).fingerprint != fingerprint  # type: ignore[dict-item]
 
 
-def written(path: Path, documents: Sequence[Document]) -> Path:
+def write_documents(path: Path, documents: Sequence[Document]) -> Path:
     columns = {name: [getattr(document, name) for document in documents] for name in ("id", "title", "text")}
     if path.suffix == ".csv":
         with path.open("w", newline="") as file:
@@ -192,23 +195,23 @@ def written(path: Path, documents: Sequence[Document]) -> Path:
     return path
 
 
-def test_the_same_documents_have_one_fingerprint_whatever_they_come_from(tiny: Corpus, tmp_path: Path) -> None:
+def test_the_same_documents_have_one_fingerprint_in_any_format(tiny: Corpus, tmp_path: Path) -> None:
     documents = list(tiny.documents)
-    written(tmp_path / "set" / "train.parquet", documents)
+    write_documents(tmp_path / "set" / "train.parquet", documents)
     sources = [
-        str(written(tmp_path / "tiny.csv", documents)),
-        str(written(tmp_path / "tiny.parquet", documents[::-1])),
+        str(write_documents(tmp_path / "tiny.csv", documents)),
+        str(write_documents(tmp_path / "tiny.parquet", documents[::-1])),
         str(tmp_path / "set"),
         f"hf:{tmp_path / 'set'}",
     ]
     loaded = [corpus.load(manifest.resolve(source)) for source in sources]
-    assert [one.fingerprint for one in loaded] == [tiny.fingerprint] * 4
+    assert [copy.fingerprint for copy in loaded] == [tiny.fingerprint] * 4
     order = range(len(tiny.passages))
-    assert all([one.in_order_of_ids(n) for n in order] == [tiny.in_order_of_ids(n) for n in order] for one in loaded)
+    assert all([copy.in_order_of_ids(n) for n in order] == [tiny.in_order_of_ids(n) for n in order] for copy in loaded)
 
 
 def test_the_fingerprint_of_tiny_is_what_it_was(tiny: Corpus) -> None:
-    # Where this fails because documents are cut otherwise, give its rule a new number: old runs rest on them.
+    # If this fails because documents are cut differently, give the rule a new number: old runs depend on it.
     assert tiny.fingerprint == "68c72fd46c8be31360f46b9e449274640d0a04edce9c0c5524d07597054f9845"
     assert [p.id for p in tiny.passages if p.id.endswith("#1")] == []
 
@@ -222,11 +225,11 @@ JSON = st.recursive(
 
 @settings(max_examples=40)
 @given(st.lists(JSON.map(lambda v: json.dumps(v).encode()) | st.binary(max_size=60), max_size=8))
-def test_whatever_the_lines_hold_the_counts_add_up_or_one_line_says_why(
+def test_any_lines_give_consistent_counts_or_a_one_line_error(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
 ) -> None:
     path = tmp_path_factory.mktemp("junk") / "junk.jsonl"
-    path.write_bytes(b"\n".join([*(json.dumps(row).encode() for row in many(300)), *lines]))
+    path.write_bytes(b"\n".join([*(json.dumps(row).encode() for row in make_rows(300)), *lines]))
     try:
         loaded = corpus.load(Manifest(name="junk", reader="jsonl", source=path))
     except CorpusError as error:

@@ -1,4 +1,4 @@
-"""Outputs that lie in the folder of the corpus itself, as those of a command that is given there do."""
+"""Outputs inside the corpus folder, as if the command ran there, are not read as documents."""
 
 from pathlib import Path
 

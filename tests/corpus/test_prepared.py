@@ -1,21 +1,21 @@
-"""A corpus on disk: read once, in parts, on from the last part after a kill, and opened without being read."""
+"""A corpus is prepared on disk once, in parts; later runs open it unread."""
 
 import json
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import Corpus, Manifest, cutting_process, readers, row_blocks
-from pipeline.corpus.cutting import passages, spans
+from pipeline.corpus import Corpus, Manifest, readers, row_blocks
+from pipeline.corpus.cutting import passages
 from pipeline.corpus.readers.base import Row
-from pipeline.errors import CorpusError, StoreError
-from pipeline.types import Document
+from pipeline.errors import CorpusError
 from tests.conftest import Figures
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,8 +23,8 @@ SIZE = 120
 TEXT = "The mill of Arden was built in 17{n:02} by Ada Brannick. It ground corn for the valley of the Issel. " * 9
 
 
-def written(path: Path, *, turned: bool = False) -> Manifest:
-    """Documents of two passages. Every tenth text comes again, some rows are bad, and one id is used twice."""
+def write_source(path: Path, *, turned: bool = False) -> Manifest:
+    """Write documents of two passages; every tenth text is repeated, two rows are bad, and one id is used twice."""
     rows = [{"id": f"d{n}", "title": f"Mill {n}", "text": TEXT.format(n=n)} for n in range(SIZE)]
     again = [{"id": f"again{n}", "title": f"Old mill {n}", "text": TEXT.format(n=n)} for n in range(0, SIZE, 10)]
     rows = [*rows[::-1], *again] if turned else [*rows, *again]
@@ -37,35 +37,34 @@ def written(path: Path, *, turned: bool = False) -> Manifest:
 def mills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Manifest:
     # Two of some 150 rows are bad: more than one in a hundred.
     monkeypatch.setattr("pipeline.corpus.read_and_left_out._BAD_SHARE", 0.1)
-    return written(tmp_path / "mills.jsonl")
+    return write_source(tmp_path / "mills.jsonl")
 
 
-def seen(loaded: Corpus) -> tuple[object, ...]:
+def read_contents(loaded: Corpus) -> tuple[object, ...]:
     return loaded.fingerprint, loaded.counts, loaded.offenders, list(loaded.documents), list(loaded.passages)
 
 
 @pytest.fixture
-def whole(mills: Manifest) -> tuple[object, ...]:
-    """As it is read in one part."""
-    return seen(corpus.load(mills))
+def expected(mills: Manifest) -> tuple[object, ...]:
+    """Return the contents of the corpus when it is read in one part."""
+    return read_contents(corpus.load(mills))
 
 
-def of(out: Path) -> list[str]:
+def list_folders(out: Path) -> list[str]:
     return sorted(path.name for path in (out / "corpora").iterdir())
 
 
 @pytest.mark.parametrize("rows", [1, 7, 64])
-def test_in_how_many_parts_it_is_read_does_not_matter(
-    rows: int, mills: Manifest, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_number_of_parts_changes_nothing(
+    rows: int, mills: Manifest, expected: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(row_blocks, "PART_ROWS", rows)
     loaded = corpus.load(mills, tmp_path)
-    assert seen(loaded) == whole
+    assert read_contents(loaded) == expected
     assert (loaded.counts.duplicate, loaded.counts.bad, loaded.counts.kept) == (24, 2, SIZE)
     assert loaded.document("d10").aliases == ("Old mill 10",)
     assert "id 'd7' was used before" in loaded.offenders[1]
-    # Two rows of their own are bad.
-    assert len(list((tmp_path / "corpora").glob("*/part-*"))) == {1: SIZE + 24, 7: 21, 64: 3}[rows]
+    assert len(list((tmp_path / "corpora").glob("*/part-*"))) == {1: SIZE, 7: 18, 64: 2}[rows]
 
 
 def test_a_passage_is_found_by_place_id_and_shown_id(mills: Manifest) -> None:
@@ -87,105 +86,45 @@ def test_a_passage_is_found_by_place_id_and_shown_id(mills: Manifest) -> None:
         loaded.passages[len(cut)]
 
 
-def test_the_order_of_ids_is_the_same_whatever_the_source_s(mills: Manifest, tmp_path: Path) -> None:
+def test_the_order_of_ids_ignores_the_order_of_the_source(mills: Manifest, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    other = corpus.load(written(tmp_path / "other" / "mills.jsonl", turned=True))
+    reversed_corpus = corpus.load(write_source(tmp_path / "other" / "mills.jsonl", turned=True))
     first = corpus.load(mills)
-    assert first.passages[0] != other.passages[0]
-    places = range(len(first.passages))
-    assert [first.in_order_of_ids(n).id for n in places] == [other.in_order_of_ids(n).id for n in places]
-    assert {first.in_order_of_ids(n).id for n in places} == {passage.id for passage in first.passages}
+    assert first.passages[0] != reversed_corpus.passages[0]
+    indexes = range(len(first.passages))
+    assert [first.in_order_of_ids(n).id for n in indexes] == [reversed_corpus.in_order_of_ids(n).id for n in indexes]
+    assert {first.in_order_of_ids(n).id for n in indexes} == {passage.id for passage in first.passages}
 
 
-def broken_off(monkeypatch: pytest.MonkeyPatch, after: int) -> Callable[[], int]:
-    """The reader fails as nothing of ours would after so many rows; how many documents were cut since."""
-    real, cut = readers.rows, [0]
-
-    def rows(*given: object) -> Iterator[Row]:
-        for number, row in enumerate(real(*given)):  # type: ignore[arg-type]
-            if number == after:
-                raise KeyboardInterrupt
-            yield row
-
-    def counted(document: Document) -> object:
-        cut[0] += 1
-        return spans(document)
-
-    monkeypatch.setattr(readers, "rows", rows)
-    monkeypatch.setattr(cutting_process, "spans", counted)
-    return lambda: cut[0]
-
-
-@pytest.mark.parametrize("after", [5, 64, SIZE + 20])
-def test_what_was_read_before_an_interruption_is_not_read_again(
-    after: int, mills: Manifest, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(row_blocks, "PART_ROWS", 8)
-    with monkeypatch.context() as patched:
-        broken_off(patched, after)
-        with pytest.raises(KeyboardInterrupt):
-            corpus.load(mills, tmp_path)
-    assert [path.suffix for path in (tmp_path / "corpora").glob("*")] == ([".incomplete"] if after > 8 else [])
-    cut = broken_off(monkeypatch, 1000)  # at no row
-    assert seen(corpus.load(mills, tmp_path)) == whole
-    assert cut() == SIZE + 25 - after // 8 * 8  # 25 documents more are not kept
-    assert [name.partition("-")[0] for name in of(tmp_path)] == ["mills"]
-
-
-@pytest.mark.parametrize(
-    "damage", [lambda data: b"junk", lambda data: data[:9000], lambda data: data[:8192] + b"x" * 8192]
-)
-def test_of_what_was_kept_and_is_damaged_nothing_is_read(
-    damage: Callable[[bytes], bytes],
-    mills: Manifest,
-    whole: tuple[object, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(row_blocks, "PART_ROWS", 8)
-    with monkeypatch.context() as patched:
-        broken_off(patched, 64)
-        with pytest.raises(KeyboardInterrupt):
-            corpus.load(mills, tmp_path)
-    (kept,) = (tmp_path / "corpora").glob("*/kept.sqlite")
-    kept.write_bytes(damage(kept.read_bytes()))
-    try:
-        loaded = corpus.load(mills, tmp_path)
-    except StoreError as error:
-        assert str(error) == f"{kept} is damaged; repeat the command, which prepares the corpus anew"  # noqa: PT017
-        loaded = corpus.load(mills, tmp_path)
-    assert seen(loaded) == whole
-
-
-def test_it_is_read_once_and_again_where_a_file_was_changed_or_to_verify_it(
+def test_a_source_is_read_again_only_if_it_changed_or_is_verified(
     mills: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, real, read = corpus.load(mills, tmp_path), readers.rows, list[object]()
+    first, real, reads = corpus.load(mills, tmp_path), readers.rows, list[object]()
 
-    def rows(*given: object) -> Iterator[Row]:
-        read.append(given)
-        return real(*given)  # type: ignore[arg-type]
+    def rows(*arguments: object) -> Iterator[Row]:
+        reads.append(arguments)
+        return real(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(readers, "rows", rows)
-    assert seen(corpus.load(mills, tmp_path)) == seen(first)
-    assert not read
+    assert read_contents(corpus.load(mills, tmp_path)) == read_contents(first)
+    assert not reads
     assert corpus.load(mills, tmp_path, verify=True).fingerprint == first.fingerprint
-    assert len(read) == 1
+    assert len(reads) == 1
     path = mills.path
     os.utime(path, ns=(1, 1))
     assert corpus.load(mills, tmp_path).fingerprint == first.fingerprint
     corpus.load(mills, tmp_path)
-    assert len(read) == 2
-    # The same size and time: only who verifies finds it out.
+    assert len(reads) == 2
+    # With the same size and time, only verification detects the change.
     path.write_text(path.read_text().replace("Ada Brannick", "Eva Brannick"))
     os.utime(path, ns=(1, 1))
     assert corpus.load(mills, tmp_path).fingerprint == first.fingerprint
     changed = corpus.load(mills, tmp_path, verify=True)
     assert changed.fingerprint != first.fingerprint
-    assert len(of(tmp_path)) == 2
+    assert len(list_folders(tmp_path)) == 2
     limits = mills.limits.model_copy(update={"docs": 1000})
     corpus.load(mills.model_copy(update={"limits": limits}), tmp_path)
-    assert len(read) == 4
+    assert len(reads) == 4
 
 
 def test_a_file_of_a_folder_that_comes_or_goes_is_a_change(tmp_path: Path) -> None:
@@ -202,11 +141,11 @@ def test_a_file_of_a_folder_that_comes_or_goes_is_a_change(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["part-00000.arrow", "rows.arrow", "aliases.arrow", "manifest.json"])
-def test_a_torn_file_is_made_anew(name: str, mills: Manifest, whole: tuple[object, ...], tmp_path: Path) -> None:
+def test_a_truncated_file_is_rebuilt(name: str, mills: Manifest, expected: tuple[object, ...], tmp_path: Path) -> None:
     corpus.load(mills, tmp_path)
-    (torn,) = (tmp_path / "corpora").glob(f"*/{name}")
-    torn.write_bytes(torn.read_bytes()[:-9])
-    assert seen(corpus.load(mills, tmp_path)) == whole
+    (path,) = (tmp_path / "corpora").glob(f"*/{name}")
+    path.write_bytes(path.read_bytes()[:-9])
+    assert read_contents(corpus.load(mills, tmp_path)) == expected
 
 
 def test_a_corpus_that_cannot_be_used_leaves_nothing(tmp_path: Path) -> None:
@@ -214,6 +153,22 @@ def test_a_corpus_that_cannot_be_used_leaves_nothing(tmp_path: Path) -> None:
     path.write_text("{\n" * 90)
     with pytest.raises(CorpusError):
         corpus.load(corpus.resolve(str(path)), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupted_preparation_leaves_nothing(
+    mills: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = readers.rows
+
+    def rows(*arguments: object) -> Iterator[Row]:
+        yield from islice(real(*arguments), 64)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(row_blocks, "PART_ROWS", 8)
+    monkeypatch.setattr(readers, "rows", rows)
+    with pytest.raises(KeyboardInterrupt):
+        corpus.load(mills, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -228,24 +183,24 @@ print(corpus.load(corpus.resolve(sys.argv[1]), Path(sys.argv[2])).fingerprint)
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.chaos)])
-def test_kills_while_it_is_prepared(
-    kills: int, mills: Manifest, whole: tuple[object, ...], tmp_path: Path, figures: Figures
+def test_preparation_survives_kills(
+    kills: int, mills: Manifest, expected: tuple[object, ...], tmp_path: Path, figures: Figures
 ) -> None:
-    """Each process dies at one of the next changes of the disk; each goes on with what the last one left."""
-    draw, killed, out = random.Random(kills), 0, tmp_path / "out"
+    """Kill each process at a random disk operation; the next one starts again."""
+    rng, killed, out = random.Random(kills), 0, tmp_path / "out"
     operations = ("before rename", "after rename", "before fsync", "after fsync")
     while killed < kills:
-        point = f"{draw.choice(operations)}:{draw.randint(1, 12 if kills < 9 else 6)}"
+        point = f"{rng.choice(operations)}:{rng.randint(1, 12 if kills < 9 else 6)}"
         code = f"from tests.chaos.wrapped import kill; kill({point!r})\n{PREPARE}"
         command = [sys.executable, "-c", code, str(mills.path), str(out)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode in (0, -9), done.stderr
-        killed += done.returncode == -9
-        if done.returncode == 0:  # as many parts as there are: begin again
-            assert done.stdout.strip() == whole[0]
+        process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        assert process.returncode in (0, -9), process.stderr
+        killed += process.returncode == -9
+        if process.returncode == 0:  # the corpus is complete: start over
+            assert process.stdout.strip() == expected[0]
             mills.path.touch()
     command = [sys.executable, "-c", PREPARE, str(mills.path), str(out)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.strip() == whole[0], done.stderr
-    assert [name.partition("-")[0] for name in of(out)] == ["mills"]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert process.stdout.strip() == expected[0], process.stderr
+    assert [name.partition("-")[0] for name in list_folders(out)] == ["mills"]
     figures({"kills": kills}, {"other fingerprints": 0, "unfinished folders": 0})

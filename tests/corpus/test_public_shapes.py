@@ -15,23 +15,25 @@ TARN = 'Gustav Tarn, called "the Elder", was a shipowner who was born in Ostrand
 WHOLE = [("Petrel (steamer)", PETREL), ("Gustav Tarn", TARN)]
 
 
-def loaded(path: Path) -> Corpus:
+def load_corpus(path: Path) -> Corpus:
     return corpus.load(corpus.resolve(str(path)))
 
 
-def shown(found: Corpus) -> list[tuple[str, str]]:
-    return [(document.title, document.text) for document in found.documents]
+def read_texts(loaded: Corpus) -> list[tuple[str, str]]:
+    return [(document.title, document.text) for document in loaded.documents]
 
 
-def lines(*rows: Mapping[str, object]) -> str:
+def make_json_lines(*rows: Mapping[str, object]) -> str:
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
-BEIR = lines(*({"_id": f"doc{n}", "title": t, "text": x, "metadata": {}} for n, (t, x) in enumerate(WHOLE)))
-SEARCH_R1 = lines(*({"id": f"doc{n}", "contents": f'"{t}"\n{x}'} for n, (t, x) in enumerate(WHOLE)))
-FLASHRAG = lines(*({"id": f"doc{n}", "contents": f"{t}\n{x}"} for n, (t, x) in enumerate(WHOLE)))
-MIRACL = lines(*({"docid": f"doc{n}", "title": t, "text": x} for n, (t, x) in enumerate(WHOLE)))
-KILT = lines(*({"_id": f"doc{n}", "wikipedia_title": t, "title": t, "text": [x]} for n, (t, x) in enumerate(WHOLE)))
+BEIR = make_json_lines(*({"_id": f"doc{n}", "title": t, "text": x, "metadata": {}} for n, (t, x) in enumerate(WHOLE)))
+SEARCH_R1 = make_json_lines(*({"id": f"doc{n}", "contents": f'"{t}"\n{x}'} for n, (t, x) in enumerate(WHOLE)))
+FLASHRAG = make_json_lines(*({"id": f"doc{n}", "contents": f"{t}\n{x}"} for n, (t, x) in enumerate(WHOLE)))
+MIRACL = make_json_lines(*({"docid": f"doc{n}", "title": t, "text": x} for n, (t, x) in enumerate(WHOLE)))
+KILT = make_json_lines(
+    *({"_id": f"doc{n}", "wikipedia_title": t, "title": t, "text": [x]} for n, (t, x) in enumerate(WHOLE))
+)
 QUOTED = TARN.replace('"', '""')
 PSGS = f'id\ttext\ttitle\ndoc0\t"{PETREL}"\tPetrel (steamer)\ndoc1\t"{QUOTED}"\t"Gustav Tarn"\n'
 MARCO_DOCS = f"doc0\thttps://a.b/0\tPetrel (steamer)\t{PETREL}\ndoc1\thttps://a.b/1\tGustav Tarn\t{TARN}\n"
@@ -52,17 +54,17 @@ MARCO_DOCS = f"doc0\thttps://a.b/0\tPetrel (steamer)\t{PETREL}\ndoc1\thttps://a.
 )
 def test_ids_titles_and_texts_are_those_of_the_file(name: str, data: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(data)
-    found = loaded(tmp_path / name)
-    assert [document.id for document in found.documents] == ["doc0", "doc1"]
-    assert shown(found) == WHOLE
-    assert (found.counts.bad, bool(found.counts.notes)) == (0, name == "msmarco-docs.tsv")
+    loaded = load_corpus(tmp_path / name)
+    assert [document.id for document in loaded.documents] == ["doc0", "doc1"]
+    assert read_texts(loaded) == WHOLE
+    assert (loaded.counts.bad, bool(loaded.counts.notes)) == (0, name == "msmarco-docs.tsv")
 
 
 def test_ms_marco_s_collection_has_no_heading_and_no_titles(tmp_path: Path) -> None:
     (tmp_path / "collection.tsv").write_text(f'0\t{PETREL}\n1\t"Tarn" was {TARN}\n')
-    found = loaded(tmp_path / "collection.tsv")
-    assert [(d.id, d.text) for d in found.documents] == [("0", PETREL), ("1", f'"Tarn" was {TARN}')]
-    (note,) = found.counts.noted
+    loaded = load_corpus(tmp_path / "collection.tsv")
+    assert [(d.id, d.text) for d in loaded.documents] == [("0", PETREL), ("1", f'"Tarn" was {TARN}')]
+    (note,) = loaded.counts.noted
     assert note.startswith("2 rows of a table without a heading, read as id, text: ")
 
 
@@ -74,6 +76,6 @@ def test_hotpotqa_s_dump_is_a_folder_of_sentences(tmp_path: Path) -> None:
         "text": [["Petrel"], ["The Petrel sank.", " She lies there."]],
     }
     (tmp_path / "AA").mkdir()
-    (tmp_path / "AA/wiki_00.bz2").write_bytes(bz2.compress(lines(row).encode()))
-    (document,) = loaded(tmp_path).documents
+    (tmp_path / "AA/wiki_00.bz2").write_bytes(bz2.compress(make_json_lines(row).encode()))
+    (document,) = load_corpus(tmp_path).documents
     assert (document.id, document.text) == ("12", "The Petrel sank. She lies there.")

@@ -1,4 +1,4 @@
-"""When and by whom documents were published: what is shown with passages, and what a report says is not."""
+"""Passages show when and by whom a document was published, and a report says what is not shown."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ def name_dates_and_sources(path: Path) -> None:
 
 def test_a_document_s_date_and_source_go_with_each_of_its_passages(path: Path) -> None:
     name_dates_and_sources(path)
-    loaded = load(path, [{"id": i, "title": "Floods", "text": f"{TEXT} {i}", **more} for i, more in DATED.items()])
+    loaded = load(path, [{"id": i, "title": "Floods", "text": f"{TEXT} {i}", **fields} for i, fields in DATED.items()])
     assert {document.id: (document.date, document.source) for document in loaded.documents} == {
         "iso": ("2020-08-14", "The Tarn Herald"),
         "words": ("2020-08-14", "The Tarn Herald"),
@@ -86,13 +86,13 @@ def test_dates_and_sources_of_a_parquet_file_are_read_by_the_names_that_a_corpus
         corpus.load(manifest.resolve(str(tmp_path / "n.parquet")))
 
 
-def test_only_what_has_a_date_or_a_source_has_another_fingerprint(path: Path) -> None:
+def test_only_a_date_or_a_source_changes_the_fingerprint(path: Path) -> None:
     row = {"id": "a", "title": "Floods", "text": TEXT, "date": "", "source": ""}
     name_dates_and_sources(path)
     plain = load(path, [row]).fingerprint
     assert plain == "f9ca78ec602b7f17a4e48057c3c8392c140ac052fa9a0336e3b4d0f489876ec9", (
         "as it was before dates were read"
     )
-    others = [{"date": "2020"}, {"date": "2021"}, {"source": "2020"}]
-    assert len({plain, *(load(path, [row | more]).fingerprint for more in others)}) == 4
+    dated = [{"date": "2020"}, {"date": "2021"}, {"source": "2020"}]
+    assert len({plain, *(load(path, [row | fields]).fingerprint for fields in dated)}) == 4
     assert load(path, [row | {"date": "soon", "url": "https://a.example"}]).fingerprint == plain

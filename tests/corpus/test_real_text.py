@@ -1,4 +1,4 @@
-"""German and Chinese as people write them: the Debian FAQ of both, from Debian's own packages, read as HTML."""
+"""Real German and Chinese text works: the Debian FAQ in both languages, read as HTML."""
 
 import shutil
 import subprocess
@@ -18,8 +18,8 @@ from tests.shelf import hop
 
 pytestmark = pytest.mark.network
 FOUNDER = {"de": "1993 von Ian Murdock gegründet", "zh-cn": "1993 年由 Ian Murdock 建立"}
-SOUGHT = {"de": "Wer hat das Debian-Projekt gegründet?", "zh-cn": "Debian 计划由谁建立？"}
-ASKED = {
+QUERIES = {"de": "Wer hat das Debian-Projekt gegründet?", "zh-cn": "Debian 计划由谁建立？"}
+QUESTIONS = {
     "de": (
         "Wann wurde das Projekt, dessen Gründer Debra heiratete, gegründet?",
         "Wie heißt der Gründer?",
@@ -27,12 +27,12 @@ ASKED = {
     ),
     "zh-cn": ("Debra 的丈夫是在哪一年建立这个计划的？", "建立者是谁？", "是哪一年？"),
 }
-LANGUAGES = pytest.mark.parametrize("real", FOUNDER, indirect=True)
+LANGUAGES = pytest.mark.parametrize("faq", FOUNDER, indirect=True)
 
 
 @pytest.fixture(scope="module")
-def real(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Corpus]:
-    """The FAQ in one language."""
+def faq(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Corpus]:
+    """Load the FAQ in one language."""
     pytest.importorskip("trafilatura")
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
         pytest.skip("needs apt-get, to download packages of Debian")
@@ -43,40 +43,42 @@ def real(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return code, corpus.load(corpus.resolve(str(home / "x" / "usr" / "share" / "doc")), home / "out")
 
 
-def founded(code: str, passages: Corpus) -> Passage:
+def find_founding_passage(code: str, passages: Corpus) -> Passage:
     return next(passage for passage in passages.passages if FOUNDER[code] in " ".join(passage.text.split()))
 
 
 @LANGUAGES
-def test_its_language_is_known_and_most_passages_may_start_a_question(real: tuple[str, Corpus]) -> None:
-    code, loaded = real
+def test_the_language_is_detected_and_most_passages_may_start_a_question(faq: tuple[str, Corpus]) -> None:
+    code, loaded = faq
     assert loaded.language == code[:2]
-    found = Counter(quality(passage, loaded.language) for passage in loaded.passages)
+    reasons = Counter(quality(passage, loaded.language) for passage in loaded.passages)
     assert len(loaded.passages) > 100
-    assert found[None] > 0.8 * found.total(), found
+    assert reasons[None] > 0.8 * reasons.total(), reasons
     assert all(passage.text.strip() for passage in loaded.passages)
 
 
 @LANGUAGES
-async def test_a_question_finds_the_sentence_that_answers_it(real: tuple[str, Corpus], tmp_path: Path) -> None:
-    code, loaded = real
+async def test_a_question_finds_the_sentence_that_answers_it(faq: tuple[str, Corpus], tmp_path: Path) -> None:
+    code, loaded = faq
     retriever = LuceneRetriever(loaded, tmp_path)
     assert retriever.analyser == {"de": "german", "zh-cn": "cjk"}[code]
-    assert founded(code, loaded).id in [hit.passage.id for hit in await retriever.search(SOUGHT[code], 3)]
+    assert find_founding_passage(code, loaded).id in [
+        hit.passage.id for hit in await retriever.search(QUERIES[code], 3)
+    ]
 
 
 @LANGUAGES
-def test_a_question_over_it_that_tells_its_answer_is_at_fault(real: tuple[str, Corpus]) -> None:
-    code, loaded = real
-    home = founded(code, loaded)
-    year = hop(home, "1993", ASKED[code][2], home.text)
+def test_a_question_that_holds_its_answer_is_a_fault(faq: tuple[str, Corpus]) -> None:
+    code, loaded = faq
+    passage = find_founding_passage(code, loaded)
+    year = hop(passage, "1993", QUESTIONS[code][2], passage.text)
 
-    def details(asked: str) -> list[str]:
+    def details(text: str) -> list[str]:
         draft = chained(
-            question=asked, answer="1993", answer_type=AnswerType.DATE, answer_precision="year", hops=(year,)
+            question=text, answer="1993", answer_type=AnswerType.DATE, answer_precision="year", hops=(year,)
         )
         return [finding.detail for finding in find_faults(draft)]
 
-    question = ASKED[code][0]
+    question = QUESTIONS[code][0]
     assert details(question) == []
     assert details(f"1993: {question}") == ["the question holds its answer, '1993': take it out"]

@@ -12,7 +12,7 @@ from pipeline.types import Passage
 FILL = "and it went on like that for a good many more words than anybody would have thought possible on that day"
 
 
-def passage(text: str, title: str = "Thing") -> Passage:
+def make_passage(text: str, title: str = "Thing") -> Passage:
     return Passage(id="d#0", document_id="d", title=title, text=text, start=0, end=len(text))
 
 
@@ -30,7 +30,7 @@ def passage(text: str, title: str = "Thing") -> Passage:
     ],
 )
 def test_a_passage_is_dropped_for_a_named_reason(text: str, title: str, reason: str | None) -> None:
-    assert quality(passage(text, title)) == reason
+    assert quality(make_passage(text, title)) == reason
 
 
 ANCIENT = "这座古镇由僧人建于明朝，以石桥闻名，镇上的老街保存完好，每年吸引许多游客前来参观。"
@@ -57,8 +57,8 @@ DISTRICT = (
         (f"{DISTRICT}die Grenzen des Landes hinaus bekannt und gern besucht.", "Liste der Orte", "list"),
     ],
 )
-def test_passages_of_other_languages_are_judged_alike(text: str, title: str, reason: str | None) -> None:
-    assert quality(passage(text, title)) == reason
+def test_passages_of_other_languages_follow_the_same_rules(text: str, title: str, reason: str | None) -> None:
+    assert quality(make_passage(text, title)) == reason
 
 
 PLAIN = {
@@ -69,7 +69,7 @@ PLAIN = {
     "ru": "Если программа больше не отвечает, подождите немного и попробуйте открыть файл ещё раз, потому что "
     "ошибка состоит лишь в том, что другое приложение держит его закрытым для всех остальных программ в это время",
 }
-NAMED = {
+NAMES = {
     "de": ("von Ada Höhn", "unter GNOME", "der Stadt Großwesel", "mit OpenOffice", "in Berlin"),
     "fr": ("d'Évreuil", "à Évreuil", "de la « Grande Baie »", "par Ada Hénault"),
     "ru": ("из Москвы", "по словам Анны Волковой"),
@@ -77,24 +77,27 @@ NAMED = {
 
 
 @pytest.mark.parametrize("language", PLAIN)
-def test_what_is_a_name_is_a_question_of_the_language(language: str) -> None:
-    """Each noun of German has a capital, so that a capital alone names nothing there; and none of Russian has."""
+def test_names_are_recognized_by_the_rules_of_the_language(language: str) -> None:
+    """A capital alone is no name in German, where every noun has one."""
     plain = PLAIN[language]
-    assert quality(passage(f"{plain}."), language) == "no_fact"
-    assert quality(passage(f"{plain}, 1641."), language) is None
-    for named in NAMED[language]:
-        assert quality(passage(f"{plain}, {named}."), language) is None, named
+    assert quality(make_passage(f"{plain}."), language) == "no_fact"
+    assert quality(make_passage(f"{plain}, 1641."), language) is None
+    for name in NAMES[language]:
+        assert quality(make_passage(f"{plain}, {name}."), language) is None, name
 
 
 def test_scripts_without_capitals_have_the_benefit_of_the_doubt() -> None:
-    assert quality(passage(ANCIENT * 2), "zh") is None
-    assert quality(passage("تقع البلدة على ضفة النهر وتشتهر بجسرها الحجري القديم الذي بناه الرهبان " * 3), "ar") is None
+    assert quality(make_passage(ANCIENT * 2), "zh") is None
+    assert (
+        quality(make_passage("تقع البلدة على ضفة النهر وتشتهر بجسرها الحجري القديم الذي بناه الرهبان " * 3), "ar")
+        is None
+    )
 
 
-def test_a_passage_of_english_is_judged_as_such_in_a_corpus_of_another_language() -> None:
+def test_an_english_passage_follows_english_rules_in_any_corpus() -> None:
     english = f"The thing was made by the firm of Arden, {FILL}."
-    assert [quality(passage(english), language) for language in ("en", "de", "zh")] == [None] * 3
-    assert quality(passage(f"The thing was a thing of the kind that most things are, {FILL}."), "zh") == "no_fact"
+    assert [quality(make_passage(english), language) for language in ("en", "de", "zh")] == [None] * 3
+    assert quality(make_passage(f"The thing was a thing of the kind that most things are, {FILL}."), "zh") == "no_fact"
 
 
 @pytest.mark.parametrize(
@@ -106,8 +109,8 @@ def test_a_passage_of_english_is_judged_as_such_in_a_corpus_of_another_language(
         ("تقع البلدة على ضفة النهر وتشتهر بجسرها الحجري القديم " * 4, "قائمة البلدات", "ar"),
     ],
 )
-def test_lists_and_disambiguations_are_known_in_their_own_words(text: str, title: str, language: str) -> None:
-    assert quality(passage(text, title), language) in ("list", "disambiguation")
+def test_lists_and_disambiguations_are_recognized_in_each_language(text: str, title: str, language: str) -> None:
+    assert quality(make_passage(text, title), language) in ("list", "disambiguation")
 
 
 def test_the_filter_keeps_articles(tiny: Corpus) -> None:
@@ -115,8 +118,8 @@ def test_the_filter_keeps_articles(tiny: Corpus) -> None:
 
 
 def test_a_twentieth_of_the_documents_is_held_out() -> None:
-    held = sum(side(f"document {n}") == "eval" for n in range(20_000))
-    assert 900 < held < 1100
+    held_out = sum(side(f"document {n}") == "eval" for n in range(20_000))
+    assert 900 < held_out < 1100
 
 
 def test_a_document_never_changes_its_side() -> None:
@@ -132,4 +135,4 @@ def test_every_refusal_is_explained_in_words() -> None:
         "list 1,200: most of its lines are short and end without a full stop, as in lists, tables and verse"
     )
     bodies = ("Too short.", f"Mill may refer to a mill, {FILL}", "one\ntwo\n" * 20, "of no name " * 20)
-    assert {quality(passage(body)) for body in bodies} == REFUSALS.keys()
+    assert {quality(make_passage(body)) for body in bodies} == REFUSALS.keys()

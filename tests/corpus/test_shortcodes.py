@@ -1,4 +1,4 @@
-"""Marks of generators of sites: left out of the text, while prose and code keep every letter."""
+"""Marks of site generators are removed from the text, while prose and code keep every letter."""
 
 import time
 from pathlib import Path
@@ -12,14 +12,14 @@ from pipeline.corpus.readers.base import ReadLimits
 from pipeline.links.opening import open_links
 
 
-def text(path: Path, source: str) -> str:
+def read_text(path: Path, source: str) -> str:
     path.write_text(source)
     (row,) = markdown.read(path, ReadLimits())
     return str(row.values["text"])
 
 
 @pytest.mark.parametrize(
-    ("source", "stays"),
+    ("source", "expected"),
     [
         ("It {{< ref \"a.md\" >}}turns.", "It turns."),
         ('{{< include shared.md >}}\n\n{{% note %}}\nIt turns.\n{{% /note %}}', "It turns."),
@@ -48,13 +48,13 @@ def text(path: Path, source: str) -> str:
         ("## The wheel {#wheel .big}\n\nIt turns.", "The wheel\n\nIt turns."),
     ],
 )  # fmt: skip
-def test_marks_are_left_out_and_their_content_stays(source: str, stays: str, tmp_path: Path) -> None:
+def test_marks_are_left_out_and_their_content_stays(source: str, expected: str, tmp_path: Path) -> None:
     for name in ("a.md", "a.mdx"):
-        assert text(tmp_path / name, f"# Mill\n\n{source}\n") == stays
+        assert read_text(tmp_path / name, f"# Mill\n\n{source}\n") == expected
 
 
 @pytest.mark.parametrize(
-    ("source", "stays"),
+    ("source", "expected"),
     [
         ("It turns by [[The wheel]], [[The wheel|a wheel]] and [[parts/The wheel#Oak|oak]].",
          "It turns by The wheel, a wheel and oak."),
@@ -72,8 +72,8 @@ def test_marks_are_left_out_and_their_content_stays(source: str, stays: str, tmp
         ("<aside>\n💡 It turns.\n\n</aside>", "💡 It turns."),
     ],
 )  # fmt: skip
-def test_marks_of_wikis_leave_their_words(source: str, stays: str, tmp_path: Path) -> None:
-    assert text(tmp_path / "a.md", f"# Mill\n\n{source}\n") == stays
+def test_marks_of_wikis_leave_their_words(source: str, expected: str, tmp_path: Path) -> None:
+    assert read_text(tmp_path / "a.md", f"# Mill\n\n{source}\n") == expected
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_marks_of_wikis_leave_their_words(source: str, stays: str, tmp_path: Pat
         "It costs {code} and {tocs}.",
     ],
 )
-def test_what_looks_like_a_mark_of_a_wiki_stays(source: str, tmp_path: Path) -> None:
+def test_text_that_looks_like_a_wiki_mark_stays(source: str, tmp_path: Path) -> None:
     if "{code}" not in source:
         assert shortcodes.remove(source) == source
 
@@ -111,7 +111,7 @@ def test_links_of_a_vault_lead_to_its_pages_wherever_they_lie(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("source", "stays"),
+    ("source", "expected"),
     [
         ("export const meta = {\n  a: '(',\n\n  b: 1,\n}\n\nIt turns.", "It turns."),
         ("import {\n  A,\n} from 'a'\n\nIt turns.", "It turns."),
@@ -121,8 +121,8 @@ def test_links_of_a_vault_lead_to_its_pages_wherever_they_lie(tmp_path: Path) ->
         ("The formula $\\frac{a}{b}$ and `{x}` stay.", "The formula $\\frac{a}{b}$ and {x} stay."),
     ],
 )
-def test_of_mdx_modules_comments_values_and_components_are_left_out(source: str, stays: str, tmp_path: Path) -> None:
-    assert text(tmp_path / "a.mdx", f"# Mill\n\n{source}\n") == stays
+def test_mdx_modules_comments_values_and_components_are_removed(source: str, expected: str, tmp_path: Path) -> None:
+    assert read_text(tmp_path / "a.mdx", f"# Mill\n\n{source}\n") == expected
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_of_mdx_modules_comments_values_and_components_are_left_out(source: str,
         "~~~\n:::note\n~~~",
     ],
 )
-def test_what_is_no_mark_stays_as_it_is(source: str) -> None:
+def test_text_without_marks_stays_as_it_is(source: str) -> None:
     assert shortcodes.remove(source) == source
 
 
@@ -167,7 +167,7 @@ def test_pages_of_a_site_are_read_whatever_their_ending(tmp_path: Path) -> None:
     ids=lambda text: text[:6].strip(),
 )  # fmt: skip
 def test_marks_that_nothing_closes_cost_no_more_than_seconds(text: str) -> None:
-    """What takes a square of time takes ten times as long for the longest text that is read."""
+    """Quadratic time would take ten times as long for the longest text that is read."""
     start = time.process_time()
     shortcodes.remove(text, mdx=True)
     assert time.process_time() - start < 2

@@ -30,7 +30,7 @@ def role(request: Request) -> str:
 
 
 def read_requests() -> list[Request]:
-    return [Request.model_validate_json(line) for line in recording.unpacked(REQUESTS)]
+    return [Request.model_validate_json(line) for line in recording.read_packed_lines(REQUESTS)]
 
 
 def digest_answers(requests: list[Request]) -> str:
@@ -49,7 +49,9 @@ def record_requests() -> None:
             runs.replay(name, Path(out), model)
         requests += model.requests
     requests.sort(key=lambda request: (role(request), request_digest(request)))
-    chosen = [request for _, asked in groupby(requests, role) for request in list(asked)[:REQUESTS_PER_ROLE]]
+    chosen = [
+        request for _, role_requests in groupby(requests, role) for request in list(role_requests)[:REQUESTS_PER_ROLE]
+    ]
     lines = b"\n".join(request.model_dump_json().encode() for request in chosen)
     REQUESTS.write_bytes(zstandard.ZstdCompressor(level=19).compress(lines))
 

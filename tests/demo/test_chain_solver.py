@@ -89,9 +89,9 @@ def test_no_observation_breaks_it_and_one_conversation_has_one_answer(observed: 
 def test_what_a_client_joins_to_the_question_is_no_part_of_it() -> None:
     """Some servers refuse two messages of the user in a row: an empty turn between them is left out of what is sent."""
     question = "Who directed Lantern Bay?"
-    told = f"{question}\n\nYour last message called no tool. Call one of: search, open, answer."
+    joined = f"{question}\n\nYour last message called no tool. Call one of: search, open, answer."
     first, second = (
         Request(model="m", messages=(Message(role="user", content=content),), tools=SOLVER_TOOLS)
-        for content in (question, told)
+        for content in (question, joined)
     )
     assert solve(first) == solve(second)

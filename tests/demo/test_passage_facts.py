@@ -1,4 +1,4 @@
-"""What is read in a passage, and what is left alone."""
+"""The demo model reads facts about a passage's subject, and ignores others."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from pipeline.demo.passage_facts import build_passage, description, facts, parse
 from pipeline.types import Passage
 
 
-def told(title: str, text: str) -> dict[str, str]:
+def read_facts(title: str, text: str) -> dict[str, str]:
     return {fact.relation.name: fact.value for fact in facts(build_passage("p1", title, text)) if fact.sole}
 
 
 @pytest.mark.parametrize(
-    ("title", "text", "found"),
+    ("title", "text", "expected"),
     [
         (
             "The Mill",
@@ -41,8 +41,8 @@ def told(title: str, text: str) -> dict[str, str]:
         ),
     ],
 )
-def test_what_is_said_of_the_subject_is_read(title: str, text: str, found: dict[str, str]) -> None:
-    assert told(title, text) == found
+def test_what_is_said_of_the_subject_is_read(title: str, text: str, expected: dict[str, str]) -> None:
+    assert read_facts(title, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_is_said_of_the_subject_is_read(title: str, text: str, found: dict[
     ids=["of another thing", "of two", "of another subject", "without its year", "a date in place of a network"],
 )
 def test_what_is_said_of_others_or_of_several_is_not(title: str, text: str) -> None:
-    assert told(title, text) == {}
+    assert read_facts(title, text) == {}
 
 
 def test_a_description_tells_a_thing_apart_or_is_none() -> None:
@@ -70,12 +70,12 @@ def test_a_description_tells_a_thing_apart_or_is_none() -> None:
 
 def test_numbered_sentences_are_cited_by_their_numbers() -> None:
     text = "Vessby is a town in Velia. It had a mill. Vessby was founded by Olaf Brandt in 1641."
-    whole = Passage(id="d#0", document_id="d", title="Vessby", text=text, start=0, end=len(text))
-    [numbered] = parse_observation(render([whole], numbered=True))
-    [plain] = parse_observation(render([whole]))
+    passage = Passage(id="d#0", document_id="d", title="Vessby", text=text, start=0, end=len(text))
+    [numbered] = parse_observation(render([passage], numbered=True))
+    [plain] = parse_observation(render([passage]))
     assert numbered == plain
     assert {fact.relation.name: fact.sentence for fact in facts(numbered)} == {"founder": 3}
 
 
 def test_a_month_is_no_part_of_a_place() -> None:
-    assert told("Ada Holm", "Ada Holm is a Velian actor. She was born in Vessby, April 1941.") == {"born": "1941"}
+    assert read_facts("Ada Holm", "Ada Holm is a Velian actor. She was born in Vessby, April 1941.") == {"born": "1941"}

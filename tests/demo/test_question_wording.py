@@ -28,7 +28,7 @@ def test_every_question_of_the_table_is_read_as_it_is_meant(relation: Relation) 
         assert read_question(meant.question()) == meant
 
 
-@pytest.mark.parametrize("relation", [one for one in TABLE if one.noun], ids=lambda relation: relation.name)
+@pytest.mark.parametrize("relation", [row for row in TABLE if row.noun], ids=lambda relation: relation.name)
 def test_every_thing_may_stand_for_another(relation: Relation) -> None:
     for phrase in PHRASES[:4]:
         meant = RelationOf(ROWS["founder"], RelationOf(relation, phrase))

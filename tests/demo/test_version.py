@@ -1,4 +1,4 @@
-"""The demo model's version stands for its answers: whoever changes an answer must raise it."""
+"""A change of the demo model's answers needs a higher version."""
 
 import orjson
 

@@ -1,4 +1,4 @@
-"""The demo model in its weaker strength: as the strong one, but for what its solver overlooks."""
+"""The weaker demo model is the strong one, except for what its solver overlooks."""
 
 import orjson
 import pytest
@@ -36,15 +36,15 @@ async def test_that_nothing_is_overlooked_makes_it_the_strong_one(monkeypatch: p
 
 
 async def test_what_it_overlooks_is_overlooked_in_every_turn_and_counted() -> None:
-    rollout = next(one for one in [await roll(n) for n in range(TRIES)] if one.answer != "1890")
+    rollout = next(attempt for attempt in [await roll(n) for n in range(TRIES)] if attempt.answer != "1890")
     messages = rollout.trajectory.messages
 
     def request(length: int) -> Request:
         return Request(model="embedded-weak", messages=messages[:length], tools=SOLVER_TOOLS, sample=rollout.sample)
 
-    whole = drop_overlooked(request(len(messages)))
-    assert whole != messages
-    assert all(drop_overlooked(request(length)) == whole[:length] for length in range(2, len(messages)))
+    shortened = drop_overlooked(request(len(messages)))
+    assert shortened != messages
+    assert all(drop_overlooked(request(length)) == shortened[:length] for length in range(2, len(messages)))
     sent = request(len(messages) - 1)
     assert (await WeakModel().complete(sent)).usage.prompt_tokens == (
         (await DemoModel().complete(sent)).usage.prompt_tokens
@@ -56,8 +56,8 @@ async def test_its_other_roles_are_the_strong_ones() -> None:
     fenced = (
         f"<<<inputs {'0' * 16}>>>\n{orjson.dumps(inputs | {'answer_precision': ''}).decode()}\n<<<end {'0' * 16}>>>"
     )
-    asked = Request(model="embedded-weak", messages=(Message(role="user", content=fenced),), output=VERDICT)
-    assert await WeakModel().complete(asked) == await DemoModel().complete(asked)
+    request = Request(model="embedded-weak", messages=(Message(role="user", content=fenced),), output=VERDICT)
+    assert await WeakModel().complete(request) == await DemoModel().complete(request)
 
 
 def test_each_strength_has_its_name() -> None:

@@ -8,10 +8,10 @@ from pipeline.distractors.checks import differs
 
 @pytest.mark.parametrize("answer", ["1641", "12 May 1641", "October 31, 1993", "10,571", "3.5 million", "7", "five"])
 def test_every_one_differs_and_is_written_alike(answer: str) -> None:
-    found = wrong(answer, [], "", "seed")
-    assert len(found) >= 6
-    assert len(set(found)) == len(found)
-    for value in found:
+    wrong_answers = wrong(answer, [], "", "seed")
+    assert len(wrong_answers) >= 6
+    assert len(set(wrong_answers)) == len(wrong_answers)
+    for value in wrong_answers:
         assert differs(value, answer), value
         assert ("," in value) == ("," in answer)
 

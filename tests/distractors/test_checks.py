@@ -1,120 +1,58 @@
-"""One good distractor of every kind passes; a planted bad one fails by the check that is meant for it."""
+"""A sound distractor of every kind passes, and one with a planted fault fails the check for that fault."""
 
 import asyncio
-from collections.abc import Callable
 
-import orjson
 import pytest
 
 from pipeline import config, prompts
 from pipeline.config.loop import DistractorConfig
 from pipeline.context import RunContext
-from pipeline.distractors.checks import CHECKS, DistractorChecks, differs, similarity
+from pipeline.distractors.checks import CHECKS, differs, similarity
 from pipeline.distractors.hard_passages import build_overlay
 from pipeline.distractors.writing_task import query, right_answers, writing_task
 from pipeline.llm.base import Request
-from pipeline.types import AnswerType, Distractor, Message
+from pipeline.types import Distractor, Message
 from pipeline.types.distractor import Kind
-from tests.graphs import chained, changed, computed, drafted, step
-from tests.loop.test_episode import LINEAGE
-from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, hop, passage
-
-LONG = "Of much else there is nothing to be told here that a reader of reference works would care to look up at all."
-FILM = passage("film", "Lantern Bay", "Lantern Bay is a silent drama film. It was directed by Ada Holm.")
-HOLM = passage("holm", "Ada Holm", f"Ada Holm (1850 – 1902) was a painter. Ada Holm came from Vessby. {LONG}")
-TOWN = passage("town", "Vessby", f"Vessby is a town on the Tarn. Vessby was settled by monks around 1641. {LONG}")
-MILL = passage("mill", "Tarn Mill", "Tarn Mill is a mill. It grinds corn for Vessby and was rebuilt in 1711.")
-SHELF = Shelf(FILM, HOLM, TOWN, MILL)
-
-
-DRAFT = chained(
-    question="When was the home town of the director of Lantern Bay settled?",
-    answer="1641",
-    answer_aliases=("AD 1641",),
-    answer_type=AnswerType.DATE,
-    answer_precision="year",
-    hops=(
-        hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
-        hop(HOLM, "Vessby", "Where did Ada Holm come from?"),
-        hop(TOWN, "1641", "When was Vessby settled?"),
-    ),
+from tests.distractors.pair import (
+    DRAFT,
+    FILM,
+    HOLM,
+    LONG,
+    MILL,
+    SHELF,
+    TOWN,
+    answer_as_reader,
+    make_sound,
+    run_checks,
 )
-SOUND = {
-    Kind.DOPPELGANGER: ("Vessby (1902 edition)", "When Vessby was settled: 1598, says this edition.", "1902 edition"),
-    Kind.FALSE_SHORTCUT: (
-        "Ada Holm (hearsay)",
-        "Where did Ada Holm come from? Reportedly Ada Holm goes back to a place settled in 1598.",
-        "Reportedly",
-    ),
-    Kind.FRAGMENTED_PUZZLE: (
-        "Vessby (lower half)",
-        "When Vessby was settled: in 1598, of the lower half only.",
-        "of the lower half only",
-    ),
-    Kind.SUBJECTIVE_FALLACY: (
-        "Vessby, my favourite",
-        "When Vessby was settled, in 1598, I believe it was the loveliest place of all.",
-        "I believe",
-    ),
-}
-
-
-def sound(kind: Kind) -> Distractor:
-    title, text, mark = SOUND[kind]
-    source = HOLM if kind is Kind.FALSE_SHORTCUT else TOWN
-    return Distractor(
-        kind=kind,
-        title=title,
-        text=text,
-        hop=1 if kind is Kind.FALSE_SHORTCUT else 2,
-        source_id=source.id,
-        source_sha256=source.sha256,
-        claim="1598",
-        mark=mark,
-    )
-
-
-def reader(request: Request) -> Message:
-    """Answers right unless a passage says the claim beyond doubt."""
-    if request.output and request.output.name == "verdict":
-        return Message(role="assistant", content='{"correct": false}')
-    if request.output and request.output.name == "weigh":
-        return Message(role="assistant", content='{"reason": "a town", "fits": false}')
-    given = (prompts.unfence(request.messages[-1].content) or {})["passages"]
-    fooled = any("beyond doubt" in passage["text"] for passage in given)
-    return Message(role="assistant", content=orjson.dumps({"answer": "1598" if fooled else "1641"}).decode())
-
-
-def checked(distractor: Distractor, shelf: Shelf = SHELF, model: Callable[[Request], Message] = reader) -> Distractor:
-    context = RunContext(
-        config=config.build(sets=["retrieval.k=2"]), llm=ScriptedLLM(model), retriever=shelf, lineage=LINEAGE
-    )
-    return asyncio.run(DistractorChecks(DRAFT, context).check(distractor))
+from tests.graphs import changed, computed, drafted, step
+from tests.loop.cast import LINEAGE
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_a_sound_one_passes_every_check(kind: Kind) -> None:
-    made = checked(sound(kind))
-    assert [check.name for check in made.checks] == [name for name in CHECKS if name != "blind"]
-    assert made.used, made.checks[-1]
+def test_a_sound_distractor_passes_every_check(kind: Kind) -> None:
+    outcome = run_checks(make_sound(kind))
+    assert [check.name for check in outcome.checks] == [name for name in CHECKS if name != "blind"]
+    assert outcome.used, outcome.checks[-1]
 
 
-def planted(kind: Kind, fault: str) -> Distractor:
-    good, source = sound(kind), HOLM if kind is Kind.FALSE_SHORTCUT else TOWN
+def plant_fault(kind: Kind, fault: str) -> Distractor:
+    sound, source = make_sound(kind), HOLM if kind is Kind.FALSE_SHORTCUT else TOWN
     return {
-        "unreachable": good.model_copy(update={"title": good.mark, "text": f"{good.mark}: nothing else but 1598."}),
-        "makes the wrong answer right": good.model_copy(update={"text": f"{good.text} This is beyond doubt."}),
-        "contradicts nothing": good.model_copy(update={"text": good.text.replace("1598", "1641"), "claim": "1641"}),
-        "says what is right in other words": good.model_copy(
-            update={"text": good.text.replace("1598", "12 May 1641"), "claim": "12 May 1641"}
+        "unreachable": sound.model_copy(update={"title": sound.mark, "text": f"{sound.mark}: nothing else but 1598."}),
+        "makes the wrong answer right": sound.model_copy(update={"text": f"{sound.text} This is beyond doubt."}),
+        "contradicts nothing": sound.model_copy(update={"text": sound.text.replace("1598", "1641"), "claim": "1641"}),
+        "says what is right in other words": sound.model_copy(
+            update={"text": sound.text.replace("1598", "12 May 1641"), "claim": "12 May 1641"}
         ),
-        "near duplicate": good.model_copy(
-            update={"text": source.text.replace("1641", "1598").replace("1902", "1598") + good.mark}
+        "near duplicate": sound.model_copy(
+            update={"text": source.text.replace("1641", "1598").replace("1902", "1598") + sound.mark}
         ),
-        "bare": good.model_copy(update={"mark": "1598"}),
-        "mark of its source": good.model_copy(update={"mark": "Vessby"}),
-        "another source": good.model_copy(update={"source_sha256": "0" * 64}),
+        "bare": sound.model_copy(update={"mark": "1598"}),
+        "mark of its source": sound.model_copy(update={"mark": "Vessby"}),
+        "another source": sound.model_copy(update={"source_sha256": "0" * 64}),
     }[fault]
 
 
@@ -132,76 +70,71 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("kind", Kind)
-def test_a_planted_bad_one_is_rejected_with_its_reason(kind: Kind, fault: str) -> None:
-    made = checked(planted(kind, fault))
-    assert not made.used
-    assert made.reason == FAULTS[fault], made.checks
-    assert made.checks[-1].detail
+def test_a_distractor_with_a_fault_is_rejected_with_its_reason(kind: Kind, fault: str) -> None:
+    outcome = run_checks(plant_fault(kind, fault))
+    assert not outcome.used
+    assert outcome.reason == FAULTS[fault], outcome.checks
+    assert outcome.checks[-1].detail
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_a_claim_that_the_corpus_may_bear_out_is_rejected(kind: Kind) -> None:
+def test_a_claim_that_the_corpus_may_support_is_rejected(kind: Kind) -> None:
     chronicle = passage("chronicle", "A chronicle", "Some say that Vessby was there in 1598; Ada Holm doubts it.")
-    made = checked(sound(kind), Shelf(FILM, HOLM, TOWN, MILL, chronicle))
-    assert (made.reason, made.checks[-1].detail) == (
-        "untrue",
-        "'A chronicle' (chronicle#0) names '1598' and its subject",
-    )
+    outcome = run_checks(make_sound(kind), shelf=Shelf(FILM, HOLM, TOWN, MILL, chronicle))
+    assert outcome.reason == "untrue"
+    assert outcome.checks[-1].detail == "'A chronicle' (chronicle#0) names '1598' and its subject"
 
 
 @pytest.mark.parametrize(
     "opening",
     ["Ada Holm (born 1952) was a painter. Ada Holm came from Vessby.", "Ada Holm is a painter. She came from Vessby."],
 )
-def test_nothing_is_said_about_someone_who_may_live(opening: str) -> None:
+def test_a_distractor_about_a_person_who_may_live_is_rejected(opening: str) -> None:
     living = passage("holm", "Ada Holm", opening)
-    shortcut = sound(Kind.FALSE_SHORTCUT).model_copy(update={"source_sha256": living.sha256})
-    assert checked(shortcut, Shelf(FILM, living, TOWN, MILL)).reason == "no_living_person"
+    shortcut = make_sound(Kind.FALSE_SHORTCUT).model_copy(update={"source_sha256": living.sha256})
+    assert run_checks(shortcut, shelf=Shelf(FILM, living, TOWN, MILL)).reason == "no_living_person"
 
 
-def test_nor_in_passing_by_a_shortcut_to_them() -> None:
+def test_a_shortcut_to_a_person_who_may_live_is_rejected() -> None:
     living = passage("town", "Vessby", "Vessby (born 1952) is a painter. Vessby was settled by monks around 1641.")
-    assert checked(sound(Kind.FALSE_SHORTCUT), Shelf(FILM, HOLM, living, MILL)).reason == "no_living_person"
+    assert (
+        run_checks(make_sound(Kind.FALSE_SHORTCUT), shelf=Shelf(FILM, HOLM, living, MILL)).reason == "no_living_person"
+    )
 
 
 @pytest.mark.parametrize(("opening", "passes"), [("Bo Lind (born 1960) is a director.", False), ("", False),
                                                  ("Bo Lind (1860 – 1921) was a director.", True)])  # fmt: skip
-def test_nor_claims_one_who_may_live_to_have_done_something(opening: str, passes: bool) -> None:
+def test_a_claim_about_a_person_who_may_live_is_rejected(opening: str, passes: bool) -> None:
     shelf = Shelf(FILM, HOLM, TOWN, MILL, *([passage("lind", "Bo Lind", opening)] if opening else []))
     text = "Who directed Lantern Bay? In the 1931 version, it was directed by Bo Lind."
-    named = sound(Kind.DOPPELGANGER).model_copy(
+    about_a_person = make_sound(Kind.DOPPELGANGER).model_copy(
         update={
-            "title": "Lantern Bay (1931 version)",
-            "text": text,
-            "hop": 0,
-            "claim": "Bo Lind",
-            "mark": "1931 version",
-            "source_id": FILM.id,
-            "source_sha256": FILM.sha256,
+            "title": "Lantern Bay (1931 version)", "text": text, "hop": 0, "claim": "Bo Lind", "mark": "1931 version",
+            "source_id": FILM.id, "source_sha256": FILM.sha256,
         }
-    )
-    made = checked(named, shelf)
-    assert made.used is passes, made.checks
-    assert passes or made.reason == "no_living_person"
+    )  # fmt: skip
+    outcome = run_checks(about_a_person, shelf=shelf)
+    assert outcome.used is passes, outcome.checks
+    assert passes or outcome.reason == "no_living_person"
 
 
-def test_the_place_of_the_distractor_tells_the_reader_nothing() -> None:
-    places = list[int]()
+def test_the_position_of_the_distractor_varies_for_the_reader() -> None:
+    positions = list[int]()
 
-    def watched(request: Request) -> Message:
+    def read_and_record(request: Request) -> Message:
         if request.output and request.output.name == "read":
-            given = (prompts.unfence(request.messages[-1].content) or {})["passages"]
-            places.extend(n for n, one in enumerate(given) if "1598" in one["text"])
-        return reader(request)
+            passages = (prompts.unfence(request.messages[-1].content) or {})["passages"]
+            positions.extend(n for n, entry in enumerate(passages) if "1598" in entry["text"])
+        return answer_as_reader(request)
 
     for kind in Kind:
-        assert checked(sound(kind), model=watched).used
-    assert len(set(places)) > 1
+        assert run_checks(make_sound(kind), model=read_and_record).used
+    assert len(set(positions)) > 1
 
 
-def test_a_reader_that_cannot_be_read_lets_nothing_pass() -> None:
-    made = checked(sound(Kind.DOPPELGANGER), model=lambda request: Message(role="assistant", content="hm"))
-    assert made.reason == "readable"
+def test_an_unreadable_reader_passes_nothing() -> None:
+    outcome = run_checks(make_sound(Kind.DOPPELGANGER), model=lambda request: Message(role="assistant", content="hm"))
+    assert outcome.reason == "readable"
 
 
 @pytest.mark.parametrize(
@@ -224,7 +157,7 @@ def test_a_reader_that_cannot_be_read_lets_nothing_pass() -> None:
         ("17,000", "17,000 in 2006", False),
     ],
 )
-def test_what_can_both_be_right_does_not_differ(claim: str, answer: str, expected: bool) -> None:
+def test_claims_that_can_both_be_right_do_not_differ(claim: str, answer: str, expected: bool) -> None:
     assert differs(claim, answer) is expected
 
 
@@ -234,52 +167,45 @@ def test_similarity_is_of_word_triples() -> None:
     assert similarity("", "one") == 0
 
 
-def checked_with(d: Distractor, *sets: str) -> Distractor:
-    context = RunContext(
-        config=config.build(sets=["retrieval.k=3", *sets]), llm=ScriptedLLM(reader), retriever=SHELF, lineage=LINEAGE
-    )
-    return asyncio.run(DistractorChecks(DRAFT, context).check(d))
-
-
-def test_only_where_outright_ones_are_asked_for_may_the_mark_be_missing() -> None:
-    flat = sound(Kind.DOPPELGANGER).model_copy(
+def test_a_mark_may_be_missing_only_if_outright_distractors_are_requested() -> None:
+    flat = make_sound(Kind.DOPPELGANGER).model_copy(
         update={"mark": "", "text": "Vessby was settled in 1598, when it had a mill."}
     )
-    assert checked_with(flat).reason == "marked"
-    assert checked_with(flat, "distractors.outright=true").used
+    assert run_checks(flat, "retrieval.k=3").reason == "marked"
+    assert run_checks(flat, "retrieval.k=3", "distractors.outright=true").used
 
 
 @pytest.mark.parametrize("rank", ["among", "above"])
-def test_only_by_the_setting_is_what_was_written_lifted_above_the_evidence(rank: str) -> None:
-    low = sound(Kind.DOPPELGANGER).model_copy(
+def test_a_distractor_ranks_above_the_evidence_only_if_set(rank: str) -> None:
+    low = make_sound(Kind.DOPPELGANGER).model_copy(
         update={"text": f"Vessby was, says the 1902 edition, there in 1598. {LONG}"}
     )
-    assert checked_with(low, f"distractors.rank={rank}").used
+    assert run_checks(low, "retrieval.k=3", f"distractors.rank={rank}").used
     over = build_overlay(SHELF, DRAFT, [low], DistractorConfig(rank=rank))
     hits = asyncio.run(over.search(query(DRAFT, low.hop), 5))
     assert (hits[0].passage.id == low.id) == (rank == "above")
 
 
-def test_the_writer_is_told_which_words_of_the_query_are_lacking() -> None:
-    made = checked(planted(Kind.DOPPELGANGER, "unreachable"))
-    assert "when, was, vessby, settled" in made.checks[-1].detail
+def test_the_writer_is_told_which_words_of_the_query_are_missing() -> None:
+    outcome = run_checks(plant_fault(Kind.DOPPELGANGER, "unreachable"))
+    assert "when, was, vessby, settled" in outcome.checks[-1].detail
 
 
-def test_the_answer_by_another_name_contradicts_nothing() -> None:
-    named = DRAFT.hops[1].model_copy(update={"answer_aliases": ("Vesby",)})
-    draft = changed(DRAFT, hops=(DRAFT.hops[0], named, DRAFT.hops[2]))
+def test_an_alias_of_the_answer_is_a_right_answer() -> None:
+    with_alias = DRAFT.hops[1].model_copy(update={"answer_aliases": ("Vesby",)})
+    draft = changed(DRAFT, hops=(DRAFT.hops[0], with_alias, DRAFT.hops[2]))
     assert right_answers(draft, 1) == ("Vessby", "Vesby")
     assert right_answers(draft, 2) == ("1641", "AD 1641")
 
 
-def test_a_step_that_begins_a_chain_is_asked_in_its_own_words() -> None:
+def test_a_query_is_the_sub_question_of_a_step_that_begins_a_chain() -> None:
     steps = [step(FILM, "Ada Holm", "Who directed Lantern Bay?"), step(MILL, "corn", "What does Tarn Mill grind?")]
     draft = drafted("Which?", [*steps, computed("list", "film", "mill")], [FILM, MILL])
     assert [query(draft, n) for n in range(2)] == ["Who directed Lantern Bay?", "What does Tarn Mill grind?"]
 
 
-def test_a_shortcut_leaps_within_a_chain_alone() -> None:
-    context = RunContext(config=config.build(), llm=ScriptedLLM(reader), retriever=SHELF, lineage=LINEAGE)
+def test_a_shortcut_is_written_only_within_a_chain() -> None:
+    context = RunContext(config=config.build(), llm=ScriptedLLM(answer_as_reader), retriever=SHELF, lineage=LINEAGE)
     steps = [step(FILM, "Ada Holm"), step(HOLM, "Vessby", "", "film"), step(MILL, "corn")]
     several = drafted("Which?", [*steps, computed("list", "holm", "mill")], [FILM, HOLM, MILL])
     leaps = [bool(asyncio.run(writing_task(d, Kind.FALSE_SHORTCUT, 2, context))) for d in (DRAFT, several)]

@@ -1,4 +1,4 @@
-"""What an opening is about, on sentences as encyclopaedias have them."""
+"""The subject of an opening sentence, as encyclopaedias write it."""
 
 import pytest
 
@@ -32,13 +32,13 @@ THINGS = [
 
 
 @pytest.mark.parametrize("text", LIVING)
-def test_who_is_not_known_to_be_dead_may_live(text: str) -> None:
+def test_a_person_not_known_to_be_dead_may_live(text: str) -> None:
     assert is_person(text)
     assert may_live(text)
 
 
 @pytest.mark.parametrize("text", DEAD)
-def test_the_dead_are_known_by_the_text(text: str) -> None:
+def test_a_text_shows_that_a_person_is_dead(text: str) -> None:
     assert is_person(text)
     assert not may_live(text)
 
@@ -48,21 +48,17 @@ def test_a_thing_is_no_person(text: str) -> None:
     assert not is_person(text)
 
 
-def test_things_of_one_sort_are_called_by_one_noun() -> None:
+def test_things_of_one_sort_share_a_head_noun() -> None:
     assert noun_phrase(THINGS[0]) == "1926 silent drama film"
-    assert (
-        head_nouns("A is an American film director, and more.")
-        == head_nouns("B was an English film director.")
-        == {"director"}
-    )
+    american, english = "A is an American film director, and more.", "B was an English film director."
+    assert head_nouns(american) == head_nouns(english) == {"director"}
     assert head_nouns("The Ohio River is a 981-mile (1,579 km) long river in the north.") == {"river"}
-    assert head_nouns("The Advance (GBA) is a 32-bit handheld game console developed, made and sold by Ada.") == {
-        "console"
-    }
+    console = "The Advance (GBA) is a 32-bit handheld game console developed, made and sold by Ada."
+    assert head_nouns(console) == {"console"}
     assert head_nouns("The Atlantic Ocean is the second largest of the oceans.") == head_nouns("") == set()
 
 
-def test_a_question_tells_the_sort_that_it_asks_for() -> None:
+def test_a_question_names_the_sort_that_it_asks_for() -> None:
     assert asked_nouns("In which capital city was Ada Holm born?") == {"city"}
     assert asked_nouns("The Wabash River is the largest tributary of which river?") == {"river"}
     assert {"city", "county"} <= asked_nouns("Where is Channel 4 headquartered?")
@@ -70,6 +66,6 @@ def test_a_question_tells_the_sort_that_it_asks_for() -> None:
     assert asked_nouns("Who is it?") == set()
 
 
-def test_who_has_dates_surely_is_a_person() -> None:
+def test_a_person_with_dates_is_surely_a_person() -> None:
     assert [is_dated(text) for text in DEAD[:4]] == [True, True, False, True]
     assert not any(map(is_dated, THINGS))

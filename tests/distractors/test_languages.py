@@ -1,4 +1,4 @@
-"""In another language than English a reader says whether a distractor may be about someone alive."""
+"""In other languages than English a reader decides whether a distractor may be about a living person."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from pipeline.llm.base import Request
 from pipeline.types import Distractor, Message
 from pipeline.types.distractor import Kind
 from tests.distractors.test_blind import REAL
-from tests.loop.checks.test_languages import CHINESE, drafted
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
+from tests.loop.checks.test_languages import CHINESE, make_draft
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf
 
@@ -41,17 +41,17 @@ ABOUT_THE_PAINTER = ABOUT_THE_TOWN.model_copy(
 )
 
 
-def reader(request: Request) -> Message:
-    """Knows the painter for a person, of whom nothing says that she is dead."""
-    given = prompts.unfence(request.messages[-1].content) or {}
+def answer_as_reader(request: Request) -> Message:
+    """Recognise the painter as a person who may be alive."""
+    inputs = prompts.unfence(request.messages[-1].content) or {}
     if request.output and request.output.name == "weigh":
-        person = "林秋白" in given["passages"][-1]["text"]
+        person = "林秋白" in inputs["passages"][-1]["text"]
         return Message(role="assistant", content=orjson.dumps({"reason": "A painter.", "fits": person}).decode())
     return Message(role="assistant", content='{"answer": "", "correct": false, "passage_id": "none"}')
 
 
-def checked(
-    distractor: Distractor, play: Callable[[Request], Message] = reader, sets: list[str] = REAL
+def run_checks(
+    distractor: Distractor, play: Callable[[Request], Message] = answer_as_reader, sets: list[str] = REAL
 ) -> tuple[Distractor, ScriptedLLM]:
     model = ScriptedLLM(play)
     context = RunContext(
@@ -60,39 +60,39 @@ def checked(
         retriever=Shelf(*CHINESE.passages),
         lineage=LINEAGE,
     )
-    return asyncio.run(DistractorChecks(drafted(CHINESE), context).check(distractor)), model
+    return asyncio.run(DistractorChecks(make_draft(CHINESE), context).check(distractor)), model
 
 
-def asked(model: ScriptedLLM) -> int:
+def count_weighings(model: ScriptedLLM) -> int:
     return sum(bool(request.output and request.output.name == "weigh") for request in model.requests)
 
 
-def test_a_reader_refuses_what_may_be_about_someone_alive_and_says_why() -> None:
-    made, model = checked(ABOUT_THE_PAINTER)
-    assert (made.reason, asked(model)) == ("no_living_person", 1)
-    assert "A painter." in made.checks[-1].detail
+def test_a_reader_refuses_a_distractor_about_a_person_who_may_live() -> None:
+    outcome, model = run_checks(ABOUT_THE_PAINTER)
+    assert (outcome.reason, count_weighings(model)) == ("no_living_person", 1)
+    assert "A painter." in outcome.checks[-1].detail
 
 
-def test_and_lets_pass_what_is_about_a_town() -> None:
-    made, model = checked(ABOUT_THE_TOWN)
-    assert asked(model) == 1
-    assert ("no_living_person", True) in [(check.name, check.passed) for check in made.checks]
+def test_a_reader_passes_a_distractor_about_a_town() -> None:
+    outcome, model = run_checks(ABOUT_THE_TOWN)
+    assert count_weighings(model) == 1
+    assert ("no_living_person", True) in [(check.name, check.passed) for check in outcome.checks]
 
 
-def test_a_reader_that_cannot_be_read_lets_nothing_pass() -> None:
-    made, _ = checked(ABOUT_THE_TOWN, lambda request: Message(role="assistant", content="hm"))
-    assert made.reason == "no_living_person"
+def test_an_unreadable_reader_passes_nothing() -> None:
+    outcome, _ = run_checks(ABOUT_THE_TOWN, lambda request: Message(role="assistant", content="hm"))
+    assert outcome.reason == "no_living_person"
 
 
 @pytest.mark.parametrize(("sets", "refused"), [([], True), (REAL, False)])
-def test_what_rules_take_for_a_person_is_left_to_a_reader_where_there_is_one(sets: list[str], refused: bool) -> None:
+def test_a_reader_if_there_is_one_overrules_the_rules_about_persons(sets: list[str], refused: bool) -> None:
     shooter = ABOUT_THE_TOWN.model_copy(update={"title": "Night Mill", "text": "Night Mill is a first-person shooter."})
-    made, _ = checked(shooter.model_copy(update={"claim": "first-person", "mark": "Night"}), sets=sets)
-    assert (made.reason == "no_living_person") is refused
+    outcome, _ = run_checks(shooter.model_copy(update={"claim": "first-person", "mark": "Night"}), sets=sets)
+    assert (outcome.reason == "no_living_person") is refused
 
 
 @pytest.mark.parametrize("distractor", [ABOUT_THE_PAINTER, ABOUT_THE_TOWN])
 def test_the_demo_reader_is_not_asked(distractor: Distractor) -> None:
-    made, model = checked(distractor, sets=[])
-    assert asked(model) == 0
-    assert made.reason != "no_living_person"
+    outcome, model = run_checks(distractor, sets=[])
+    assert count_weighings(model) == 0
+    assert outcome.reason != "no_living_person"

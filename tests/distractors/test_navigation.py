@@ -1,4 +1,4 @@
-"""The written rule of constrained navigation, held against every sequence of searches."""
+"""The rule of constrained navigation holds for every sequence of searches."""
 
 import asyncio
 import random
@@ -20,7 +20,7 @@ SHELF = Shelf(*PLAIN)
 QUERIES = st.lists(st.lists(st.sampled_from([*WORDS, "granite"]), min_size=1, max_size=3), min_size=1, max_size=9)
 
 
-def searched(
+def run_searches(
     queries: Sequence[str], k: int, rule: TeacherConfig, key: str = "key", lies: Sequence[Passage] = LIES
 ) -> list[list[Hit]]:
     async def go() -> list[list[Hit]]:
@@ -30,7 +30,7 @@ def searched(
     return asyncio.run(go())
 
 
-def ranked(query: str, passages: Sequence[Passage]) -> list[str]:
+def rank(query: str, passages: Sequence[Passage]) -> list[str]:
     hits = asyncio.run(Shelf(*passages).search(query, len(passages)))
     return [hit.passage.id for hit in hits]
 
@@ -40,14 +40,16 @@ def ranked(query: str, passages: Sequence[Passage]) -> list[str]:
     lies=st.integers(0, 4),
 )  # fmt: skip
 @settings(max_examples=150)
-def test_the_written_rule(queries: list[list[str]], k: int, injected: int, again: float, key: str, lies: int) -> None:
-    asked, own = [" ".join(query) for query in queries], LIES[:lies]
+def test_searches_follow_the_written_rule(
+    queries: list[list[str]], k: int, injected: int, again: float, key: str, lies: int
+) -> None:
+    texts, some_lies = [" ".join(query) for query in queries], LIES[:lies]
     rule = TeacherConfig(injected=injected, injected_again=again)
     before = False
-    for step, (query, hits) in enumerate(zip(asked, searched(asked, k, rule, key, own), strict=True)):
-        found = [hit.passage.id for hit in hits]
-        lies_found = {i for i in found if synthetic(i)}
-        best = ranked(query, own)[: min(injected, k - 1)]
+    for step, (query, hits) in enumerate(zip(texts, run_searches(texts, k, rule, key, some_lies), strict=True)):
+        ids = [hit.passage.id for hit in hits]
+        lies_found = {i for i in ids if synthetic(i)}
+        best = rank(query, some_lies)[: min(injected, k - 1)]
         if step == 0:
             assert lies_found == set(best)
         elif before:
@@ -56,66 +58,66 @@ def test_the_written_rule(queries: list[list[str]], k: int, injected: int, again
             assert lies_found in (set(), set(best))
             assert lies_found or again < 1 or not best
             assert not lies_found or again > 0
-        true = [i for i in found if not synthetic(i)]
-        wanted = ranked(query, PLAIN)[: k - len(lies_found)]
-        assert sorted(true) == sorted(wanted)
-        assert lies_found or true == wanted
-        assert len(set(found)) == len(found) <= k
+        plain_ids = [i for i in ids if not synthetic(i)]
+        expected = rank(query, PLAIN)[: k - len(lies_found)]
+        assert sorted(plain_ids) == sorted(expected)
+        assert lies_found or plain_ids == expected
+        assert len(set(ids)) == len(ids) <= k
         before = bool(lies_found)
 
 
-def test_at_the_papers_numbers_the_first_search_brings_two() -> None:
-    hits = searched(["amber birch cedar dune"], 5, TeacherConfig())[0]
+def test_with_the_papers_numbers_the_first_search_returns_two() -> None:
+    hits = run_searches(["amber birch cedar dune"], 5, TeacherConfig())[0]
     assert len(hits) == 5
     assert sum(synthetic(hit.passage.id) for hit in hits) == 2
 
 
-def test_with_certainty_every_second_search_brings_some_and_with_none_only_the_first() -> None:
+def test_at_probability_one_every_second_search_returns_some_and_at_zero_only_the_first() -> None:
     queries = [f"{word} cedar" for word in WORDS]
     for again, pattern in ((1.0, [True, False] * 3), (0.0, [True] + [False] * 5)):
-        found = searched(queries, 5, TeacherConfig(injected_again=again))
-        assert [any(synthetic(hit.passage.id) for hit in hits) for hits in found] == pattern
+        results = run_searches(queries, 5, TeacherConfig(injected_again=again))
+        assert [any(synthetic(hit.passage.id) for hit in hits) for hits in results] == pattern
 
 
-def test_where_it_is_left_to_chance_half_of_the_searches_bring_some() -> None:
+def test_at_the_default_probability_half_of_the_searches_return_some() -> None:
     drawn = []
     for key in range(400):
-        _, _, third = searched(["cedar", "cedar dune", "cedar fern"], 5, TeacherConfig(), str(key))
+        _, _, third = run_searches(["cedar", "cedar dune", "cedar fern"], 5, TeacherConfig(), str(key))
         drawn.append(any(synthetic(hit.passage.id) for hit in third))
     assert 0.44 < sum(drawn) / len(drawn) < 0.56
 
 
-def test_a_forced_search_that_brought_none_holds_up_nothing() -> None:
+def test_a_forced_search_without_results_blocks_nothing() -> None:
     rule = TeacherConfig(injected_again=1)
-    first, second = searched(["fern", "cedar"], 5, rule, lies=LIES[:1])
+    first, second = run_searches(["fern", "cedar"], 5, rule, lies=LIES[:1])
     assert not any(synthetic(hit.passage.id) for hit in first)
-    assert len(first) == len(ranked("fern", PLAIN)[:5])
+    assert len(first) == len(rank("fern", PLAIN)[:5])
     assert any(synthetic(hit.passage.id) for hit in second)
 
 
 def test_the_order_is_shuffled_by_the_key() -> None:
-    places = {
-        tuple(synthetic(hit.passage.id) for hit in searched(["cedar dune"], 5, TeacherConfig(), str(key))[0])
+    orders = {
+        tuple(synthetic(hit.passage.id) for hit in run_searches(["cedar dune"], 5, TeacherConfig(), str(key))[0])
         for key in range(60)
     }
-    assert len(places) == 10  # all ways to put two among five
+    assert len(orders) == 10  # all ways to place two among five
 
 
-def test_the_same_searches_see_the_same_whoever_makes_them_and_other_ones_do_not() -> None:
+def test_results_depend_only_on_the_sequence_of_searches() -> None:
     queries = [random.Random(7).choice(WORDS) + " cedar" for _ in range(6)]
-    assert searched(queries, 5, TeacherConfig()) == searched(queries, 5, TeacherConfig())
-    changed = searched(["birch", *queries[1:]], 5, TeacherConfig(), "key")
-    assert changed[1:] != searched(["amber", *queries[1:]], 5, TeacherConfig(), "key")[1:]
+    assert run_searches(queries, 5, TeacherConfig()) == run_searches(queries, 5, TeacherConfig())
+    changed = run_searches(["birch", *queries[1:]], 5, TeacherConfig(), "key")
+    assert changed[1:] != run_searches(["amber", *queries[1:]], 5, TeacherConfig(), "key")[1:]
 
 
 @pytest.mark.parametrize("k", [1, 2])
-def test_one_passage_of_the_index_is_always_left(k: int) -> None:
-    hits = searched(["cedar dune"], k, TeacherConfig())[0]
+def test_one_passage_of_the_index_is_always_returned(k: int) -> None:
+    hits = run_searches(["cedar dune"], k, TeacherConfig())[0]
     assert sum(not synthetic(hit.passage.id) for hit in hits) == 1
     assert len(hits) == k
 
 
-def test_it_gives_what_it_showed() -> None:
+def test_shown_passages_can_be_opened() -> None:
     navigation = Navigation(SHELF, LIES, TeacherConfig(), "key")
     assert asyncio.run(navigation.get(LIES[0].id)) == LIES[0]
     assert asyncio.run(navigation.get(PLAIN[0].id)) == PLAIN[0]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from pipeline import prompts
-from tests.cli.conftest import SMALL, Said
+from tests.cli.conftest import SMALL, CommandOutput
 from tests.served import COMMAND
 
 ROOT = Path(__file__).parents[2]
@@ -66,32 +66,32 @@ class Block(NamedTuple):
         return [words for line in lines if (words := shlex.split(line.removesuffix(" &")))]
 
 
-def pages() -> list[str]:
-    own = ["README.md", "CONTRIBUTING.md", "recipes/README.md", "corpora/README.md"]
+def list_pages() -> list[str]:
+    top_pages = ["README.md", "CONTRIBUTING.md", "recipes/README.md", "corpora/README.md"]
     site = (path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md")))
-    return [*own, *(page for page in site if not page.startswith(WRITTEN))]
+    return [*top_pages, *(page for page in site if not page.startswith(WRITTEN))]
 
 
-def blocks(page: str) -> list[Block]:
+def read_blocks(page: str) -> list[Block]:
     text = (ROOT / page).read_text(encoding="utf-8")
     return [
-        Block(page, text.count("\n", 0, found.start()) + 1, *(found[part] or "" for part in Block._fields[2:]))
-        for found in _BLOCK.finditer(text)
+        Block(page, text.count("\n", 0, match.start()) + 1, *(match[part] or "" for part in Block._fields[2:]))
+        for match in _BLOCK.finditer(text)
     ]
 
 
 class Reader:
     """Types the blocks of one page, in order, in the folder that the test is in."""
 
-    def __init__(self, digsite: Callable[..., Said], endpoint: str, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, digsite: Callable[..., CommandOutput], endpoint: str, patch: pytest.MonkeyPatch) -> None:
         self._digsite = digsite
         self._endpoint = endpoint
         self._patch = patch
-        for block in (block for page in HAD for block in blocks(page) if block.title):
+        for block in (block for page in HAD for block in read_blocks(page) if block.title):
             self.take(block)
 
     def take(self, block: Block) -> None:
-        text = self._stood_in(block.text)
+        text = self._substitute(block.text)
         if block.title:
             self._file(block.title, text)
         elif block.language == "python":
@@ -101,9 +101,9 @@ class Reader:
             for words in block._replace(text=text).commands:
                 self._command(words)
 
-    def _stood_in(self, text: str) -> str:
-        for pattern, other in STANDS_IN.items():
-            text = re.sub(pattern, other.format(endpoint=self._endpoint), text)
+    def _substitute(self, text: str) -> str:
+        for pattern, substitute in STANDS_IN.items():
+            text = re.sub(pattern, substitute.format(endpoint=self._endpoint), text)
         return text
 
     def _file(self, title: str, text: str) -> None:
@@ -119,21 +119,21 @@ class Reader:
     def _command(self, words: Sequence[str]) -> None:
         program, *arguments = words
         if program == "make":
-            done = subprocess.run(["make", "-n", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
+            process = subprocess.run(["make", "-n", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+            assert process.returncode == 0, process.stderr
         elif program == "digsite" and arguments[0] in SERVERS:
             self._serve(arguments)
         elif program == "digsite":
             *arguments, into = [*arguments, ""] if ">" not in arguments else [*arguments[:-2], arguments[-1]]
-            said = self._digsite(*arguments, *MORE.get(arguments[0], ()))
-            assert said.code == 0, f"{shlex.join(words)}\n{said.out}\n{said.err}"
+            output = self._digsite(*arguments, *MORE.get(arguments[0], ()))
+            assert output.code == 0, f"{shlex.join(words)}\n{output.out}\n{output.err}"
             if into:
-                Path(into).write_text(said.out, encoding="utf-8")
+                Path(into).write_text(output.out, encoding="utf-8")
         else:
             assert program in UNDERSTOOD, f"{program}: mark the block with why it is not run, or teach it to Reader"
 
     def _serve(self, arguments: Sequence[str]) -> None:
-        """A server prints its address, and goes on until it is stopped."""
+        """Start a server, which prints its address and runs until it is stopped."""
         command = [*COMMAND, *arguments, "--port", "0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:

@@ -1,4 +1,4 @@
-"""What README and site tell a reader to type works as it stands there, or says why it cannot be tried here."""
+"""Commands in README and site work as written, or say why they cannot be tried here."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.cli.conftest import Digsite
 from tests.docs import blocks
 from tests.served import serving
 
-ALL = [block for page in blocks.pages() for block in blocks.blocks(page)]
+ALL = [block for page in blocks.list_pages() for block in blocks.read_blocks(page)]
 RUN = sorted({block.page for block in ALL if block.language in ("sh", "python") and not block.reason})
 
 
@@ -37,7 +37,7 @@ def test_the_blocks_of_a_page_run_in_their_order(
 def test_every_block_says_what_it_is() -> None:
     assert len(ALL) > 50
     assert [f"{block.page}:{block.line}" for block in ALL if block.language not in blocks.LANGUAGES] == []
-    fences = {page: (blocks.ROOT / page).read_text(encoding="utf-8").count("\n```") for page in blocks.pages()}
+    fences = {page: (blocks.ROOT / page).read_text(encoding="utf-8").count("\n```") for page in blocks.list_pages()}
     read = {page: 2 * sum(block.page == page for block in ALL) for page in fences}
     assert fences == read
 

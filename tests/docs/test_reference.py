@@ -1,4 +1,4 @@
-"""The reference is what the code is: `python -m docs.write` gives the pages that are here, and leaves nothing out."""
+"""The reference matches the code: `python -m docs.write` gives the committed pages, and omits nothing."""
 
 import re
 import tomllib
@@ -25,30 +25,30 @@ COLUMNS = "columns.md"
     "name", [pytest.param(COLUMNS, marks=pytest.mark.slow), *(name for name in write.PAGES if name != COLUMNS)]
 )
 def test_a_page_is_what_the_code_gives(name: str) -> None:
-    kept = (write.FOLDER / name).read_text(encoding="utf-8")
-    assert kept == write.PAGES[name](), "make docs"
+    written = (write.FOLDER / name).read_text(encoding="utf-8")
+    assert written == write.PAGES[name](), "make docs"
 
 
 def test_columns_their_types_and_meanings_are_those_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for the examples, which are those of recorded runs."""
-    monkeypatch.setattr(columns, "examples", lambda given: {})
+    """Compare all but the examples, which come from recorded runs."""
+    monkeypatch.setattr(columns, "examples", lambda rows: {})
     monkeypatch.setattr(columns, "_example", lambda *_: "example")
-    kept = (write.FOLDER / COLUMNS).read_text(encoding="utf-8")
-    found = {line.rpartition(" | ")[0] or line for line in columns.page().splitlines()}
-    assert found == {line.rpartition(" | ")[0] or line for line in kept.splitlines()}, "make docs"
+    written = (write.FOLDER / COLUMNS).read_text(encoding="utf-8")
+    expected = {line.rpartition(" | ")[0] or line for line in columns.page().splitlines()}
+    assert expected == {line.rpartition(" | ")[0] or line for line in written.splitlines()}, "make docs"
 
 
 def test_a_setting_without_words_is_missed() -> None:
     class Fewer(Data):
         """A table of settings."""
 
-        told: int = 1
+        documented: int = 1
         """It has words."""
-        untold: int = Field(2, ge=1)
+        undocumented: int = Field(2, ge=1)
 
-    assert settings.words(Fewer, "told") == "It has words."
-    with pytest.raises(KeyError, match="Fewer.untold has no docstring"):
-        settings.words(Fewer, "untold")
+    assert settings.words(Fewer, "documented") == "It has words."
+    with pytest.raises(KeyError, match="Fewer.undocumented has no docstring"):
+        settings.words(Fewer, "undocumented")
 
 
 def test_a_command_or_its_option_without_words_is_missed() -> None:

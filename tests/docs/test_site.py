@@ -1,4 +1,4 @@
-"""The site builds without a warning: every page is in its place, and every link and anchor leads somewhere."""
+"""The site builds without a warning: every page is in the navigation, and every link and anchor works."""
 
 import subprocess
 import sys
@@ -28,13 +28,13 @@ def test_a_link_out_of_the_documents_becomes_a_path_that_is_there() -> None:
     excluded = File("nightly.toml", str(ROOT / "docs"), "", use_directory_urls=False)
     excluded.inclusion = InclusionLevel.EXCLUDED
 
-    def shown(text: str) -> str:
+    def rewrite(text: str) -> str:
         return links.on_page_markdown(text, page=page, files=Files([excluded]))
 
-    assert shown("see [the gates](../pipeline/gates/base.py), [Makefile](../Makefile)") == (
+    assert rewrite("see [the gates](../pipeline/gates/base.py), [Makefile](../Makefile)") == (
         "see the gates (`pipeline/gates/base.py`), `Makefile`"
     )
-    assert shown("[a](../docs/bench.md#figures)") == "[a](../docs/bench.md#figures)"
-    assert shown("[the settings](nightly.toml)") == "the settings (`docs/nightly.toml`)"
+    assert rewrite("[a](../docs/bench.md#figures)") == "[a](../docs/bench.md#figures)"
+    assert rewrite("[the settings](nightly.toml)") == "the settings (`docs/nightly.toml`)"
     with pytest.raises(PluginError, match=r"index.md links to ../nowhere.md"):
-        shown("[a](../nowhere.md)")
+        rewrite("[a](../nowhere.md)")

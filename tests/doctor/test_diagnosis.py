@@ -1,4 +1,4 @@
-"""What the doctor says of a machine that is well, and of one that is not."""
+"""The doctor reports a healthy machine as such, and names each problem of an unhealthy one with a remedy."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from tests.chaos.faulty_server import FaultyServer, Reply, Script
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it finds is kept in the folder `outputs` of where it is called."""
+    """Change the working folder, since findings are stored in `outputs` below it."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -30,11 +30,11 @@ def by_name(out: Path) -> dict[str, Check]:
 
 
 def test_this_machine_is_well(retriever: LuceneRetriever, indexes: Path, tiny: Corpus) -> None:
-    found = by_name(indexes)
-    assert {"python", "java", "memory", "disk", "corpus wiki", "corpus tiny", "indexes", "endpoint"} <= set(found)
-    assert [check for check in found.values() if not check.ok or check.remedy] == []
-    assert found["java"].detail.startswith("21.")
-    assert tiny.fingerprint[:12] in found["indexes"].detail
+    checks = by_name(indexes)
+    assert {"python", "java", "memory", "disk", "corpus wiki", "corpus tiny", "indexes", "endpoint"} <= set(checks)
+    assert [check for check in checks.values() if not check.ok or check.remedy] == []
+    assert checks["java"].detail.startswith("21.")
+    assert tiny.fingerprint[:12] in checks["indexes"].detail
 
 
 def test_each_lack_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,8 +52,8 @@ def test_each_lack_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(jvm, "start", fail)
     monkeypatch.setattr(doctor, "_MEMORY", 1e6)
     monkeypatch.setattr(doctor, "_DISK", 1e6)
-    found = by_name(tmp_path / "not" / "there")
-    ill = {name: check for name, check in found.items() if not check.ok}
+    checks = by_name(tmp_path / "not" / "there")
+    ill = {name: check for name, check in checks.items() if not check.ok}
     assert set(ill) == {"java", "memory", "disk", "corpus gone", "corpus torn", "corpus changed"}
     assert all(check.detail and check.remedy and "\n" not in check.detail + check.remedy for check in ill.values())
     assert "no libjvm" in ill["java"].detail
@@ -67,8 +67,8 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_the_embedded_judge_is_asked_about_the_near_misses_and_lets_few_pass() -> None:
-    found = {check.name: check for check in doctor.endpoint(build())}
-    check = found["judging by embedded"]
+    checks = {check.name: check for check in doctor.endpoint(build())}
+    check = checks["judging by embedded"]
     assert check.ok
     assert "of 100 wrong answers" in check.detail
     assert "judging by embedded" not in {check.name for check in doctor.endpoint(build(), judge=False)}
@@ -76,18 +76,18 @@ def test_the_embedded_judge_is_asked_about_the_near_misses_and_lets_few_pass() -
 
 def test_the_demo_model_is_told_from_texts_that_it_cannot_read(tmp_path: Path) -> None:
     texts = {"en": "The bridge was built by the monks of the town.", "zh": "这座古镇由僧人建于明朝，以石桥闻名。"}
-    found = {}
+    checks_by_language = {}
     for language, text in texts.items():
         path = tmp_path / f"{language}.jsonl"
         path.write_bytes(orjson.dumps({"id": "a", "text": text}))
         checks = doctor.endpoint(build(values={"corpus": {"name": str(path)}}), judge=False)
-        found[language] = next(check for check in checks if check.name == f"texts of {path}")
-    assert found["en"].ok
-    assert (found["zh"].ok, found["zh"].remedy) == (False, "choose a --model")
+        checks_by_language[language] = next(check for check in checks if check.name == f"texts of {path}")
+    assert checks_by_language["en"].ok
+    assert (checks_by_language["zh"].ok, checks_by_language["zh"].remedy) == (False, "choose a --model")
     assert [check.name for check in doctor.endpoint(build(), judge=False)] == ["endpoint"]
 
 
-def listed(*models: dict[str, Any]) -> Reply:
+def list_model(*models: dict[str, Any]) -> Reply:
     return Reply(body=orjson.dumps({"object": "list", "data": models}))
 
 
@@ -96,8 +96,8 @@ OTHER = {"id": "other", "max_model_len": 1}
 NAMED: dict[str, Any] = {"message": {"content": "yes"}, "finish_reason": "stop"}
 
 
-async def examined(*models: Reply, solver: int = 4096) -> dict[str, Check]:
-    """What is found of one model at as many addresses as there are lists of models; it calls no tool."""
+async def examine(*models: Reply, solver: int = 4096) -> dict[str, Check]:
+    """Diagnose one model at an address for each list of models; it calls no tool."""
     async with AsyncExitStack() as stack:
         servers = [
             await stack.enter_async_context(FaultyServer(script=lambda number, body: {"choices": [NAMED]}))
@@ -109,36 +109,38 @@ async def examined(*models: Reply, solver: int = 4096) -> dict[str, Check]:
         default = {"provider": "openai", "model": "m", "base_urls": list(names), "context": 8192}
         roles = {"default": {**default, "sampling": {"max_tokens": 512}}, "solver": {"context": solver}}
         config = build(values={"models": roles})
-        found = await asyncio.to_thread(doctor.endpoint, config, judge=False)
-    return {next((c.name.replace(url, name) for url, name in names.items() if url in c.name), c.name): c for c in found}
+        checks = await asyncio.to_thread(doctor.endpoint, config, judge=False)
+    return {
+        next((c.name.replace(url, name) for url, name in names.items() if url in c.name), c.name): c for c in checks
+    }
 
 
 @pytest.mark.parametrize(
-    ("reply", "ok", "said"),
+    ("reply", "ok", "message"),
     [
-        (listed(VLLM), True, "8,192 tokens; models.default.context is 8,192"),
-        (listed(OTHER, VLLM), True, "8,192 tokens"),
-        (listed(LLAMA), False, "6,144 tokens; models.default.context is 8,192"),
-        (listed({**VLLM, "max_model_len": 2048}), False, "2,048 tokens"),
-        (listed({"id": "m"}), True, "unknown"),
-        (listed(OTHER, LLAMA), True, "unknown"),
-        (listed({**VLLM, "max_model_len": "8k"}, {"id": "x"}), True, "unknown"),
+        (list_model(VLLM), True, "8,192 tokens; models.default.context is 8,192"),
+        (list_model(OTHER, VLLM), True, "8,192 tokens"),
+        (list_model(LLAMA), False, "6,144 tokens; models.default.context is 8,192"),
+        (list_model({**VLLM, "max_model_len": 2048}), False, "2,048 tokens"),
+        (list_model({"id": "m"}), True, "unknown"),
+        (list_model(OTHER, LLAMA), True, "unknown"),
+        (list_model({**VLLM, "max_model_len": "8k"}, {"id": "x"}), True, "unknown"),
         (Reply(404), True, "unknown"),
         (Reply(body=b'{"data": {"id": "m"}}'), True, "unknown"),
     ],
 )
-async def test_the_context_of_a_model_is_compared_with_the_servers(reply: Reply, ok: bool, said: str) -> None:
-    check = (await examined(reply))["m: context"]
+async def test_the_context_of_a_model_is_compared_with_the_servers(reply: Reply, ok: bool, message: str) -> None:
+    check = (await examine(reply))["m: context"]
     assert check.ok is ok
-    assert said in check.detail
+    assert message in check.detail
     assert bool(check.remedy) is not ok
 
 
 async def test_the_remedy_of_a_context_that_is_too_long_can_be_followed() -> None:
-    assert "set models.default.context to 6144, or start" in (await examined(listed(LLAMA)))["m: context"].remedy
-    short = (await examined(listed({**VLLM, "max_model_len": 2048})))["m: context"].remedy
+    assert "set models.default.context to 6144, or start" in (await examine(list_model(LLAMA)))["m: context"].remedy
+    short = (await examine(list_model({**VLLM, "max_model_len": 2048})))["m: context"].remedy
     assert short == "start the server with a longer context"
-    roles = (await examined(listed(VLLM), solver=16_384))["m: context"]
+    roles = (await examine(list_model(VLLM), solver=16_384))["m: context"]
     assert "set models.solver.context to 8192" in roles.remedy
 
 
@@ -146,31 +148,31 @@ async def test_the_remedy_of_a_context_that_is_too_long_can_be_followed() -> Non
 def test_weights_on_this_machine_have_no_more_context_than_they_were_trained_for() -> None:
     weights = Path(__file__).parents[1] / "llm" / "tiny-tool-caller.gguf"
     model = {"provider": "gguf", "file": str(weights), "sampling": {"max_tokens": 64}}
-    found = doctor.endpoint(build(values={"models": {"default": model}}), judge=False)
-    (check,) = (check for check in found if check.name.endswith(": context"))
+    checks = doctor.endpoint(build(values={"models": {"default": model}}), judge=False)
+    (check,) = (check for check in checks if check.name.endswith(": context"))
     assert check.detail == "4,096 tokens; models.default.context is 16,384"
     assert "set models.default.context to 4096" in check.remedy
 
 
 async def test_each_address_of_a_model_is_examined_by_itself() -> None:
-    found = await examined(listed(VLLM), listed(LLAMA))
-    assert {name for name in found if "context" in name} == {"m at address 0: context", "m at address 1: context"}
-    assert [found[f"m at address {n}: context"].ok for n in (0, 1)] == [True, False]
-    assert all(f"m at address {n}: tool calls" in found for n in (0, 1))
+    checks = await examine(list_model(VLLM), list_model(LLAMA))
+    assert {name for name in checks if "context" in name} == {"m at address 0: context", "m at address 1: context"}
+    assert [checks[f"m at address {n}: context"].ok for n in (0, 1)] == [True, False]
+    assert all(f"m at address {n}: tool calls" in checks for n in (0, 1))
 
 
-def thinking(*, shows: bool, reports: bool = True) -> Script:
-    """A server whose model thinks, and whose template shows thoughts that are sent back, or leaves them out."""
+def make_thinking_script(*, shows: bool, reports: bool = True) -> Script:
+    """Script a server whose model thinks, and whose template shows resent thoughts or drops them."""
 
     def answer(number: int, body: dict[str, Any]) -> dict[str, Any]:
-        seen = [{**m, "reasoning": "", "reasoning_content": m.get("reasoning_content", "") * shows}
+        visible = [{**m, "reasoning": "", "reasoning_content": m.get("reasoning_content", "") * shows}
                 for m in body["messages"]]  # fmt: skip
-        name, arguments = ("answer", '{"answer": "1874"}') if len(seen) > 2 else ("search", '{"query": "x"}')
+        name, arguments = ("answer", '{"answer": "1874"}') if len(visible) > 2 else ("search", '{"query": "x"}')
         calls = [{"id": "x", "type": "function", "function": {"name": name, "arguments": arguments}}]
         message: dict[str, Any] = {"reasoning_content": "I look.", "content": "", "tool_calls": calls}
         if "response_format" in body:
             message = {"content": '{"reason": "", "correct": true}'}
-        usage = {"usage": {"prompt_tokens": len(str(seen)) // 4, "completion_tokens": 9}} if reports else {}
+        usage = {"usage": {"prompt_tokens": len(str(visible)) // 4, "completion_tokens": 9}} if reports else {}
         return {"choices": [{"message": message, "finish_reason": "stop"}], **usage}
 
     return answer
@@ -179,16 +181,18 @@ def thinking(*, shows: bool, reports: bool = True) -> Script:
 async def test_one_line_for_each_model_says_what_its_template_does_with_thoughts() -> None:
     async with AsyncExitStack() as stack:
         kinds = {
-            "shows": thinking(shows=True),
-            "drops": thinking(shows=False),
-            "mute": thinking(shows=True, reports=False),
+            "shows": make_thinking_script(shows=True),
+            "drops": make_thinking_script(shows=False),
+            "mute": make_thinking_script(shows=True, reports=False),
         }
-        urls = {name: (await stack.enter_async_context(FaultyServer(script=one))).url for name, one in kinds.items()}
+        urls = {
+            name: (await stack.enter_async_context(FaultyServer(script=script))).url for name, script in kinds.items()
+        }
         roles = {name: {"provider": "openai", "model": name, "base_url": url} for name, url in urls.items()}
         models = {"default": {**roles["shows"], "reasoning": "keep"}, "solver": {**roles["drops"], "reasoning": "keep"}}
         models |= {"judge": {**roles["mute"], "reasoning": "keep"}}
-        found = await asyncio.to_thread(doctor.endpoint, build(values={"models": models}), judge=False)
-    lines = {check.name: check for check in found if check.name.endswith(": reasoning")}
+        checks = await asyncio.to_thread(doctor.endpoint, build(values={"models": models}), judge=False)
+    lines = {check.name: check for check in checks if check.name.endswith(": reasoning")}
     assert [lines[f"{name}: reasoning"].ok for name in kinds] == [True, False, True]
     assert "template shows what is sent back" in lines["shows: reasoning"].detail
     assert "template leaves out what is sent back" in lines["drops: reasoning"].detail

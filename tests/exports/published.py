@@ -1,4 +1,4 @@
-"""Stand-ins for the files of benchmarks and of their copies: one made-up question in each layout as it is published."""
+"""Stand-ins for the files of benchmarks and of their copies: one invented question in each published layout."""
 
 import csv
 import gzip
@@ -73,7 +73,7 @@ TITLED: dict[str, Any] = {
         }
     ],
     "2wiki_hub/dev.parquet": [
-        # The Hub's copy holds them as JSON.
+        # The Hub's copy encodes them as JSON.
         {
             "_id": "8813f87c", "type": "compositional", "question": ASKED, "context": orjson.dumps(_CONTEXT).decode(),
             "supporting_facts": orjson.dumps(_PAIRS).decode(), "evidences": orjson.dumps(_EVIDENCE).decode(),
@@ -111,7 +111,7 @@ TITLED: dict[str, Any] = {
         }
     ],
 }  # fmt: skip
-"""Those that name the pages of their evidence."""
+"""Forms that name the pages of their evidence."""
 
 BARE: dict[str, Any] = {
     "NQ-open.dev.jsonl": [{"question": ASKED.lower().rstrip("?"), "answer": [ANSWER, ALIAS]}],
@@ -180,12 +180,12 @@ WITH_IDS: dict[str, Any] = {
         }
     ],
 }  # fmt: skip
-"""Those that name its documents by their ids."""
+"""Forms that name their documents by id."""
 FORMS = TITLED | BARE | WITH_IDS
 
 
-def written(folder: Path, name: str) -> Path:
-    """The file, in folders of its own where its name says so."""
+def write_form(folder: Path, name: str) -> Path:
+    """Write the file, in its own folders if its name has some."""
     path, rows = folder / name, FORMS[name]
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
@@ -208,8 +208,8 @@ def written(folder: Path, name: str) -> Path:
     return path
 
 
-def beir(folder: Path, *, answer: str = "") -> Path:
-    """A folder as BEIR's: a corpus, queries of two splits and the judgements of one."""
+def write_beir(folder: Path, *, answer: str = "") -> Path:
+    """Write a folder in BEIR's layout: a corpus, queries of two splits and the judgements of one."""
     metadata = {"answer": answer} if answer else {}
     queries = [
         {"_id": "1", "text": ASKED, "metadata": metadata},

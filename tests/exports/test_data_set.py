@@ -32,49 +32,51 @@ from tests.teacher_rollouts import taught
 CHOSEN = Selection(config=RunConfig(), include=("below_target",))
 
 
-def only(view, **more):
-    return CHOSEN.model_copy(update={"views": (view,), **more})
+def select(view, **fields):
+    return CHOSEN.model_copy(update={"views": (view,), **fields})
 
 
 @pytest.fixture(autouse=True)
-def offline(monkeypatch, tmp_path):
+def disable_network(monkeypatch, tmp_path):
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "hf")
     datasets.disable_progress_bars()
 
 
-def load(folder, view):
+def load_view(folder, view):
     return datasets.load_dataset(str(folder), view, cache_dir=str(folder.parent / "cache"))
 
 
-def read(journal):
+def read_records(journal):
     return (journal.read(head.key) for head in journal.heads())
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """A data set with rows of every view on both sides, and its manifest."""
+def data_set(tmp_path_factory):
+    """Export rows of every view on both sides; return the folder and its manifest."""
     originals = [*batch(32), hostile(), branched(200), branched(201, side="eval")]
     originals += [taught(202), taught(203, side="eval")]
     folder = tmp_path_factory.mktemp("whole") / "ds"
     return folder, export(originals, folder, CHOSEN)
 
 
-def test_the_card_leads_to_every_view(whole):
-    folder, manifest = whole
+def test_the_card_names_the_files_of_every_view(data_set):
+    folder, manifest = data_set
     front = yaml.safe_load((folder / "README.md").read_text().split("\n---\n")[0].removeprefix("---\n"))
-    named = {config["config_name"]: config["data_files"] for config in front["configs"]}
-    assert named.keys() == set(base.names())
-    for view, files_ in named.items():
-        found = {one["split"]: [str(path.relative_to(folder)) for path in folder.glob(one["path"])] for one in files_}
-        assert list(found) == ["train", "eval"]
-        assert [*found["eval"], *found["train"]] == sorted(one.path for one in manifest.shards if one.view == view)
+    files_by_view = {config["config_name"]: config["data_files"] for config in front["configs"]}
+    assert files_by_view.keys() == set(base.names())
+    for view, files_ in files_by_view.items():
+        paths = {
+            file["split"]: [str(path.relative_to(folder)) for path in folder.glob(file["path"])] for file in files_
+        }
+        assert list(paths) == ["train", "eval"]
+        assert [*paths["eval"], *paths["train"]] == sorted(file.path for file in manifest.shards if file.view == view)
 
 
 @pytest.mark.parametrize("view", OF_EACH_TYPE)
-def test_every_view_loads_through_the_card(whole, view):
-    folder, manifest = whole
-    loaded = load(folder, view)
+def test_every_view_loads_through_the_card(data_set, view):
+    folder, manifest = data_set
+    loaded = load_view(folder, view)
     assert list(loaded) == ["train", "eval"]
     assert {split: len(rows) for split, rows in loaded.items()} == manifest.rows()[view]
     assert loaded["train"].features.arrow_schema.names == base.load(view).schema.names
@@ -82,15 +84,15 @@ def test_every_view_loads_through_the_card(whole, view):
 
 def test_loaded_records_are_the_records(tmp_path):
     originals = [*batch(16), *(hostile(text=text, n=6000 + i) for i, text in enumerate(HOSTILE))]
-    export(originals, tmp_path / "ds", only("records"))
-    rows = [row for split in load(tmp_path / "ds", "records").values() for row in split]
-    taken = [r for r in originals if base.is_exported(r, CHOSEN.include)]
-    assert sorted(map(repr, map(records.record, rows))) == sorted(map(repr, taken))
+    export(originals, tmp_path / "ds", select("records"))
+    rows = [row for split in load_view(tmp_path / "ds", "records").values() for row in split]
+    expected = [r for r in originals if base.is_exported(r, CHOSEN.include)]
+    assert sorted(map(repr, map(records.record, rows))) == sorted(map(repr, expected))
 
 
 def test_strings_that_look_like_values_stay_strings(tmp_path):
-    export([hostile()], tmp_path / "ds", only("qa"))
-    (row,) = load(tmp_path / "ds", "qa")["train"]
+    export([hostile()], tmp_path / "ds", select("qa"))
+    (row,) = load_view(tmp_path / "ds", "qa")["train"]
     assert row["answer_aliases"][-4:-1] == ["1969", "true", "null"]
 
 
@@ -101,18 +103,18 @@ def test_qa_is_the_default_view(tmp_path):
     assert "messages" not in loaded["train"].features
 
 
-def test_same_journal_same_bytes_whatever_finished_first(tmp_path):
+def test_a_journal_gives_the_same_bytes_whatever_finished_first(tmp_path):
     originals = batch(24)
-    made = []
+    exports = []
     for attempt in range(2):
         shuffled = random.Random(attempt).sample(originals, len(originals))
         home = tmp_path / str(attempt)
         writers = [Journal(home / "journal", "a"), Journal(home / "journal", "b")]
-        for place, record in enumerate(shuffled):
-            writers[place % 2].append(record, order=f"{record.seed.draw:06d}")
-        export(read(Journal(home / "journal")), home / "ds", CHOSEN)
-        made.append(files(home / "ds"))
-    assert made[0] == made[1]
+        for index, record in enumerate(shuffled):
+            writers[index % 2].append(record, order=f"{record.seed.draw:06d}")
+        export(read_records(Journal(home / "journal")), home / "ds", CHOSEN)
+        exports.append(files(home / "ds"))
+    assert exports[0] == exports[1]
 
 
 def test_another_hash_seed_gives_the_same_bytes(tmp_path):
@@ -127,28 +129,27 @@ def test_another_hash_seed_gives_the_same_bytes(tmp_path):
     assert files(tmp_path / "other") == files(tmp_path / "this")
 
 
-def test_no_file_holds_an_address_that_agents_have_read(tmp_path):
-    """But for a user who has switched the gate off."""
+def test_an_address_that_agents_have_read_is_in_no_file_unless_the_gate_is_off(tmp_path):
     address = "ada.brannick@fells.example.org"
     originals = [branched(200), taught(202), taught(203, side="eval")]
-    read = [
+    originals = [
         Record.model_validate_json(record.model_dump_json().replace("clockmaker", f"clockmaker ({address})"))
         for record in originals
     ]
-    assert any(address in record.model_dump_json() for record in read)
+    assert any(address in record.model_dump_json() for record in originals)
 
-    def holding(folder, config):
-        export(read, folder, CHOSEN.model_copy(update={"config": config}))
+    def find_folders(folder, config):
+        export(originals, folder, CHOSEN.model_copy(update={"config": config}))
         tables = {path: str(pq.read_table(path).to_pylist()) for path in folder.rglob("*.parquet")}
         texts = {path: path.read_text() for path in folder.rglob("*") if path.suffix in (".md", ".json", ".jsonl")}
         return [path.relative_to(folder).parts[0] for path, text in (tables | texts).items() if address in text]
 
-    assert holding(tmp_path / "public", RunConfig()) == []
-    assert "sft" in holding(tmp_path / "whole", build(values={"gates": {"off": ["personal"]}}))
+    assert find_folders(tmp_path / "public", RunConfig()) == []
+    assert "sft" in find_folders(tmp_path / "whole", build(values={"gates": {"off": ["personal"]}}))
 
 
 def test_small_shards_are_numbered_and_none_is_empty(tmp_path):
-    manifest = export(batch(32), tmp_path / "ds", only("qa", shard_bytes=1))
+    manifest = export(batch(32), tmp_path / "ds", select("qa", shard_bytes=1))
     qa = [shard for shard in manifest.shards if shard.view == "qa"]
     assert all(shard.rows for shard in manifest.shards)
     assert {shard.path for shard in qa} <= set(files(tmp_path / "ds"))
@@ -157,17 +158,17 @@ def test_small_shards_are_numbered_and_none_is_empty(tmp_path):
 def test_many_shards_load_as_one(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.exports.shards.GROUP_ROWS", 2)
     monkeypatch.setattr("pipeline.exports.shards.FIRST_ROWS", 2)
-    manifest = export([accepted(n) for n in range(9)], tmp_path / "ds", only("sft", shard_bytes=1))
+    manifest = export([accepted(n) for n in range(9)], tmp_path / "ds", select("sft", shard_bytes=1))
     names = [shard.path for shard in manifest.shards if shard.view == "sft"]
     assert names == [f"sft/train-{i:05d}-of-00005.parquet" for i in range(5)]
     assert [pq.read_metadata(tmp_path / "ds" / name).num_rows for name in names] == [2, 2, 2, 2, 1]
-    assert [row["id"] for row in load(tmp_path / "ds", "sft")["train"]] == [accepted(n).key for n in range(9)]
+    assert [row["id"] for row in load_view(tmp_path / "ds", "sft")["train"]] == [accepted(n).key for n in range(9)]
 
 
-def test_no_split_and_no_view_without_rows(tmp_path):
+def test_a_split_or_view_without_rows_is_not_written(tmp_path):
     manifest = export([accepted(0)], tmp_path / "ds", CHOSEN)
     assert manifest.rows()["qa"] == {"train": 1}
-    assert list(load(tmp_path / "ds", "qa")) == ["train"]
+    assert list(load_view(tmp_path / "ds", "qa")) == ["train"]
 
 
 def test_nothing_accepted_is_no_error(tmp_path):
@@ -179,10 +180,10 @@ def test_nothing_accepted_is_no_error(tmp_path):
     assert pl.read_parquet(tmp_path / "ds" / "seeds.parquet")["status"].to_list() == ["rejected"] * 2
 
 
-def test_manifest_tells_the_truth(tmp_path):
+def test_the_manifest_matches_the_files(tmp_path):
     manifest = export(batch(16), tmp_path / "ds", CHOSEN)
-    written = orjson.loads((tmp_path / "ds" / "manifest.json").read_bytes())
-    assert written == manifest.model_dump(mode="json")
+    tree = orjson.loads((tmp_path / "ds" / "manifest.json").read_bytes())
+    assert tree == manifest.model_dump(mode="json")
     on_disk = {p.relative_to(tmp_path / "ds").as_posix() for p in (tmp_path / "ds").rglob("*") if p.is_file()}
     assert {file.path for file in (*manifest.shards, *manifest.files)} | {"manifest.json"} == on_disk
     for file in (*manifest.shards, *manifest.files):
@@ -193,15 +194,15 @@ def test_manifest_tells_the_truth(tmp_path):
 
 
 def test_only_named_views_are_written(tmp_path):
-    manifest = export(batch(8), tmp_path / "ds", only("sft"))
+    manifest = export(batch(8), tmp_path / "ds", select("sft"))
     assert set(manifest.rows()) == {"sft"}
-    assert list(load(tmp_path / "ds", "sft")) == ["train", "eval"]
+    assert list(load_view(tmp_path / "ds", "sft")) == ["train", "eval"]
 
 
-def test_below_target_needs_to_be_asked_for(tmp_path):
-    with_them = export(batch(16), tmp_path / "a", only("qa")).rows()["qa"]["train"]
-    without = export(batch(16), tmp_path / "b", only("qa", include=())).rows()["qa"]["train"]
-    assert with_them == without + 2
+def test_below_target_is_exported_only_if_included(tmp_path):
+    included = export(batch(16), tmp_path / "a", select("qa")).rows()["qa"]["train"]
+    without = export(batch(16), tmp_path / "b", select("qa", include=())).rows()["qa"]["train"]
+    assert included == without + 2
 
 
 def test_unknown_names_are_refused_before_anything_is_written(tmp_path):
@@ -215,35 +216,35 @@ def test_a_failure_leaves_the_old_data_set(tmp_path):
     export(batch(8), tmp_path / "ds", CHOSEN)
     before = files(tmp_path / "ds")
 
-    def broken():
+    def fail_after_one():
         yield accepted(1)
         raise RuntimeError("kill")
 
     with pytest.raises(RuntimeError):
-        export(broken(), tmp_path / "ds", CHOSEN)
+        export(fail_after_one(), tmp_path / "ds", CHOSEN)
     assert files(tmp_path / "ds") == before
     assert [p.name for p in tmp_path.iterdir() if p.is_dir()] == ["ds"]
 
 
-def test_reading_a_journal_and_exporting_it_leaves_no_cycle_a_record(tmp_path):
-    found = []
+def test_exporting_a_journal_leaves_no_reference_cycle_per_record(tmp_path):
+    collected = []
     for count in (2, 8):
         journal = Journal(tmp_path / str(count))
         for n in range(count):
             journal.append(accepted(n), order=f"{n:06d}")
-        export(read(journal), tmp_path / "ds", CHOSEN)
+        export(read_records(journal), tmp_path / "ds", CHOSEN)
         gc.collect()
         try:
             gc.disable()
-            export(read(journal), tmp_path / "ds", CHOSEN)
-            found.append(gc.collect())
+            export(read_records(journal), tmp_path / "ds", CHOSEN)
+            collected.append(gc.collect())
         finally:
             gc.enable()
         journal.close()
-    assert found[1] < found[0] + 6
+    assert collected[1] < collected[0] + 6
 
 
-def test_environment_says_what_a_trained_model_must_be_given(tmp_path):
+def test_environment_file_describes_what_a_trained_model_needs(tmp_path):
     export(batch(8), tmp_path / "ds", CHOSEN)
     tree = orjson.loads((tmp_path / "ds" / "environment.json").read_bytes())
     assert [tool["name"] for tool in tree["tools"]] == ["search", "open", "answer"]
@@ -257,12 +258,12 @@ def test_hostile_names_change_no_key_of_the_front_matter(tmp_path, text):
     record = accepted(1)
     poisoned = {"attribution": text, "corpus": text, "model": text, "licence": text}
     lineage = record.lineage.model_copy(update=poisoned)
-    export([record.model_copy(update={"lineage": lineage}), hostile(text=text)], tmp_path / "ds", only("qa"))
+    export([record.model_copy(update={"lineage": lineage}), hostile(text=text)], tmp_path / "ds", select("qa"))
     tree = yaml.safe_load((tmp_path / "ds" / "README.md").read_text().split("\n---\n")[0].removeprefix("---\n"))
     assert tree["license"] == "other"
     assert tree["license_name"] == text
     assert {config["config_name"] for config in tree["configs"]} <= set(base.names())
-    assert load(tmp_path / "ds", "qa")["train"].num_rows == 2
+    assert load_view(tmp_path / "ds", "qa")["train"].num_rows == 2
 
 
 def test_a_writer_without_rows_makes_no_file(tmp_path):
@@ -273,7 +274,7 @@ def test_a_writer_without_rows_makes_no_file(tmp_path):
 
 
 def test_search_r1_reads_its_shards_through_pandas(tmp_path):
-    """As its `RLHFDataset` does, down to the target of the reward and the index that groups rollouts."""
+    """Read as its `RLHFDataset` does, including the target of the reward and the index that groups rollouts."""
     export([accepted(n) for n in range(3)], tmp_path / "ds", CHOSEN)
     frame = pd.read_parquet(next((tmp_path / "ds" / "rl_search_r1").glob("*.parquet")))
     assert sorted(frame.columns) == sorted(base.load("rl_search_r1").schema.names)

@@ -1,4 +1,4 @@
-"""What is pushed is the data set as it was exported, in one commit, and nothing that is not for others."""
+"""A push uploads the exported data set in one commit, and nothing else."""
 
 import shutil
 from pathlib import Path
@@ -24,37 +24,37 @@ RECORDS = [accepted(n, model="qwen", side="eval" if n == 3 else "train") for n i
 def server(monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setenv("HF_TOKEN", "hf_sham")
-    with hub_server.hub() as opened:
-        yield opened
+    with hub_server.hub() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def export_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("exported") / "dataset"
     export(RECORDS, folder, Selection(config=REAL))
     return folder
 
 
 @pytest.fixture
-def folder(exported: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(exported, tmp_path / "dataset")
+def folder(export_once: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(export_once, tmp_path / "dataset")
 
 
-def test_all_files_go_in_one_commit_into_a_private_repository(server, folder, tmp_path):
-    sent = hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
-    url = hub.push(sent, "Run x", endpoint=server.url)
+def test_a_push_is_one_commit_into_a_private_repository(server, folder, tmp_path):
+    plan = hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
+    url = hub.push(plan, "Run x", endpoint=server.url)
     (commit,) = server.commits
-    here = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-    there = {path: data for path, data in server.files["org/name"].items() if path != ".gitattributes"}
-    assert there == here
-    assert set(commit["added"]) == set(here) == {file.path for file in sent.files}
+    local = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    remote = {path: data for path, data in server.files["org/name"].items() if path != ".gitattributes"}
+    assert remote == local
+    assert set(commit["added"]) == set(local) == {file.path for file in plan.files}
     assert commit["summary"] == "Run x"
     assert server.private == {"org/name": True}
     assert server.tokens == {"Bearer hf_sham"}
     assert url.startswith(f"{server.url}/datasets/org/name/commit/")
 
 
-def test_what_was_pushed_loads(server, folder, tmp_path):
+def test_a_pushed_data_set_loads(server, folder, tmp_path):
     hub.push(hub.upload_plan(folder, REAL.models.names(), "org/name", private=False), "x", endpoint=server.url)
     assert server.private == {"org/name": False}
     for path, data in server.files["org/name"].items():
@@ -64,15 +64,15 @@ def test_what_was_pushed_loads(server, folder, tmp_path):
     assert {split: len(rows) for split, rows in loaded.items()} == {"train": 3, "eval": 1}
 
 
-def test_the_card_is_one_that_the_hub_reads(server, folder, tmp_path, monkeypatch):
+def test_the_hub_reads_the_card(server, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "ENDPOINT", server.url)
-    found = DatasetCard.load(folder / "README.md")
-    found.validate(repo_type="dataset")
-    assert get_dataset_config_names(str(folder)) == [one["config_name"] for one in found.data.configs]
-    for info in found.data.dataset_info[:3]:
+    card = DatasetCard.load(folder / "README.md")
+    card.validate(repo_type="dataset")
+    assert get_dataset_config_names(str(folder)) == [config["config_name"] for config in card.data.configs]
+    for info in card.data.dataset_info[:3]:
         rows = load_dataset(str(folder), info["config_name"], split="train", cache_dir=str(tmp_path / "cache"))
         assert rows.features._to_yaml_list() == info["features"]
-    assert found.text.count("Question: ") == 3
+    assert card.text.count("Question: ") == 3
 
 
 def test_a_second_push_leaves_no_shard_of_the_first_and_touches_nothing_else(server, folder):
@@ -93,9 +93,9 @@ def test_a_refusal_is_one_line_and_nothing_is_committed(server, folder, status, 
     assert server.commits == []
 
 
-def test_nobody_there_is_a_refusal_too(folder, monkeypatch):
-    with hub_server.hub() as gone:
-        url = gone.url
+def test_an_unreachable_hub_is_an_error(folder, monkeypatch):
+    with hub_server.hub() as server:
+        url = server.url
     with pytest.raises(HubError, match="nothing was pushed to org/name"):
         hub.push(hub.upload_plan(folder, REAL.models.names(), "org/name", private=True), "x", endpoint=url)
 
@@ -120,32 +120,32 @@ def test_a_changed_missing_or_unfinished_data_set_is_refused(folder, tmp_path):
         hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
 
 
-def test_what_the_manifest_does_not_name_is_not_sent_and_is_told(server, folder, tmp_path):
+def test_files_outside_the_manifest_are_not_sent_and_are_listed(server, folder, tmp_path):
     (folder / ".env").write_text("OPENAI_API_KEY=sk-sham")
     (folder / "sft" / "notes.txt").write_text("mine")
     (folder / "qa" / "passwd").symlink_to("/etc/passwd")
-    sent = hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
-    assert sent.unsent == (".env", "qa/passwd", "sft/notes.txt")
-    hub.push(sent, "x", endpoint=server.url)
+    plan = hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
+    assert plan.unsent == (".env", "qa/passwd", "sft/notes.txt")
+    hub.push(plan, "x", endpoint=server.url)
     assert not {".env", "qa/passwd", "sft/notes.txt"} & set(server.files["org/name"])
-    assert set(server.commits[0]["added"]) == {file.path for file in sent.files}
+    assert set(server.commits[0]["added"]) == {file.path for file in plan.files}
 
 
 @pytest.mark.parametrize("path", ["README.md", "environment.json", "code/reward.py", "qa/*.parquet"])
 def test_a_file_that_was_edited_or_is_a_link_is_refused(folder, tmp_path, path):
     file = next(folder.glob(path))
-    whole = file.read_bytes()
-    file.write_bytes(whole + b" ")
+    content = file.read_bytes()
+    file.write_bytes(content + b" ")
     with pytest.raises(UsageError, match=f"{file.name} is not as it was exported"):
         hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
     file.unlink()
-    (tmp_path / "elsewhere").write_bytes(whole)
+    (tmp_path / "elsewhere").write_bytes(content)
     file.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UsageError, match="no file of the data set's own"):
         hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
 
 
-def test_neither_a_linked_folder_nor_a_path_out_of_the_data_set_is_followed(folder, tmp_path):
+def test_links_and_paths_out_of_the_data_set_are_refused(folder, tmp_path):
     (folder / "code").rename(tmp_path / "code")
     (folder / "code").symlink_to(tmp_path / "code")
     with pytest.raises(UsageError, match="no file of the data set's own"):
@@ -159,22 +159,22 @@ def test_neither_a_linked_folder_nor_a_path_out_of_the_data_set_is_followed(fold
 
 
 @pytest.mark.parametrize("path", ["README.md", "qa/*.parquet"])
-def test_a_file_that_is_changed_between_the_question_and_the_sending_stops_it(server, folder, path):
-    sent = hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
+def test_a_file_that_changes_before_it_is_sent_stops_the_push(server, folder, path):
+    plan = hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
     file = next(folder.glob(path))
     file.write_bytes(file.read_bytes() + b" ")
     with pytest.raises(HubError, match="was changed meanwhile"):
-        hub.push(sent, "x", endpoint=server.url)
+        hub.push(plan, "x", endpoint=server.url)
     assert server.commits == []
 
 
-def test_a_push_clears_the_folders_of_its_views_of_what_is_no_parquet(server, folder):
+def test_a_push_removes_other_files_from_the_folders_of_its_views(server, folder):
     server.files["org/name"] = {"sft/verl_sft.py": b"of an older layout", "mine/notes.md": b"mine"}
     hub.push(hub.upload_plan(folder, REAL.models.names(), "org/name", private=True), "x", endpoint=server.url)
     assert server.commits[0]["deleted"] == ["sft/verl_sft.py"]
 
 
 @pytest.mark.parametrize("repo", ["name", "a/b/c", "org/na me", "../x/y", "org/", "örg/name"])
-def test_a_name_that_is_none_is_refused(folder, repo):
+def test_an_invalid_name_is_refused(folder, repo):
     with pytest.raises(UsageError, match="ORG/NAME"):
         hub.upload_plan(folder, REAL.models.names(), repo, private=True)

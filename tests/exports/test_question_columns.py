@@ -1,4 +1,4 @@
-"""What rows say of a question: the same in `qa` and in every view for reinforcement learning, and typed where null."""
+"""The columns of a question are the same in `qa` and in every `rl_*` view, and have a type where they are null."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from pipeline.reward import reward
 from pipeline.store.arrow import columns
 from pipeline.types import Assessment, Record
 from pipeline.types.model_probe import PriorKnowledge
-from tests.analysis.test_policy_figures import measured
+from tests.analysis.policy_measurements import measure
 from tests.answer_types import chosen, decided, divided, listed
 from tests.records import accepted
 
@@ -22,7 +22,7 @@ RL = [name for name in base.names() if name.startswith("rl_")]
 PLAIN = environment(RunConfig())
 
 
-def facts(record: Record, **gates: Any) -> dict[str, Any]:
+def get_columns(record: Record, **gates: Any) -> dict[str, Any]:
     return question_columns(record, environment(build(values={"gates": gates})))
 
 
@@ -48,51 +48,50 @@ def test_every_view_has_the_columns_with_their_types(view: str) -> None:
     ],
     ids=["lookup", "yes_no", "list", "filter", "ratio"],
 )
-def test_a_guess_is_worth_what_the_operation_says(record: Record, operation: str, chance: float) -> None:
-    row = facts(record)
+def test_the_value_of_a_guess_follows_from_the_operation(record: Record, operation: str, chance: float) -> None:
+    row = get_columns(record)
     assert (row["operation"], row["chance"]) == (operation, chance)
     assert (row["answer_low"] is None) is (row["answer_high"] is None) is (operation != "ratio")
 
 
 def test_a_computed_number_has_the_interval_that_the_reward_accepts() -> None:
-    row = facts(divided(1))
+    row = get_columns(divided(1))
     assert row["answer_low"] < 4 < row["answer_high"]
     inside, outside = row["answer_low"] * 1.0001, row["answer_high"] * 1.0001
     (reward_row,) = base.load("rl_trl").rows(divided(1), PLAIN)
     assert [reward.score(f"{value:.6f}", reward_row["golden_answers"]) for value in (inside, outside)] == [1.0, 0.0]
 
 
-def test_the_policy_stands_beside_the_solver_and_is_null_until_measured() -> None:
-    record = accepted(1, model="qwen").model_copy(update={"measurements": (measured("mine", "half"),)})
+def test_the_policys_rate_is_next_to_the_solvers_and_null_until_measured() -> None:
+    record = accepted(1, model="qwen").model_copy(update={"measurements": (measure("mine", "half"),)})
     names = ("solver_solve_rate", "policy_solve_rate", "policy_tries")
-    assert [facts(record)[name] for name in names] == [record.solve_rate, None, None]
-    assert [facts(record, policy="mine")[name] for name in names] == [record.solve_rate, 0.5, 4]
-    assert [facts(record, policy="other")[name] for name in names] == [record.solve_rate, None, None]
+    assert [get_columns(record)[name] for name in names] == [record.solve_rate, None, None]
+    assert [get_columns(record, policy="mine")[name] for name in names] == [record.solve_rate, 0.5, 4]
+    assert [get_columns(record, policy="other")[name] for name in names] == [record.solve_rate, None, None]
 
 
 def test_evidence_search_and_memory_are_those_of_the_record() -> None:
-    known = (PriorKnowledge(model="m", tries=3, right=1),)
-    record = accepted(1).model_copy(update={"known_to": known})
-    row = facts(record)
+    prior = (PriorKnowledge(model="m", tries=3, right=1),)
+    record = accepted(1).model_copy(update={"known_to": prior})
+    row = get_columns(record)
     assert record.draft
     assert row["evidence_ids"] == [hop.passage_id for hop in record.draft.hops]
     assert (row["retriever"], row["k"]) == (record.lineage.retriever, RunConfig().retrieval.k)
     assert row["known_to"] == [{"model": "m", "tries": 3, "right": 1}]
-    (written,) = qa.rows(record, PLAIN)
-    assert pa.Table.from_pylist([written], schema=qa.SCHEMA).column("known_to").to_pylist() == [row["known_to"]]
+    (qa_row,) = qa.rows(record, PLAIN)
+    assert pa.Table.from_pylist([qa_row], schema=qa.SCHEMA).column("known_to").to_pylist() == [row["known_to"]]
 
 
-def test_what_another_model_opened_is_measured_by_that_one() -> None:
+def test_a_pair_that_another_model_solved_is_measured_by_that_model() -> None:
     record = accepted(1)
     solver = Assessment(model="small", retriever="bm25", k=5, rollouts=4, solve_rate=0.0, least_steps=None)
-    opened = record.model_copy(
-        update={
-            "reason": "beyond_solver",
-            "assessments": (solver,),
-            "measurements": (measured("mine", "all", model="strong"),),
-        }
-    )
+    update = {
+        "reason": "beyond_solver",
+        "assessments": (solver,),
+        "measurements": (measure("mine", "all", model="strong"),),
+    }
+    opened = record.model_copy(update=update)
     assert opened.opener
-    row = facts(opened)
+    row = get_columns(opened)
     assert (row["measured_by"], row["solver_solve_rate"]) == ("strong", 0.0)
-    assert facts(opened.model_copy(update={"measurements": ()}))["measured_by"] == "small"
+    assert get_columns(opened.model_copy(update={"measurements": ()}))["measured_by"] == "small"

@@ -1,8 +1,8 @@
-"""What a view trains on is, in the model's own chat template, what the model was shown when it sampled the turn.
+"""In the model's own chat template, the context of a trained turn equals what the model saw when it sampled the turn.
 
-Rollouts come from the real loop and the real wire. What a server makes of a request and what a trainer makes of a row
-are rendered by the same template and compared as text: no tokenizer is installed, and equal text gives equal tokens.
-`strict` is left out of the tools, which some servers render and others do not.
+Rollouts come from the real loop and the real wire. The same template renders a server's request and a trainer's row,
+and both are compared as text: no tokenizer is installed, and equal text gives equal tokens. `strict` is left out of the
+tools, since some servers render it and others do not.
 """
 
 import json
@@ -20,11 +20,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from pipeline.exports.views import base
 from tests.consumers import environments
-from tests.exports.sampled import MARK, Sampled, each
+from tests.exports.sampled import MARK, Sampled, sample_records
 
 HERE = Path(__file__).parent / "templates"
 RECORDS = 5
-"""Times six rollouts of the solver: 30 trajectories, beside those of the teacher and of branches."""
+"""Each has six rollouts of the solver, so 30 trajectories, and those of the teacher and of branches."""
 JOINED = "\n</tool_response>\n<tool_response>\n"
 Messages = list[dict[str, Any]]
 
@@ -32,12 +32,12 @@ Messages = list[dict[str, Any]]
 class Family(NamedTuple):
     name: str
     parallel: bool = True
-    """Does its template take several calls in a turn?"""
+    """Whether its template takes several calls in a turn."""
     words: bool = True
-    """Does it take thoughts and text beside a call?"""
+    """Whether it takes reasoning and text next to a call."""
     whole: bool = True
-    """Is what it makes of a state the beginning of what it makes of the whole conversation? DeepSeek's closes the tool
-    outputs only where nothing but text or the end of the conversation follows."""
+    """Whether the rendering of a state is the beginning of that of the whole conversation. DeepSeek's closes the tool
+    outputs only before text or the end of the conversation."""
 
 
 FAMILIES = (
@@ -52,7 +52,7 @@ def _template(name: str) -> jinja2.Template:
     file = next((found for place in places if (found := place / f"{name}.jinja").is_file()), None)
     if file is None:
         pytest.skip(f"{name}.jinja may not be shipped here: make test-consumers, or DIGSITE_TEMPLATES=FOLDER")
-    # As transformers renders them.
+    # transformers renders them with these options.
     jinja = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
     jinja.filters["tojson"] = _json
     jinja.globals |= {"raise_exception": _refuse, "strftime_now": lambda _: "2026-11-23"}
@@ -68,80 +68,80 @@ def _refuse(why: str) -> None:
 
 
 class Rendering:
-    """A family's template, as servers and trainers feed it: arguments as objects, or as text where it adds texts, and
-    thoughts under its own name."""
+    """A family's template with the input of servers and trainers: arguments as objects, or as text if it adds text, and
+    reasoning under its own name."""
 
     def __init__(self, family: Family, sampled: Sampled) -> None:
         self._template, self._family = _template(family.name), family
         self._tools = orjson.loads(sampled.environment.offered)
 
     def __call__(self, messages: Messages, *, state: bool = True) -> str:
-        """Of a state, ready for the model's turn, or of a whole conversation."""
+        """Render a state, ready for the model's turn, or a whole conversation."""
         return self._template.render(
             messages=[self._message(message) for message in messages],
             tools=self._tools, add_generation_prompt=state, bos_token="<s>", eos_token="</s>",
         )  # fmt: skip
 
     def _message(self, message: dict[str, Any]) -> dict[str, Any]:
-        made = {key: value for key, value in message.items() if key not in ("reasoning", "tool_calls")}
-        made["content"] = made.get("content") or ""
-        if self._family.name == "gptoss" and "reasoning_content" in made:
-            made["thinking"] = made.pop("reasoning_content")
-            # Both in one turn are refused.
-            made["content"] = ""
+        converted = {key: value for key, value in message.items() if key not in ("reasoning", "tool_calls")}
+        converted["content"] = converted.get("content") or ""
+        if self._family.name == "gptoss" and "reasoning_content" in converted:
+            converted["thinking"] = converted.pop("reasoning_content")
+            # The template refuses both in one turn.
+            converted["content"] = ""
         if calls := message.get("tool_calls"):
-            made["tool_calls"] = [self._call(call) for call in calls]
-        return made
+            converted["tool_calls"] = [self._call(call) for call in calls]
+        return converted
 
     def _call(self, call: dict[str, Any]) -> dict[str, Any]:
-        given = call["function"]["arguments"]
-        arguments = orjson.loads(given) if isinstance(given, str) else given
+        raw = call["function"]["arguments"]
+        arguments = orjson.loads(raw) if isinstance(raw, str) else raw
         if self._family.name == "deepseekv3":
             arguments = _json(arguments)
         return {**call, "function": {**call["function"], "arguments": arguments}}
 
 
 class Trained(NamedTuple):
-    """A turn that a row trains on, and what stands before it."""
+    """A turn that a row trains on, and its context."""
 
     view: str
     context: Messages
     target: dict[str, Any]
     row: Messages
-    """The whole conversation that it stands in."""
+    """The whole conversation of the turn."""
 
 
-def trained(sampled: Sampled) -> Iterator[Trained]:
-    """Every turn that any view trains on."""
+def list_trained_turns(sampled: Sampled) -> Iterator[Trained]:
+    """Yield every turn that any view trains on."""
     record, environment = sampled.record, sampled.environment
     for view in ("sft", "sft_masked", "sft_sharegpt", "dpo", "dpo_steps", "kto", "robust_pairs", "steps", "adp"):
         for row in base.load(view).rows(record, environment):
             if view == "sft":
-                yield from _learnt(view, _loaded(row["messages"]), row["loss"])
+                yield from _learnt(view, _load(row["messages"]), row["loss"])
             elif view in ("sft_sharegpt", "adp"):
                 opening = orjson.loads(environment.opening)
                 messages = [opening, *(_sharegpt(row) if view == "sft_sharegpt" else _adp(row))]
-                places = [m["role"] == "assistant" for m in messages]
+                is_trained = [m["role"] == "assistant" for m in messages]
                 if view == "sft_sharegpt" and sum("reasoning_content" in m for m in messages) == 1:
-                    places = [*[False] * (len(messages) - 1), True]  # mask_history
-                yield from _learnt(view, messages, places)
+                    is_trained = [*[False] * (len(messages) - 1), True]  # mask_history
+                yield from _learnt(view, messages, is_trained)
             elif view == "steps":
-                context = _loaded(row["prompt"])
+                context = _load(row["prompt"])
                 yield Trained(view, context, {"role": "assistant", "content": row["target_action"]}, context)
             else:
-                context = _loaded(row["prompt"])
+                context = _load(row["prompt"])
                 for name in ("completion", "chosen", "rejected"):
-                    for target in _loaded(row.get(name, ())):
+                    for target in _load(row.get(name, ())):
                         yield Trained(view, context, target, [*context, target])
 
 
-def _learnt(view: str, messages: Messages, learnt: list[bool]) -> Iterator[Trained]:
-    for place, target in enumerate(messages):
-        if learnt[place]:
-            yield Trained(view, messages[:place], target, messages)
+def _learnt(view: str, messages: Messages, is_learnt: list[bool]) -> Iterator[Trained]:
+    for index, target in enumerate(messages):
+        if is_learnt[index]:
+            yield Trained(view, messages[:index], target, messages)
 
 
-def _loaded(texts: list[str]) -> Messages:
+def _load(texts: list[str]) -> Messages:
     return [orjson.loads(text) for text in texts]
 
 
@@ -153,30 +153,31 @@ def _sharegpt(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         elif turn["from"] == "observation":
             yield from ({"role": "tool", "content": text} for text in value.split(JOINED))
         else:
-            thought, said = re.fullmatch(r"(?:<think>\n(.*?)\n</think>\n\n)?(.*)", value, re.DOTALL).groups()
-            words, _, rest = said.partition("<tool_call>")
-            calls = orjson.loads(rest.removesuffix("</tool_call>") or words)
+            thought, output = re.fullmatch(r"(?:<think>\n(.*?)\n</think>\n\n)?(.*)", value, re.DOTALL).groups()
+            words, _, tail = output.partition("<tool_call>")
+            calls = orjson.loads(tail.removesuffix("</tool_call>") or words)
             calls = calls if isinstance(calls, list) else [calls]
-            made = {"tool_calls": [{"type": "function", "function": call} for call in calls]}
-            yield {"role": "assistant", "content": words if rest else "", **made, **_thought(thought)}
+            tool_calls = {"tool_calls": [{"type": "function", "function": call} for call in calls]}
+            yield {"role": "assistant", "content": words if tail else "", **tool_calls, **_thought(thought)}
 
 
 def _adp(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    items = _loaded(row["content"])
-    for acts, group in groupby(items, key=lambda item: item["class_"] != "text_observation"):
-        found = list(group)
-        if not acts:
+    items = _load(row["content"])
+    for is_action, group in groupby(items, key=lambda item: item["class_"] != "text_observation"):
+        group_items = list(group)
+        if not is_action:
             yield from (
-                {"role": "user" if item["source"] == "user" else "tool", "content": item["content"]} for item in found
+                {"role": "user" if item["source"] == "user" else "tool", "content": item["content"]}
+                for item in group_items
             )
             continue
         calls = [
             {"type": "function", "function": {"name": item["function"], "arguments": item["kwargs"]}}
             if item["class_"] == "api_action"
             else {"type": "function", "function": {"name": "answer", "arguments": {"answer": item["content"]}}}
-            for item in found
+            for item in group_items
         ]
-        first = found[0]
+        first = group_items[0]
         words = first.get("description", "")
         yield {
             "role": "assistant", "content": words, "tool_calls": calls, **_thought(first.get("reasoning_content")),
@@ -188,50 +189,52 @@ def _thought(text: str | None) -> dict[str, str]:
 
 
 def _key(turn: Trained) -> tuple[int, int]:
-    """Whose turn it is, by its own thought, or by the calls before it and their number."""
-    if own := MARK.search(turn.target.get("reasoning_content", "")):
-        return int(own[1]), int(own[2])
+    """Identify a turn by its own reasoning, or by the calls before it and their number."""
+    if mark := MARK.search(turn.target.get("reasoning_content", "")):
+        return int(mark[1]), int(mark[2])
     earlier = [
-        int(found[1]) for found in MARK.finditer(_json([m.get("tool_calls") for m in turn.context])) if int(found[2])
+        int(match[1]) for match in MARK.finditer(_json([m.get("tool_calls") for m in turn.context])) if int(match[2])
     ]
-    own = MARK.search(_json(turn.target))
+    mark = MARK.search(_json(turn.target))
     turns = sum(message["role"] == "assistant" for message in turn.context)
-    return (earlier or [int(own[1]) if own else 0])[-1], turns
+    return (earlier or [int(mark[1]) if mark else 0])[-1], turns
 
 
 @pytest.mark.parametrize("reasoning", ["strip", "keep"])
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_every_turn_is_trained_in_the_context_in_which_it_was_sampled(family: Family, reasoning: str) -> None:
-    seen: dict[str, set[Any]] = {}
-    for sampled in each(reasoning, parallel=family.parallel, words=family.words, records_=RECORDS, per_pair=9):
+    keys_by_view: dict[str, set[Any]] = {}
+    for sampled in sample_records(
+        reasoning, parallel=family.parallel, words=family.words, records_=RECORDS, per_pair=9
+    ):
         render = Rendering(family, sampled)
-        for turn in trained(sampled):
+        for turn in list_trained_turns(sampled):
             key = _key(turn)
-            shown = [orjson.loads(sampled.environment.opening), *sampled.shown[key][1:]]
-            assert render(turn.context) == render(shown), (turn.view, key)
+            expected = [orjson.loads(sampled.environment.opening), *sampled.shown[key][1:]]
+            assert render(turn.context) == render(expected), (turn.view, key)
             if turn.view == "sft" and family.whole:
-                assert render(turn.row, state=False).startswith(render(shown)), (turn.view, key)
-            seen.setdefault(turn.view, set()).add((sampled.record.key, key))
-    assert len(seen) == 9
-    assert len(seen["sft"]) >= RECORDS * 10
-    assert len(seen["kto"]) >= RECORDS * 5
+                assert render(turn.row, state=False).startswith(render(expected)), (turn.view, key)
+            keys_by_view.setdefault(turn.view, set()).add((sampled.record.key, key))
+    assert len(keys_by_view) == 9
+    assert len(keys_by_view["sft"]) >= RECORDS * 10
+    assert len(keys_by_view["kto"]) >= RECORDS * 5
 
 
 @pytest.mark.parametrize("thinking", ["all", "last", "none"])
-def test_a_thought_that_was_not_sent_back_is_in_no_context(thinking: str) -> None:
-    learnt = 0
-    for sampled in each("strip", parallel=True, words=True, records_=RECORDS, thinking=thinking):
-        for turn in trained(sampled):
+def test_reasoning_that_was_not_sent_back_is_in_no_context(thinking: str) -> None:
+    learnt_thoughts = 0
+    for sampled in sample_records("strip", parallel=True, words=True, records_=RECORDS, thinking=thinking):
+        for turn in list_trained_turns(sampled):
             assert not any("reasoning_content" in message for message in turn.context), turn.view
             assert "Thought" not in _json(turn.context), turn.view
-            learnt += "reasoning_content" in turn.target
-    assert bool(learnt) is (thinking != "none")
+            learnt_thoughts += "reasoning_content" in turn.target
+    assert bool(learnt_thoughts) is (thinking != "none")
 
 
-def test_thoughts_that_were_sent_back_are_in_one_row_for_each_trajectory() -> None:
-    for sampled in each("keep", parallel=True, words=True, records_=4):
-        solved, taught = base.load("sft").rows(sampled.record, sampled.environment)
-        for row in (solved, taught):
-            said = [m for m in _loaded(row["messages"]) if m["role"] == "assistant"]
-            assert all("Thought" in message["reasoning_content"] for message in said)
-            assert sum(row["loss"]) == len(said) > 2
+def test_reasoning_that_was_sent_back_is_in_one_row_per_trajectory() -> None:
+    for sampled in sample_records("keep", parallel=True, words=True, records_=4):
+        solved, teacher_row = base.load("sft").rows(sampled.record, sampled.environment)
+        for row in (solved, teacher_row):
+            turns = [m for m in _load(row["messages"]) if m["role"] == "assistant"]
+            assert all("Thought" in message["reasoning_content"] for message in turns)
+            assert sum(row["loss"]) == len(turns) > 2

@@ -1,4 +1,4 @@
-"""What the tests of the flow share: a server that a process of its own has started, as a command does."""
+"""Fixtures for the flow: a server started by its own process, as a command does."""
 
 import os
 import shutil
@@ -36,7 +36,7 @@ class Started(NamedTuple):
 
     @property
     def settings(self) -> dict[str, str]:
-        """The environment in which Prefect uses this server."""
+        """Return the environment in which Prefect uses this server."""
         return {"PREFECT_API_URL": self.url, "PREFECT_API_AUTH_STRING": self.password}
 
 
@@ -50,7 +50,7 @@ exec setpriv --reuid="$user" --regid="$user" --clear-groups -- "$@"
 
 
 def python_as(user: int | None) -> list[str]:
-    """The beginning of a command that runs Python as that user, which only root can do, or as this one."""
+    """Return the start of a command that runs Python as another user, which only root can do."""
     if user is None:
         return [sys.executable]
     python = f"/mnt/bin/python3.{sys.version_info.minor}"
@@ -58,16 +58,16 @@ def python_as(user: int | None) -> list[str]:
 
 
 def environment(user: int | None = None, **env: str) -> dict[str, str]:
-    """That of a command of `python_as`, without settings of Prefect's."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    """Return the environment for `python_as`, without Prefect's settings."""
+    base = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     packages = os.pathsep.join([str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))])
-    found = {"HOME": "/nonexistent", "PYTHONPATH": packages, "LD_LIBRARY_PATH": "/mnt/lib"} if user else {}
-    return {**kept, **found, **env}
+    user_settings = {"HOME": "/nonexistent", "PYTHONPATH": packages, "LD_LIBRARY_PATH": "/mnt/lib"} if user else {}
+    return {**base, **user_settings, **env}
 
 
 @pytest.fixture
-def shared() -> Iterator[Path]:
-    """A folder of OWNER's that every user may enter, which those of pytest are not."""
+def shared_folder() -> Iterator[Path]:
+    """Make a folder of OWNER's that every user may enter, unlike pytest's."""
     if os.geteuid() != 0:
         pytest.skip("only root may act as two other users")
     command = [*python_as(OWNER), "-c", "import pipeline.flow.server, redis.asyncio"]
@@ -94,7 +94,7 @@ def first_line(process: subprocess.Popen[str]) -> list[str]:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
-    """One server, which the tests share: its start is long."""
+    """Start one server for all tests, since starting takes long."""
     home = tmp_path_factory.mktemp("server")
     process = parent(home)
     url, _ = first_line(process)

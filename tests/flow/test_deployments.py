@@ -1,4 +1,4 @@
-"""`make serve` with a real server, schedule and worker, killed in the middle of a night."""
+"""`make serve` works with a real server, schedule and worker, even if they are killed in the middle of a night."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from pipeline.store.journal import Journal
-from tests.flow.test_nightly import ROOT, settings
+from tests.flow.test_nightly import ROOT, write_settings
 from tests.flow.test_server import login
 
 SEEDS = 600
@@ -40,18 +40,20 @@ class Standing:
     def __init__(self, folder: Path, port: int) -> None:
         self.home, self.port = folder / "new/home", port
         self.file = folder / "deployments.yaml"
-        self.file.write_text(DEPLOYMENTS.format(config=settings(folder, seeds=SEEDS)))
+        self.file.write_text(DEPLOYMENTS.format(config=write_settings(folder, seeds=SEEDS)))
         self.run = folder / "out/tiny/latest"
 
     @contextmanager
     def serving(self) -> Iterator[subprocess.Popen[str]]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-        own = {"PREFECT_HOME": str(self.home), "PREFECT_SERVER_API_PORT": str(self.port)}
+        base = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+        prefect_settings = {"PREFECT_HOME": str(self.home), "PREFECT_SERVER_API_PORT": str(self.port)}
         command = [sys.executable, "-m", "pipeline.flow.deployments", "serve", str(self.file)]
         with (self.file.with_suffix(".log")).open("a") as log:
             # As a script's background job, which ignores SIGINT.
             command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
-            process = subprocess.Popen(command, env=kept | own, cwd=ROOT, stdout=log, stderr=log, text=True)
+            process = subprocess.Popen(
+                command, env=base | prefect_settings, cwd=ROOT, stdout=log, stderr=log, text=True
+            )
             try:
                 yield process
                 process.send_signal(signal.SIGTERM)
@@ -61,15 +63,21 @@ class Standing:
 
     def deploy(self, **env: str) -> subprocess.CompletedProcess[str]:
         """`make deploy`."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+        base = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
         command = [sys.executable, "-m", "pipeline.flow.deployments", "deploy", str(self.file)]
-        own = {"PREFECT_HOME": str(self.home)}
+        prefect_settings = {"PREFECT_HOME": str(self.home)}
         return subprocess.run(
-            command, env=kept | own | env, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+            command,
+            env=base | prefect_settings | env,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
         )
 
     def processes(self, name: str) -> list[int]:
-        """The ids of the processes of ours whose command line holds the name."""
+        """Return the ids of our processes whose command line contains the name."""
         ours = []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
@@ -88,7 +96,7 @@ class Standing:
         return killed
 
     def flow_runs(self) -> list[dict[str, Any]]:
-        """All flow runs that the server shows, the latest state of each with its message; none while it starts."""
+        """Return the latest state and message of all flow runs; none while the server starts."""
         url = f"http://127.0.0.1:{self.port}/api/flow_runs/filter"
         try:
             headers = {"Content-Type": "application/json", **login((self.home / "password").read_text())}
@@ -106,7 +114,7 @@ class Standing:
         return sum(path.stat().st_size for path in (self.run / "journal").glob("*.jsonl"))
 
 
-def until(reached: Callable[[], object], limit: float = 300) -> None:
+def wait_until(reached: Callable[[], object], limit: float = 300) -> None:
     end = time.monotonic() + limit
     while not reached():
         assert time.monotonic() < end, "it took too long"
@@ -117,24 +125,24 @@ def until(reached: Callable[[], object], limit: float = 300) -> None:
 @pytest.mark.parametrize("forget", [False, True])
 def test_a_schedule_fires_and_the_night_after_a_kill_finishes(tmp_path: Path, forget: bool) -> None:
     """With `forget` everything is killed, and Prefect's database deleted: the journal alone decides what is owed."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
     standing = Standing(tmp_path, port)
     with standing.serving():
-        until(standing.journal)
+        wait_until(standing.journal)
         # The flow's own process, and its worker.
         assert standing.kill("prefect.engine")
         assert standing.kill("" if forget else "worker start")
         before = standing.journal()
         if not forget:
-            until(lambda: standing.messages("Completed"))
+            wait_until(lambda: standing.messages("Completed"))
             assert "its process was killed; a later run continued" in standing.messages("Crashed")
-            known = {"PREFECT_API_AUTH_STRING": (standing.home / "password").read_text()}
-            assert standing.deploy(PREFECT_API_URL=f"http://127.0.0.1:{port}/api", **known).returncode == 0
+            credentials = {"PREFECT_API_AUTH_STRING": (standing.home / "password").read_text()}
+            assert standing.deploy(PREFECT_API_URL=f"http://127.0.0.1:{port}/api", **credentials).returncode == 0
     if forget:
         shutil.rmtree(standing.home)
         with standing.serving():
-            until(lambda: standing.messages("Completed"))
+            wait_until(lambda: standing.messages("Completed"))
     assert 0 < before < standing.journal()
     lines = (standing.run / "journal/main.jsonl").read_bytes().count(b"\n")
     assert lines == SEEDS == len(Journal(standing.run / "journal").entries)
@@ -150,11 +158,11 @@ def test_a_worker_ends_with_its_command_and_with_its_server(tmp_path: Path, vict
         port = free.getsockname()[1]
     standing = Standing(tmp_path, port)
     with standing.serving() as process:
-        until(lambda: standing.processes("worker start"))
-        until(standing.journal)
+        wait_until(lambda: standing.processes("worker start"))
+        wait_until(standing.journal)
         assert standing.kill(victim)
-        until(lambda: process.poll() is not None, 30)
-        until(lambda: not standing.processes("worker start") + standing.processes("pipeline.flow.server"), 10)
+        wait_until(lambda: process.poll() is not None, 30)
+        wait_until(lambda: not standing.processes("worker start") + standing.processes("pipeline.flow.server"), 10)
         log = standing.file.with_suffix(".log").read_text()
         assert f"Prefect's pages: http://127.0.0.1:{port}; their password is in {standing.home}/password; " in log
         if "server" in victim:
@@ -162,13 +170,13 @@ def test_a_worker_ends_with_its_command_and_with_its_server(tmp_path: Path, vict
             assert log.splitlines()[-1] == "digsite: Prefect's server has ended; start make serve again"
 
 
-def test_deploy_asks_where_to(tmp_path: Path) -> None:
+def test_deploy_needs_an_address(tmp_path: Path) -> None:
     done = Standing(tmp_path, 0).deploy()
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("digsite: where to? set PREFECT_API_URL")
 
 
-def test_a_port_that_is_no_number_is_one_line(tmp_path: Path) -> None:
+def test_an_invalid_port_is_refused_in_one_line(tmp_path: Path) -> None:
     env = os.environ | {"PREFECT_HOME": str(tmp_path), "PREFECT_SERVER_API_PORT": "web"}
     command = [sys.executable, "-m", "pipeline.flow.deployments", "serve"]
     done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -177,12 +185,12 @@ def test_a_port_that_is_no_number_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        standing = Standing(tmp_path, taken.getsockname()[1])
+def test_a_port_in_use_is_refused_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        standing = Standing(tmp_path, listener.getsockname()[1])
         with standing.serving() as process:
             assert process.wait(60) == 2
-    said = standing.file.with_suffix(".log").read_text().splitlines()
-    assert [bool(re.match(r"digsite: cannot listen on 127.0.0.1:\d+ .*PREFECT_API_URL", line)) for line in said] == [
-        True
-    ]
+    log_lines = standing.file.with_suffix(".log").read_text().splitlines()
+    assert [
+        bool(re.match(r"digsite: cannot listen on 127.0.0.1:\d+ .*PREFECT_API_URL", line)) for line in log_lines
+    ] == [True]

@@ -1,4 +1,4 @@
-"""The flow on the tiny corpus, with a real server of its own: the same bytes, and nothing left behind."""
+"""The flow on the tiny corpus with its own server gives the same bytes, and leaves nothing behind."""
 
 import os
 import re
@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.conftest import SMALL
 from tests.flow.conftest import first_line, parent
-from tests.flow.test_server import asked, login
+from tests.flow.test_server import login, request_server
 from tests.left import files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,18 +34,18 @@ def python(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=300)
 
 
-def left_of(out: Path) -> list[bytes]:
-    """The command lines of the processes with a PREFECT_HOME in `out` that outlive their command by five seconds.
+def find_leftovers(out: Path) -> list[bytes]:
+    """Return the command lines of processes with a PREFECT_HOME in `out` five seconds after their command.
 
-    A server learns from a lock that its last command has ended, and then ends, so both happen side by side.
+    A server learns from a lock that its last command has ended, and then ends itself, at about the same time.
     """
     until = time.monotonic() + 5
-    while (alive := processes_of(out)) and time.monotonic() < until:
+    while (alive := find_processes(out)) and time.monotonic() < until:
         time.sleep(0.05)
     return alive
 
 
-def processes_of(out: Path) -> list[bytes]:
+def find_processes(out: Path) -> list[bytes]:
     alive = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -60,21 +60,21 @@ def test_the_flow_gives_the_same_bytes_as_no_flow_and_leaves_no_server(tmp_path:
     """One test, because a flow of its own costs its server's start."""
     flow = digsite(MAIN, "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "flow", "--json")
     assert flow.returncode == 0, flow.stderr
-    assert left_of(tmp_path) == []
-    said = re.compile(rf"[a-zA-Z ]+: \d+/6 seeds|{SHOWN}")
-    assert all(map(said.match, flow.stderr.splitlines())), "Prefect is not quiet"
-    prefect_keeps_a_path_and_artifacts(tmp_path / "flow/.prefect/prefect.db")
-    a_later_server_shows_it(tmp_path / "flow/.prefect")
-    none = digsite("pipeline.cli", "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "none", "--json")
-    assert none.returncode == 0, none.stderr
-    runs = [Path(orjson.loads(said.stdout)["run"]).name for said in (flow, none)]
+    assert find_leftovers(tmp_path) == []
+    progress = re.compile(rf"[a-zA-Z ]+: \d+/6 seeds|{SHOWN}")
+    assert all(map(progress.match, flow.stderr.splitlines())), "Prefect is not quiet"
+    check_database(tmp_path / "flow/.prefect/prefect.db")
+    check_later_server(tmp_path / "flow/.prefect")
+    plain = digsite("pipeline.cli", "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "none", "--json")
+    assert plain.returncode == 0, plain.stderr
+    runs = [Path(orjson.loads(command.stdout)["run"]).name for command in (flow, plain)]
     assert runs[0] == runs[1], "the demo model's code was edited between the two"
-    made = files(tmp_path / "flow/tiny/latest/dataset")
-    assert any(name.endswith(".parquet") for name in made)
-    assert made == files(tmp_path / "none/tiny/latest/dataset")
+    shards = files(tmp_path / "flow/tiny/latest/dataset")
+    assert any(name.endswith(".parquet") for name in shards)
+    assert shards == files(tmp_path / "none/tiny/latest/dataset")
 
 
-def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
+def check_database(database: Path) -> None:
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as opened:
         ((parameters, state),) = opened.execute("SELECT parameters, state_name FROM flow_run").fetchall()
         ((kind, report),) = opened.execute(
@@ -98,17 +98,17 @@ def run_name(out: Path) -> str:
     return (out / "tiny/latest").resolve().relative_to(out.resolve()).as_posix()
 
 
-def a_later_server_shows_it(home: Path) -> None:
+def check_later_server(home: Path) -> None:
     process = parent(home)
     url, _ = first_line(process)
     assert first_line(process) == ["ready"]
-    (run,) = orjson.loads(asked(f"{url}/flow_runs/filter", b"{}", **login((home / "password").read_text()))[1])
+    (run,) = orjson.loads(request_server(f"{url}/flow_runs/filter", b"{}", **login((home / "password").read_text()))[1])
     assert (run["state_name"], run["name"]) == ("Completed", run_name(home.parent))
     process.communicate()
 
 
 def flow_states(out: Path) -> list[str]:
-    """Of all flow runs that the server of a folder knows; none while it starts."""
+    """Return the states of all flow runs in a folder's server; none while it starts."""
     try:
         with sqlite3.connect(f"file:{out}/.prefect/prefect.db?mode=ro", uri=True) as opened:
             return [state for (state,) in opened.execute("SELECT state_name FROM flow_run")]
@@ -127,16 +127,16 @@ def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(
         stderr=subprocess.PIPE,
         text=True,
     )
-    until = time.monotonic() + 150
-    while flow_states(tmp_path) != ["Running"] and time.monotonic() < until:
+    deadline = time.monotonic() + 150
+    while flow_states(tmp_path) != ["Running"] and time.monotonic() < deadline:
         time.sleep(0.5)
     process.send_signal(number)
     sent = time.monotonic()
-    _, said = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=30)
     assert time.monotonic() - sent < 5
     assert process.returncode == code
-    assert left_of(tmp_path) == []
+    assert find_leftovers(tmp_path) == []
     assert flow_states(tmp_path) == ["Cancelled"]
-    assert "digsite resume" in said
-    assert "Traceback" not in said
-    assert "ERROR" not in said
+    assert "digsite resume" in stderr
+    assert "Traceback" not in stderr
+    assert "ERROR" not in stderr

@@ -1,4 +1,4 @@
-"""The engines as a user has them: through Prefect, by the real command."""
+"""The engines run through Prefect by the real command, as a user runs them."""
 
 import importlib.util
 import re
@@ -18,8 +18,8 @@ from pipeline.errors import UsageError
 from pipeline.flow import engines
 from pipeline.run import LogCallbacks, stages
 from tests.cli.conftest import SMALL
-from tests.docs.blocks import blocks
-from tests.flow.test_display import MAIN, SHOWN, digsite, left_of
+from tests.docs.blocks import read_blocks
+from tests.flow.test_display import MAIN, SHOWN, digsite, find_leftovers
 from tests.left import files
 
 
@@ -29,38 +29,38 @@ def test_an_engine_gives_the_bytes_of_one_process_and_leaves_nothing_running(tmp
     """Ray is no part of the environment: `uv sync --extra ray`, then `pytest -m slow tests/flow/test_engines.py`."""
     if importlib.util.find_spec(f"prefect_{engine}") is None:
         pytest.skip(f"prefect-{engine} is not here; 'uv sync --extra {engine}' installs it")
-    given = ("generate", "tiny", *SMALL, "--seeds", "24", "--json")
-    made = digsite(MAIN, *given, "--engine", engine, "--workers", "2", "--out", tmp_path / engine)
-    assert made.returncode == 0, made.stderr
-    assert left_of(tmp_path) == []
-    said = re.compile(rf"[a-zA-Z ]+: \d+/24 seeds|{SHOWN}")
-    assert all(map(said.match, made.stderr.splitlines())), "the engine is not quiet"
-    whole = digsite("pipeline.cli", *given, "--out", tmp_path / "whole")
-    assert whole.returncode == 0, whole.stderr
+    arguments = ("generate", "tiny", *SMALL, "--seeds", "24", "--json")
+    distributed = digsite(MAIN, *arguments, "--engine", engine, "--workers", "2", "--out", tmp_path / engine)
+    assert distributed.returncode == 0, distributed.stderr
+    assert find_leftovers(tmp_path) == []
+    progress = re.compile(rf"[a-zA-Z ]+: \d+/24 seeds|{SHOWN}")
+    assert all(map(progress.match, distributed.stderr.splitlines())), "the engine is not quiet"
+    single_process = digsite("pipeline.cli", *arguments, "--out", tmp_path / "whole")
+    assert single_process.returncode == 0, single_process.stderr
     assert files(tmp_path / engine / "tiny/latest/dataset") == files(tmp_path / "whole/tiny/latest/dataset")
 
 
 @pytest.mark.slow
 def test_the_commands_of_the_page_give_the_bytes_of_one_process_by_two_workers(tmp_path: Path) -> None:
     """A scheduler and two workers, each a process that the command does not start."""
-    (block,) = (block for block in blocks("docs/howto/machines.md") if "dask scheduler" in block.text)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    (block,) = (block for block in read_blocks("docs/howto/machines.md") if "dask scheduler" in block.text)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = str(probe.getsockname()[1])
     *cluster, (_, *arguments) = block._replace(text=block.text.replace("8786", port).replace("wiki", "tiny")).commands
     assert [words[1] for words in cluster] == ["scheduler", "worker", "worker"]
-    more = (*SMALL, "--seeds", "12", "--json", "--out")
+    options = (*SMALL, "--seeds", "12", "--json", "--out")
     with ExitStack() as stack:
         for number, words in enumerate(cluster):
             log = stack.enter_context((tmp_path / f"{number}.log").open("w"))
             command = [str(Path(sys.executable).with_name("dask")), *words[1:]]
             process = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log, cwd=tmp_path))
             stack.callback(process.terminate)
-        made = digsite(MAIN, *arguments, *more, tmp_path / "dask")
-        assert made.returncode == 0, f"{shlex.join(arguments)}\n{made.stderr}"
+        distributed = digsite(MAIN, *arguments, *options, tmp_path / "dask")
+        assert distributed.returncode == 0, f"{shlex.join(arguments)}\n{distributed.stderr}"
     for number in (1, 2):
         assert "digsite-batch" in (tmp_path / f"{number}.log").read_text(), "a worker had no batch"
-    whole = digsite("pipeline.cli", "generate", "tiny", *more, tmp_path / "whole")
-    assert whole.returncode == 0, whole.stderr
+    single_process = digsite("pipeline.cli", "generate", "tiny", *options, tmp_path / "whole")
+    assert single_process.returncode == 0, single_process.stderr
     assert files(tmp_path / "dask/tiny/latest/dataset") == files(tmp_path / "whole/tiny/latest/dataset")
 
 

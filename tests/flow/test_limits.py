@@ -1,4 +1,4 @@
-"""Limits of an ordinary user's shell, which root would not feel."""
+"""Limits of an ordinary user's shell, which do not apply to root, are respected or named."""
 
 import os
 import subprocess
@@ -20,11 +20,13 @@ GENERATE = ("generate", "tiny", *SMALL, "--seeds", "2")
     pytest.param("-n 40", 0, "", marks=pytest.mark.slow),
     pytest.param("-u 20", 0, "", marks=pytest.mark.slow),
 ])  # fmt: skip
-def test_a_limit_of_the_shell_is_kept_to_or_named_in_one_line(shared: Path, limit: str, code: int, line: str) -> None:
-    os.chown(shared, LIMITED, LIMITED)
+def test_a_limit_of_the_shell_is_kept_to_or_named_in_one_line(
+    shared_folder: Path, limit: str, code: int, line: str
+) -> None:
+    os.chown(shared_folder, LIMITED, LIMITED)
     *wrapper, python = python_as(LIMITED)
     limited = ["bash", "-c", f'ulimit {limit} && exec "$@"', "bash", python]
-    command = [*wrapper, *limited, "-m", MAIN, *GENERATE, "--out", str(shared)]
+    command = [*wrapper, *limited, "-m", MAIN, *GENERATE, "--out", str(shared_folder)]
     if limit == "-u 20":  # Prefect's server takes more threads
         command.append("--no-flow")
     done = subprocess.run(
@@ -37,15 +39,15 @@ def test_a_limit_of_the_shell_is_kept_to_or_named_in_one_line(shared: Path, limi
     assert "jemalloc" not in done.stderr
 
 
-def test_a_journal_that_this_user_may_not_read_is_named_in_one_line(shared: Path) -> None:
+def test_a_journal_that_this_user_may_not_read_is_named_in_one_line(shared_folder: Path) -> None:
     def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        command = [*python_as(OWNER), "-m", "pipeline.cli", *arguments, "--out", str(shared)]
+        command = [*python_as(OWNER), "-m", "pipeline.cli", *arguments, "--out", str(shared_folder)]
         return subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=300, env=environment(OWNER), cwd="/"
         )
 
     assert run(*GENERATE, "--no-flow").returncode == 0
-    (shared / "tiny/latest/journal/main.jsonl").chmod(0)
+    (shared_folder / "tiny/latest/journal/main.jsonl").chmod(0)
     for command in ((*GENERATE, "--no-flow"), ("inspect", "latest")):
         done = run(*command)
         lines = [line for line in done.stderr.splitlines() if line.startswith("digsite:")]

@@ -1,4 +1,4 @@
-"""The flows of the deployments: what their states say, and what they leave."""
+"""The flows of the deployments end in the right states, and leave the right files."""
 
 import json
 import os
@@ -42,30 +42,30 @@ class State(NamedTuple):
     message: str
 
 
-def states(server: Started, *flows: tuple[str, Mapping[str, object]], **env: str) -> list[State]:
-    """The states in which these flows end, run one after another in a process of their own."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+def run_flows(server: Started, *flows: tuple[str, Mapping[str, object]], **env: str) -> list[State]:
+    """Run these flows one after another in another process. Return the states in which they end."""
+    base = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     command = [sys.executable, "-c", STATES, json.dumps(flows)]
-    done = subprocess.run(
+    process = subprocess.run(
         command,
         capture_output=True,
         text=True,
         check=False,
-        env={**kept, **QUIET, **server.settings, **env},
+        env={**base, **QUIET, **server.settings, **env},
         timeout=240,
         cwd=ROOT,
     )
-    assert done.returncode == 0, done.stderr
-    assert "hf_sham" not in done.stdout + done.stderr
-    return [State(*json.loads(line)) for line in done.stdout.splitlines()]
+    assert process.returncode == 0, process.stderr
+    assert "hf_sham" not in process.stdout + process.stderr
+    return [State(*json.loads(line)) for line in process.stdout.splitlines()]
 
 
-def settings(folder: Path, **how: object) -> Path:
-    """A cheap night over `tiny`."""
+def write_settings(folder: Path, **how: object) -> Path:
+    """Write the settings of a cheap night over `tiny`."""
     path = folder / "night.toml"
     lines = [f"{name} = {json.dumps(value)}" for name, value in {"out": str(folder / "out"), **how}.items()]
     path.write_text(
-        'steps = 1\ncorpus.name = "tiny"\nretrieval.retriever = "bm25"\nchecks.run = []\n'
+        'steps = 1\ncorpus.name = "tiny"\nretrieval.retriever = "bm25"\nchecks.enabled = []\n'
         "loop = {rounds = 0, audit = false, rollouts = 2}\n[runtime]\n" + "\n".join(lines)
     )
     return path
@@ -77,8 +77,8 @@ def test_a_night_by_workers_of_dask_makes_the_journal_of_one_process(server: Sta
     journals = []
     for engine in ("dask", "local"):
         (folder := tmp_path / engine).mkdir()
-        night = {"config": str(settings(folder, seeds=24, engine=engine))}
-        (state,) = states(server, ("grow", night))
+        night = {"config": str(write_settings(folder, seeds=24, engine=engine))}
+        (state,) = run_flows(server, ("grow", night))
         assert state.name == "Completed", state
         (run,) = {path.resolve().parent for path in (folder / "out").glob("tiny/*/run.json")}
         journals.append(Journal(run / "journal"))
@@ -91,21 +91,21 @@ def test_a_night_by_workers_of_dask_makes_the_journal_of_one_process(server: Sta
 
 def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: Started, tmp_path: Path) -> None:
     budget = 100_000
-    night = {"config": str(settings(tmp_path, pairs=900, budget_tokens=budget))}
-    ended = states(server, ("grow", night), ("grow", night))
+    night = {"config": str(write_settings(tmp_path, pairs=900, budget_tokens=budget))}
+    ended = run_flows(server, ("grow", night), ("grow", night))
     counts = []
     for state in ended:
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"(\d+) of 900 pairs, (\d+) of them new; the budget of the night is used up, and the next run continues; "
             r"published: [\d,]+ rows in \d+ views in (/.*)/dataset",
             state.message,
         )
-        assert found, state
+        assert match, state
         assert state.name == "Completed"
-        counts.append((int(found[1]), int(found[2])))
+        counts.append((int(match[1]), int(match[2])))
     assert counts[0][0] == counts[0][1] > 0
     assert counts[1][0] == counts[0][0] + counts[1][1]
-    folder = Path(found[3])
+    folder = Path(match[3])
     paid = attempts.total_spending(folder).total.paid
     assert 2 * budget <= paid.prompt_tokens + paid.completion_tokens < 3 * budget
     assert {"dataset", "report.html"} <= {path.name for path in folder.iterdir()}
@@ -113,7 +113,7 @@ def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: Started, tmp
 
 
 def test_what_keeps_a_night_from_its_work_is_one_line(server: Started, tmp_path: Path) -> None:
-    night = settings(tmp_path, seeds=4)
+    night = write_settings(tmp_path, seeds=4)
     down = tmp_path / "down.toml"
     down.write_text(
         night.read_text().replace(
@@ -125,7 +125,7 @@ def test_what_keeps_a_night_from_its_work_is_one_line(server: Started, tmp_path:
     wrong.write_text("step = 3")
     (tmp_path / "out/tiny").mkdir(parents=True)
     with hold_lock(tmp_path / "out/tiny"):
-        missing, mistake, unreachable, second, none = states(
+        missing, mistake, unreachable, second, none = run_flows(
             server,
             ("grow", {"config": "nosuch.toml"}),
             ("grow", {"config": str(wrong)}),
@@ -144,8 +144,8 @@ def test_what_keeps_a_night_from_its_work_is_one_line(server: Started, tmp_path:
 
 
 @pytest.fixture
-def real(out: Path, tmp_path: Path) -> Path:
-    """A run, as if a real model had made it."""
+def run_of_real_model(out: Path, tmp_path: Path) -> Path:
+    """Change the lineage of a run as if a real model had made it."""
     shutil.copytree(out, tmp_path / "out", symlinks=True)
     folder = (tmp_path / "out/tiny/latest").resolve()
     tree = orjson.loads((folder / "run.json").read_bytes())
@@ -154,30 +154,32 @@ def real(out: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def mended_once_asked(hub: hub_server.Hub) -> None:
+def mend_after_a_request(hub: hub_server.Hub) -> None:
     while not (hub.tokens or hub.gets):
         time.sleep(0.05)
     time.sleep(1)
     hub.refuse = 0
 
 
-def test_publish_asks_a_hub_again_that_fails_and_none_that_refuses(server: Started, out: Path, real: Path) -> None:
-    asked = {"run": str(real), "repo": "org/name"}
+def test_publish_asks_a_hub_again_that_fails_and_none_that_refuses(
+    server: Started, out: Path, run_of_real_model: Path
+) -> None:
+    publication = {"run": str(run_of_real_model), "repo": "org/name"}
     with hub_server.hub() as hub:
         env = {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_sham", "HF_HUB_DISABLE_XET": "1"}
         hub.refuse = 503
-        threading.Thread(target=mended_once_asked, args=(hub,), daemon=True).start()
-        (done,) = states(server, ("publish", asked), **env)
-        assert re.fullmatch(r"published: .* rows in .*/dataset, http://127.*/org/name/commit/\w+", done.message)
+        threading.Thread(target=mend_after_a_request, args=(hub,), daemon=True).start()
+        (published,) = run_flows(server, ("publish", publication), **env)
+        assert re.fullmatch(r"published: .* rows in .*/dataset, http://127.*/org/name/commit/\w+", published.message)
         assert len(hub.commits) == 1
         assert hub.private == {"org/name": True}
         hub.refuse = 401
-        refused, demo = states(
-            server, ("publish", asked), ("publish", {**asked, "run": str(out / "tiny/latest")}), **env
+        rejected, demo = run_flows(
+            server, ("publish", publication), ("publish", {**publication, "run": str(out / "tiny/latest")}), **env
         )
-    assert "hf auth login, or HF_TOKEN" in refused.message
+    assert "hf auth login, or HF_TOKEN" in rejected.message
     assert "demo model" in demo.message
-    assert (done.name, refused.name, demo.name) == ("Completed", "Failed", "Failed")
+    assert (published.name, rejected.name, demo.name) == ("Completed", "Failed", "Failed")
 
 
 def test_the_deployments_name_flows_and_settings_that_are_there() -> None:

@@ -1,4 +1,4 @@
-"""The server of a command: it dies with its parent, and says why where it does not start."""
+"""The Prefect server of a command ends with its parent, and says why if it cannot start."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ from pipeline.flow.server import Server
 from tests.flow.conftest import Started, first_line, parent
 
 
-def gone(pid: int) -> bool:
+def wait_for_end(pid: int) -> bool:
     for _ in range(100):
         try:
             if Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z":
@@ -32,22 +32,25 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_commands_over_one_folder_share_it_and_it_dies_with_the_last(tmp_path: Path) -> None:
-    """Even where both are killed, and the one that has started it first."""
+def test_commands_over_one_folder_share_a_server_that_ends_with_the_last(tmp_path: Path) -> None:
+    """This holds even if both are killed, the one that started it first."""
     first, second = parent(tmp_path), parent(tmp_path)
-    said = [first_line(process) for process in (first, second)]
-    assert said[0][0] == said[1][0]
-    ((pid,),) = [[int(number) for number in started] for _, *started in said if started]
+    lines = [first_line(process) for process in (first, second)]
+    assert lines[0][0] == lines[1][0]
+    ((pid,),) = [[int(number) for number in started] for _, *started in lines if started]
     assert [first_line(process) for process in (first, second)] == [["ready"], ["ready"]]
-    for process in sorted((first, second), key=lambda one: one is second, reverse=len(said[1]) > 1):
-        assert asked(said[0][0] + "/flow_runs/filter", b"{}", **login((tmp_path / "password").read_text()))[0] == 200
+    for process in sorted((first, second), key=lambda candidate: candidate is second, reverse=len(lines[1]) > 1):
+        assert (
+            request_server(lines[0][0] + "/flow_runs/filter", b"{}", **login((tmp_path / "password").read_text()))[0]
+            == 200
+        )
         process.kill()
         process.wait()
-    assert gone(pid)
+    assert wait_for_end(pid)
 
 
 @pytest.mark.parametrize("place", ["environment", "profile"])
-def test_who_has_a_server_keeps_it_and_hears_where_it_does_not_answer(tmp_path: Path, place: str) -> None:
+def test_a_configured_server_that_does_not_answer_is_reported(tmp_path: Path, place: str) -> None:
     if place == "profile":
         (tmp_path / "profiles.toml").write_text(
             'active = "other"\n[profiles.mine]\nPREFECT_API_URL = "http://127.0.0.1:1/api"\n[profiles.other]\n'
@@ -56,14 +59,14 @@ def test_who_has_a_server_keeps_it_and_hears_where_it_does_not_answer(tmp_path: 
     else:
         env = {"PREFECT_API_URL": "http://127.0.0.1:1/api"}
     process = parent(tmp_path / "home", env)
-    said = " ".join(first_line(process))
-    assert said.startswith("UsageError no server answers at PREFECT_API_URL")
+    line = " ".join(first_line(process))
+    assert line.startswith("UsageError no server answers at PREFECT_API_URL")
     process.communicate()
     assert not (tmp_path / "home").exists()
 
 
-def asked(url: str, data: bytes | None = None, **headers: str) -> tuple[int, bytes]:
-    """The status and the answer, to GET where there are no data."""
+def request_server(url: str, data: bytes | None = None, **headers: str) -> tuple[int, bytes]:
+    """Send a GET, or a POST with data. Return the status and the answer."""
     request = urllib.request.Request(url, data, {"Content-Type": "application/json", **headers})
     try:
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
@@ -76,44 +79,44 @@ def login(password: str) -> dict[str, str]:
     return {"Authorization": "Basic " + base64.b64encode(password.encode()).decode()}
 
 
-def test_it_shows_its_pages_to_this_machine_and_answers_no_other_page(server: Started) -> None:
+def test_pages_are_served_to_this_machine_only(server: Started) -> None:
     pages, owner = server.url.removesuffix("/api"), login(server.password)
-    assert b"<title>Prefect" in asked(pages)[1]
-    own = json.loads(asked(pages + "/ui-settings")[1])
-    assert (own["api_url"], own["auth"]) == (server.url, "BASIC")
+    assert b"<title>Prefect" in request_server(pages)[1]
+    ui_settings = json.loads(request_server(pages + "/ui-settings")[1])
+    assert (ui_settings["api_url"], ui_settings["auth"]) == (server.url, "BASIC")
     for path, data in (("/admin/settings", None), ("/flow_runs/filter", b"{}")):
         for evil in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Host": "evil.example"}):
-            status, answer = asked(server.url + path, data, **owner, **evil)
+            status, answer = request_server(server.url + path, data, **owner, **evil)
             assert (status, b"home" in answer) == (400, False), (path, evil)
-        assert asked(server.url + path, data, **owner, Origin=pages)[0] == 200
+        assert request_server(server.url + path, data, **owner, Origin=pages)[0] == 200
     events = server.url.replace("http", "ws") + "/events/in"
-    assert said_to(events, pages, server.password) == {"type": "auth_success"}
+    assert authenticate(events, pages, server.password) == {"type": "auth_success"}
     with pytest.raises(InvalidStatus):
-        said_to(events, "http://evil.example", server.password)
+        authenticate(events, "http://evil.example", server.password)
 
 
-def said_to(url: str, origin: str, password: str) -> object:
-    """The answer to a password on a web socket of Prefect's."""
+def authenticate(url: str, origin: str, password: str) -> object:
+    """Send a password over one of Prefect's web sockets. Return the answer."""
     with connect(url, origin=Origin(origin), subprotocols=[Subprotocol("prefect")], proxy=None) as socket:
         socket.send(json.dumps({"type": "auth", "token": password}))
         return json.loads(socket.recv(timeout=30))
 
 
 @pytest.mark.slow
-def test_one_that_cannot_start_says_why(tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
     (tmp_path / "prefect.db").write_text("no database")
     process = parent(tmp_path)
     first_line(process)
-    said = " ".join(first_line(process))
-    assert said.startswith("DigsiteError")
-    assert "--no-flow" in said
-    assert "Error" in said.partition("It said:")[2]
+    line = " ".join(first_line(process))
+    assert line.startswith("DigsiteError")
+    assert "--no-flow" in line
+    assert "Error" in line.partition("It said:")[2]
     process.communicate()
 
 
 @pytest.fixture
-def starting(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The folders of the servers that were started, for a command that must not wait until one answers."""
+def started_servers(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Record the folders of servers that are started, for commands that must not wait for an answer."""
     started: list[Path] = []
 
     def begin(server: Server, _: dict[str, str]) -> None:
@@ -126,23 +129,23 @@ def starting(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return started
 
 
-@pytest.mark.parametrize("given", [{"field": "typo", "text": "A long text."}, {"field": "text", "text": "Short."}])
-def test_a_mistake_in_the_corpus_is_told_while_it_starts(
-    tmp_path: Path, starting: list[Path], capsys: pytest.CaptureFixture[str], given: dict[str, str]
+@pytest.mark.parametrize("row", [{"field": "typo", "text": "A long text."}, {"field": "text", "text": "Short."}])
+def test_a_mistake_in_the_corpus_is_reported_while_the_server_starts(
+    tmp_path: Path, started_servers: list[Path], capsys: pytest.CaptureFixture[str], row: dict[str, str]
 ) -> None:
     corpus = tmp_path / "mine.jsonl"
-    corpus.write_text(json.dumps({"text": given["text"]}))
-    command = ["generate", str(corpus), "--text-field", given["field"], "--out", str(tmp_path / "outputs")]
-    with pytest.raises(SystemExit) as ended:
+    corpus.write_text(json.dumps({"text": row["text"]}))
+    command = ["generate", str(corpus), "--text-field", row["field"], "--out", str(tmp_path / "outputs")]
+    with pytest.raises(SystemExit) as exit_info:
         main(command, runner=run_in_prefect)
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("digsite: ")]
-    assert (ended.value.code, len(told), starting) == (2, 1, [tmp_path / "outputs/.prefect"])
+    messages = [line for line in capsys.readouterr().err.splitlines() if line.startswith("digsite: ")]
+    assert (exit_info.value.code, len(messages), started_servers) == (2, 1, [tmp_path / "outputs/.prefect"])
     # A corpus that could be read stays prepared.
     assert {path.name for path in (tmp_path / "outputs").glob("*")} <= {"corpora"}
 
 
 def test_changed_texts_are_refused_while_it_starts(
-    tmp_path: Path, starting: list[Path], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, started_servers: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And before they are indexed."""
     corpus = tmp_path / "mine.jsonl"
@@ -153,7 +156,7 @@ def test_changed_texts_are_refused_while_it_starts(
         with pytest.raises(SystemExit) as ended:
             main([*command, *(["--no-flow"] if times == 3 else [])], runner=run_in_prefect)
         assert ended.value.code == (0 if times == 3 else 2)
-    assert len(starting) == 1
+    assert len(started_servers) == 1
     assert "was made with another corpus (its texts)" in capsys.readouterr().err
 
 

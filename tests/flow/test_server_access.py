@@ -1,4 +1,4 @@
-"""Who gets at the server and its folder: the owner alone, and none of the settings of another Prefect."""
+"""Only the owner can use the server and its folder, and settings of another Prefect are ignored."""
 
 import fcntl
 import re
@@ -13,7 +13,7 @@ from websockets.sync.client import connect
 from tests.cli.conftest import SMALL
 from tests.flow.conftest import OTHER, OWNER, Started, environment, first_line, parent, python_as
 from tests.flow.test_display import MAIN
-from tests.flow.test_server import asked, login, said_to
+from tests.flow.test_server import authenticate, login, request_server
 from tests.rules.source import ROOT
 
 LOOK = """
@@ -28,24 +28,26 @@ for path in [*sys.argv[1:], *glob.glob("/proc/[0-9]*/environ"), *glob.glob("/pro
 """Print whatever can be read of these files, and of the environments and command lines of all processes."""
 
 
-def test_nobody_gets_in_without_the_password(server: Started) -> None:
+def test_every_request_needs_the_password(server: Started) -> None:
     pages = server.url.removesuffix("/api")
     commands = {"/deployments/": b"{}", "/work_pools/": b"{}", "/flow_runs/filter": b"{}", "/admin/settings": None}
     for path, data in commands.items():
         for headers in ({}, login("wrong"), {"Authorization": "Basic"}, {"Authorization": f"Bearer {server.password}"}):
-            assert asked(server.url + path, data, **headers)[0] == 401, (path, headers)
+            assert request_server(server.url + path, data, **headers)[0] == 401, (path, headers)
     for socket in ("/events/in", "/events/out", "/logs/out", "/task_runs/subscriptions/scheduled"):
         url = server.url.replace("http", "ws") + socket
         with pytest.raises((InvalidStatus, ConnectionClosed)):
-            said_to(url, pages, "wrong")
+            authenticate(url, pages, "wrong")
         with pytest.raises((InvalidStatus, ConnectionClosed)), connect(url, proxy=None) as without_protocol:
             without_protocol.recv(timeout=30)
-    shown = [asked(pages + path)[1] for path in ("", "/ui-settings", "/login", "/v2", "/api/health", "/api/docs")]
-    assert not any(server.password.encode() in page for page in shown)
+    pages_shown = [
+        request_server(pages + path)[1] for path in ("", "/ui-settings", "/login", "/v2", "/api/health", "/api/docs")
+    ]
+    assert not any(server.password.encode() in page for page in pages_shown)
 
 
-def acted(user: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """What Python does with these arguments, as that user."""
+def run_python_as(user: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run Python with these arguments as that user."""
     command = [*python_as(user), *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=300, env=environment(user), cwd="/"
@@ -53,8 +55,8 @@ def acted(user: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]
 
 
 @pytest.mark.slow
-def test_another_user_sees_neither_the_password_nor_the_files(shared: Path) -> None:
-    home = shared / "out/.prefect"
+def test_another_user_sees_neither_the_password_nor_the_files(shared_folder: Path) -> None:
+    home = shared_folder / "out/.prefect"
     process = parent(home, user=OWNER)
     url, _ = first_line(process)
     assert first_line(process) == ["ready"]
@@ -62,27 +64,27 @@ def test_another_user_sees_neither_the_password_nor_the_files(shared: Path) -> N
         password = (home / "password").read_text()
         paths = [path for path in home.iterdir() if path.is_file()]
         assert [path for path in (home, *paths) if path.stat().st_mode & 0o77] == []
-        seen = {user: acted(user, "-c", LOOK, *paths).stdout for user in (OWNER, OTHER)}
-        assert password.encode().hex() in seen[OWNER]
-        assert password.encode().hex() not in seen[OTHER]
-        assert asked(url + "/flow_runs/filter", b"{}", **login(password))[0] == 200
+        outputs = {user: run_python_as(user, "-c", LOOK, *paths).stdout for user in (OWNER, OTHER)}
+        assert password.encode().hex() in outputs[OWNER]
+        assert password.encode().hex() not in outputs[OTHER]
+        assert request_server(url + "/flow_runs/filter", b"{}", **login(password))[0] == 200
     finally:
         process.communicate()
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o700])
-def test_a_folder_of_another_user_is_told_and_the_run_goes_on(shared: Path, mode: int) -> None:
-    home = shared / ".prefect"
+def test_a_folder_of_another_user_is_reported_and_the_run_continues(shared_folder: Path, mode: int) -> None:
+    home = shared_folder / ".prefect"
     home.mkdir()
     home.chmod(mode)
-    done = acted(OWNER, "-m", MAIN, "generate", "tiny", *SMALL, "--seeds", "2", "--out", shared)
-    assert done.returncode == 0, done.stderr
-    (told,) = [line for line in done.stderr.splitlines() if "Prefect" in line]
-    assert re.fullmatch(r"Prefect does not show this run: .*/.prefect.*; --no-flow runs without it", told)
+    process = run_python_as(OWNER, "-m", MAIN, "generate", "tiny", *SMALL, "--seeds", "2", "--out", shared_folder)
+    assert process.returncode == 0, process.stderr
+    (message,) = [line for line in process.stderr.splitlines() if "Prefect" in line]
+    assert re.fullmatch(r"Prefect does not show this run: .*/.prefect.*; --no-flow runs without it", message)
 
 
 @pytest.mark.slow
-def test_a_lock_that_nobody_lets_go_is_told_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_stuck_lock_is_reported_and_the_run_continues(tmp_path: Path) -> None:
     lock = tmp_path / ".prefect/users.lock"
     lock.parent.mkdir()
     with lock.open("w") as file:
@@ -95,7 +97,7 @@ def test_a_lock_that_nobody_lets_go_is_told_and_the_run_goes_on(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_settings_of_another_prefect_reach_no_server_of_ours(tmp_path: Path) -> None:
+def test_settings_of_another_prefect_are_ignored(tmp_path: Path) -> None:
     """Neither those of the shell nor of the active profile nor of files in the working folder."""
     elsewhere, home, folder = tmp_path / "elsewhere", tmp_path / "out/.prefect", tmp_path / "folder"
     for path in (elsewhere, folder, tmp_path / ".prefect"):
@@ -119,7 +121,7 @@ def test_settings_of_another_prefect_reach_no_server_of_ours(tmp_path: Path) -> 
     process = parent(home, {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), **shell}, cwd=folder)
     started = first_line(process)
     assert first_line(process) == ["ready"]
-    assert asked(started[0] + "/flow_runs/filter", b"{}", **login("known"))[0] == 401
+    assert request_server(started[0] + "/flow_runs/filter", b"{}", **login("known"))[0] == 401
     process.communicate()
     assert list(elsewhere.iterdir()) == []
     assert (home / "prefect.db").stat().st_size

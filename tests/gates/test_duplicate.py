@@ -1,10 +1,10 @@
-"""The same question again, in these words or others; and two questions of one frame that are not the same."""
+"""The same question in the same or other words is a duplicate; two questions of one frame are not."""
 
 import pytest
 
 from pipeline.gates.duplicate import bands
 from tests.answer_types import decided
-from tests.gates.test_gates import having, judged, only
+from tests.gates.pairs import enable_only, make_pair, run_gates
 from tests.graphs import changed
 from tests.records import accepted
 
@@ -12,18 +12,18 @@ LONG = (
     "The war drama film Pearl Harbor was produced by a producer who also produced a 1990 American sports action drama "
     "film. On what day did the film director who directed this action drama film die?"
 )
-GATE = only("duplicate")
+GATE = enable_only("duplicate")
 
 
-def alone(n: int, question: str, **draft: object):
-    """Evidence that no other pair shares: what is left is the wording."""
+def make_unrelated_pair(n: int, question: str, **draft: object):
+    """Make a pair whose evidence no other pair shares, so that only the wording counts."""
     hops = tuple(h.model_copy(update={"passage_id": f"{n}-{h.passage_id}", "answer": f"{n} {h.answer}"})
                  for h in accepted(n).draft.hops)  # fmt: skip
-    return having(n, question=question, hops=hops, **{"answer": "19 August 2012", **draft})
+    return make_pair(n, question=question, hops=hops, **{"answer": "19 August 2012", **draft})
 
 
 @pytest.mark.parametrize(
-    "other",
+    "rewording",
     [
         LONG.upper(),
         LONG.replace("?", " ?").replace("film.", "film –"),
@@ -32,12 +32,12 @@ def alone(n: int, question: str, **draft: object):
         LONG.replace("war drama film", "war drama motion picture"),
     ],
 )
-def test_the_same_question_in_about_the_same_words(other: str) -> None:
-    assert judged([alone(1, LONG), alone(2, other)], GATE) == ["", "duplicate"]
+def test_the_same_question_in_similar_words_is_a_duplicate(rewording: str) -> None:
+    assert run_gates([make_unrelated_pair(1, LONG), make_unrelated_pair(2, rewording)], GATE) == ["", "duplicate"]
 
 
 @pytest.mark.parametrize(
-    ("other", "answer"),
+    ("question", "answer"),
     [
         (LONG.replace("die?", "marry?"), "1 May 1986"),
         (
@@ -46,43 +46,44 @@ def test_the_same_question_in_about_the_same_words(other: str) -> None:
         ),
     ],
 )
-def test_another_question_of_the_same_frame(other: str, answer: str) -> None:
-    assert judged([alone(1, LONG), alone(2, other, answer=answer)], GATE) == ["", ""]
+def test_another_question_of_the_same_frame_is_no_duplicate(question: str, answer: str) -> None:
+    assert run_gates([make_unrelated_pair(1, LONG), make_unrelated_pair(2, question, answer=answer)], GATE) == ["", ""]
 
 
-def test_the_same_chain_in_other_words() -> None:
+def test_the_same_chain_in_other_words_is_a_duplicate() -> None:
     hops = accepted().draft.hops
-    same = having(1, hops=hops, answer="1201", question="In which year did monks found the home of a bridge builder?")
-    assert judged([accepted(0), same], GATE) == ["", "duplicate"]
+    same = make_pair(
+        1, hops=hops, answer="1201", question="In which year did monks found the home of a bridge builder?"
+    )
+    assert run_gates([accepted(0), same], GATE) == ["", "duplicate"]
     moved = tuple(hop.model_copy(update={"passage_id": f"elsewhere {hop.passage_id}"}) for hop in hops)
-    assert judged([accepted(0), having(1, hops=moved, answer="1201", question="What is it?")], GATE) == [
-        "",
-        "duplicate",
-    ]
+    elsewhere = make_pair(1, hops=moved, answer="1201", question="What is it?")
+    assert run_gates([accepted(0), elsewhere], GATE) == ["", "duplicate"]
 
 
-def test_the_same_names_with_the_same_answer() -> None:
-    asked = "Who directed the film Devotion (1929 film)?"
-    other = "A motion picture of 1929 has the title Devotion: whose work as a director was it?"
-    assert judged([alone(1, asked), alone(2, other)], GATE) == ["", "duplicate"]
-    assert judged([alone(1, asked), alone(2, other, answer="Guido Brignone")], GATE) == ["", ""]
+def test_the_same_names_with_the_same_answer_are_a_duplicate() -> None:
+    first = "Who directed the film Devotion (1929 film)?"
+    second = "A motion picture of 1929 has the title Devotion: whose work as a director was it?"
+    assert run_gates([make_unrelated_pair(1, first), make_unrelated_pair(2, second)], GATE) == ["", "duplicate"]
+    assert run_gates(
+        [make_unrelated_pair(1, first), make_unrelated_pair(2, second, answer="Guido Brignone")], GATE
+    ) == ["", ""]
 
 
-def test_a_comparison_is_no_chain() -> None:
-    """Two questions of yes or no over the same passages are no duplicates."""
+def test_two_yes_no_questions_over_the_same_passages_are_no_duplicates() -> None:
     records = [decided(n) for n in (0, 14)]
     records[1] = records[1].model_copy(update={"rounds": records[0].rounds})
-    asked = [changed(records[0].rounds[-1].draft, question=f"Are {a} old?") for a in ("Burbur", "Hormozgan")]
-    last = [records[0].rounds[-1].model_copy(update={"draft": draft}) for draft in asked]
+    drafts = [changed(records[0].rounds[-1].draft, question=f"Are {a} old?") for a in ("Burbur", "Hormozgan")]
+    last = [records[0].rounds[-1].model_copy(update={"draft": draft}) for draft in drafts]
     pairs = [record.model_copy(update={"rounds": (past,)}) for record, past in zip(records, last, strict=True)]
-    assert judged(pairs, GATE) == ["", ""]
+    assert run_gates(pairs, GATE) == ["", ""]
 
 
 def test_another_answer_from_the_same_passages_is_another_pair() -> None:
     hops = accepted().draft.hops
     last = hops[-1].model_copy(update={"answer": "1520"})
-    other = having(1, hops=(*hops[:-1], last), answer="1520", question="When was the church tower built there?")
-    assert judged([accepted(0), other], GATE) == ["", ""]
+    pair = make_pair(1, hops=(*hops[:-1], last), answer="1520", question="When was the church tower built there?")
+    assert run_gates([accepted(0), pair], GATE) == ["", ""]
 
 
 def test_bands_do_not_change_between_machines() -> None:

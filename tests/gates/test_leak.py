@@ -1,9 +1,9 @@
-"""A question that tells its answer, however it is written, and questions that only seem to."""
+"""A question that contains its answer in any form is a leak, and one that only seems to is not."""
 
 import pytest
 
 from pipeline.types import AnswerType
-from tests.gates.test_gates import having, judged, only
+from tests.gates.pairs import enable_only, make_pair, run_gates
 from tests.graphs import computed, drafted, step
 from tests.shelf import passage
 
@@ -20,8 +20,10 @@ DATE, NUMBER, ENTITY = AnswerType.DATE, AnswerType.NUMBER, AnswerType.ENTITY
         ("In what year was the town (also AD 1201) founded?", "1201", DATE),
     ],
 )
-def test_a_told_answer(question: str, answer: str, kind: AnswerType) -> None:
-    assert judged([having(0, question=question, answer=answer, answer_type=kind)], only("leak")) == ["leak"]
+def test_a_question_with_its_answer_is_a_leak(question: str, answer: str, kind: AnswerType) -> None:
+    assert run_gates([make_pair(0, question=question, answer=answer, answer_type=kind)], enable_only("leak")) == [
+        "leak"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -36,15 +38,15 @@ def test_a_told_answer(question: str, answer: str, kind: AnswerType) -> None:
         ("How many of the two brothers lived?", "2", NUMBER),
     ],
 )
-def test_what_tells_nothing(question: str, answer: str, kind: AnswerType) -> None:
-    assert judged([having(0, question=question, answer=answer, answer_type=kind)], only("leak")) == [""]
+def test_a_question_that_only_seems_to_contain_its_answer_passes(question: str, answer: str, kind: AnswerType) -> None:
+    assert run_gates([make_pair(0, question=question, answer=answer, answer_type=kind)], enable_only("leak")) == [""]
 
 
-def test_a_small_number_in_words_tells_nothing_of_a_computed_one() -> None:
-    asked = "Two groups use it. How many years longer has the one been active than the other?"
-    draft = {"question": asked, "answer_aliases": ("two", "2 years"), "answer_type": NUMBER}
-    assert judged([having(0, **draft, answer="2")], only("leak")) == ["leak"]
+def test_a_small_number_in_words_does_not_leak_a_computed_one() -> None:
+    question = "Two groups use it. How many years longer has the one been active than the other?"
+    draft = {"question": question, "answer_aliases": ("two", "2 years"), "answer_type": NUMBER}
+    assert run_gates([make_pair(0, **draft, answer="2")], enable_only("leak")) == ["leak"]
     pages = [passage(f"g{n}", f"Group {n}", f"It has been active since {2019 + 2 * n}.") for n in range(2)]
     steps = [*(step(page, str(2019 + 2 * n)) for n, page in enumerate(pages)), computed("difference", "g0", "g1")]
-    graph = drafted(asked, [*steps[:2], steps[2] | {"unit": "years"}], pages).graph
-    assert judged([having(0, **draft, graph=graph)], only("leak")) == [""]
+    graph = drafted(question, [*steps[:2], steps[2] | {"unit": "years"}], pages).graph
+    assert run_gates([make_pair(0, **draft, graph=graph)], enable_only("leak")) == [""]

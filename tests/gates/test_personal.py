@@ -1,11 +1,11 @@
-"""Addresses, numbers and keys of people; and figures that are none of these."""
+"""Addresses, numbers and keys of people are personal data; other figures are not."""
 
 import pytest
 
 from pipeline.gates.personal import mask_record, mask_text
 from pipeline.types import Record
 from tests.forks import branched
-from tests.gates.test_gates import having, judged, only
+from tests.gates.pairs import enable_only, make_pair, run_gates
 from tests.records import accepted
 from tests.teacher_rollouts import taught
 
@@ -26,9 +26,9 @@ KEY = "sk-" + "a1B2" * 8
         "number 078-05-1120",
     ],
 )
-def test_what_is_nobodys_business(text: str) -> None:
+def test_personal_data_in_a_quote_drops_the_pair(text: str) -> None:
     hop = accepted().draft.hops[0].model_copy(update={"quote": f"The bridge; {text}."})
-    assert judged([having(0, hops=(hop,))], only("personal")) == ["personal"]
+    assert run_gates([make_pair(0, hops=(hop,))], enable_only("personal")) == ["personal"]
 
 
 @pytest.mark.parametrize(
@@ -43,24 +43,24 @@ def test_what_is_nobodys_business(text: str) -> None:
         "4111 1111 1111 1112",
     ],
 )
-def test_what_is_not(text: str) -> None:
-    assert judged([having(0, question=f"What does this mean: {text}?")], only("personal")) == [""]
+def test_other_figures_and_public_addresses_pass(text: str) -> None:
+    assert run_gates([make_pair(0, question=f"What does this mean: {text}?")], enable_only("personal")) == [""]
 
 
-def test_what_was_read_on_the_way_costs_no_pair() -> None:
+def test_personal_data_in_a_trajectory_costs_no_pair() -> None:
     tree = accepted().model_dump(mode="json")
     tree["confirmation"][0]["trajectory"]["messages"][3]["content"] += KEY
-    assert judged([Record.model_validate(tree)], only("personal")) == [""]
+    assert run_gates([Record.model_validate(tree)], enable_only("personal")) == [""]
 
 
-def test_a_key_that_begins_a_line_is_a_key() -> None:
+def test_a_key_at_the_beginning_of_a_line_is_masked() -> None:
     tree = accepted().model_dump(mode="json")
     for space in "\n\t\r":
         tree["confirmation"][0]["trajectory"]["messages"][3]["content"] = f"token:{space}{KEY}"
         assert KEY not in mask_record(Record.model_validate(tree)).model_dump_json()
 
 
-def test_a_name_that_ends_as_a_role_is_a_person() -> None:
+def test_an_address_that_ends_like_a_role_is_a_persons() -> None:
     assert mask_text("groot@firm.example, info@firm.example") == "[an e-mail address], info@firm.example"
 
 
@@ -80,24 +80,22 @@ PLACES: dict[str, list[str | int]] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_the_data_set_holds_no_address_and_no_key(place: str) -> None:
-    """Nothing else of the record is changed, nor are addresses of lists."""
-    two = accepted(1, rounds=2)
-    whole = two.model_copy(
-        update={
-            "distractor_eval": taught(1).distractor_eval,
-            "teacher_rollouts": taught(1).teacher_rollouts,
-            "forks": branched(1).forks,
-        }
-    )
+def test_the_data_set_contains_no_address_and_no_key(place: str) -> None:
+    """Keep everything else of the record, including addresses of lists."""
+    update = {
+        "distractor_eval": taught(1).distractor_eval,
+        "teacher_rollouts": taught(1).teacher_rollouts,
+        "forks": branched(1).forks,
+    }
+    record = accepted(1, rounds=2).model_copy(update=update)
 
-    def having(text: str) -> Record:
-        tree = at = whole.model_dump(mode="json")
+    def make_record(text: str) -> Record:
+        tree = node = record.model_dump(mode="json")
         *path, last = PLACES[place]
         for step in path:
-            at = at[step]
-        at[last] += text
+            node = node[step]
+        node[last] += text
         return Record.model_validate(tree)
 
-    made = mask_record(having(f" {ADDRESS}, {KEY}; {PEM} and list@fells.example.org"))
-    assert made == having(" [an e-mail address], [a key]; [a private key] and list@fells.example.org")
+    masked = mask_record(make_record(f" {ADDRESS}, {KEY}; {PEM} and list@fells.example.org"))
+    assert masked == make_record(" [an e-mail address], [a key]; [a private key] and list@fells.example.org")

@@ -1,4 +1,4 @@
-"""The cases of the scripted runs: what is done in each, and how it must end."""
+"""The cases of the scripted runs: what happens in each, and how it must end."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ def change_step(index: int, **changed: Any) -> dict[str, Any]:
 
 
 def some(odd: dict[int, int | str]) -> Solves:
-    """Those samples end so, the others with the right answer."""
+    """Let those samples end this way, and the others with the right answer."""
     return lambda past, sample: odd.get(sample, 3)
 
 

@@ -1,6 +1,6 @@
-"""`python -m tests.golden.freeze [NAME ...]`: replay the recorded runs and freeze what they give now.
+"""`python -m tests.golden.freeze [NAME ...]`: replay the recorded runs and freeze their outputs.
 
-To be committed alone, with a message that says why the bytes have changed.
+Commit the result alone, with a message that says why the bytes changed.
 """
 
 import sys

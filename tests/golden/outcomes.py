@@ -1,7 +1,7 @@
-"""A scripted model that takes one seed to every end there is: each status, reason, cause and stop.
+"""A scripted model that ends one seed in every possible way: each status, reason, cause and stop.
 
-The seeds are named for what is to come of them. A case says what its generator, solver and readers do; all else is as
-in a case that is accepted.
+Seeds are named after their outcome. A case says what its generator, solver and readers do; the rest is as in an
+accepted case.
 """
 
 import asyncio
@@ -32,19 +32,19 @@ Solves = Callable[[int, int], int | str]
 
 
 def name(passage_id: str) -> str:
-    """Of the case whose seed starts there."""
+    """Return the name of the case whose seed starts at this passage."""
     return passage_id.rpartition("#")[0].rpartition("-")[0]
 
 
 def document(name: str, of: str) -> str:
-    """An id on that side of the split that begins with the name."""
-    return next(made for n in range(1000) if side(made := f"{name}-{n}") == of)
+    """Return an id that begins with the name and is on that side of the split."""
+    return next(document_id for n in range(1000) if side(document_id := f"{name}-{n}") == of)
 
 
-def step(step_id: str, asked: str, answer: str, passage: Passage, **more: Any) -> dict[str, Any]:
+def step(step_id: str, sub_question: str, answer: str, passage: Passage, **fields: Any) -> dict[str, Any]:
     """Return a step as a generator hands it in, which cites the second sentence of a passage."""
-    found = {"answer": answer, "passage_id": passage.shown_id, "sentences": [2]}
-    return {"id": step_id, "sub_question": asked, **found, **more}
+    citation = {"answer": answer, "passage_id": passage.shown_id, "sentences": [2]}
+    return {"id": step_id, "sub_question": sub_question, **citation, **fields}
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,12 @@ class Chain:
 
     @property
     def queries(self) -> list[str]:
-        """One for each passage, in the order of the hops, one that finds none of them, and one with a year that nothing
-        has shown."""
+        """Return a query for each passage in order, one without hits, and one with a year that no passage shows."""
         town = f"{self.town.title} {self.origin} {self.year}"
         return [self.film.title, f"{self.person.title} painter", self.origin, "silent drama", town]
 
 
-def chain(of: str, film: str, person: str, town: str, year: str, origin: str) -> Chain:
+def make_chain(of: str, film: str, person: str, town: str, year: str, origin: str) -> Chain:
     return Chain(
         passage(document("film", of), film, f"It is a silent drama. It was directed by {person}."),
         passage(document("person", of), person, f"{person} was a painter. {person} came from {town}."),
@@ -85,14 +84,14 @@ def chain(of: str, film: str, person: str, town: str, year: str, origin: str) ->
     )
 
 
-TRAIN = chain("train", "Lantern Bay", "Ada Holm", "Vessby", "1641", "founded by monks")
-EVAL = chain("eval", "Copper Moon", "Ivo Brandt", "Kestrel", "1702", "begun by friars")
+TRAIN = make_chain("train", "Lantern Bay", "Ada Holm", "Vessby", "1641", "founded by monks")
+EVAL = make_chain("eval", "Copper Moon", "Ivo Brandt", "Kestrel", "1702", "begun by friars")
 TOLD = passage("told", "Ada Holm (painter)", "Ada Holm lived long after Lantern Bay. Ada Holm came from Vessby.")
 SHELF = Shelf(*(p for c in (TRAIN, EVAL) for p in (c.film, c.person, c.town)), TOLD)
 
 
 def reads(passages: int) -> str:
-    """Who holds all three passages of the chain answers, who holds less does not."""
+    """Answer only if all three passages of the chain are shown."""
     return "right" if passages == 3 else ""
 
 
@@ -131,18 +130,18 @@ class Player:
         role = ledger.role(request)
         turn = sum(message.role == "assistant" for message in request.messages)
         if role in ("propose", "revise"):
-            completion = said(self._drafted(case, role, turn))
+            completion = get_arguments(self._draft(case, role, turn))
             usage = completion.usage.model_copy(update={"prompt_tokens": case.turn_tokens})
             return completion.model_copy(update={"usage": usage})
         if role == "answer":
             stage = ledger._stage.get()
             does = case.learns if case.learns and request.model == STUDENT else case.solves
             past = int(stage.partition("round ")[2] or -1)
-            return await self._solved(case, does(past, request.sample), request.sample, turn)
+            return await self._solve(case, does(past, request.sample), request.sample, turn)
         inputs = prompts.unfence(request.messages[1].content) or {}
-        return said(self._read(case, role, inputs))
+        return get_arguments(self._read(case, role, inputs))
 
-    def _drafted(self, case: Case, role: str, turn: int) -> Message:
+    def _draft(self, case: Case, role: str, turn: int) -> Message:
         searches = (*case.chain.queries[:3], "lived long")
         if role == "propose" and turn < len(searches):
             return call("search", query=searches[turn])
@@ -169,23 +168,25 @@ class Player:
         elif role == "commit":
             tree = {"fits": [passage["id"] for passage in inputs["passages"]]}
         elif role == "read":
-            own = {case.chain.film.title, case.chain.person.title, case.chain.town.title}
-            answer = case.reads(sum(passage["title"] in own for passage in inputs.get("passages", ())))
+            titles = {case.chain.film.title, case.chain.person.title, case.chain.town.title}
+            answer = case.reads(sum(passage["title"] in titles for passage in inputs.get("passages", ())))
             tree = {"answer": case.chain.year if answer == "right" else answer}
         return Message(role="assistant", content=orjson.dumps(tree).decode())
 
-    async def _solved(self, case: Case, does: int | str, sample: int, turn: int) -> Completion:
+    async def _solve(self, case: Case, does: int | str, sample: int, turn: int) -> Completion:
         if isinstance(does, str):
-            return await wrong(does, turn)
+            return await end_without_answer(does, turn)
         right, paths = does > 0, {1: [2], 2: [0, 2], 3: [0, 1, 2], 4: [0, 3, 1, 2], 5: [0], 6: [0, 1, 4]}
         path = paths[abs(does)]
         if turn < len(path):
-            return said(call("search", query=case.chain.queries[path[turn]]))
-        return said(call("answer", answer=case.chain.year if right else WRONG[sample % 4 if abs(does) == 4 else 0]))
+            return get_arguments(call("search", query=case.chain.queries[path[turn]]))
+        return get_arguments(
+            call("answer", answer=case.chain.year if right else WRONG[sample % 4 if abs(does) == 4 else 0])
+        )
 
 
-async def wrong(does: str, turn: int) -> Completion:
-    """A solver that ends otherwise than by its answer."""
+async def end_without_answer(does: str, turn: int) -> Completion:
+    """Play a solver that ends without an answer."""
     search = call("search", query=f"search number {turn}")
     if does == "slow":
         if clock := deadline._clock.get():
@@ -198,24 +199,26 @@ async def wrong(does: str, turn: int) -> Completion:
     if does == "cut":
         return Completion(message=Message(role="assistant"), finish=Finish.LENGTH, usage=Usage(calls=1))
     if does == "repeats":
-        return said(call("search", query="Lantern Bay"))
+        return get_arguments(call("search", query="Lantern Bay"))
     if does == "budget":
-        return said(search if turn < 6 else call("answer", answer=TRAIN.year))
-    return said(call("search", query="Lantern Bay") if turn % 2 else Message(role="assistant", content="Well."))
+        return get_arguments(search if turn < 6 else call("answer", answer=TRAIN.year))
+    return get_arguments(
+        call("search", query="Lantern Bay") if turn % 2 else Message(role="assistant", content="Well.")
+    )
 
 
-def said(message: Message) -> Completion:
+def get_arguments(message: Message) -> Completion:
     finish = Finish.TOOL_CALLS if message.tool_calls else Finish.STOP
     return Completion(message=message, finish=finish, usage=Usage(calls=1, prompt_tokens=100, completion_tokens=10))
 
 
 def call(name: str, **arguments: Any) -> Message:
-    made = ToolCall(id="x", name=name, arguments=orjson.dumps(arguments).decode())
-    return Message(role="assistant", tool_calls=(made,))
+    tool_call = ToolCall(id="x", name=name, arguments=orjson.dumps(arguments).decode())
+    return Message(role="assistant", tool_calls=(tool_call,))
 
 
 def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, runs.Pinned]:
-    """One run with a seed for each case; its folder and configuration."""
+    """Run one seed for each case. Return the run's folder and configuration."""
     scripted = {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}
     values = {
         "corpus": {"name": "tiny"},
@@ -252,4 +255,4 @@ def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, 
             retriever="shelf",
         ),
     )
-    return runs.whole(context, FakeCorpus(tuple(seeds))), settings
+    return runs.run_all_stages(context, FakeCorpus(tuple(seeds))), settings

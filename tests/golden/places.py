@@ -1,8 +1,8 @@
-"""Where in a run a request stands: seed, stage, role, sample, conversation and turn, whatever its words are.
+"""The position of a request in a run: seed, stage, role, sample, conversation and turn, but not its words.
 
-A recorded answer is found again by that place, so that prompts, models and the order of concurrent calls may change
-without a new recording. Nothing of it is in a request: the stage is the ledger's, and seed and conversation are kept in
-the context of the running task, as the ledger is.
+Recorded answers are stored by position, so that prompts, models and the order of concurrent calls may change without
+a new recording. The position is not in the request: the ledger has the stage, and seed and conversation are in the
+context of the running task.
 """
 
 from collections import Counter
@@ -34,13 +34,13 @@ _conversation: ContextVar[_Conversation | None] = ContextVar("conversation", def
 
 
 def seed_name(seed: Seed) -> str:
-    """Of the passage and the draw: a seed's key has the digests of all prompts in it."""
+    """Name a seed by passage and draw, since its key has the digests of all prompts in it."""
     return f"{seed.passage.id} {seed.draw}"
 
 
 @contextmanager
 def at(seed: Seed) -> Iterator[None]:
-    """All calls of the body, and of the tasks that it starts, are that seed's."""
+    """Assign all calls of the body, and of the tasks that it starts, to a seed."""
     token = _seed.set(seed_name(seed))
     try:
         yield
@@ -55,7 +55,7 @@ class Places:
         self._begun: Counter[str] = Counter()
 
     def place(self, request: Request) -> str:
-        """Asked once for each request, in the task that makes it."""
+        """Return the position of a request. Call it once for each request, in the task that makes it."""
         role, turn = ledger.role(request), sum(message.role == "assistant" for message in request.messages)
         last = _conversation.get()
         stage = f"{_seed.get()} | {ledger._stage.get()}"
@@ -75,5 +75,5 @@ class Places:
 
 
 def now() -> str:
-    """The seed whose task this is."""
+    """Return the seed of the current task."""
     return _seed.get()

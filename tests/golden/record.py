@@ -1,8 +1,8 @@
 """`python -m tests.golden.record [--afresh] [NAME ...]`: record the runs by asking the weaker demo model.
 
-Its solver fails at times, so that there is something to learn from. What is recorded already is kept as long as the
-loop asks for it, so that the answers outlive the demo model's rules; only what is missing is asked for, and what is
-asked for no more goes. `--afresh` asks for all of it.
+Its solver sometimes fails, so that there is something to learn from. A recorded answer is kept as long as the loop asks
+for it, even if the demo model's rules change; only missing answers are requested, and unused ones are dropped.
+`--afresh` requests all of them.
 """
 
 import sys
@@ -15,17 +15,17 @@ from tests.golden import recording, runs
 
 def main(names: list[str], *, afresh: bool) -> None:
     for name in names or list(runs.RUNS):
-        known = {} if afresh else recording.read(name)
-        model = recording.Recorded(known, otherwise=WeakModel())
+        stored = {} if afresh else recording.read(name)
+        model = recording.Recorded(stored, otherwise=WeakModel())
         with tempfile.TemporaryDirectory() as out:
             runs.replay(name, Path(out), model)
         recording.write(name, model.given)
-        new = len(model.given.keys() - known.keys())
+        new = len(model.given.keys() - stored.keys())
         print(
-            f"{name}: {len(model.given)} answers, {new} of them new, {len(known.keys() - model.given.keys())} dropped"
+            f"{name}: {len(model.given)} answers, {new} of them new, {len(stored.keys() - model.given.keys())} dropped"
         )
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1:]
-    main([name for name in asked if name != "--afresh"], afresh="--afresh" in asked)
+    arguments = sys.argv[1:]
+    main([name for name in arguments if name != "--afresh"], afresh="--afresh" in arguments)

@@ -1,4 +1,4 @@
-"""The answers of a run by their places, on disk, and the model that gives them again."""
+"""The recorded answers of a run by their positions, and the model that replays them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ class Recorded:
 
 def read(name: str) -> dict[str, Completion]:
     path = HOME / f"{name}.jsonl.zst"
-    lines = [orjson.loads(line) for line in unpacked(path)] if path.exists() else []
+    lines = [orjson.loads(line) for line in read_packed_lines(path)] if path.exists() else []
     return {line["at"]: Completion.model_validate(line["answer"]) for line in lines}
 
 
@@ -53,16 +53,19 @@ def write(name: str, answers: dict[str, Completion]) -> None:
     (HOME / f"{name}.jsonl.zst").write_bytes(zstandard.ZstdCompressor(level=19).compress(b"\n".join(lines)))
 
 
-def unpacked(path: Path) -> list[bytes]:
+def read_packed_lines(path: Path) -> list[bytes]:
     return zstandard.ZstdDecompressor().decompress(path.read_bytes()).splitlines()
 
 
 def digests(requests: Iterable[Request]) -> dict[str, dict[str, object]]:
-    """By role: how many requests, and a digest of each part of all of them in no order, to tell what has changed."""
+    """Return for each role the number of requests and a digest of each part of them, to see what changed."""
     by_role: dict[str, list[Request]] = {}
     for request in requests:
         by_role.setdefault(ledger.role(request), []).append(request)
-    return {role: {"requests": len(asked), **_parts(asked)} for role, asked in sorted(by_role.items())}
+    return {
+        role: {"requests": len(role_requests), **_parts(role_requests)}
+        for role, role_requests in sorted(by_role.items())
+    }
 
 
 def _parts(requests: list[Request]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Recorded runs through the product's own stages: the loop, the journal, the forks, the export and the report.
 
-This is the one file here that names stages of the product. Seeds are drawn from a pinned digest in place of the
-configuration's, which covers every prompt: so a changed prompt changes requests, and no seed, target or key.
+Only this file here names stages of the product. Seeds are drawn from a pinned digest instead of the configuration's,
+which covers every prompt: a changed prompt changes requests, but no seed, target or key.
 """
 
 import asyncio
@@ -79,9 +79,9 @@ def config(name: str, out: Path) -> Pinned:
 
 @cache
 def wiki() -> Corpus:
-    """The part of `wiki` that was recorded with. Its manifest is the whole one's, licence and attribution too."""
-    own = {"source": HOME / "wiki.jsonl.zst", "sha256": ""}
-    return corpus.load(manifest.read("wiki").model_copy(update=own))
+    """Load the part of `wiki` that the recording used, with the manifest of the full corpus."""
+    excerpt = {"source": HOME / "wiki.jsonl.zst", "sha256": ""}
+    return corpus.load(manifest.read("wiki").model_copy(update=excerpt))
 
 
 @cache
@@ -90,7 +90,7 @@ def index() -> Bm25Retriever:
 
 
 def context(settings: RunConfig, model: LLM) -> RunContext:
-    """As a command opens it, but for the model and for the index, which all runs share."""
+    """Open a context as a command does, except for the model and the index, which all runs share."""
     with (
         patch.object(prepare, "open_retriever", lambda kind, corpus, out: index()),
         patch.object(prepare, "model", lambda config, before: Counted(model, settings.models.default.cost)),
@@ -100,11 +100,11 @@ def context(settings: RunConfig, model: LLM) -> RunContext:
 
 def replay(name: str, out: Path, model: LLM) -> Path:
     """Run the whole of it below `out`; the folder of the run."""
-    return whole(context(config(name, out), model), wiki())
+    return run_all_stages(context(config(name, out), model), wiki())
 
 
-def whole(context: RunContext, corpus: PassageSource) -> Path:
-    """All stages of a run, forks too, with data set and report in its folder."""
+def run_all_stages(context: RunContext, corpus: PassageSource) -> Path:
+    """Run all stages, forks included, with data set and report."""
     settings, folder = context.config, context.config.folder()
     with Run(settings, corpus, folder=folder) as run:
 
@@ -118,20 +118,20 @@ def whole(context: RunContext, corpus: PassageSource) -> Path:
             for record in accepted[:FORKED]:
                 with places.at(record.seed):
                     asyncio.run(branch(method, [record], context, folder, FORK_CALLS, lambda forks, calls: None))
-    still(folder)
+    remove_times(folder)
     publish.dataset(folder, settings)
     publish.report(folder, settings)
     return folder
 
 
-def still(folder: Path) -> None:
-    """Take the clock out of what the attempts took, so that card and report hold nothing that another run would not."""
+def remove_times(folder: Path) -> None:
+    """Replace the measured times of the attempts, so that card and report are the same in every run."""
     epoch = datetime.fromtimestamp(0, UTC).isoformat(timespec="seconds")
-    kept = [
+    timeless = [
         attempt.model_copy(update={"began": epoch, "seconds": 60.0, "spent": _timeless(attempt.spent)})
         for attempt in read(folder)
     ]
-    lines = sorted(attempt.model_dump_json() for attempt in kept)
+    lines = sorted(attempt.model_dump_json() for attempt in timeless)
     (folder / NAME).write_text("".join(f"{line}\n" for line in lines))
 
 

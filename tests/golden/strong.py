@@ -1,6 +1,6 @@
-"""Six seeds that a strong model has run in every role, exported by the product as it is now.
+"""Six seeds that a strong model ran in every role, exported by the current product.
 
-Their records are kept as the product wrote them then; `converted` is the one place that says how they are read today.
+Their records are stored in their original format; `convert` is the only place that says how they are read today.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from pipeline.run import publish, resume
 from pipeline.store.files import write_json
 from pipeline.store.journal import Journal
 from pipeline.types import Draft, Record
-from tests.golden.recording import HOME, unpacked
+from tests.golden.recording import HOME, read_packed_lines
 from tests.golden.runs import Pinned
 
 ROLES = {"default": "gen", "solver": "sol", "judge": "judge", "reader": "read", "writer": "writer"}
@@ -31,18 +31,18 @@ DROPPED = frozenset({"control", "decided", "solver_digest", "hides"})
 """Fields of records, at any depth, that are no more."""
 
 
-def converted(tree: Any) -> Any:
-    """A kept record as one of today."""
+def convert(tree: Any) -> Any:
+    """Convert a stored record to today's format."""
     if isinstance(tree, dict):
-        kept = {name: value for name, value in tree.items() if name not in DROPPED}
+        fields = {name: value for name, value in tree.items() if name not in DROPPED}
         if "check" in tree:  # a probe or finding: what it was about and whether it was fatal is kept no more
-            kept = {name: value for name, value in kept.items() if name not in ("fatal", "searches")}
-            kept = {name: value for name, value in kept.items() if name != "hops" or "cause" in tree}
+            fields = {name: value for name, value in fields.items() if name not in ("fatal", "searches")}
+            fields = {name: value for name, value in fields.items() if name != "hops" or "cause" in tree}
         if "draw" in tree:  # a seed, which draws no type of answer any more
-            del kept["answer_type"]
-        tree = {RENAMED.get(name, name): converted(value) for name, value in kept.items()}
+            del fields["answer_type"]
+        tree = {RENAMED.get(name, name): convert(value) for name, value in fields.items()}
         return _as_draft(tree) if "hops" in tree and "question" in tree else tree
-    return [converted(value) for value in tree] if isinstance(tree, list) else tree
+    return [convert(value) for value in tree] if isinstance(tree, list) else tree
 
 
 def _as_draft(tree: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _as_draft(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def config(out: Path) -> Pinned:
-    """What the run was made with, as far as records, card and report tell it."""
+    """Return the configuration of the run, as far as records, card and report show it."""
     server = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}
     values = {
         "seed": 777,
@@ -78,20 +78,20 @@ def config(out: Path) -> Pinned:
     return Pinned.model_validate(build(values=values).model_dump())
 
 
-def exported(out: Path) -> tuple[Path, Pinned]:
-    """Journal, data set and report below `out`; the run's folder and configuration."""
+def write_run(out: Path) -> tuple[Path, Pinned]:
+    """Write journal, data set and report below `out`. Return the run's folder and configuration."""
     settings = config(out)
     folder = settings.folder()
     journal = Journal(folder / "journal")
-    for line in unpacked(HOME / "strong-model.jsonl.zst"):
-        kept = orjson.loads(line)
-        record = Record.model_validate(converted(kept["record"]))
+    for line in read_packed_lines(HOME / "strong-model.jsonl.zst"):
+        stored = orjson.loads(line)
+        record = Record.model_validate(convert(stored["record"]))
         resume.begin(folder, settings, record.lineage.corpus_fingerprint)
-        journal.append(record, kept["order"])
+        journal.append(record, stored["order"])
     journal.close()
-    # Its keys rest on a configuration that is not kept whole, so that they cannot be compared with it.
-    made = resume.read(folder).model_copy(update={"digest": ""})
-    write_json(folder / resume.NAME, made.model_dump(mode="json"))
+    # The configuration behind its keys is incomplete, so its digest cannot be compared.
+    state = resume.read(folder).model_copy(update={"digest": ""})
+    write_json(folder / resume.NAME, state.model_dump(mode="json"))
     publish.dataset(folder, settings)
     publish.report(folder, settings)
     return folder, settings

@@ -1,6 +1,6 @@
-"""What a terminal shows of a user's mistakes: the files of `frozen/terminal/` have each command with its answer.
+"""The terminal output for a user's mistakes: the files of `frozen/terminal/` have each command with its answer.
 
-A command is added by its line alone, `$ digsite ...`; `python -m tests.golden.freeze terminal` writes the answer.
+To add a command, add its line `$ digsite ...`; `python -m tests.golden.freeze terminal` writes the answer.
 """
 
 import contextlib
@@ -16,13 +16,13 @@ PROMPT = "$ digsite "
 
 
 def mistakes(file: str) -> dict[str, str]:
-    """What was said to each command, by its words."""
-    blocks = frozen.kept("terminal")[file].removeprefix(PROMPT).split(f"\n{PROMPT}")
-    return {command: said for command, _, said in (block.partition("\n") for block in blocks)}
+    """Return the frozen message of each command."""
+    blocks = frozen.read_frozen("terminal")[file].removeprefix(PROMPT).split(f"\n{PROMPT}")
+    return {command: message for command, _, message in (block.partition("\n") for block in blocks)}
 
 
-def said(command: str) -> str:
-    """What a command in this process says to standard error, the run's folder as RUN; its exit code must be 2."""
+def run_mistake(command: str) -> str:
+    """Run a command that must exit with code 2. Return its stderr, with the run's folder as RUN."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = exit_code(*command.split())
@@ -30,13 +30,13 @@ def said(command: str) -> str:
     return err.getvalue().replace(str(Path("outputs/tiny/latest").resolve()), "RUN")
 
 
-def texts(out: Path) -> frozen.Texts:
-    """All of them anew."""
+def build_texts(out: Path) -> frozen.Texts:
+    """Answer all commands now."""
     with contextlib.chdir(out):
-        made = {NOTHING: _answered(NOTHING)}
+        answers = {NOTHING: _answer_all(NOTHING)}
         assert exit_code("generate", "tiny", *SMALL, "--seeds", "8", "--json") == 0
-        return made | {A_RUN: _answered(A_RUN)}
+        return answers | {A_RUN: _answer_all(A_RUN)}
 
 
-def _answered(file: str) -> str:
-    return "\n".join(f"{PROMPT}{command}\n{said(command)}" for command in mistakes(file))
+def _answer_all(file: str) -> str:
+    return "\n".join(f"{PROMPT}{command}\n{run_mistake(command)}" for command in mistakes(file))

@@ -32,27 +32,27 @@ Played = dict[str, tuple[Path, RunConfig]]
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory) -> Played:
+def play_all(tmp_path_factory) -> Played:
     return {name: outcomes.play(*run, tmp_path_factory.mktemp(name)) for name, run in RUNS.items()}
 
 
-def ended(played: Played, name: str) -> dict[str, Record]:
-    return {outcomes.name(record.seed.passage.id): record for record in publish.RunRecords(*played[name])}
+def read_outcomes(play_all: Played, name: str) -> dict[str, Record]:
+    return {outcomes.name(record.seed.passage.id): record for record in publish.RunRecords(*play_all[name])}
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_seed_ends_as_its_case_says(played, name) -> None:
-    records = ended(played, name)
-    wanted = {seed: (case.ends, case.causes) for seed, case in RUNS[name][0].items()}
-    assert {seed: ((r.status.value, r.reason), causes(r)) for seed, r in records.items()} == wanted
+def test_every_seed_ends_as_its_case_says(play_all, name) -> None:
+    records = read_outcomes(play_all, name)
+    expected = {seed: (case.ends, case.causes) for seed, case in RUNS[name][0].items()}
+    assert {seed: ((r.status.value, r.reason), causes(r)) for seed, r in records.items()} == expected
 
 
 def causes(record: Record) -> tuple[str, ...]:
     return tuple(past.feedback.cause.value for past in record.rounds if past.feedback)
 
 
-def test_no_outcome_is_left_out(played) -> None:
-    records = list(chain.from_iterable(ended(played, name).values() for name in RUNS))
+def test_no_outcome_is_left_out(play_all) -> None:
+    records = list(chain.from_iterable(read_outcomes(play_all, name).values() for name in RUNS))
     assert {record.status for record in records} == set(Status)
     assert {record.reason for record in records} == REASONS | {cause.value for cause in Cause}
     assert {cause for record in records for cause in causes(record)} == {cause.value for cause in Cause}
@@ -67,5 +67,5 @@ def trajectories(record: Record) -> list[Trajectory]:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_bytes_are_the_frozen_ones(played, name) -> None:
-    frozen.check(name, frozen.texts(*played[name]))
+def test_the_bytes_are_the_frozen_ones(play_all, name) -> None:
+    frozen.check(name, frozen.build_texts(*play_all[name]))

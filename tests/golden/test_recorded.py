@@ -8,17 +8,17 @@ from tests.golden import frozen, goldens, recording, runs
 
 
 @pytest.fixture(scope="module", params=[*runs.RUNS, "strong-model"])
-def made(request, tmp_path_factory) -> tuple[str, frozen.Texts]:
+def golden(request, tmp_path_factory) -> tuple[str, frozen.Texts]:
     """Name of a golden, and what it gives now."""
     return request.param, goldens.GOLDENS[request.param](tmp_path_factory.mktemp(request.param))
 
 
-def test_a_recorded_run_gives_the_frozen_bytes(made) -> None:
-    frozen.check(*made)
+def test_a_recorded_run_gives_the_frozen_bytes(golden) -> None:
+    frozen.check(*golden)
 
 
-def test_a_recorded_run_makes_the_frozen_requests(made) -> None:
-    frozen.check(*made, requests=True)
+def test_a_recorded_run_makes_the_frozen_requests(golden) -> None:
+    frozen.check(*golden, requests=True)
 
 
 @pytest.mark.parametrize("name", runs.RUNS)

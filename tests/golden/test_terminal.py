@@ -10,17 +10,17 @@ from tests.golden import terminal
 NOTHING, A_RUN = (terminal.mistakes(file) for file in (terminal.NOTHING, terminal.A_RUN))
 
 
-def look(folder: Path) -> dict[Path, tuple[int, int]]:
-    """Every file but locks, with its size and the time of its last change."""
-    found = {path: path.stat() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
-    return {path: (told.st_size, told.st_mtime_ns) for path, told in found.items()}
+def list_files(folder: Path) -> dict[Path, tuple[int, int]]:
+    """Return size and modification time of every file except locks."""
+    stats = {path: path.stat() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+    return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in stats.items()}
 
 
 def check(command: str, frozen: str) -> None:
-    said = terminal.said(command)
-    assert said == frozen, "if that is meant: python -m tests.golden.freeze terminal"
-    assert said.startswith("digsite: ")
-    assert said.count("\n") == 1
+    message = terminal.run_mistake(command)
+    assert message == frozen, "if that is meant: python -m tests.golden.freeze terminal"
+    assert message.startswith("digsite: ")
+    assert message.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", NOTHING)
@@ -36,16 +36,16 @@ def test_a_mistake_is_the_frozen_line_and_leaves_nothing(
 def test_a_mistake_changes_no_run(command: str, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "outputs").symlink_to(out)
     monkeypatch.chdir(tmp_path)
-    before = look(out)
+    before = list_files(out)
     check(command, A_RUN[command])
-    assert look(out) == before
+    assert list_files(out) == before
     assert [path.name for path in tmp_path.iterdir()] == ["outputs"]
 
 
 def test_no_command_is_without_a_mistake() -> None:
-    named = {command.split()[0] for command in NOTHING}
+    covered = {command.split()[0] for command in NOTHING}
     commands = {
         (command.name or command.callback.__name__.lower()).replace("_", "-")
         for command in application.app.registered_commands
     }  # type: ignore[union-attr]
-    assert commands <= named
+    assert commands <= covered

@@ -1,4 +1,4 @@
-"""A corpus of towns, mills and people who are linked by name, with all that must link nothing beside them."""
+"""A corpus of towns, mills and people linked by name, with texts beside them that must link nothing."""
 
 import json
 import random
@@ -18,38 +18,41 @@ FILLER = (
 )
 
 
-def padded(count: int) -> list[dict[str, str]]:
+def make_unlinked_documents(count: int) -> list[dict[str, str]]:
     """Documents without links, so that the corpus is no small one."""
     chance, filler = random.Random(0), FILLER.split()
     return [{"id": f"pad{n}", "title": f"Notes {n}", "text": " ".join(chance.sample(filler, 12))} for n in range(count)]
 
 
 @pytest.fixture
-def linked(tmp_path: Path) -> Opened:
-    """The links of some documents, given as rows or as texts."""
+def open_documents_links(tmp_path: Path) -> Opened:
+    """Return a function that opens the links of documents, given as rows or texts."""
 
-    def opened(*given: str | dict[str, Any], pad: int = 0, most: int = 20, name: str = "towns") -> StoredLinks:
+    def open_documents(
+        *documents: str | dict[str, Any], pad: int = 0, most: int = 20, name: str = "towns"
+    ) -> StoredLinks:
         rows = [
-            one if isinstance(one, dict) else {"id": f"d{n}", "title": "", "text": one} for n, one in enumerate(given)
+            document if isinstance(document, dict) else {"id": f"d{n}", "title": "", "text": document}
+            for n, document in enumerate(documents)
         ]
         path = tmp_path / f"{name}.jsonl"
-        path.write_text("\n".join(json.dumps(row) for row in [*rows, *padded(pad)]), encoding="utf-8")
+        path.write_text("\n".join(json.dumps(row) for row in [*rows, *make_unlinked_documents(pad)]), encoding="utf-8")
         return open_links(corpus.load(corpus.resolve(str(path)), tmp_path / "out"), most)
 
-    return opened
+    return open_documents
 
 
-def phrases(links: StoredLinks) -> dict[str, set[str]]:
-    """Each phrase with the documents that hold it."""
+def read_phrases(links: StoredLinks) -> dict[str, set[str]]:
+    """Return each phrase with the documents that contain it."""
     return {
-        links.text(number): {links.passage(one.place).document_id for one in links.mentions(number)}
+        links.text(number): {links.passage(mention.place).document_id for mention in links.mentions(number)}
         for number in range(len(links))
     }
 
 
 @pytest.fixture(scope="session")
 def wiki(tmp_path_factory: pytest.TempPathFactory) -> StoredLinks:
-    """Of the first articles of the corpus that is shipped."""
+    """Open the links of the first articles of the shipped corpus."""
     import pyarrow as pa
 
     folder: Path = tmp_path_factory.mktemp("wiki")

@@ -1,4 +1,4 @@
-"""Links are found once, whatever the parts, ranges and threads, and on from where a process was killed."""
+"""Links are the same for any parts, ranges and threads, and are resumed where a process was killed."""
 
 import hashlib
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def articles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
-    """In several parts, of which this process does one after the other."""
+    """Load a corpus in several parts, which this process reads one after another."""
     monkeypatch.setattr(building, "_PROCESSES", 1)
     monkeypatch.setattr(row_blocks, "PART_ROWS", 12)
     return corpus.load(corpus.resolve(str(ROOT / "corpora" / "tiny.jsonl")), tmp_path)
@@ -32,7 +32,11 @@ def digests(loaded: Corpus, most: int = 20) -> dict[str, str]:
 
 def values(loaded: Corpus) -> dict[str, list[int]]:
     folder = loaded.folder / "links-20"
-    return {f"{name} {column}": list(found) for name in FILES for column, found in runs.read(folder / name).items()}
+    return {
+        f"{name} {column}": list(column_values)
+        for name in FILES
+        for column, column_values in runs.read(folder / name).items()
+    }
 
 
 def test_parts_ranges_and_threads_do_not_matter(
@@ -41,55 +45,55 @@ def test_parts_ranges_and_threads_do_not_matter(
     assert len(list(articles.folder.glob("part-*"))) > 2
     monkeypatch.setattr(building, "_PROCESSES", 2)
     first = digests(articles)
-    found = values(articles)
-    assert len(found["phrases.arrow hash"]) > 5
+    expected = values(articles)
+    assert len(expected["phrases.arrow hash"]) > 5
     assert list((articles.folder / "links-20").glob("*-0*")) == []
-    assert opening.open_links(articles, 20).linked == len(set(found["passages.arrow place"]))
+    assert opening.open_links(articles, 20).linked == len(set(expected["passages.arrow place"]))
 
     monkeypatch.setattr(building, "_PROCESSES", 1)
     monkeypatch.setattr(row_blocks, "PART_ROWS", 1 << 16)
-    whole = corpus.load(articles.manifest, tmp_path / "whole")
-    assert len(list(whole.folder.glob("part-*"))) == 1
-    assert digests(whole) == first
+    single_part = corpus.load(articles.manifest, tmp_path / "whole")
+    assert len(list(single_part.folder.glob("part-*"))) == 1
+    assert digests(single_part) == first
 
     monkeypatch.setattr(runs, "_TOGETHER", 7)  # rows of a range
     ranged = corpus.load(articles.manifest, tmp_path / "ranged")
     digests(ranged)
-    assert values(ranged) == found
+    assert values(ranged) == expected
 
 
 def test_what_was_done_before_a_kill_is_not_done_again(articles: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, surveyed = survey.survey, list[int]()
+    real, surveys = survey.survey, list[int]()
 
-    def counted(*given: object) -> object:
-        surveyed.append(1)
-        if len(surveyed) == 3:
+    def count_and_survey(*arguments: object) -> object:
+        surveys.append(1)
+        if len(surveys) == 3:
             raise KeyboardInterrupt
-        return real(*given)  # type: ignore[arg-type]
+        return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(building, "survey", counted)
+    monkeypatch.setattr(building, "survey", count_and_survey)
     with pytest.raises(KeyboardInterrupt):
         opening.open_links(articles, 20)
     assert not (articles.folder / "links-20").exists()
-    found = digests(articles)
+    expected = digests(articles)
     parts = len(list(articles.folder.glob("part-*")))
-    assert len(surveyed) == parts + 1  # that which was interrupted is done again
+    assert len(surveys) == parts + 1  # that which was interrupted is done again
 
-    surveyed.clear()
+    surveys.clear()
     opening.open_links(articles, 20)
-    assert not surveyed
+    assert not surveys
     (articles.folder / "links-20" / "phrases.arrow").write_bytes(b"cut")
-    surveyed.extend([0] * 3)
-    assert digests(articles) == found
-    assert len(surveyed) == 3 + parts
+    surveys.extend([0] * 3)
+    assert digests(articles) == expected
+    assert len(surveys) == 3 + parts
 
 
 def test_what_other_code_has_found_is_found_again(articles: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = digests(articles)
-    before = (articles.folder / "links-20" / "phrases.arrow").stat().st_ino
-    monkeypatch.setattr(opening, "code", lambda: "other")
-    assert digests(articles) == found
-    assert (articles.folder / "links-20" / "phrases.arrow").stat().st_ino != before
+    expected = digests(articles)
+    inode = (articles.folder / "links-20" / "phrases.arrow").stat().st_ino
+    monkeypatch.setattr(opening, "links_code", lambda: "other")
+    assert digests(articles) == expected
+    assert (articles.folder / "links-20" / "phrases.arrow").stat().st_ino != inode
 
 
 def tables(folder: Path) -> Iterator[tuple[list[int], list[int]]]:
@@ -106,9 +110,9 @@ def test_ranges_give_all_rows_in_order_of_the_key(most: int, tmp_path: Path) -> 
     for number, (column, rows) in enumerate(tables(tmp_path)):
         paths.append(tmp_path / f"{number}.arrow")
         runs.write(paths[-1], {"key": np.array(column, np.uint64), "row": np.array(rows, np.uint32)}, "key")
-    found = list(runs.ranges(paths, "key", most=most))
-    keys = [[int(key) for key in table["key"]] for table in found]
+    tables_found = list(runs.ranges(paths, "key", most=most))
+    keys = [[int(key) for key in table["key"]] for table in tables_found]
     assert [*chain(*keys)] == [1, 1, 1, 2, 5, 9, 9, 10]
-    assert sorted(int(row) for table in found for row in table["row"]) == list(range(1, 9))
-    assert all(one[-1] < other[0] for one, other in pairwise(keys))
-    assert (len(found) > 1) == (most < 100)
+    assert sorted(int(row) for table in tables_found for row in table["row"]) == list(range(1, 9))
+    assert all(earlier[-1] < later[0] for earlier, later in pairwise(keys))
+    assert (len(tables_found) > 1) == (most < 100)

@@ -1,4 +1,4 @@
-"""What shares the phrases of a passage, and how many passages share any."""
+"""Related passages share a phrase, and coverage counts the passages that share any."""
 
 from pipeline.links.coverage import coverage
 from pipeline.links.related import SideLinks
@@ -8,17 +8,17 @@ from tests.links.conftest import Opened
 
 
 def test_related_passages_hold_the_phrase(wiki: StoredLinks) -> None:
-    seen, links = 0, SideLinks(wiki, "train")
-    for place in range(0, len(wiki.corpus.passages), 47):
-        for related in links.related(wiki.passage(place)):
-            seen += 1
-            assert contains(f"{wiki.passage(place).title} {wiki.passage(place).text}", related.phrase)
+    related_count, links = 0, SideLinks(wiki, "train")
+    for index in range(0, len(wiki.corpus.passages), 47):
+        for related in links.related(wiki.passage(index)):
+            related_count += 1
+            assert contains(f"{wiki.passage(index).title} {wiki.passage(index).text}", related.phrase)
             for passage, sentence in zip(related.passages, related.sentences, strict=True):
                 assert contains(f"{passage.title}\n{sentence}", related.phrase)
-    assert seen > 50
+    assert related_count > 50
 
 
-def test_a_long_document_leaves_room_for_others_that_hold_the_phrase(linked: Opened) -> None:
+def test_a_long_document_leaves_room_for_others_that_hold_the_phrase(open_documents_links: Opened) -> None:
     line = "In the year {} an old town by Orm Castle was seen by some who came to walk and wrote of it in a book."
     castle = {"id": "a", "title": "Orm Castle", "text": " ".join(line.format(n) for n in range(1801, 1840))}
     texts = (
@@ -27,12 +27,12 @@ def test_a_long_document_leaves_room_for_others_that_hold_the_phrase(linked: Ope
         "Grain was once brought here from Orm Castle by cart along the road each autumn.",
     )
     mills = [{"id": f"m{n}", "title": f"Mill {n}", "text": text} for n, text in enumerate(texts)]
-    links = linked(castle, *mills, pad=400)
+    links = open_documents_links(castle, *mills, pad=400)
     start = next(passage for passage in links.corpus.passages if passage.id == "m2#0")
     shared = next(related for related in SideLinks(links).related(start) if related.phrase == "Orm Castle")
     assert [passage.id for passage in shared.passages] == ["a#0", "m0#0", "m1#0"]
 
 
-def test_coverage_counts_linked_passages(linked: Opened, wiki: StoredLinks) -> None:
+def test_coverage_counts_linked_passages(open_documents_links: Opened, wiki: StoredLinks) -> None:
     assert coverage(wiki).linked > 0.8
-    assert coverage(linked("Nothing of note was ever said of this place.")).phrases == 0
+    assert coverage(open_documents_links("Nothing of note was ever said of this place.")).phrases == 0

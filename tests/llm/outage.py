@@ -1,4 +1,4 @@
-"""An outage, lived through call by call."""
+"""Calls during an outage."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,8 +8,8 @@ import pytest
 from pipeline.errors import ProviderError
 
 
-async def until_the_run_stops(call: Callable[[], Awaitable[object]]) -> list[ProviderError]:
-    """What each call raised, one after another, up to the one that stops the run; at most twenty."""
+async def collect_outage_errors(call: Callable[[], Awaitable[object]]) -> list[ProviderError]:
+    """Return the errors of calls in sequence, up to the one that stops the run; at most twenty."""
     raised: list[ProviderError] = []
     while len(raised) < 20 and not (raised and raised[-1].then == "stop"):
         with pytest.raises(ProviderError) as caught:

@@ -1,4 +1,4 @@
-"""Where a model is asked: its address, queries, headers, certificates and proxies, and which secrets go there."""
+"""A model's address, queries, headers, certificates and proxies, and the secrets that are sent there."""
 
 import asyncio
 import logging
@@ -22,43 +22,30 @@ from pipeline.config.endpoints import may_be_secret
 from pipeline.config.models import ModelConfig
 from pipeline.errors import ProviderError, UsageError
 from pipeline.llm import reach, retry
-from pipeline.llm.base import Request
 from pipeline.llm.openai import OpenAIModel
 from pipeline.run import prepare
-from pipeline.types import Message
 from tests.chaos.faulty_server import FaultyServer, Reply
+from tests.llm.wire import GOOD, REQUEST
 
-REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
-GOOD: dict[str, Any] = {
-    "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 2, "completion_tokens": 1},
-}
 SECRET = "canary/8f3a61+e"
 
 
 @pytest.fixture(autouse=True)
-def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    proxies = (
-        "HTTP_PROXY",
-        "http_proxy",
-        "HTTPS_PROXY",
-        "https_proxy",
-        "ALL_PROXY",
-        "all_proxy",
-        "NO_PROXY",
-        "no_proxy",
-    )
-    for name in (*proxies, "OPENAI_BASE_URL", "OPENAI_API_KEY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"):
+def clear_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(retry, "BASE", 0.002)
     monkeypatch.setenv("GATEWAY_SECRET", SECRET)
 
 
-def config(**model: Any) -> RunConfig:
+def make_config(**model: Any) -> RunConfig:
     return build(values={"models": {"default": {"provider": "openai", "model": "m", **model}}})
 
 
-def server(**options: Any) -> FaultyServer:
+def start_server(**options: Any) -> FaultyServer:
     return FaultyServer(script=lambda number, body: GOOD, **options)
 
 
@@ -70,18 +57,18 @@ async def ask(model: ModelConfig) -> None:
 # OPENAI_BASE_URL and OPENAI_API_KEY
 
 
-async def test_openai_base_url_is_asked_with_the_key_beside_it(
+async def test_openai_base_url_is_asked_with_its_key(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with server() as there:
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{there.url}/")
+    async with start_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/")
         monkeypatch.setenv("OPENAI_API_KEY", "sk-or-v1-0000")
-        settings = config()
+        settings = make_config()
         prepare.check_models(settings)
         await ask(settings.models.default)
-    assert settings.models.default.base_urls == (there.url,)
-    assert there.headers[0]["authorization"] == "Bearer sk-or-v1-0000"
-    assert f"OPENAI_BASE_URL: 'm' is asked at {there.url}" in caplog.text
+    assert settings.models.default.base_urls == (server.url,)
+    assert server.headers[0]["authorization"] == "Bearer sk-or-v1-0000"
+    assert f"OPENAI_BASE_URL: 'm' is asked at {server.url}" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -102,31 +89,29 @@ def test_openai_api_key_belongs_to_one_server(base: str, url: str, sent: bool, m
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
     monkeypatch.setenv("OPENAI_BASE_URL", base)
     address = {"base_url": url} if url else {}
-    assert config(**address).models.default.key() == ("sk-canary" if sent else "")
-    assert config(**address, api_key_env="OPENAI_API_KEY").models.default.key() == "sk-canary"
+    assert make_config(**address).models.default.key() == ("sk-canary" if sent else "")
+    assert make_config(**address, api_key_env="OPENAI_API_KEY").models.default.key() == "sk-canary"
 
 
-def test_openai_itself_says_that_the_key_is_of_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_for_another_server_is_not_sent_to_openai(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
     monkeypatch.setenv("OPENAI_BASE_URL", "https://user:canary@openrouter.ai/api/v1?key=canary")
-    with pytest.raises(
-        UsageError, match=r"OPENAI_API_KEY is for the server in OPENAI_BASE_URL: .*api_key_env"
-    ) as caught:
-        prepare.check_models(config(base_url="https://api.openai.com/v1"))
+    message = r"OPENAI_API_KEY is for the server in OPENAI_BASE_URL: .*api_key_env"
+    with pytest.raises(UsageError, match=message) as caught:
+        prepare.check_models(make_config(base_url="https://api.openai.com/v1"))
     assert "canary" not in str(caught.value)
 
 
-def test_a_run_that_is_continued_keeps_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The key of another environment does not follow it there."""
+def test_a_resumed_run_keeps_its_address_without_another_environments_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "https://openrouter.ai/api/v1")
-    stored = config().model_dump_json()
+    stored = make_config().model_dump_json()
     monkeypatch.delenv("OPENAI_BASE_URL")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
     model = RunConfig.model_validate_json(stored).models.default
     assert (model.base_url, model.key()) == ("https://openrouter.ai/api/v1", "")
 
 
-def test_an_address_of_the_environment_changes_no_run_of_the_demo_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_in_the_environment_changes_no_run_of_the_demo_model(monkeypatch: pytest.MonkeyPatch) -> None:
     before = build().model_dump_json()
     monkeypatch.setenv("OPENAI_BASE_URL", "https://openrouter.ai/api/v1")
     assert build().model_dump_json() == before
@@ -135,7 +120,7 @@ def test_an_address_of_the_environment_changes_no_run_of_the_demo_model(monkeypa
 def test_a_bad_openai_base_url_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "openrouter.ai/api/v1")
     with pytest.raises(UsageError, match="the environment variable OPENAI_BASE_URL: must be an address"):
-        config()
+        make_config()
 
 
 # Queries and headers
@@ -143,29 +128,29 @@ def test_a_bad_openai_base_url_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 async def test_query_and_headers_are_sent_with_their_secrets(caplog: pytest.LogCaptureFixture) -> None:
     headers = {"API-Key": "${GATEWAY_SECRET}", "cf-aig-authorization": "Bearer $GATEWAY_SECRET", "X-Title": "Digsite"}
-    async with server() as there:
-        settings = config(
-            base_url=f"{there.url}/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
+    async with start_server() as server:
+        settings = make_config(
+            base_url=f"{server.url}/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
             headers=headers, query={"code": "${GATEWAY_SECRET}"},
         )  # fmt: skip
         with caplog.at_level(logging.DEBUG):
             await ask(settings.models.default)
-    target = httpx2.URL(f"http://x{there.targets[-1]}")
+    target = httpx2.URL(f"http://x{server.targets[-1]}")
     assert target.path == "/v1/deployments/gpt-4o/chat/completions"
     assert dict(target.params) == {"api-version": "2024-10-21", "code": SECRET}
-    sent = there.headers[-1]
-    assert (sent["api-key"], sent["x-title"]) == (SECRET, "Digsite")
-    assert sent["cf-aig-authorization"] == f"Bearer {SECRET}"
-    assert "authorization" not in sent
+    received = server.headers[-1]
+    assert (received["api-key"], received["x-title"]) == (SECRET, "Digsite")
+    assert received["cf-aig-authorization"] == f"Bearer {SECRET}"
+    assert "authorization" not in received
     for text in (caplog.text, settings.model_dump_json(), str(settings.digest_input()), repr(settings)):
         assert "canary" not in text
 
 
 def test_neither_query_nor_headers_change_the_digest() -> None:
-    plain = config(base_url="http://localhost:1/v1")
-    more = config(base_url="http://localhost:1/v1?a=b", headers={"x-a": "b"})
-    assert plain.digest() == more.digest()
-    assert more.models.default.query == {"a": "b"}
+    plain = make_config(base_url="http://localhost:1/v1")
+    extended = make_config(base_url="http://localhost:1/v1?a=b", headers={"x-a": "b"})
+    assert plain.digest() == extended.digest()
+    assert extended.models.default.query == {"a": "b"}
 
 
 def test_settings_of_the_command_line_are_read_as_text() -> None:
@@ -203,9 +188,9 @@ def test_settings_of_the_command_line_are_read_as_text() -> None:
         ({"query": "a=b"}, "must be a table"),
     ],
 )  # fmt: skip
-def test_a_secret_in_the_settings_is_one_line_without_it(settings: dict[str, Any], line: str) -> None:
+def test_a_secret_in_the_settings_is_refused_in_one_line_without_it(settings: dict[str, Any], line: str) -> None:
     with pytest.raises(UsageError) as caught:
-        config(**settings)
+        make_config(**settings)
     assert line in str(caught.value)
     causes = [caught.value, caught.value.__cause__]
     assert "canary" not in "".join(map(str, causes))
@@ -221,7 +206,7 @@ def test_a_secret_in_the_settings_is_one_line_without_it(settings: dict[str, Any
         ("authorization", "Basic ${A}"), ("x-api-key", "${A}"),
     ],
 )  # fmt: skip
-def test_what_is_no_secret_may_stand_in_the_settings(name: str, value: str) -> None:
+def test_a_value_that_is_no_secret_is_allowed_in_the_settings(name: str, value: str) -> None:
     assert not may_be_secret(name, value)
 
 
@@ -233,49 +218,44 @@ def test_a_variable_without_a_value_is_named(value: str | None, line: str, monke
     if value is not None:
         monkeypatch.setenv("NOWHERE", value)
     with pytest.raises(UsageError, match=line):
-        prepare.check_models(config(base_url="http://localhost:1/v1", headers={"x-api-key": "$NOWHERE"}))
+        prepare.check_models(make_config(base_url="http://localhost:1/v1", headers={"x-api-key": "$NOWHERE"}))
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 404, 500])
-async def test_a_server_that_repeats_the_secrets_does_not_make_us_show_them(
-    status: int, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_secrets_that_a_server_echoes_are_not_shown(status: int, caplog: pytest.LogCaptureFixture) -> None:
     echoes: list[str] = []
 
     def echo(number: int, body: dict[str, Any]) -> Reply:
-        echoes.append(f"{there.targets[-1]} {there.headers[-1]}")
+        echoes.append(f"{server.targets[-1]} {server.headers[-1]}")
         text = f"no: {echoes[-1]}"
         content = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
         return Reply(status, orjson.dumps(content if status == 200 else {"error": {"message": text}}))
 
-    async with FaultyServer(script=echo) as there:
-        model = config(
-            base_url=there.url, headers={"x-secret": "${GATEWAY_SECRET}"}, query={"code": "${GATEWAY_SECRET}"},
+    async with FaultyServer(script=echo) as server:
+        model = make_config(
+            base_url=server.url, headers={"x-secret": "${GATEWAY_SECRET}"}, query={"code": "${GATEWAY_SECRET}"},
             limits={"attempts": 2},
         ).models.default  # fmt: skip
-        said = ""
+        output = ""
         try:
-            said = (await OpenAIModel(model, 0).complete(REQUEST)).message.content
+            output = (await OpenAIModel(model, 0).complete(REQUEST)).message.content
         except ProviderError as error:
-            said = str(error)
+            output = str(error)
     assert "canary" in echoes[0]
-    assert said
-    assert "canary" not in said + caplog.text
+    assert output
+    assert "canary" not in output + caplog.text
 
 
-def test_a_role_at_another_server_takes_no_header_or_query_along() -> None:
-    base = {
-        "provider": "openai",
-        "model": "m",
-        "base_url": "https://one/v1",
-        "headers": {"x-api-key": "$A"},
-        "query": {"v": "1"},
-    }
+def test_a_role_at_another_server_inherits_no_key_header_or_query() -> None:
+    table = {"api_key_env": "ONE_KEY", "headers": {"x-api-key": "$A"}, "query": {"v": "1"}}
+    base = {"provider": "openai", "model": "m", "base_url": "https://one/v1", **table}
     roles = {
         "judge": {"model": "j", "base_url": "https://two/v1"},
-        "solver": {"base_url": "https://one/other", "model": "s"},
+        "solver": {"model": "s", "base_url": "https://one/other"},
+        "teacher": {"model": "t", "base_url": "https://two/v1", "api_key_env": "TWO_KEY"},
     }
     models = build(values={"models": {"default": base, **roles}}).models
+    assert [models.of(role).api_key_env for role in ("generator", *roles)] == ["ONE_KEY", "", "ONE_KEY", "TWO_KEY"]
     judge, solver = models.of("judge"), models.of("solver")
     assert (judge.headers, judge.query) == ({}, {})
     assert (solver.headers, solver.query) == ({"x-api-key": "$A"}, {"v": "1"})
@@ -285,7 +265,7 @@ def test_a_role_at_another_server_takes_no_header_or_query_along() -> None:
 
 
 @pytest.mark.parametrize(
-    ("home", "given", "base"),
+    ("home", "path", "base"),
     [
         ("/v1/", "", "/v1"),
         ("/v1/", "/v1/", "/v1"),
@@ -298,20 +278,20 @@ def test_a_role_at_another_server_takes_no_header_or_query_along() -> None:
         ("/openai/deployments/", "/openai/deployments/gpt-4o", "/openai/deployments/gpt-4o"),
     ],
 )
-async def test_where_the_api_begins_is_found_out(
-    home: str, given: str, base: str, caplog: pytest.LogCaptureFixture
+async def test_the_address_of_the_api_is_found_below_the_given_one(
+    home: str, path: str, base: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with server(home=home) as there:
-        root = there.url.removesuffix("/v1")
-        model = OpenAIModel(config(base_url=root + given).models.default, 0)
+    async with start_server(home=home) as server:
+        root = server.url.removesuffix("/v1")
+        model = OpenAIModel(make_config(base_url=root + path).models.default, 0)
         answers = await asyncio.gather(*(model.complete(REQUEST) for _ in range(5)))
         assert {answer.message.content for answer in answers} == {"yes"}
-        before = len(there.targets)
+        before = len(server.targets)
         await model.complete(REQUEST)
-    assert there.targets[before:] == [f"{base}/chat/completions"], "it is asked there at once from then on"
+    assert server.targets[before:] == [f"{base}/chat/completions"], "later requests go there at once"
     lines = [record.getMessage() for record in caplog.records if "begins" in record.getMessage()]
-    assert lines == ([f"{root}{given.rstrip('/')} is not where the API begins: it is asked at {root}{base}"]
-                     if given.rstrip("/") != base else [])  # fmt: skip
+    assert lines == ([f"{root}{path.rstrip('/')} is not where the API begins: it is asked at {root}{base}"]
+                     if path.rstrip("/") != base else [])  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -322,28 +302,28 @@ async def test_where_the_api_begins_is_found_out(
         Reply(200, b'{"error":"Unexpected endpoint or method."}'),
     ],
 )
-async def test_a_server_that_answers_everything_is_no_api(page: Reply) -> None:
-    async with FaultyServer(script=lambda number, body: GOOD if "/v1/" in there.targets[-1] else page) as there:
-        model = OpenAIModel(config(base_url=there.url.removesuffix("/v1")).models.default, 0)
+async def test_a_server_that_answers_every_path_is_no_api(page: Reply) -> None:
+    async with FaultyServer(script=lambda number, body: GOOD if "/v1/" in server.targets[-1] else page) as server:
+        model = OpenAIModel(make_config(base_url=server.url.removesuffix("/v1")).models.default, 0)
         assert (await model.complete(REQUEST)).message.content == "yes"
 
 
-async def test_an_unknown_model_stays_the_error_that_it_is() -> None:
-    async with FaultyServer(script=lambda number, body: Reply(404, b'{"error": "no model m here"}')) as there:
-        for url in (there.url, there.url.removesuffix("/v1")):
+async def test_an_unknown_model_is_reported_in_the_servers_words() -> None:
+    async with FaultyServer(script=lambda number, body: Reply(404, b'{"error": "no model m here"}')) as server:
+        for url in (server.url, server.url.removesuffix("/v1")):
             with pytest.raises(ProviderError, match="no model m here"):
-                await OpenAIModel(config(base_url=url).models.default, 0).complete(REQUEST)
+                await OpenAIModel(make_config(base_url=url).models.default, 0).complete(REQUEST)
 
 
 # Certificates and proxies
 
 
-def certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
-    """Make a certificate authority of our own that vouches for 127.0.0.1: its file, and the server's context."""
+def make_certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
+    """Make our own certificate authority for 127.0.0.1; return its file and the server's context."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "Digsite test")])
     now = datetime.now(UTC)
-    built = (
+    signed = (
         x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
         .serial_number(1).not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
@@ -351,7 +331,7 @@ def certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
         .sign(key, hashes.SHA256())
     )  # fmt: skip
     public, private = folder / "ca.pem", folder / "key.pem"
-    public.write_bytes(built.public_bytes(serialization.Encoding.PEM))
+    public.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
     pkcs8, none = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     private.write_bytes(key.private_bytes(serialization.Encoding.PEM, pkcs8, none))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -360,32 +340,32 @@ def certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
 
 
 @pytest.mark.parametrize("name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
-async def test_an_authority_of_the_environment_is_trusted(
+async def test_an_authority_from_the_environment_is_trusted(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, context = certificate(tmp_path)
-    async with server(tls=context) as there:
-        model = config(base_url=there.url).models.default
+    file, context = make_certificate(tmp_path)
+    async with start_server(tls=context) as server:
+        model = make_config(base_url=server.url).models.default
         with pytest.raises(ProviderError, match="REQUESTS_CA_BUNDLE"):
             await ask(model)
         monkeypatch.setenv(name, str(file))
         await ask(model)
-    assert len(there.asked) == 1
+    assert len(server.asked) == 1
 
 
-def test_certificates_that_are_not_there_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_certificates_are_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "none.pem"))
     with pytest.raises(UsageError, match="REQUESTS_CA_BUNDLE names .*none.pem, which contains no certificates"):
-        prepare.check_models(config(base_url="http://localhost:1/v1"))
+        prepare.check_models(make_config(base_url="http://localhost:1/v1"))
     (tmp_path / "none.pem").write_text("nothing")
     with pytest.raises(UsageError, match="contains no certificates"):
-        prepare.check_models(config(base_url="http://localhost:1/v1"))
+        prepare.check_models(make_config(base_url="http://localhost:1/v1"))
 
 
 @asynccontextmanager
-async def proxy(port: int) -> AsyncIterator[tuple[int, list[bytes]]]:
-    """A proxy, by HTTP and by SOCKS 5, that leads everything to a port of this machine; what it was asked for."""
-    asked: list[bytes] = []
+async def start_proxy(port: int) -> AsyncIterator[tuple[int, list[bytes]]]:
+    """Start an HTTP and SOCKS 5 proxy that forwards everything to a local port; yield its port and its requests."""
+    requests: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         first = await reader.readexactly(1)
@@ -393,20 +373,19 @@ async def proxy(port: int) -> AsyncIterator[tuple[int, list[bytes]]]:
             await reader.readexactly((await reader.readexactly(1))[0])
             writer.write(b"\x05\x00")
             head = await reader.readexactly(5)
-            asked.append(await reader.readexactly(head[4] + 2))
+            requests.append(await reader.readexactly(head[4] + 2))
             writer.write(b"\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00")
             first = b""
         else:
-            asked.append(first + await reader.readline())
-            first = (
-                b"POST /v1/chat/completions HTTP/1.1\r\n" if b"POST" in asked[-1] else b"GET /v1/models HTTP/1.1\r\n"
-            )
+            requests.append(first + await reader.readline())
+            line = b"POST /v1/chat/completions" if b"POST" in requests[-1] else b"GET /v1/models"
+            first = line + b" HTTP/1.1\r\n"
         behind, ahead = await asyncio.open_connection("127.0.0.1", port)
         ahead.write(first)
         await asyncio.gather(_pump(reader, ahead), _pump(behind, writer))
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
-        yield listening.sockets[0].getsockname()[1], asked
+        yield listening.sockets[0].getsockname()[1], requests
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -416,23 +395,23 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5", "socks5h"])
-async def test_a_proxy_of_the_environment_is_used_for_other_machines(
+async def test_a_proxy_from_the_environment_is_used_for_other_machines(
     scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with server() as there, proxy(int(there.url.split(":")[2].split("/")[0])) as (port, asked):
+    async with start_server() as server, start_proxy(int(server.url.split(":")[2].split("/")[0])) as (port, requests):
         monkeypatch.setenv("ALL_PROXY", f"{scheme}://127.0.0.1:{port}")
-        await ask(config(base_url="http://models.example/v1").models.default)
-        assert len(there.asked) == 1
-        assert b"models.example" in asked[0]
+        await ask(make_config(base_url="http://models.example/v1").models.default)
+        assert len(server.asked) == 1
+        assert b"models.example" in requests[0]
         monkeypatch.setenv("NO_PROXY", "models.example")
         with pytest.raises(ProviderError, match="cannot be reached"):
-            await ask(config(base_url="http://models.example/v1").models.default)
-    assert len(there.asked) == 1
+            await ask(make_config(base_url="http://models.example/v1").models.default)
+    assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("address", ["socks9://127.0.0.1:1", "http://user:canary@127.0.0.1:1", "canary://x:canary@y"])
-async def test_a_proxy_that_does_not_work_is_one_line(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_broken_proxy_is_reported_without_its_password(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", address)
     with pytest.raises(ProviderError) as caught:
-        await ask(config(base_url="http://models.example/v1").models.default)
+        await ask(make_config(base_url="http://models.example/v1").models.default)
     assert ":canary" not in str(caught.value)

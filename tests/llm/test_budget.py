@@ -1,4 +1,4 @@
-"""A budget refuses the call that would come after it is used up, and no other."""
+"""A budget refuses the first call after it is used up, and no other."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
 USAGE = Usage(calls=1, prompt_tokens=80, completion_tokens=20)
 
 
-def answer(request: Request) -> Completion:
+def make_answer(request: Request) -> Completion:
     return Completion(message=Message(role="assistant", content="a"), finish=Finish.STOP, usage=USAGE)
 
 
@@ -28,9 +28,9 @@ def cost(usage: Usage) -> float:
     return usage.prompt_tokens / 100
 
 
-async def calls(budget: Budget) -> int:
-    """How many calls the budget allows."""
-    model = Budgeted(ScriptedLLM(answer), budget, cost)
+async def count_calls(budget: Budget) -> int:
+    """Return how many calls the budget allows."""
+    model = Budgeted(ScriptedLLM(make_answer), budget, cost)
     for number in range(100):
         try:
             await model.complete(REQUEST)
@@ -51,14 +51,14 @@ async def calls(budget: Budget) -> int:
         (Budget(money=2.0, before=Spent(money=1.9)), 1),
     ],
 )
-async def test_it_ends_when_it_is_used_up(budget: Budget, allowed: int) -> None:
-    assert await calls(budget) == allowed
+async def test_a_budget_ends_when_it_is_used_up(budget: Budget, allowed: int) -> None:
+    assert await count_calls(budget) == allowed
 
 
-def test_a_budget_of_tokens_tells_computed_and_cached_ones_and_what_is_estimated() -> None:
+def test_a_used_budget_of_tokens_names_computed_cached_and_estimated_tokens() -> None:
     usage = Usage(calls=9, prompt_tokens=9000, cached_tokens=6000, completion_tokens=1000)
-    said = "10,000 of 9,000 tokens are used (3,000 computed and 6,000 cached prompt tokens, 1,000 completion tokens)"
-    with pytest.raises(BudgetExceeded, match=re.escape(said)):
+    message = "10,000 of 9,000 tokens are used (3,000 computed and 6,000 cached prompt tokens, 1,000 completion tokens)"
+    with pytest.raises(BudgetExceeded, match=re.escape(message)):
         Budget(tokens=9000, before=Spent(paid=usage)).check()
     budget = Budget(tokens=9000, before=Spent())
     budget.add(usage.model_copy(update={"estimated_cached_tokens": 10}), None)
@@ -69,13 +69,13 @@ def test_a_budget_of_tokens_tells_computed_and_cached_ones_and_what_is_estimated
 @pytest.mark.parametrize(
     ("estimated", "cost"), [(0, 2 * 4 + 6 * 0.5), (6_000_000, 2 * 10), (2_000_000, 2 * 6 + 4 * 0.5)]
 )
-def test_cached_tokens_have_their_price_only_where_they_are_reported(estimated: int, cost: float) -> None:
+def test_cached_tokens_have_their_own_price_only_if_they_are_reported(estimated: int, cost: float) -> None:
     usage = Usage(calls=1, prompt_tokens=10_000_000, cached_tokens=6_000_000, estimated_cached_tokens=estimated)
     assert Prices(prompt=2, completion=6, cached=0.5).of(usage) == cost
     assert Prices(prompt=2, completion=6).of(usage) == 20
 
 
-async def test_seconds_run_from_the_start() -> None:
+async def test_a_budget_of_seconds_runs_from_the_start() -> None:
     budget = Budget(seconds=0.05, before=Spent())
     budget.check()
     await asyncio.sleep(0.06)
@@ -84,8 +84,8 @@ async def test_seconds_run_from_the_start() -> None:
     assert caught.value.exit_code == 3
 
 
-async def test_the_ledger_knows_the_money_or_says_that_it_does_not() -> None:
-    priced, unpriced = Counted(ScriptedLLM(answer), cost), Counted(ScriptedLLM(answer), lambda usage: None)
+async def test_the_ledger_sums_the_cost_unless_a_price_is_unknown() -> None:
+    priced, unpriced = Counted(ScriptedLLM(make_answer), cost), Counted(ScriptedLLM(make_answer), lambda usage: None)
     with counting() as ledger:
         await priced.complete(REQUEST)
         await priced.complete(REQUEST)
@@ -94,36 +94,36 @@ async def test_the_ledger_knows_the_money_or_says_that_it_does_not() -> None:
         assert ledger.spending.roles["text"].money is None
 
 
-async def test_the_ledger_tells_the_rounds_apart() -> None:
-    llm = Counted(ScriptedLLM(answer))
-    with counting() as counted:
+async def test_the_ledger_separates_rounds() -> None:
+    llm = Counted(ScriptedLLM(make_answer))
+    with counting() as first:
         await llm.complete(REQUEST)
         enter("round 0")
         await asyncio.gather(llm.complete(REQUEST), llm.complete(REQUEST))
         enter("round 1")
         await llm.complete(REQUEST)
-    with counting() as other:
+    with counting() as second:
         await llm.complete(REQUEST)
-    stages = {stage: spent.paid.calls for stage, spent in counted.spending.stages.items()}
+    stages = {stage: spending.paid.calls for stage, spending in first.spending.stages.items()}
     assert list(stages.items()) == [("round 0", 2), ("round 1", 1), ("other", 1)]
-    assert list(other.spending.stages) == ["other"]
+    assert list(second.spending.stages) == ["other"]
 
 
-async def test_a_call_that_waited_for_its_turn_is_not_made_when_the_budget_is_used_up_meanwhile() -> None:
-    budget, limits, made = Budget(tokens=100, before=Spent()), Limits(concurrency=2, attempts=3), 0
+async def test_a_call_in_the_queue_is_not_made_once_the_budget_is_used_up() -> None:
+    budget, limits, count = Budget(tokens=100, before=Spent()), Limits(concurrency=2, attempts=3), 0
 
     class BusyAtFirst(Alone):
         async def answer(self, request: Request) -> Completion:
-            nonlocal made
-            made = number = made + 1
+            nonlocal count
+            count = number = count + 1
             await asyncio.sleep(0.01)
             if number == 1:
                 raise CallFailure("busy", after=0.02)
-            return answer(request)
+            return make_answer(request)
 
     with counting() as ledger:
         model = Budgeted(Counted(Pool([BusyAtFirst(limits)], limits), cost), budget, cost)
-        ended = await asyncio.gather(*(model.complete(REQUEST) for _ in range(9)), return_exceptions=True)
-    assert [type(one) for one in ended].count(BudgetExceeded) == 9 - (made - 1)
-    assert made <= 3
-    assert (ledger.spending.total.errors, ledger.spending.total.paid.calls) == (1, made - 1)
+        results = await asyncio.gather(*(model.complete(REQUEST) for _ in range(9)), return_exceptions=True)
+    assert [type(result) for result in results].count(BudgetExceeded) == 9 - (count - 1)
+    assert count <= 3
+    assert (ledger.spending.total.errors, ledger.spending.total.paid.calls) == (1, count - 1)

@@ -1,4 +1,4 @@
-"""What is sent: strict, append-only, the same bytes first; and what a server refuses is left out or said in text."""
+"""Requests are strict and append-only, and leave out or describe in text what a server refuses."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ TURN = (
 REQUEST = Request(model="m", messages=ASKED + TURN, tools=SOLVER_TOOLS)
 
 
-def test_the_whole_of_a_request() -> None:
+def test_a_request_has_these_fields() -> None:
     tree = body(REQUEST, 0)
     assert list(tree) == [
         "model", "messages", "temperature", "top_p", "max_completion_tokens", "seed", "tools", "tool_choice",
@@ -42,7 +42,7 @@ def test_the_whole_of_a_request() -> None:
     assert tree["messages"][3]["tool_call_id"] == "call00000"
 
 
-def test_thoughts_go_back_under_both_names_where_they_are_asked_for() -> None:
+def test_reasoning_is_sent_back_under_both_names_if_requested() -> None:
     tree = body(REQUEST.model_copy(update={"thoughts": True}), 0)
     assert (tree["messages"][2]["reasoning_content"], tree["messages"][2]["reasoning"]) == ("hm", "hm")
     assert not any("reasoning" in str(message) for message in (*tree["messages"][:2], tree["messages"][3]))
@@ -50,49 +50,49 @@ def test_thoughts_go_back_under_both_names_where_they_are_asked_for() -> None:
     assert as_text["messages"][2]["reasoning_content"] == "hm"
 
 
-def test_more_sampling_is_sent_only_where_it_is_set() -> None:
+def test_optional_sampling_is_sent_only_if_it_is_set() -> None:
     extra = {"chat_template_kwargs": {"enable_thinking": True}}
-    set_ = body(REQUEST.model_copy(update={"sampling": Sampling(top_k=20, min_p=0.05, seed=7, extra_body=extra)}), 0)
-    assert (set_["top_k"], set_["min_p"], set_["chat_template_kwargs"]) == (20, 0.05, {"enable_thinking": True})
-    assert set_["seed"] == wire_seed(7, 0) != body(REQUEST, 0)["seed"]
-    assert set_["messages"] == body(REQUEST, 0)["messages"]
+    tree = body(REQUEST.model_copy(update={"sampling": Sampling(top_k=20, min_p=0.05, seed=7, extra_body=extra)}), 0)
+    assert (tree["top_k"], tree["min_p"], tree["chat_template_kwargs"]) == (20, 0.05, {"enable_thinking": True})
+    assert tree["seed"] == wire_seed(7, 0) != body(REQUEST, 0)["seed"]
+    assert tree["messages"] == body(REQUEST, 0)["messages"]
 
 
-def test_tools_are_strict_and_close_every_object_but_one_that_takes_any() -> None:
-    def closed(schema: Any) -> None:
+def test_tools_are_strict_and_allow_no_other_properties_except_one_free_tool() -> None:
+    def assert_closed(schema: Any) -> None:
         if isinstance(schema, dict):
             if "properties" in schema:
                 assert schema["additionalProperties"] is False
                 assert schema["required"] == list(schema["properties"])
             assert not {"default", "maxLength", "pattern"} & set(schema) - set(schema.get("properties", ()))
             for value in schema.values():
-                closed(value)
+                assert_closed(value)
         elif isinstance(schema, list):
             for item in schema:
-                closed(item)
+                assert_closed(item)
 
     for tool in body(REQUEST.model_copy(update={"tools": GENERATOR_TOOLS}), 0)["tools"]:
         assert tool["function"].get("strict", False) is (tool["function"]["name"] != "check")
-        closed(tool["function"]["parameters"])
+        assert_closed(tool["function"]["parameters"])
 
 
 @pytest.mark.parametrize(
     ("calls", "without"), [("native", ()), ("text", ()), ("native", ("response_format",)), ("native", ("strict",))]
 )
-def test_no_schema_that_is_sent_refers_to_a_part_of_itself(calls: ToolMode, without: tuple[str, ...]) -> None:
-    """Some servers drop `$defs`, and the model is left to guess what a hop is."""
-    cited = schema("cited", CitedOutput)
+def test_schemas_are_sent_without_references(calls: ToolMode, without: tuple[str, ...]) -> None:
+    """Some servers drop `$defs`, and the model has to guess what a hop is."""
+    output = schema("cited", CitedOutput)
     assert "$ref" in str(GENERATOR_TOOLS[-1].parameters)
-    assert "$ref" in str(cited.body)
-    request = REQUEST.model_copy(update={"tools": GENERATOR_TOOLS, "output": cited, "calls": calls})
-    sent = str(body(request, 0, frozenset(without)))
-    assert "$ref" not in sent
-    assert "$defs" not in sent
-    assert sent.count("sub_question") >= 2
-    assert "Found steps: the id of the passage that states the answer." in sent
+    assert "$ref" in str(output.body)
+    request = REQUEST.model_copy(update={"tools": GENERATOR_TOOLS, "output": output, "calls": calls})
+    encoded = str(body(request, 0, frozenset(without)))
+    assert "$ref" not in encoded
+    assert "$defs" not in encoded
+    assert encoded.count("sub_question") >= 2
+    assert "Found steps: the id of the passage that states the answer." in encoded
 
 
-def test_a_schema_that_holds_itself_ends() -> None:
+def test_a_recursive_schema_is_cut() -> None:
     node = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Node"}, "$ref": {"type": "string"}}}
     assert inline_refs({"$ref": "#/$defs/Node", "$defs": {"Node": node}}) == {
         "type": "object",
@@ -100,14 +100,14 @@ def test_a_schema_that_holds_itself_ends() -> None:
     }
 
 
-def test_a_property_may_be_called_like_a_keyword() -> None:
+def test_a_property_may_have_the_name_of_a_keyword() -> None:
     title = {"type": "string", "title": "Title", "default": "", "description": "d"}
     schema = {"type": "object", "properties": {"title": title}}
     assert make_strict(schema)["properties"] == {"title": {"type": "string", "description": "d"}}
 
 
 @pytest.mark.parametrize("choice", ["auto", "required", "none"])
-def test_plain_choices_go_as_they_are(choice: str) -> None:
+def test_plain_choices_are_sent_unchanged(choice: str) -> None:
     assert body(REQUEST.model_copy(update={"tool_choice": choice}), 0)["tool_choice"] == choice
 
 
@@ -120,14 +120,14 @@ def test_a_named_choice_names_the_function() -> None:
     ("auto", True, None), ("auto", False, False), ("required", True, False), ("answer", True, False),
     ("none", True, None),
 ])  # fmt: skip
-def test_several_calls_a_turn_are_forbidden_only_where_one_is_planned(choice: str, several: bool, sent: Any) -> None:
+def test_parallel_calls_are_forbidden_only_if_one_call_is_planned(choice: str, several: bool, sent: Any) -> None:
     request = REQUEST.model_copy(update={"tool_choice": choice, "parallel_calls": several})
     assert body(request, 0).get("parallel_tool_calls") is sent
 
 
-def test_the_seed_is_of_the_run_and_the_rollout_and_of_nothing_else() -> None:
-    more = REQUEST.model_copy(update={"messages": ASKED, "tool_choice": "answer"})
-    assert body(REQUEST, 3)["seed"] == body(more, 3)["seed"] == wire_seed(3, 0)
+def test_the_seed_depends_only_on_run_and_sample() -> None:
+    other_request = REQUEST.model_copy(update={"messages": ASKED, "tool_choice": "answer"})
+    assert body(REQUEST, 3)["seed"] == body(other_request, 3)["seed"] == wire_seed(3, 0)
     seeds = {wire_seed(run, sample) for run in range(20) for sample in range(20)}
     assert len(seeds) == 400
     assert all(0 <= seed < 2**31 for seed in seeds)
@@ -141,7 +141,7 @@ def test_structured_output_is_strict_json_schema() -> None:
     assert form["json_schema"]["schema"]["required"] == ["reason", "correct", "sure"]
 
 
-def test_where_structured_output_is_refused_the_schema_is_told() -> None:
+def test_if_structured_output_is_refused_the_schema_is_sent_as_text() -> None:
     tree = body(Request(model="m", messages=ASKED, output=VERDICT), 0, frozenset({"response_format"}))
     assert "response_format" not in tree
     assert tree["messages"][0]["content"] == "Be good."
@@ -150,13 +150,13 @@ def test_where_structured_output_is_refused_the_schema_is_told() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, concession in BY_NAME.items() if not concession.line])
-def test_what_is_refused_is_left_out(name: str) -> None:
+def test_a_refused_field_is_left_out(name: str) -> None:
     sampling = Sampling(top_k=20, min_p=0.1)
     values = {"output": VERDICT, "parallel_calls": False, "sampling": sampling, "thoughts": True}
     request = REQUEST.model_copy(update=values)
-    other = frozenset({"no_stream"} if name == "stream_options" else ())
-    assert f'"{name}"' in orjson.dumps(body(request, 0, other)).decode()
-    tree = body(request, 0, other | {name})
+    without = frozenset({"no_stream"} if name == "stream_options" else ())
+    assert f'"{name}"' in orjson.dumps(body(request, 0, without)).decode()
+    tree = body(request, 0, without | {name})
     assert f'"{name}"' not in orjson.dumps(tree).decode()
     assert ("max_tokens" in tree) == (name == "max_completion_tokens")
 
@@ -191,7 +191,7 @@ def test_a_turn_without_text_and_calls_is_left_out(mode: ToolMode) -> None:
 
 
 @pytest.mark.parametrize("arguments", ['{"query": "a', "574", "", "null"])
-def test_a_history_holds_only_arguments_that_are_objects(arguments: str) -> None:
+def test_unreadable_arguments_are_sent_back_inside_an_object(arguments: str) -> None:
     call = ToolCall(id="x", name="search", arguments=arguments)
     tree = body(Request(model="m", messages=(Message(role="assistant", tool_calls=(call,)),)), 0)
     sent = orjson.loads(tree["messages"][0]["tool_calls"][0]["function"]["arguments"])

@@ -1,4 +1,4 @@
-"""Whose clock runs: an agent's own, not that of the work around it."""
+"""Nested clocks: an agent's clock runs, and the one around it waits."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from pipeline.errors import DeadlineExceeded
 from pipeline.llm.deadline import deadline, with_timeouts
 
 
-def test_a_clock_within_holds_up_the_one_around_it() -> None:
+def test_an_inner_clock_pauses_the_outer_one() -> None:
     async def three_agents() -> str:
         async with deadline(0.3):
             for _ in range(3):
@@ -19,7 +19,7 @@ def test_a_clock_within_holds_up_the_one_around_it() -> None:
     assert asyncio.run(three_agents()) == "done"
 
 
-def test_the_clock_around_goes_on_where_it_stood() -> None:
+def test_the_outer_clock_continues_where_it_paused() -> None:
     async def slow() -> None:
         async with deadline(0.2):
             async with deadline(5):
@@ -30,7 +30,7 @@ def test_the_clock_around_goes_on_where_it_stood() -> None:
         asyncio.run(slow())
 
 
-def test_the_clock_within_still_ends_its_agent() -> None:
+def test_the_inner_clock_still_ends_its_agent() -> None:
     async def stuck() -> None:
         async with deadline(60), deadline(0.05):
             await asyncio.sleep(5)
@@ -39,20 +39,20 @@ def test_the_clock_within_still_ends_its_agent() -> None:
         asyncio.run(stuck())
 
 
-def test_a_timeout_of_what_it_times_is_not_its_own() -> None:
+def test_a_timeout_error_of_the_work_is_not_taken_for_the_clocks() -> None:
     tries = 0
 
-    async def refused() -> None:
+    async def fail() -> None:
         nonlocal tries
         tries += 1
         raise TimeoutError("the disk")
 
     with pytest.raises(TimeoutError, match="the disk"):
-        asyncio.run(with_timeouts(refused, 60))
-    assert tries == 1, "and is not tried again as if the clock had ended it"
+        asyncio.run(with_timeouts(fail, 60))
+    assert tries == 1, "it is not retried as if the clock had ended it"
 
 
-def test_what_its_clock_ends_is_tried_once_more() -> None:
+def test_work_that_its_clock_ends_is_retried_once() -> None:
     tries = 0
 
     async def stuck() -> None:

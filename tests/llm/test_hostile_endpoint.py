@@ -1,5 +1,4 @@
-"""An endpoint that means harm, or is broken in a way that would hold a run up for ever, fill its memory or publish its
-key."""
+"""A malicious or broken endpoint cannot hold up a run for ever, fill its memory or publish its key."""
 
 import asyncio
 import bz2
@@ -10,7 +9,7 @@ import traceback
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import orjson
@@ -22,26 +21,26 @@ from pipeline.llm.connection import MOST_BYTES, MOST_ERROR_BYTES
 from pipeline.llm.openai import OpenAIModel
 from pipeline.types import Message
 from tests.chaos.faulty_server import PAGE, FaultyServer, Reply, Script
-from tests.llm.test_openai import GOOD, KEY, REQUEST, client, surroundings
+from tests.llm.wire import GOOD, KEY, REQUEST, make_client, set_environment
 
-__all__ = ["surroundings"]
+__all__ = ["set_environment"]
 
 BAD = REQUEST.model_copy(update={"messages": (Message(role="user", content="bad"),)})
 MEMORY = 48 << 20
-"""That one call may take at most: an answer of 4 MB, and copies of it."""
+"""Bytes that one call may take: an answer of 4 MB, and copies of it."""
 
 
-def only(bad: Reply) -> Script:
-    """Breaks on one request and answers all others."""
+def fail_on_bad(bad: Reply) -> Script:
+    """Fail on one request and answer all others."""
     return lambda number, body: bad if "bad" in str(body["messages"]) else GOOD
 
 
 @pytest.mark.parametrize("bad", [Reply(502, PAGE), Reply(cut=-1), Reply(200, PAGE), Reply(wait=5)], ids=range(4))
 @pytest.mark.parametrize("alone", [True, False])
 async def test_a_request_that_alone_is_never_answered_is_given_up(bad: Reply, alone: bool) -> None:
-    """When it comes back from the queue; until then it may have been bad luck."""
-    async with FaultyServer(script=only(bad)) as server:
-        model = client(server.url, attempts=3, timeout_seconds=0.1, patience_seconds=0.01)
+    """It is given up when it comes back from the queue; until then it may have been bad luck."""
+    async with FaultyServer(script=fail_on_bad(bad)) as server:
+        model = make_client(server.url, attempts=3, timeout_seconds=0.1, patience_seconds=0.01)
         if not alone:
             await model.complete(REQUEST)
         with pytest.raises(ProviderError, match="3 times in a row") as caught:
@@ -49,15 +48,15 @@ async def test_a_request_that_alone_is_never_answered_is_given_up(bad: Reply, al
         assert caught.value.then == "requeue"
         with pytest.raises(RequestRefused, match="fails on one request"):
             await model.complete(BAD)
-        asked = len(server.asked)
+        count = len(server.asked)
         with pytest.raises(RequestRefused):
             await model.complete(BAD)
-        assert len([body for body in server.asked[asked:] if "bad" in str(body)]) == 1
+        assert len([body for body in server.asked[count:] if "bad" in str(body)]) == 1
 
 
-async def test_a_server_that_breaks_on_a_lone_request_is_believed_when_it_comes_back() -> None:
-    async with FaultyServer(script=only(Reply(500))) as server:
-        model = client(server.url, attempts=3)
+async def test_a_lone_request_that_breaks_its_server_is_given_up_on_return() -> None:
+    async with FaultyServer(script=fail_on_bad(Reply(500))) as server:
+        model = make_client(server.url, attempts=3)
         with pytest.raises(ProviderError, match="3 times in a row"):
             await model.complete(BAD)
         with pytest.raises(RequestRefused):
@@ -65,18 +64,17 @@ async def test_a_server_that_breaks_on_a_lone_request_is_believed_when_it_comes_
 
 
 async def test_a_request_that_is_only_throttled_is_never_given_up() -> None:
-    async with FaultyServer(script=only(Reply(429))) as server:
-        model = client(server.url, attempts=3)
+    async with FaultyServer(script=fail_on_bad(Reply(429))) as server:
+        model = make_client(server.url, attempts=3)
         for _ in range(4):
             with pytest.raises(ProviderError):
                 await model.complete(BAD)
 
 
-async def test_one_403_ends_its_own_request_and_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    """As moderation answers; whether it comes first or among others."""
+async def test_a_moderation_403_ends_only_its_own_request(caplog: pytest.LogCaptureFixture) -> None:
     moderated = Reply(403, orjson.dumps({"error": {"message": f"input was flagged {KEY}", "code": 403}}))
-    async with FaultyServer(script=only(moderated)) as server:
-        model = client(server.url)
+    async with FaultyServer(script=fail_on_bad(moderated)) as server:
+        model = make_client(server.url)
         for _ in range(2):
             with pytest.raises(RequestRefused, match="input was flagged"):
                 await model.complete(BAD)
@@ -86,9 +84,9 @@ async def test_one_403_ends_its_own_request_and_no_other(caplog: pytest.LogCaptu
 
 
 @pytest.mark.parametrize("before", [0, 3])
-async def test_403_to_everything_is_the_key(before: int) -> None:
+async def test_403_to_every_request_is_the_keys_fault(before: int) -> None:
     async with FaultyServer(script=lambda number, body: GOOD if number < before else Reply(403)) as server:
-        model = client(server.url)
+        model = make_client(server.url)
         for _ in range(before):
             await model.complete(REQUEST)
         with pytest.raises(ProviderError, match="environment variable THE_KEY") as caught:
@@ -97,8 +95,8 @@ async def test_403_to_everything_is_the_key(before: int) -> None:
 
 
 @asynccontextmanager
-async def stream(head: str, chunk: bytes, *, pause: float = 0.0) -> AsyncIterator[str]:
-    """A server that answers with `chunk` again and again, until nobody reads it any more."""
+async def start_endless_server(head: str, chunk: bytes, *, pause: float = 0.0) -> AsyncIterator[str]:
+    """Start a server that repeats `chunk` for as long as anybody reads."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -118,58 +116,58 @@ async def stream(head: str, chunk: bytes, *, pause: float = 0.0) -> AsyncIterato
         server.close()
 
 
-def peak() -> int:
-    """Bytes that this process has held at most so far."""
+def read_peak_memory() -> int:
+    """Return the most bytes that this process has held so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
 @pytest.mark.parametrize("size", [256 << 20, pytest.param(2 << 30, marks=pytest.mark.slow)])
-async def test_a_compressed_answer_is_unpacked_no_further_than_is_read_of_it(status: int, size: int) -> None:
+async def test_a_compressed_answer_is_unpacked_only_as_far_as_it_is_read(status: int, size: int) -> None:
     pack = zlib.compressobj(1, wbits=zlib.MAX_WBITS | 16)
     zeros = b"0" * (1 << 20)
     packed = b"".join([*(pack.compress(zeros) for _ in range(size >> 20)), pack.flush()])
     headers = (("Content-Encoding", "gzip"),)
     async with FaultyServer(script=lambda number, body: Reply(status, packed, headers)) as server:
-        before = peak()
-        await ended(client(server.url, attempts=2, timeout_seconds=20))
-    assert peak() - before < MEMORY
+        before = read_peak_memory()
+        await complete_or_fail(make_client(server.url, attempts=2, timeout_seconds=20))
+    assert read_peak_memory() - before < MEMORY
 
 
 @cache
-def bomb() -> bytes:
-    """128 MiB of zeros, packed."""
+def make_bomb() -> bytes:
+    """Compress 128 MiB of zeros."""
     pack, zeros = bz2.BZ2Compressor(), bytes(1 << 20)
     return b"".join([*(pack.compress(zeros) for _ in range(128)), pack.flush()])
 
 
 @pytest.mark.parametrize("charset", ["bz2", "rot13", "idna", "undefined"])
 async def test_an_error_is_read_as_utf_8_whatever_charset_it_names(charset: str) -> None:
-    """Python calls compression a charset too."""
-    packed = bomb()
+    """Python counts compression among its charsets."""
+    packed = make_bomb()
     headers = (("Content-Type", f"text/plain; charset={charset}"),)
     async with FaultyServer(script=lambda number, body: Reply(400, packed, headers)) as server:
-        before = peak()
+        before = read_peak_memory()
         with pytest.raises(ProviderError, match="refuses every request"):
-            await client(server.url, attempts=2, timeout_seconds=20).complete(REQUEST)
+            await make_client(server.url, attempts=2, timeout_seconds=20).complete(REQUEST)
     assert len(packed) < MOST_ERROR_BYTES
-    assert peak() - before < MEMORY
+    assert read_peak_memory() - before < MEMORY
 
 
 @pytest.mark.parametrize("head", ["200 X", "400 X", "500 X", "500 X\r\nContent-Encoding: gzip", "503 X"])
-async def test_an_endless_answer_is_read_no_further_than_its_limit(head: str) -> None:
-    async with stream(head, b"x" * (1 << 16)) as url:
-        before, began = peak(), time.monotonic()
-        await ended(client(url, attempts=2, timeout_seconds=6))
+async def test_an_endless_answer_is_read_up_to_its_limit(head: str) -> None:
+    async with start_endless_server(head, b"x" * (1 << 16)) as url:
+        before, began = read_peak_memory(), time.monotonic()
+        await complete_or_fail(make_client(url, attempts=2, timeout_seconds=6))
     assert time.monotonic() - began < 5
-    assert peak() - before < MEMORY
+    assert read_peak_memory() - before < MEMORY
 
 
-async def test_an_answer_of_a_byte_now_and_then_ends_with_the_time_limit() -> None:
+async def test_a_trickling_answer_ends_with_the_time_limit() -> None:
     for head in ("200 X", "500 X"):
-        async with stream(head, b"x", pause=0.02) as url:
+        async with start_endless_server(head, b"x", pause=0.02) as url:
             began = time.monotonic()
-            await ended(client(url, attempts=1, timeout_seconds=0.3))
+            await complete_or_fail(make_client(url, attempts=1, timeout_seconds=0.3))
             assert time.monotonic() - began < 2
 
 
@@ -177,12 +175,12 @@ async def test_an_answer_of_a_byte_now_and_then_ends_with_the_time_limit() -> No
 async def test_a_body_of_comments_without_an_event_is_read_in_linear_time(body: bytes) -> None:
     began = time.monotonic()
     async with FaultyServer(script=lambda number, _: Reply(200, body)) as server:
-        await ended(client(server.url, attempts=2, timeout_seconds=2))
+        await complete_or_fail(make_client(server.url, attempts=2, timeout_seconds=2))
     assert time.monotonic() - began < 2
 
 
-async def ended(model: OpenAIModel) -> None:
-    """Whatever comes of it: an answer that was cut off, or that the endpoint is amiss."""
+async def complete_or_fail(model: OpenAIModel) -> None:
+    """Accept either result: an answer that was cut off, or an error of the endpoint."""
     try:
         completion = await model.complete(REQUEST)
     except ProviderError:
@@ -190,26 +188,22 @@ async def ended(model: OpenAIModel) -> None:
     assert completion.finish is Finish.LENGTH
 
 
-def _always(answer: Reply, number: int, body: dict[str, Any]) -> Reply:
-    return answer
-
-
-async def test_a_compressed_answer_is_an_answer() -> None:
+async def test_a_compressed_answer_is_read() -> None:
     packed = zlib.compress(orjson.dumps(GOOD), wbits=zlib.MAX_WBITS | 16)
     for coding in ("gzip", "GZIP", "x-gzip"):
         answer = Reply(200, packed, (("Content-Encoding", coding),))
-        async with FaultyServer(script=partial(_always, answer)) as server:
-            assert (await client(server.url).complete(REQUEST)).message.content == "yes"
+        async with FaultyServer(script=lambda number, body, answer=answer: answer) as server:  # type: ignore[misc]
+            assert (await make_client(server.url).complete(REQUEST)).message.content == "yes"
             assert server.headers[0]["accept-encoding"] == "gzip"
     assert len(packed) < MOST_BYTES
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
-async def test_an_error_that_is_nested_too_deep_is_an_error_as_any_other(status: int) -> None:
+async def test_a_deeply_nested_error_is_an_error_like_any_other(status: int) -> None:
     deep = b'{"error": ' + b"[" * 1000 + b"]" * 1000 + b"}"
     async with FaultyServer(script=lambda number, body: Reply(status, deep)) as server:
         with pytest.raises(ProviderError):
-            await client(server.url, attempts=2).complete(REQUEST)
+            await make_client(server.url, attempts=2).complete(REQUEST)
 
 
 PARTED = [KEY, f"\x1b[1m{KEY[:8]}\x1b[0m{KEY[8:]}", "\u200e".join(KEY), "\ufeff".join(KEY), "\x1b[0m".join(KEY)]
@@ -220,31 +214,31 @@ CUT = KEY[:-1] + "\x1b]0;" + "x" * 4000
 
 @pytest.mark.parametrize("key", [*PARTED, "\u200b".join(KEY), "\x00".join(KEY), CUT], ids=range(8))
 @pytest.mark.parametrize("status", [200, 400, 401, 404, 500])
-async def test_a_key_in_an_error_is_not_shown_however_it_is_parted(status: int, key: str) -> None:
+async def test_a_key_in_an_error_is_never_shown_even_in_parts(status: int, key: str) -> None:
     body = orjson.dumps({"error": {"message": f"no such thing: {key}", "code": key}})
     async with FaultyServer(script=lambda number, _: Reply(status, body)) as server:
         with pytest.raises(ProviderError) as caught:
-            await client(server.url, attempts=1).complete(REQUEST)
-    said = "".join(traceback.format_exception(caught.value))
-    assert KEY not in said
-    assert KEY[:-1] not in said
+            await make_client(server.url, attempts=1).complete(REQUEST)
+    shown_text = "".join(traceback.format_exception(caught.value))
+    assert KEY not in shown_text
+    assert KEY[:-1] not in shown_text
 
 
-def echoing(text: str) -> dict[str, Any]:
+def make_echo(text: str) -> dict[str, Any]:
     call = {"id": text, "type": "function", "function": {"name": "search", "arguments": orjson.dumps({"query": text})}}
     call["function"]["arguments"] = call["function"]["arguments"].decode()  # type: ignore[index]
     message = {"content": f"I was sent {text}", "reasoning": f"so {text}", "tool_calls": [call]}
     return {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {"prompt_tokens": 2}}
 
 
-async def said(tree: dict[str, Any]) -> Completion:
+async def complete_with(tree: dict[str, Any]) -> Completion:
     async with FaultyServer(script=lambda number, body: tree) as server:
-        return await client(server.url).complete(REQUEST)
+        return await make_client(server.url).complete(REQUEST)
 
 
-async def test_an_answer_that_repeats_the_key_is_kept_without_it(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_key_that_an_answer_repeats_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        completion = await said(echoing(f"Bearer {KEY}"))
+        completion = await complete_with(make_echo(f"Bearer {KEY}"))
     assert KEY not in completion.model_dump_json()
     assert completion.message.content == "I was sent Bearer [api key]"
     assert completion.message.tool_calls[0].arguments == '{"query":"Bearer [api key]"}'
@@ -255,8 +249,8 @@ async def test_an_answer_that_repeats_the_key_is_kept_without_it(caplog: pytest.
     "key", [*PARTED[1:], "\x00".join(KEY), "\\u0073k" + KEY[2:], "\\".join(KEY), KEY[:4] + KEY + KEY[4:]],
     ids=range(8),
 )  # fmt: skip
-async def test_an_answer_that_hides_the_key_is_no_answer(key: str) -> None:
-    completion = await said(
+async def test_an_answer_with_a_disguised_key_is_dropped(key: str) -> None:
+    completion = await complete_with(
         {"choices": [{"message": {"content": f'{{"reason": "{key}"}}'}}], "usage": {"prompt_tokens": 2}}
     )
     assert (completion.finish, completion.message) == (Finish.CONTENT_FILTER, Message(role="assistant"))
@@ -264,15 +258,15 @@ async def test_an_answer_that_hides_the_key_is_no_answer(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["EMPTY", "none", "a"])
-async def test_a_key_that_is_a_word_may_stand_in_an_answer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_that_is_a_common_word_may_occur_in_an_answer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THE_KEY", key)
-    assert (await said(echoing(key))).message.content == f"I was sent {key}"
+    assert (await complete_with(make_echo(key))).message.content == f"I was sent {key}"
 
 
 async def test_names_and_ids_of_calls_are_cut_short() -> None:
-    tree = echoing("x" * 3_000_000)
+    tree = make_echo("x" * 3_000_000)
     tree["choices"][0]["message"]["tool_calls"][0]["function"] = {"name": "y" * 3_000_000, "arguments": "{}"}
     del tree["choices"][0]["message"]["content"], tree["choices"][0]["message"]["reasoning"]
     tree["choices"][0]["message"]["tool_calls"][0]["id"] = "z"
-    (call,) = (await said(tree)).message.tool_calls
+    (call,) = (await complete_with(tree)).message.tool_calls
     assert (len(call.name), call.arguments) == (200, "{}")

@@ -11,25 +11,10 @@ from pipeline.config.models import Limits
 from pipeline.llm.limiter import CUT, GROW_AFTER, Bucket, Limiter
 
 
-async def test_no_more_calls_are_under_way_than_allowed() -> None:
-    limiter, active, most = Limiter(Limits(concurrency=7)), 0, 0
-
-    async def call() -> None:
-        nonlocal active, most
-        async with limiter.slot(1):
-            active += 1
-            most = max(most, active)
-            await asyncio.sleep(0.001)
-            active -= 1
-
-    await asyncio.gather(*(call() for _ in range(100)))
-    assert most == 7
-
-
 async def test_a_burst_of_429_cuts_once() -> None:
     limiter = Limiter(Limits(concurrency=64))
-    async with limiter.slot(1) as one, limiter.slot(1) as two, limiter.slot(1) as three:
-        for slot in (one, two, three):
+    async with limiter.slot(1) as first, limiter.slot(1) as second, limiter.slot(1) as third:
+        for slot in (first, second, third):
             limiter.record_throttling(slot)
     assert (limiter.cuts, limiter.concurrency) == (1, 64 * CUT)
     async with limiter.slot(1) as later:
@@ -37,7 +22,7 @@ async def test_a_burst_of_429_cuts_once() -> None:
     assert (limiter.cuts, limiter.concurrency) == (2, 64 * CUT * CUT)
 
 
-async def test_success_grows_it_again_up_to_the_limit() -> None:
+async def test_success_raises_concurrency_again_up_to_the_limit() -> None:
     limiter = Limiter(Limits(concurrency=64))
     async with limiter.slot(1) as slot:
         limiter.record_throttling(slot)
@@ -51,18 +36,18 @@ async def test_success_grows_it_again_up_to_the_limit() -> None:
 
 @settings(max_examples=50)
 @given(st.lists(st.booleans(), max_size=300), st.integers(1, 50))
-def test_it_never_leaves_its_bounds(events: list[bool], most: int) -> None:
+def test_concurrency_never_leaves_its_bounds(events: list[bool], maximum: int) -> None:
     async def run() -> None:
-        limiter = Limiter(Limits(concurrency=most))
+        limiter = Limiter(Limits(concurrency=maximum))
         for good in events:
             async with asyncio.timeout(5), limiter.slot(1) as slot:
                 limiter.record_success() if good else limiter.record_throttling(slot)
-            assert 1 <= int(limiter.concurrency) <= most
+            assert 1 <= int(limiter.concurrency) <= maximum
 
     asyncio.run(run())
 
 
-async def test_who_gives_up_waiting_takes_no_place() -> None:
+async def test_a_cancelled_waiter_takes_no_slot() -> None:
     limiter = Limiter(Limits(concurrency=1))
 
     async def call() -> None:
@@ -78,8 +63,8 @@ async def test_who_gives_up_waiting_takes_no_place() -> None:
         pass
 
 
-async def test_requests_a_minute_hold() -> None:
-    """600 a minute are ten a second, of which five seconds' worth may come at once: 50, then one in 0.1 s."""
+async def test_requests_per_minute_are_limited() -> None:
+    """Allow 600 a minute, that is ten a second; five seconds' worth may come at once, then one in 0.1 s."""
     limiter, began = Limiter(Limits(requests_per_minute=600)), time.monotonic()
     for _ in range(53):
         async with limiter.slot(1):
@@ -87,7 +72,7 @@ async def test_requests_a_minute_hold() -> None:
     assert 0.25 <= time.monotonic() - began < 1.5
 
 
-def test_a_wrong_guess_of_tokens_is_put_right() -> None:
+def test_a_wrong_estimate_of_tokens_is_corrected() -> None:
     bucket = Bucket(600)
     assert bucket.take(50) == 0
     assert bucket.take(100) == pytest.approx(10, abs=0.1)

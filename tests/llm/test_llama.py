@@ -1,4 +1,4 @@
-"""`--model gguf:FILE`: llama.cpp's server for as long as we live, and one line where it cannot be."""
+"""`--model gguf:FILE` starts llama.cpp's server with the run, and reports what prevents it in one line."""
 
 import asyncio
 import signal
@@ -28,67 +28,67 @@ ASK = Request(
 needs_llama = pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp is not installed here")
 
 
-def configured(file: Path) -> RunConfig:
+def make_config(file: Path) -> RunConfig:
     return options.build_config({"model": f"gguf:{file}"})
 
 
-def test_the_name_tells_files_apart_and_not_where_they_lie(tmp_path: Path) -> None:
+def test_a_models_name_depends_on_the_file_and_not_on_its_path(tmp_path: Path) -> None:
     (tmp_path / FILE.name).write_bytes(FILE.read_bytes())
     name = weights.name(FILE)
     assert name == weights.name(tmp_path / FILE.name)
     assert name.startswith("tiny-tool-caller@")
     (tmp_path / FILE.name).write_bytes(FILE.read_bytes()[:-1] + b"x")
     assert weights.name(tmp_path / FILE.name) != name
-    found = configured(FILE)
-    assert found.models.default.model == name
-    assert found.digest() == build(values={"models": {"default": {"provider": "gguf", "file": str(FILE)}}}).digest()
-    again = RunConfig.model_validate_json(found.model_dump_json())
-    assert again == found
-    assert found.models.default.limits.concurrency == 2
-    assert found.runtime.rollout_seconds is None
+    config = make_config(FILE)
+    assert config.models.default.model == name
+    assert config.digest() == build(values={"models": {"default": {"provider": "gguf", "file": str(FILE)}}}).digest()
+    restored = RunConfig.model_validate_json(config.model_dump_json())
+    assert restored == config
+    assert config.models.default.limits.concurrency == 2
+    assert config.runtime.rollout_seconds is None
 
 
 @needs_llama
-def test_what_cannot_be_run_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_that_cannot_be_run_are_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"cannot read the weights .*nowhere.gguf: No such file"):
-        configured(tmp_path / "nowhere.gguf")
+        make_config(tmp_path / "nowhere.gguf")
     (tmp_path / "text.gguf").write_text("not weights")
     with pytest.raises(UsageError, match="is not a GGUF file"):
-        configured(tmp_path / "text.gguf")
+        make_config(tmp_path / "text.gguf")
     moved = tmp_path / "moved.gguf"
     moved.write_bytes(FILE.read_bytes())
-    found = configured(moved)
+    config = make_config(moved)
     moved.write_bytes(FILE.read_bytes()[:-1] + b"x")
     with pytest.raises(UsageError, match="contains other weights"):
-        prepare.check(found)
+        prepare.check(config)
     monkeypatch.setattr(weights, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="needs the extra 'local'"):
-        prepare.check(configured(FILE))
+        prepare.check(make_config(FILE))
 
 
 @needs_llama
-def test_a_file_that_only_begins_as_weights_stops_the_run(tmp_path: Path) -> None:
+def test_a_truncated_file_stops_the_run(tmp_path: Path) -> None:
     (tmp_path / "cut.gguf").write_bytes(FILE.read_bytes()[:2000])
-    model = LlamaModel(configured(tmp_path / "cut.gguf").models.default, 0)
+    model = LlamaModel(make_config(tmp_path / "cut.gguf").models.default, 0)
     with pytest.raises(ProviderError, match=r"llama.cpp cannot run .*cut.gguf") as caught:
         asyncio.run(model.complete(ASK))
     assert caught.value.then == "stop"
 
 
 @needs_llama
-def test_it_answers_several_at_once() -> None:
-    model = LlamaModel(configured(FILE).models.default, 0)
+def test_the_server_answers_several_requests_at_once() -> None:
+    model = LlamaModel(make_config(FILE).models.default, 0)
 
-    async def both() -> None:
-        found = await asyncio.gather(model.complete(ASK), model.complete(ASK.model_copy(update={"sample": 1})))
-        assert all(completion.usage.completion_tokens > 0 for completion in found)
+    async def ask_twice() -> None:
+        completions = await asyncio.gather(model.complete(ASK), model.complete(ASK.model_copy(update={"sample": 1})))
+        assert all(completion.usage.completion_tokens > 0 for completion in completions)
 
-    asyncio.run(both())
+    asyncio.run(ask_twice())
     assert model.serve().loopback
 
 
 @needs_llama
-def test_an_interrupted_command_ends_while_the_server_is_answering(tmp_path: Path) -> None:
+def test_an_interrupted_command_ends_while_the_server_answers(tmp_path: Path) -> None:
     process = subprocess.Popen(generate(tmp_path, 50), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     end = time.monotonic() + 60
     while not (tmp_path / "cache.sqlite").exists() and process.poll() is None and time.monotonic() < end:
@@ -101,17 +101,17 @@ def test_an_interrupted_command_ends_while_the_server_is_answering(tmp_path: Pat
 
 def generate(out: Path, seeds: int) -> list[str]:
     command = [sys.executable, "-m", "pipeline.cli", "generate", "tiny", "--no-flow", "--retriever", "bm25"]
-    asked = ["--seeds", str(seeds), "--model", f"gguf:{FILE}", "--out", str(out)]
-    return [*command, *asked, "--set", "models.default.sampling.max_tokens=200"]
+    options_of_run = ["--seeds", str(seeds), "--model", f"gguf:{FILE}", "--out", str(out)]
+    return [*command, *options_of_run, "--set", "models.default.sampling.max_tokens=200"]
 
 
 @needs_llama
-def test_a_whole_command_over_a_file_ends_with_true_reasons(tmp_path: Path) -> None:
-    done = subprocess.run(
+def test_a_command_over_a_file_ends_with_true_reasons(tmp_path: Path) -> None:
+    process = subprocess.run(
         [*generate(tmp_path, 2), "--json"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
     )
-    assert done.returncode == 0, done.stderr
-    result = orjson.loads(done.stdout)
+    assert process.returncode == 0, process.stderr
+    result = orjson.loads(process.stdout)
     assert result["planned"] == 2 == result["rejected"] + result["failed"]
     assert sum(result["reasons"].values()) == 2
     assert "deadline" not in result["reasons"]

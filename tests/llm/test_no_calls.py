@@ -1,4 +1,4 @@
-"""Texts that are no calls, and hostile ones."""
+"""Texts that contain no calls, and hostile ones."""
 
 import json
 import random
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.agents.judge import VERDICT
-from tests.llm.test_written_calls import CALL, ONE, made, read
+from tests.llm.test_written_calls import CALL, ONE, list_calls, read_message
 
 WORDS = "river mountain council archive painter 1641 harbour opera treaty census Vessby telescope".split()
 OTHERS = (
@@ -37,7 +37,7 @@ OTHERS = (
 )  # fmt: skip
 
 
-def others() -> list[str]:
+def make_texts() -> list[str]:
     chance = random.Random(20261125)
     return [
         form.format(a=f"{chance.choice(WORDS)}_{number}", b=chance.choice(WORDS), c=chance.choice(WORDS))
@@ -46,13 +46,13 @@ def others() -> list[str]:
     ]
 
 
-def test_five_hundred_answers_of_other_kinds_hold_no_call() -> None:
-    texts = others()
+def test_five_hundred_other_answers_contain_no_call() -> None:
+    texts = make_texts()
     assert len(set(texts)) == 500
     for text in texts:
-        assert made(read(text)) == [], text
-        assert made(read(None, reasoning_content=text)) == [], text
-        assert made(read(f"{text}\n\n{CALL}")) == ONE, text
+        assert list_calls(read_message(text)) == [], text
+        assert list_calls(read_message(None, reasoning_content=text)) == [], text
+        assert list_calls(read_message(f"{text}\n\n{CALL}")) == ONE, text
 
 
 WHOLE = st.integers(-(2**53), 2**53)
@@ -65,9 +65,9 @@ JSON = st.recursive(
 
 @settings(max_examples=300)
 @given(st.text(max_size=200), JSON)
-def test_texts_and_objects_at_random_are_no_calls(text: str, value: Any) -> None:
+def test_random_texts_and_objects_are_no_calls(text: str, value: Any) -> None:
     text = text.encode(errors="ignore").decode()
-    assert read(f"{text}\n{json.dumps(value)}").tool_calls == ()
+    assert read_message(f"{text}\n{json.dumps(value)}").tool_calls == ()
 
 
 HOSTILE = [
@@ -81,18 +81,18 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("piece", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_hostile_megabyte_takes_as_long_as_it_is(piece: str) -> None:
-    """Four times the text takes about four times as long: what is quadratic takes sixteen times."""
+def test_a_hostile_megabyte_is_read_in_linear_time(piece: str) -> None:
+    """Four times the text takes about four times as long; quadratic work would take sixteen times."""
 
-    def took(part: str) -> float:
+    def measure(part: str) -> float:
         start = time.process_time()
-        read(part)
-        read(part, (), VERDICT)
+        read_message(part)
+        read_message(part, (), VERDICT)
         return time.process_time() - start
 
     text = piece * (1_000_000 // len(piece))
-    whole = took(text)
-    assert whole < 1.0 or whole < 8 * took(text[: len(text) // 4])
+    seconds = measure(text)
+    assert seconds < 1.0 or seconds < 8 * measure(text[: len(text) // 4])
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_hostile_megabyte_takes_as_long_as_it_is(piece: str) -> None:
         ("They agree.", ""),
     ],
 )
-def test_an_answer_that_a_server_files_under_the_reasoning_is_what_it_ends_with(thoughts: str, answer: str) -> None:
-    said = read(None, (), VERDICT, reasoning_content=thoughts)
-    assert said.content.replace(": ", ":") == answer
-    assert bool(answer) is (said.reasoning != thoughts)
+def test_an_answer_filed_under_the_reasoning_is_its_last_object(thoughts: str, answer: str) -> None:
+    message = read_message(None, (), VERDICT, reasoning_content=thoughts)
+    assert message.content.replace(": ", ":") == answer
+    assert bool(answer) is (message.reasoning != thoughts)

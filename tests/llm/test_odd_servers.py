@@ -1,4 +1,4 @@
-"""Servers that cut prompts without a word are named with the cure."""
+"""Servers that silently cut prompts are reported with the remedy."""
 
 import logging
 
@@ -6,21 +6,21 @@ import pytest
 
 from pipeline.types import Message
 from tests.chaos.faulty_server import FaultyServer
-from tests.llm.test_openai import GOOD, REQUEST, client
+from tests.llm.wire import GOOD, REQUEST, make_client
 
 
-@pytest.mark.parametrize(("words", "read", "said"), [(8000, 2047, True), (8000, 9500, False), (300, 20, False)])
-async def test_a_server_that_cuts_prompts_is_named_once_with_the_cure(
-    words: int, read: int, said: bool, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("words", "read", "is_reported"), [(8000, 2047, True), (8000, 9500, False), (300, 20, False)])
+async def test_a_server_that_cuts_prompts_is_reported_once_with_the_remedy(
+    words: int, read: int, is_reported: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     text = " ".join(["granite"] * words)
-    asked = REQUEST.model_copy(update={"messages": (Message(role="user", content=text),)})
+    request = REQUEST.model_copy(update={"messages": (Message(role="user", content=text),)})
     usage = {"prompt_tokens": read, "completion_tokens": 1}
     async with FaultyServer(script=lambda number, body: {**GOOD, "usage": usage}) as server:
-        model = client(server.url)
+        model = make_client(server.url)
         with caplog.at_level(logging.WARNING):
-            for more in range(3):
-                await model.complete(asked.model_copy(update={"sample": more}))
+            for sample in range(3):
+                await model.complete(request.model_copy(update={"sample": sample}))
     lines = [line for line in caplog.messages if f"has read {read:,} of about" in line]
-    assert len(lines) == said
+    assert len(lines) == is_reported
     assert all("num_ctx" in line and "32,768" in line for line in lines)

@@ -1,5 +1,4 @@
-"""An endpoint that is not there is told of at once; one that is still loading is waited for; and no key goes where
-nobody meant it to go."""
+"""A missing endpoint is reported at once, one that is loading is waited for, and keys go only where they belong."""
 
 import asyncio
 import logging
@@ -9,48 +8,42 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import orjson
 import pytest
 
 from pipeline.config import build
 from pipeline.config.models import ModelConfig
 from pipeline.errors import ProviderError, UsageError
 from pipeline.llm import reach
-from pipeline.llm.base import Request
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.reach import Reached
-from pipeline.types import Message
 from tests.chaos.faulty_server import FaultyServer, Reply
-
-REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
-GOOD: dict[str, Any] = {"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}
-KEY = "sk-canary-8f3a61"
+from tests.llm.wire import GOOD, KEY, REQUEST
 
 
 @pytest.fixture(autouse=True)
-def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+def set_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-def model(url: str, **more: Any) -> ModelConfig:
-    return ModelConfig(provider="openai", model="m", base_url=url, **more)
+def make_model(url: str, **fields: Any) -> ModelConfig:
+    return ModelConfig(provider="openai", model="m", base_url=url, **fields)
 
 
 @contextmanager
-def silent() -> Iterator[str]:
-    """The address of a server that takes connections and says nothing."""
+def start_silent_server() -> Iterator[str]:
+    """Yield the address of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
 
 
-def closed() -> str:
-    with silent() as url:
+def get_closed_address() -> str:
+    with start_silent_server() as url:
         return url
 
 
-async def refused(config: ModelConfig, wait: float = 0.0) -> tuple[str, float]:
+async def expect_refusal(config: ModelConfig, wait: float = 0.0) -> tuple[str, float]:
     began = time.monotonic()
     with pytest.raises(ProviderError) as caught:
         await reach.reach(config, wait)
@@ -58,10 +51,10 @@ async def refused(config: ModelConfig, wait: float = 0.0) -> tuple[str, float]:
     return str(caught.value), time.monotonic() - began
 
 
-async def test_a_dead_endpoint_is_told_within_five_seconds() -> None:
-    with silent() as url:
-        for address in (closed(), url, "http://nosuch.invalid/v1"):
-            line, seconds = await refused(model(address))
+async def test_a_dead_endpoint_is_reported_within_five_seconds() -> None:
+    with start_silent_server() as url:
+        for address in (get_closed_address(), url, "http://nosuch.invalid/v1"):
+            line, seconds = await expect_refusal(make_model(address))
             assert seconds < 5
             assert address in line
             assert "--wait SECONDS" in line
@@ -73,9 +66,9 @@ async def test_a_server_that_is_loading_is_waited_for(status: int, monkeypatch: 
     monkeypatch.setattr(reach, "_AGAIN", 0.02)
     async with FaultyServer() as server:
         ready, server.models = server.models, Reply(status, b'{"error": {"message": "Loading model"}}')
-        line, _ = await refused(model(server.url), wait=0.1)
+        line, _ = await expect_refusal(make_model(server.url), wait=0.1)
         assert f"answered {status}" in line
-        waiting = asyncio.create_task(reach.reach(model(server.url), 30.0))
+        waiting = asyncio.create_task(reach.reach(make_model(server.url), 30.0))
         await asyncio.sleep(0.2)
         assert not waiting.done()
         server.models = ready
@@ -86,8 +79,8 @@ async def test_a_server_that_does_not_listen_yet_is_waited_for(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(reach, "_AGAIN", 0.02)
-    address = closed()
-    waiting = asyncio.create_task(reach.reach(model(address), 30.0))
+    address = get_closed_address()
+    waiting = asyncio.create_task(reach.reach(make_model(address), 30.0))
     async with asyncio.timeout(10):
         while "waiting for it" not in caplog.text:
             await asyncio.sleep(0.02)
@@ -103,13 +96,13 @@ async def test_a_server_that_does_not_listen_yet_is_waited_for(
         await asyncio.wait_for(waiting, 5)
 
 
-async def test_a_key_that_is_refused_is_told_at_once_whatever_the_wait() -> None:
+async def test_a_refused_key_is_reported_at_once_whatever_the_wait() -> None:
     async with FaultyServer() as server:
         server.models = Reply(401, KEY.encode())
-        line, seconds = await refused(model(server.url, api_key_env="OPENAI_API_KEY"), wait=60)
+        line, seconds = await expect_refusal(make_model(server.url, api_key_env="OPENAI_API_KEY"), wait=60)
         assert "environment variable OPENAI_API_KEY" in line
         assert KEY not in line
-        assert "needs a key" in (await refused(model(server.url)))[0]
+        assert "needs a key" in (await expect_refusal(make_model(server.url)))[0]
     assert seconds < 5
 
 
@@ -120,24 +113,24 @@ async def test_a_key_that_is_refused_is_told_at_once_whatever_the_wait() -> None
 async def test_a_server_that_does_not_list_its_models_may_still_answer(answer: Reply) -> None:
     async with FaultyServer() as server:
         server.models = answer
-        await reach.reach(model(server.url), 0.0)
+        await reach.reach(make_model(server.url), 0.0)
 
 
-async def test_the_endpoint_is_asked_for_once_before_the_first_call() -> None:
+async def test_the_endpoint_is_probed_once_before_the_first_call() -> None:
     async with FaultyServer(script=lambda number, body: GOOD) as server:
-        config = model(server.url)
-        asked = Reached(OpenAIModel(config, 0), config, 0.0)
-        await asyncio.gather(*(asked.complete(REQUEST) for _ in range(8)))
+        config = make_model(server.url)
+        llm = Reached(OpenAIModel(config, 0), config, 0.0)
+        await asyncio.gather(*(llm.complete(REQUEST) for _ in range(8)))
         server.models = Reply(503)
-        await asked.complete(REQUEST)
-    config = model(closed())
+        await llm.complete(REQUEST)
+    config = make_model(get_closed_address())
     with pytest.raises(ProviderError, match="cannot be reached") as caught:
         await Reached(OpenAIModel(config, 0), config, 0.0).complete(REQUEST)
     assert caught.value.then == "stop"
 
 
 @pytest.mark.parametrize(
-    ("url", "named", "sent"),
+    ("url", "variable", "sent"),
     [
         ("https://api.openai.com/v1", "", "OPENAI_API_KEY"),
         ("https://eu.api.openai.com/v1", "", "OPENAI_API_KEY"),
@@ -151,13 +144,13 @@ async def test_the_endpoint_is_asked_for_once_before_the_first_call() -> None:
         ("https://openrouter.ai/api/v1", "OPENAI_API_KEY", "OPENAI_API_KEY"),
     ],
 )
-def test_the_key_of_openai_goes_to_openai_unless_it_is_named(url: str, named: str, sent: str) -> None:
-    config = model(url, api_key_env=named)
+def test_openais_key_is_sent_to_openai_alone_unless_it_is_named(url: str, variable: str, sent: str) -> None:
+    config = make_model(url, api_key_env=variable)
     assert config.key_name == sent
     assert config.key() == (KEY if sent == "OPENAI_API_KEY" else "")
 
 
-async def test_no_header_of_openais_account_goes_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_openais_account_headers_are_sent_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org-canary")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-canary")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
@@ -165,39 +158,37 @@ async def test_no_header_of_openais_account_goes_elsewhere(monkeypatch: pytest.M
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: canary\nauthorization: canary\naccept-encoding: br")
     monkeypatch.setenv("THE_KEY", "sk-theirs")
     async with FaultyServer(script=lambda number, body: GOOD) as server:
-        await OpenAIModel(model(server.url), 0).complete(REQUEST)
-        await OpenAIModel(model(server.url, api_key_env="THE_KEY"), 0).complete(REQUEST)
+        await OpenAIModel(make_model(server.url), 0).complete(REQUEST)
+        await OpenAIModel(make_model(server.url, api_key_env="THE_KEY"), 0).complete(REQUEST)
     assert "canary" not in str(server.headers)
     assert "stainless" not in str(server.headers)
     assert [headers.get("authorization") for headers in server.headers] == [None, "Bearer sk-theirs"]
     assert server.headers[0]["accept-encoding"] == "gzip"
 
 
-async def test_openai_is_told_the_account_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_openai_gets_the_account_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ModelConfig, "at_openai", True)
     monkeypatch.setenv("OPENAI_ORG_ID", "org-canary\n")
     async with FaultyServer(script=lambda number, body: GOOD) as server:
-        await OpenAIModel(model(server.url), 0).complete(REQUEST)
+        await OpenAIModel(make_model(server.url), 0).complete(REQUEST)
     (headers,) = server.headers
     assert (headers["openai-organization"], headers["authorization"]) == ("org-canary", f"Bearer {KEY}")
     assert "openai-project" not in headers
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_what_is_on_this_machine_is_never_asked_through_a_proxy(
-    host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_local_server_is_never_asked_through_a_proxy(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, closed())
+        monkeypatch.setenv(name, get_closed_address())
     async with FaultyServer(script=lambda number, body: GOOD) as server:
-        config = model(server.url.replace("127.0.0.1", host), api_key_env="OPENAI_API_KEY")
+        config = make_model(server.url.replace("127.0.0.1", host), api_key_env="OPENAI_API_KEY")
         await reach.reach(config, 0.0)
         await OpenAIModel(config, 0).complete(REQUEST)
     assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize(
-    ("url", "named", "said"),
+    ("url", "variable", "message"),
     [
         ("http://gpu-box:8000/v1", "OPENAI_API_KEY", "unencrypted"),
         ("https://openrouter.ai/api/v1", "", "--set models.default.api_key_env="),
@@ -206,32 +197,21 @@ async def test_what_is_on_this_machine_is_never_asked_through_a_proxy(
         ("http://[::1]:8000/v1", "", ""),
     ],
 )
-async def test_where_a_key_goes_in_the_open_or_stays_away_is_said(
-    url: str, named: str, said: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_a_key_sent_unencrypted_or_held_back_is_reported(
+    url: str, variable: str, message: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def there(*_: object) -> str:
+    async def find_no_problem(*_: object) -> str:
         return ""
 
-    monkeypatch.setattr(reach, "_find_problem", there)
+    monkeypatch.setattr(reach, "_find_problem", find_no_problem)
     with caplog.at_level(logging.WARNING):
-        await reach.reach(model(url, api_key_env=named), 0.0)
-    assert said in caplog.text
-    assert len(caplog.records) == bool(said)
+        await reach.reach(make_model(url, api_key_env=variable), 0.0)
+    assert message in caplog.text
+    assert len(caplog.records) == bool(message)
     assert KEY not in caplog.text
 
 
-def test_a_role_at_another_server_does_not_take_the_key_along() -> None:
-    base = {"provider": "openai", "model": "m", "base_url": "https://one.example/v1", "api_key_env": "ONE_KEY"}
-    roles = {
-        "judge": {"model": "j", "base_url": "https://two.example/v1"},
-        "solver": {"model": "s", "base_url": "https://one.example/other"},
-        "teacher": {"model": "t", "base_url": "https://two.example/v1", "api_key_env": "TWO_KEY"},
-    }
-    models = build(values={"models": {"default": base, **roles}}).models
-    assert [models.of(role).api_key_env for role in ("generator", *roles)] == ["ONE_KEY", "", "ONE_KEY", "TWO_KEY"]
-
-
 @pytest.mark.parametrize("url", ["http://localhost:99999999/v1", "http://localhost:x/v1"])
-def test_a_port_that_is_none_is_one_line(url: str) -> None:
+def test_an_invalid_port_is_a_usage_error(url: str) -> None:
     with pytest.raises(UsageError, match=r"models\.default\.base_url"):
-        build(values={"models": {"default": orjson.loads(orjson.dumps({"provider": "openai", "base_url": url}))}})
+        build(values={"models": {"default": {"provider": "openai", "base_url": url}}})

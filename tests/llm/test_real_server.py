@@ -1,4 +1,4 @@
-"""A wire that nobody here wrote: llama.cpp's own server, over a tiny model that calls tools but knows nothing."""
+"""Against llama.cpp's own server, over a tiny model that calls tools but knows nothing."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -27,7 +27,7 @@ TRAINED = tuple(
     Tool(name=name, description=name, parameters={"type": "object", "properties": dict.fromkeys(arguments, STRING)})
     for name, arguments in (("search", ("query",)), ("finish", ("answer", "evidence")))
 )
-"""The tools that its training had."""
+"""The tools that the model was trained with."""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def url() -> Iterator[str]:
     model.close()
 
 
-def settings(url: str, out: Path, tokens: int = 200) -> RunConfig:
+def make_config(url: str, out: Path, tokens: int = 200) -> RunConfig:
     sampling = {"max_tokens": tokens}
     model = {"provider": "openai", "model": "tiny", "base_url": url, "sampling": sampling}
     return build(
@@ -51,60 +51,65 @@ def settings(url: str, out: Path, tokens: int = 200) -> RunConfig:
     )
 
 
-def ask(messages: tuple[Message, ...], **more: object) -> Request:
-    return Request.model_validate({"model": "tiny", "messages": messages, "sampling": Sampling(max_tokens=200), **more})
+def make_request(messages: tuple[Message, ...], **fields: object) -> Request:
+    return Request.model_validate(
+        {"model": "tiny", "messages": messages, "sampling": Sampling(max_tokens=200), **fields}
+    )
 
 
-async def test_tool_calls_and_cached_tokens_come_over(url: str, tmp_path: Path) -> None:
-    model = OpenAIModel(settings(url, tmp_path).models.default, 0)
+async def test_tool_calls_and_cached_tokens_are_read(url: str, tmp_path: Path) -> None:
+    model = OpenAIModel(make_config(url, tmp_path).models.default, 0)
     messages = (Message(role="user", content="Who wrote Selandor?"),)
-    found = [await model.complete(ask(messages, tools=TRAINED, sample=sample)) for sample in range(6)]
-    called = [completion for completion in found if completion.finish is Finish.TOOL_CALLS]
-    assert called
-    assert {call.name for completion in called for call in completion.message.tool_calls} <= {"search", "finish"}
-    assert all(c.usage.prompt_tokens > 0 and c.usage.completion_tokens > 0 for c in found)
-    assert found[-1].usage.cached_tokens > 0
+    completions = [await model.complete(make_request(messages, tools=TRAINED, sample=sample)) for sample in range(6)]
+    with_calls = [completion for completion in completions if completion.finish is Finish.TOOL_CALLS]
+    assert with_calls
+    assert {call.name for completion in with_calls for call in completion.message.tool_calls} <= {"search", "finish"}
+    assert all(c.usage.prompt_tokens > 0 and c.usage.completion_tokens > 0 for c in completions)
+    assert completions[-1].usage.cached_tokens > 0
 
 
 async def test_by_schema_every_turn_is_a_call_that_fits_its_tool(url: str, tmp_path: Path) -> None:
-    """Free text is not let through, whatever the model would rather say; what is cut off at its limit is no call."""
-    model = OpenAIModel(settings(url, tmp_path).models.default, 0)
+    """Require calls and no free text, whatever the model prefers; an answer that is cut off is no call."""
+    model = OpenAIModel(make_config(url, tmp_path).models.default, 0)
     messages = (Message(role="user", content="Say in plain words, without any tool, who wrote Selandor."),)
-    found = [await model.complete(ask(messages, tools=TRAINED, calls="schema", sample=sample)) for sample in range(6)]
-    whole = [completion for completion in found if completion.finish is not Finish.LENGTH]
-    assert whole
-    assert all(completion.finish is Finish.TOOL_CALLS and not completion.message.content for completion in whole)
-    calls = [call for completion in whole for call in completion.message.tool_calls]
-    assert len(calls) == len(whole)
+    completions = [
+        await model.complete(make_request(messages, tools=TRAINED, calls="schema", sample=sample))
+        for sample in range(6)
+    ]
+    complete = [completion for completion in completions if completion.finish is not Finish.LENGTH]
+    assert complete
+    assert all(completion.finish is Finish.TOOL_CALLS and not completion.message.content for completion in complete)
+    calls = [call for completion in complete for call in completion.message.tool_calls]
+    assert len(calls) == len(complete)
     assert all(OfferedTools(TRAINED).fits(call.name, read_json(call.arguments)) and not call.repaired for call in calls)
-    forced = await model.complete(ask(messages, tools=TRAINED, calls="schema", tool_choice="finish"))
+    forced = await model.complete(make_request(messages, tools=TRAINED, calls="schema", tool_choice="finish"))
     assert forced.finish is Finish.LENGTH or [call.name for call in forced.message.tool_calls] == ["finish"]
 
 
 async def test_structured_output_fits_its_schema_or_is_asked_for_again(url: str, tmp_path: Path) -> None:
-    """This server may end inside a string and call it a stop; the caller then asks under another index."""
-    model = OpenAIModel(settings(url, tmp_path).models.default, 0)
+    """Allow further attempts: this server may end inside a string and call it a stop."""
+    model = OpenAIModel(make_config(url, tmp_path).models.default, 0)
     messages = (Message(role="user", content="Is it so?"),)
-    config = settings(url, tmp_path).models.default
+    config = make_config(url, tmp_path).models.default
     output, usage = await request_object(model, config, messages, VERDICT.name, VerdictOutput)
     assert isinstance(output.correct, bool)
     assert 1 <= usage.calls <= TRIES
 
 
-async def test_an_overflow_is_an_answer_of_its_own(url: str, tmp_path: Path) -> None:
-    model = OpenAIModel(settings(url, tmp_path).models.default, 0)
-    completion = await model.complete(ask((Message(role="user", content="word " * 20_000),)))
+async def test_an_overflow_is_a_finish_of_its_own(url: str, tmp_path: Path) -> None:
+    model = OpenAIModel(make_config(url, tmp_path).models.default, 0)
+    completion = await model.complete(make_request((Message(role="user", content="word " * 20_000),)))
     assert completion.finish is Finish.CONTEXT
 
 
-async def test_the_probe_says_in_words_what_it_can_do(url: str, tmp_path: Path) -> None:
-    default = settings(url, tmp_path).models.default
-    found = {finding.name: finding for finding in await probe(default, OpenAIModel(default, 0))}
-    assert set(found) == {"tool calls", "nested calls", "structured output", "long prompt", "reasoning"}
-    assert "does not fit" in found["long prompt"].detail
-    assert all(finding.detail and (finding.ok or finding.remedy) for finding in found.values())
+async def test_the_probe_reports_what_the_model_can_do(url: str, tmp_path: Path) -> None:
+    default = make_config(url, tmp_path).models.default
+    findings = {finding.name: finding for finding in await probe(default, OpenAIModel(default, 0))}
+    assert set(findings) == {"tool calls", "nested calls", "structured output", "long prompt", "reasoning"}
+    assert "does not fit" in findings["long prompt"].detail
+    assert all(finding.detail and (finding.ok or finding.remedy) for finding in findings.values())
 
 
-async def test_the_context_that_it_states_is_that_of_one_call(url: str, tmp_path: Path) -> None:
-    """It was started with more than the model was trained for, and for four calls at once."""
-    assert await served_context(settings(url, tmp_path).models.default) == 4096
+async def test_the_stated_context_is_that_of_one_call(url: str, tmp_path: Path) -> None:
+    """Expect the model's own limit: the server was started with a larger context, and for four calls at once."""
+    assert await served_context(make_config(url, tmp_path).models.default) == 4096

@@ -1,4 +1,4 @@
-"""A model that says one thing until its tokens end is stopped early; long honest answers come whole, as they would."""
+"""A model that repeats itself until its tokens end is stopped early; long honest answers are not changed."""
 
 import random
 from typing import Any
@@ -41,7 +41,7 @@ HONEST = {
 
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
-def test_where_a_text_only_repeats_itself_is_found(unit: str) -> None:
+def test_the_start_of_a_repetition_is_found(unit: str) -> None:
     text = (BEGUN + unit * 4000)[:4000]
     start = loop_start(text)
     assert start is not None
@@ -49,21 +49,22 @@ def test_where_a_text_only_repeats_itself_is_found(unit: str) -> None:
 
 
 @pytest.mark.parametrize("text", HONEST.values(), ids=HONEST)
-def test_long_lists_tables_and_prose_are_no_repetition_wherever_they_are_cut_off(text: str) -> None:
+def test_long_lists_tables_and_prose_are_no_repetition_wherever_they_are_cut(text: str) -> None:
     assert [end for end in range(0, len(text), 7) if loop_start(text[:end]) is not None] == []
 
 
 @given(st.text(min_size=0, max_size=60), st.text(min_size=1, max_size=90), st.integers(0, 90))
-def test_a_loop_is_found_whatever_is_looped_and_wherever_it_is_cut(before: str, unit: str, cut: int) -> None:
+def test_any_repetition_is_found_wherever_it_is_cut(before: str, unit: str, cut: int) -> None:
     text = before + unit * (2 + 600 // len(unit) + repetition.TIMES)
     start = loop_start(text[: len(text) - cut % len(unit)])
     assert start is not None
     assert start <= len(before) + len(unit)
 
 
-async def asked(answers: list[str], *, finish: str = "length", field: str = "content", most: int = 4096) -> Any:
-    """What comes of requests to a server that stops each of these answers, of a token for every four characters, where
-    it is told to."""
+async def ask_server(
+    answers: list[str], *, finish: str = "length", field: str = "content", max_tokens: int = 4096
+) -> Any:
+    """Return the completions of a server that cuts these answers at the requested tokens, four characters each."""
 
     def script(number: int, body: dict[str, Any]) -> dict[str, Any]:
         text, limit = answers[min(number, len(answers) - 1)], 4 * body["max_completion_tokens"]
@@ -75,7 +76,10 @@ async def asked(answers: list[str], *, finish: str = "length", field: str = "con
 
     async with FaultyServer(script=script) as server:
         config = ModelConfig(provider="openai", model="m", base_url=server.url, limits=Limits(timeout_seconds=5))
-        model, request = OpenAIModel(config, 0), REQUEST.model_copy(update={"sampling": Sampling(max_tokens=most)})
+        model, request = (
+            OpenAIModel(config, 0),
+            REQUEST.model_copy(update={"sampling": Sampling(max_tokens=max_tokens)}),
+        )
         completions = [await model.complete(request)]
         while len(server.asked) < len(answers):
             completions.append(await model.complete(request))
@@ -85,40 +89,40 @@ async def asked(answers: list[str], *, finish: str = "length", field: str = "con
 @pytest.mark.parametrize("finish", ["length", "stop"])
 @pytest.mark.parametrize("field", ["content", "reasoning_content"])
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
-async def test_it_is_paid_for_as_far_as_one_step(unit: str, field: str, finish: str) -> None:
-    (completion,), limits = await asked([BEGUN + unit * 20_000], finish=finish, field=field)
+async def test_a_repetition_costs_one_step(unit: str, field: str, finish: str) -> None:
+    (completion,), limits = await ask_server([BEGUN + unit * 20_000], finish=finish, field=field)
     assert (completion.finish, limits, completion.usage.completion_tokens) == (Finish.REPEATS, [STEP], STEP)
-    said = completion.message.content + completion.message.reasoning
-    assert said.startswith(BEGUN.strip())
-    assert len(said) <= len(BEGUN) + len(unit) + 1
+    output = completion.message.content + completion.message.reasoning
+    assert output.startswith(BEGUN.strip())
+    assert len(output) <= len(BEGUN) + len(unit) + 1
 
 
 @pytest.mark.parametrize("finish", ["length", "stop"])
-async def test_a_long_answer_comes_whole_and_the_next_one_in_one_piece(finish: str) -> None:
+async def test_a_long_answer_is_complete_and_the_next_is_asked_for_in_one_piece(finish: str) -> None:
     long = HONEST["counting"]
-    completions, limits = await asked([long, long, long], finish=finish)
+    completions, limits = await ask_server([long, long, long], finish=finish)
     assert limits == [STEP, 4096, 4096]
     assert [completion.message.content for completion in completions] == [long, long]
     assert [completion.usage.calls for completion in completions] == [1, 1]
     assert completions[0].usage.completion_tokens == STEP + len(long) // 4
-    # Its server reports no cached tokens; the second piece sends the prompt of the first again.
-    cached = [(done.usage.prompt_tokens, done.usage.estimated_cached_tokens) for done in completions]
+    # This server reports no cached tokens; the second piece repeats the prompt of the first.
+    cached = [(completion.usage.prompt_tokens, completion.usage.estimated_cached_tokens) for completion in completions]
     assert cached == [(20, 10), (10, 0)]
 
 
-async def test_after_one_that_was_paid_for_to_its_end_it_is_asked_for_in_steps_again() -> None:
+async def test_after_an_endless_answer_steps_are_used_again() -> None:
     endless = "so I search. " * 9000
-    completions, limits = await asked([HONEST["counting"], HONEST["counting"], endless, endless])
+    completions, limits = await ask_server([HONEST["counting"], HONEST["counting"], endless, endless])
     assert limits == [STEP, 4096, 4096, STEP]
     assert [completion.finish for completion in completions] == [Finish.STOP, Finish.REPEATS, Finish.REPEATS]
 
 
-async def test_an_answer_that_never_ends_is_no_reason_to_ask_for_the_next_in_one_piece() -> None:
+async def test_an_answer_at_the_limit_does_not_lead_to_one_piece() -> None:
     endless = " ".join(map(str, range(9000)))
-    _, limits = await asked([endless, endless, "so I search. " * 9000])
+    _, limits = await ask_server([endless, endless, "so I search. " * 9000])
     assert limits == [STEP, 4096, STEP]
 
 
 async def test_a_short_limit_is_one_request() -> None:
-    completions, limits = await asked([HONEST["counting"]], most=1500)
+    completions, limits = await ask_server([HONEST["counting"]], max_tokens=1500)
     assert (completions[0].finish, limits) == (Finish.LENGTH, [1500])

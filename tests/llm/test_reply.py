@@ -1,4 +1,4 @@
-"""What real servers answer, and what nobody should: all of it is a completion or a `CallFailure`."""
+"""Every answer of a real or broken server is a completion or a `CallFailure`."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ from pipeline.llm.retry import CallFailure
 from pipeline.types import Usage
 
 
-def read(message: Any, finish: Any = "stop", usage: Any = None) -> Completion:
+def read_completion(message: Any, finish: Any = "stop", usage: Any = None) -> Completion:
     tree = {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
     return reply.completion(orjson.dumps(tree), SOLVER_TOOLS)
 
 
-def call(arguments: Any, name: str = "search") -> dict[str, Any]:
+def make_call(arguments: Any, name: str = "search") -> dict[str, Any]:
     return {"tool_calls": [{"id": "x", "type": "function", "function": {"name": name, "arguments": arguments}}]}
 
 
@@ -27,24 +27,24 @@ def call(arguments: Any, name: str = "search") -> dict[str, Any]:
     ("reason", "message", "finish"),
     [
         ("stop", {"content": "yes"}, Finish.STOP),
-        ("tool_calls", call("{}"), Finish.TOOL_CALLS),
-        ("function_call", call("{}"), Finish.TOOL_CALLS),
-        ("stop", call("{}"), Finish.TOOL_CALLS),
-        (None, call("{}"), Finish.TOOL_CALLS),
+        ("tool_calls", make_call("{}"), Finish.TOOL_CALLS),
+        ("function_call", make_call("{}"), Finish.TOOL_CALLS),
+        ("stop", make_call("{}"), Finish.TOOL_CALLS),
+        (None, make_call("{}"), Finish.TOOL_CALLS),
         (None, {"content": "yes"}, Finish.STOP),
         ("unheard_of", {"content": "yes"}, Finish.STOP),
         (7, {"content": "yes"}, Finish.STOP),
         ("tool_calls", {"content": ""}, Finish.STOP),
         ("length", {"content": "ye"}, Finish.LENGTH),
-        ("length", call('{"query": "a'), Finish.LENGTH),
+        ("length", make_call('{"query": "a'), Finish.LENGTH),
         ("content_filter", {"content": None}, Finish.CONTENT_FILTER),
         ("stop", {"content": None, "refusal": "I will not"}, Finish.CONTENT_FILTER),
         ("stop", {"content": "", "reasoning": "hm"}, Finish.EMPTY),
         ("stop", {"content": None, "reasoning_content": "hm"}, Finish.EMPTY),
     ],
 )
-def test_every_finish_is_one_of_ours(reason: Any, message: dict[str, Any], finish: Finish) -> None:
-    assert read(message, reason).finish is finish
+def test_every_finish_maps_to_ours(reason: Any, message: dict[str, Any], finish: Finish) -> None:
+    assert read_completion(message, reason).finish is finish
 
 
 @pytest.mark.parametrize(
@@ -56,19 +56,15 @@ def test_every_finish_is_one_of_ours(reason: Any, message: dict[str, Any], finis
         ({"content": "b\n</think>\na"}, "a", "b"),
         ({"content": "<think>b and then cut"}, "", "b and then cut"),
         ({"content": [{"type": "thinking", "thinking": "b"}, {"type": "text", "text": "a"}]}, "a", "b"),
-        (
-            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "b"}]}, {"text": "a"}]},
-            "a",
-            "b",
-        ),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "b"}]}, {"text": "a"}]}, "a", "b"),
         ({"content": [{"type": "reasoning", "text": "b"}, {"type": "text", "text": "a"}]}, "a", "b"),
         ({"content": "```python\nx\n```"}, "```python\nx\n```", ""),
         ({"content": 7, "reasoning": {}}, "", ""),
     ],
 )
-def test_thoughts_are_kept_apart_from_what_is_said(message: dict[str, Any], content: str, reasoning: str) -> None:
-    said = read(message).message
-    assert (said.content, said.reasoning) == (content, reasoning)
+def test_reasoning_is_separated_from_content(message: dict[str, Any], content: str, reasoning: str) -> None:
+    output = read_completion(message).message
+    assert (output.content, output.reasoning) == (content, reasoning)
 
 
 @pytest.mark.parametrize(
@@ -82,17 +78,17 @@ def test_thoughts_are_kept_apart_from_what_is_said(message: dict[str, Any], cont
         (None, "null"),
     ],
 )
-def test_arguments_are_json_where_they_can_be_read_as_such(arguments: Any, text: str) -> None:
-    (made,) = read(call(arguments)).message.tool_calls
-    assert made.arguments == text
+def test_readable_arguments_become_valid_json(arguments: Any, text: str) -> None:
+    (tool_call,) = read_completion(make_call(arguments)).message.tool_calls
+    assert tool_call.arguments == text
 
 
-def test_a_call_that_was_cut_off_is_neither_a_call_nor_text() -> None:
-    cut = read({"content": 'Hm. <tool_call>{"name": "search", "argum'}, "length")
+def test_a_truncated_call_is_neither_a_call_nor_text() -> None:
+    cut = read_completion({"content": 'Hm. <tool_call>{"name": "search", "argum'}, "length")
     assert (cut.message.content, cut.message.tool_calls, cut.finish) == ("Hm.", (), Finish.LENGTH)
 
 
-def test_lone_surrogates_and_raw_control_characters_do_not_break_it() -> None:
+def test_lone_surrogates_and_raw_control_characters_are_read() -> None:
     raw = b'{"choices": [{"message": {"content": "a\\ud800b\nc"}, "finish_reason": "stop"}]}'
     completion = reply.completion(raw)
     assert completion.message.content == "a\ufffdb\nc"
@@ -117,8 +113,8 @@ def test_lone_surrogates_and_raw_control_characters_do_not_break_it() -> None:
         ({"prompt_tokens": 1e300}, Usage(calls=1)),
     ],
 )  # fmt: skip
-def test_usage_is_what_can_be_believed(usage: Any, read_as: Usage) -> None:
-    assert read({"content": "a"}, usage=usage).usage == read_as
+def test_only_plausible_usage_is_counted(usage: Any, read_as: Usage) -> None:
+    assert read_completion({"content": "a"}, usage=usage).usage == read_as
 
 
 @pytest.mark.parametrize(
@@ -139,7 +135,7 @@ def test_usage_is_what_can_be_believed(usage: Any, read_as: Usage) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("stream", [False, True])
-def test_cached_tokens_are_read_wherever_a_server_reports_them(reported: dict[str, Any], stream: bool) -> None:
+def test_cached_tokens_are_read_from_every_field_that_servers_use(reported: dict[str, Any], stream: bool) -> None:
     part = "delta" if stream else "message"
     tree = orjson.dumps({"choices": [{part: {"content": "a"}, "finish_reason": "stop"}], **reported})
     raw = b"data: " + tree + b"\n\ndata: [DONE]\n\n" if stream else tree
@@ -149,13 +145,13 @@ def test_cached_tokens_are_read_wherever_a_server_reports_them(reported: dict[st
 
 
 @pytest.mark.parametrize("details", [{}, {"prompt_tokens_details": None}, {"prompt_tokens_details": {}}])
-def test_cached_tokens_that_a_server_does_not_report_are_estimated_and_marked(details: dict[str, Any]) -> None:
+def test_unreported_cached_tokens_are_estimated_and_marked(details: dict[str, Any]) -> None:
     tree = {"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 101, **details}}
     usage = reply.completion(orjson.dumps(tree), shared_prefix=0.5).usage
     assert (usage.computed_tokens, usage.cached_tokens, usage.estimated_cached_tokens) == (51, 50, 50)
     tree["usage"] = {"prompt_tokens": 101, "prompt_tokens_details": {"cached_tokens": 0}}
     usage = reply.completion(orjson.dumps(tree), shared_prefix=0.5).usage
-    assert (usage.cached_tokens, usage.estimated_cached_tokens) == (0, 0), "a reported 0 is no missing count"
+    assert (usage.cached_tokens, usage.estimated_cached_tokens) == (0, 0), "a reported 0 is a count"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +163,7 @@ def test_cached_tokens_that_a_server_does_not_report_are_estimated_and_marked(de
         b'{"choices": [{"message": {"content": "a', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 100_000,
     ],
 )  # fmt: skip
-def test_what_holds_no_message_is_a_failure_and_nothing_else(raw: bytes) -> None:
+def test_an_answer_without_a_message_is_a_failure(raw: bytes) -> None:
     with pytest.raises(CallFailure):
         reply.completion(raw)
 
@@ -191,9 +187,9 @@ JSON = st.recursive(
 
 @settings(max_examples=400)
 @given(JSON, JSON, JSON)
-def test_no_shape_breaks_it(message: Any, reason: Any, usage: Any) -> None:
+def test_any_shape_is_a_completion_or_a_failure(message: Any, reason: Any, usage: Any) -> None:
     try:
-        completion = read(message, reason, usage)
+        completion = read_completion(message, reason, usage)
     except CallFailure:
         return
     assert Completion.model_validate_json(completion.model_dump_json()) == completion

@@ -1,4 +1,4 @@
-"""Which failures are tried again, when, and for how long."""
+"""Which failures are retried, when, and for how long."""
 
 import asyncio
 import time
@@ -16,13 +16,13 @@ from pipeline.llm.endpoint import Endpoint
 from pipeline.llm.pool import Pool
 from pipeline.llm.retry import CallFailure, EndpointHealth, retry_after, retry_delay
 from pipeline.types import Message, Usage
-from tests.llm.outage import until_the_run_stops
+from tests.llm.outage import collect_outage_errors
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def shorten_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "BASE", 0.002)
 
 
@@ -49,7 +49,7 @@ def test_waits_are_jittered_and_bounded() -> None:
 
 
 class Script:
-    """Fails as told, then answers."""
+    """Fails with these failures in turn, then answers."""
 
     def __init__(self, *failures: CallFailure | None, seconds: float = 0.0) -> None:
         self.failures, self.seconds = list(failures), seconds
@@ -70,7 +70,7 @@ _script: ContextVar[Script] = ContextVar("script")
 
 
 class Alone(Endpoint):
-    """An address that answers no probe, and a request as the script of the running test says."""
+    """An endpoint that answers no probe, and requests as the running test's script says."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(ModelConfig.model_validate({"provider": "openai", "model": "m", "limits": limits}), 0)
@@ -83,40 +83,40 @@ class Alone(Endpoint):
         return False
 
 
-def unhelped(limits: Limits) -> Pool:
+def make_pool(limits: Limits) -> Pool:
     return Pool([Alone(limits)], limits)
 
 
 async def ask(script: Script, limits: Limits | None = None, pool: Pool | None = None) -> Completion:
     limits = limits or Limits()
     _script.set(script)
-    return await (pool or unhelped(limits)).complete(REQUEST)
+    return await (pool or make_pool(limits)).complete(REQUEST)
 
 
-async def test_nine_failures_and_an_answer() -> None:
+async def test_a_call_is_answered_after_nine_failures() -> None:
     endpoint = Script(*[CallFailure("busy", "passing" if n % 2 else "throttled") for n in range(9)])
     assert await ask(endpoint) == ANSWER
     assert endpoint.calls == 10
 
 
-async def test_after_all_tries_the_seed_goes_back_to_the_queue() -> None:
+async def test_after_all_attempts_the_seed_is_requeued() -> None:
     endpoint = Script(*[CallFailure("down")] * 99)
     with pytest.raises(ProviderError, match="down, 10 times in a row") as caught:
         await ask(endpoint)
     assert (caught.value.then, endpoint.calls) == ("requeue", 10)
 
 
-async def test_what_no_waiting_mends_stops_at_once() -> None:
+async def test_a_fatal_failure_stops_at_once() -> None:
     endpoint = Script(CallFailure("no key", "fatal"))
     with pytest.raises(ProviderError, match="no key") as caught:
         await ask(endpoint)
     assert (caught.value.then, endpoint.calls) == ("stop", 1)
 
 
-async def test_without_an_answer_for_too_long_the_run_stops() -> None:
+async def test_the_run_stops_after_too_long_without_an_answer() -> None:
     limits = Limits(attempts=3, patience_seconds=0.05)
-    pool = unhelped(limits)
-    raised = await until_the_run_stops(lambda: ask(Script(*[CallFailure("down")] * 3), limits, pool))
+    pool = make_pool(limits)
+    raised = await collect_outage_errors(lambda: ask(Script(*[CallFailure("down")] * 3), limits, pool))
     assert raised[0].then == "requeue"
     assert raised[-1].then == "stop"
     assert "no answer for 0 s: there: down" in str(raised[-1])
@@ -125,7 +125,7 @@ async def test_without_an_answer_for_too_long_the_run_stops() -> None:
 @pytest.mark.parametrize("failure", ["the connection broke", "there answered 503"])
 async def test_an_outage_names_its_endpoint_once(failure: str, caplog: pytest.LogCaptureFixture) -> None:
     limits = Limits(attempts=2, patience_seconds=0.05)
-    pool = unhelped(limits)
+    pool = make_pool(limits)
     lines = []
     for wait in (0, 0.1, 0):
         with pytest.raises(ProviderError) as caught:
@@ -133,13 +133,13 @@ async def test_an_outage_names_its_endpoint_once(failure: str, caplog: pytest.Lo
         lines.append(str(caught.value))
         await asyncio.sleep(wait)
     lines += [record.getMessage() for record in caplog.records]
-    for said in ("2 times in a row", "no answer for", "trying again"):
-        assert [line.count("there") for line in lines if said in line][:1] == [1]
+    for phrase in ("2 times in a row", "no answer for", "trying again"):
+        assert [line.count("there") for line in lines if phrase in line][:1] == [1]
 
 
 async def test_one_answer_renews_the_patience() -> None:
     limits = Limits(attempts=3, patience_seconds=0.05)
-    pool = unhelped(limits)
+    pool = make_pool(limits)
     for _ in range(6):
         with pytest.raises(ProviderError) as caught:
             await ask(Script(*[CallFailure("down")] * 3), limits, pool)
@@ -148,17 +148,16 @@ async def test_one_answer_renews_the_patience() -> None:
         assert await ask(Script(), limits, pool) == ANSWER
 
 
-async def test_idle_time_before_the_first_failure_is_no_silence() -> None:
+async def test_idle_time_before_the_first_failure_does_not_count() -> None:
     limits = Limits(attempts=2, patience_seconds=0.05)
-    pool = unhelped(limits)
+    pool = make_pool(limits)
     await asyncio.sleep(0.1)
     with pytest.raises(ProviderError) as caught:
         await ask(Script(*[CallFailure("down")] * 3), limits, pool)
     assert caught.value.then == "requeue"
 
 
-async def test_waiting_for_an_endpoint_does_not_count_for_a_rollout() -> None:
-    """Two tries that wait 0.3 s each, within a deadline of 0.2 s."""
+async def test_waiting_for_an_endpoint_does_not_count_towards_a_deadline() -> None:
     endpoint = Script(CallFailure("busy", after=0.3), CallFailure("busy", after=0.3))
     began = time.monotonic()
     async with deadline(0.2):
@@ -166,8 +165,8 @@ async def test_waiting_for_an_endpoint_does_not_count_for_a_rollout() -> None:
     assert time.monotonic() - began > 0.6
 
 
-async def test_a_slow_answer_does() -> None:
-    async def two() -> None:
+async def test_a_slow_answer_counts_towards_a_deadline() -> None:
+    async def ask_twice() -> None:
         async with deadline(0.2):
             for _ in range(2):
                 await ask(Script(seconds=0.15))
@@ -175,10 +174,10 @@ async def test_a_slow_answer_does() -> None:
             raise AssertionError("0.3 s of answers fitted into 0.2 s")
 
     with pytest.raises(DeadlineExceeded):
-        await two()
+        await ask_twice()
 
 
-async def test_so_does_all_that_is_no_call() -> None:
+async def test_work_between_calls_counts_towards_a_deadline() -> None:
     async def idle() -> None:
         async with deadline(0.05):
             await ask(Script(CallFailure("busy", after=0.1)))
@@ -188,8 +187,8 @@ async def test_so_does_all_that_is_no_call() -> None:
         await idle()
 
 
-async def test_calls_side_by_side_hold_one_clock() -> None:
-    pool = unhelped(Limits())
+async def test_concurrent_calls_pause_one_clock() -> None:
+    pool = make_pool(Limits())
     async with deadline(0.1):
         endpoints = [Script(CallFailure("busy", after=0.2)) for _ in range(5)]
         await asyncio.gather(*(ask(endpoint, pool=pool) for endpoint in endpoints))
@@ -199,23 +198,22 @@ async def test_calls_side_by_side_hold_one_clock() -> None:
 async def test_a_request_that_breaks_a_server_that_answers_others_is_given_up() -> None:
     limits = Limits(attempts=3)
     broken = CallFailure("list index out of range", "inside")
-    for failures, ended in [
+    for failures, result_type in [
         ([broken] * 3, CallFailure),
         ([broken, CallFailure("bad gateway"), broken], ProviderError),
         ([broken, broken], Completion),
     ]:
-        pool = unhelped(limits)
-        asked = asyncio.create_task(ask(Script(*failures), limits, pool))
+        pool = make_pool(limits)
+        task = asyncio.create_task(ask(Script(*failures), limits, pool))
         await asyncio.sleep(0)
         await ask(Script(), limits, pool)
-        (result,) = await asyncio.gather(asked, return_exceptions=True)
-        assert type(result) is ended
+        (result,) = await asyncio.gather(task, return_exceptions=True)
+        assert type(result) is result_type
 
 
-async def test_a_server_that_breaks_on_everything_since_is_an_outage() -> None:
-    """It answered before: that says nothing about now."""
+async def test_a_server_that_has_failed_on_everything_since_its_last_answer_is_an_outage() -> None:
     limits = Limits(attempts=3)
-    pool = unhelped(limits)
+    pool = make_pool(limits)
     assert await ask(Script(), limits, pool) == ANSWER
     with pytest.raises(ProviderError):
         await ask(Script(*[CallFailure("dead", "inside")] * 3), limits, pool)

@@ -1,4 +1,4 @@
-"""`make serve-llm` where it cannot work: one line, before anything is fetched."""
+"""`make serve-llm` reports in one line what is missing, before it fetches anything."""
 
 import os
 import subprocess
@@ -9,31 +9,31 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("seen", ["echo 'No devices were found'", "exit 127"])
-def test_without_a_gpu_it_says_what_to_do_instead(tmp_path: Path, seen: str) -> None:
-    (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\n{seen}\n")
+@pytest.mark.parametrize("script", ["echo 'No devices were found'", "exit 127"])
+def test_without_a_gpu_the_message_names_an_alternative(tmp_path: Path, script: str) -> None:
+    (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\n{script}\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
-    code, said = made(tmp_path, "MODEL=Qwen/Qwen3-8B")
+    code, message = run_make(tmp_path, "MODEL=Qwen/Qwen3-8B")
     assert code == 2
-    assert "NVIDIA GPU" in said
-    assert "--model gguf:" in said
+    assert "NVIDIA GPU" in message
+    assert "--model gguf:" in message
 
 
-def test_without_a_model_it_asks_which(tmp_path: Path) -> None:
-    code, said = made(tmp_path)
+def test_without_a_model_the_message_asks_for_one(tmp_path: Path) -> None:
+    code, message = run_make(tmp_path)
     assert code == 2
-    assert "which model? make serve-llm MODEL=" in said
+    assert "which model? make serve-llm MODEL=" in message
 
 
-def made(tools: Path, *more: str) -> tuple[int, str]:
-    """With the shell's own tools and those of a folder; nothing may be set up."""
+def run_make(tools: Path, *variables: str) -> tuple[int, str]:
+    """Run make with the tools of a folder and the shell's own; assert that nothing is set up."""
     folder = tools / "serve"
     path = f"{tools}:/usr/bin:/bin"
-    command = ["make", "serve-llm", f"SERVE={folder}", *more]
-    done = subprocess.run(
+    command = ["make", "serve-llm", f"SERVE={folder}", *variables]
+    process = subprocess.run(
         command, cwd=ROOT, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False, timeout=60
     )
-    lines = [line for line in done.stderr.splitlines() if line.startswith("digsite:")]
+    lines = [line for line in process.stderr.splitlines() if line.startswith("digsite:")]
     assert len(lines) == 1
     assert not folder.exists()
-    return done.returncode, lines[0]
+    return process.returncode, lines[0]

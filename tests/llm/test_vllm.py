@@ -1,6 +1,6 @@
 """vLLM's own server over weights made from scratch: `make test-vllm`, which sets up its environment.
 
-The weights are random, so no test asks for more than that what comes over the wire is read for what it is.
+The weights are random, so tests only require that everything on the wire is read correctly.
 """
 
 import os
@@ -27,7 +27,7 @@ from pipeline.loop.episode import run_seed
 from pipeline.run import Run, prepare
 from pipeline.types import Message, Status
 from serving.serve import FAMILIES
-from tests.llm.test_real_server import ask, settings
+from tests.llm.test_real_server import make_config, make_request
 from tests.run.fakes import RunCallbacks
 
 ROOT = Path(__file__).parents[2]
@@ -43,26 +43,26 @@ SAMPLES = 8
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """As `make serve-llm` starts it."""
+    """Start the server as `make serve-llm` does."""
     folder = tmp_path_factory.mktemp("weights") / "tiny-qwen3"
     subprocess.run([PYTHON, "tests/llm/tiny_checkpoint.py", str(folder)], cwd=ROOT, check=True, timeout=300)
     command = [PYTHON, "serving/serve.py", str(folder), str(PORT), "--served-model-name", "tiny", "--enforce-eager"]
-    # A prompt that is read in parts, with a seed, ends the CPU build ("CPU Generator does not use offset").
+    # With a seed, a prompt that is read in parts ends the CPU build ("CPU Generator does not use offset").
     command += ["--max-num-seqs", "16", "--max-model-len", "16384", "--max-num-batched-tokens", "131072"]
     with (folder.parent / "log").open("wb") as log:
-        # A session of its own, so that its engine and workers can be ended with it.
+        # Its own session, so that its engine and workers can be ended with it.
         process = subprocess.Popen(
             command, cwd=ROOT, env={**os.environ, **QUIET}, stdout=log, stderr=log, start_new_session=True
         )
     try:
-        assert up(process), (folder.parent / "log").read_text()[-3000:]
+        assert wait_until_up(process), (folder.parent / "log").read_text()[-3000:]
         yield URL
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
-def up(process: subprocess.Popen[bytes]) -> bool:
+def wait_until_up(process: subprocess.Popen[bytes]) -> bool:
     end = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < end:
         try:
@@ -75,56 +75,56 @@ def up(process: subprocess.Popen[bytes]) -> bool:
 
 @pytest.fixture
 def config(url: str, tmp_path: Path) -> RunConfig:
-    return settings(url, tmp_path)
+    return make_config(url, tmp_path)
 
 
-async def asked(config: RunConfig, **more: object) -> list[Completion]:
+async def ask_samples(config: RunConfig, **fields: object) -> list[Completion]:
     model = OpenAIModel(config.models.default, 0)
     messages = (Message(role="user", content="Who wrote Selandor?"),)
-    return [await model.complete(ask(messages, sample=sample, **more)) for sample in range(SAMPLES)]
+    return [await model.complete(make_request(messages, sample=sample, **fields)) for sample in range(SAMPLES)]
 
 
 async def test_tool_calls_are_read(config: RunConfig) -> None:
-    found = await asked(config, tools=SOLVER_TOOLS, tool_choice="answer")
-    print([completion.finish.value for completion in found])
-    called = [call for completion in found for call in completion.message.tool_calls]
-    assert called
-    assert {call.name for call in called} == {"answer"}
-    assert {c.finish for c in found} <= {Finish.TOOL_CALLS, Finish.LENGTH, Finish.STOP}
+    completions = await ask_samples(config, tools=SOLVER_TOOLS, tool_choice="answer")
+    print([completion.finish.value for completion in completions])
+    calls = [call for completion in completions for call in completion.message.tool_calls]
+    assert calls
+    assert {call.name for call in calls} == {"answer"}
+    assert {c.finish for c in completions} <= {Finish.TOOL_CALLS, Finish.LENGTH, Finish.STOP}
 
 
 async def test_structured_output_fits_its_schema(config: RunConfig) -> None:
-    found = await asked(config, output=VERDICT)
-    print([completion.finish.value for completion in found])
-    whole = [completion for completion in found if completion.finish is Finish.STOP]
-    assert whole
-    assert all(readable(completion) for completion in whole)
+    completions = await ask_samples(config, output=VERDICT)
+    print([completion.finish.value for completion in completions])
+    complete = [completion for completion in completions if completion.finish is Finish.STOP]
+    assert complete
+    assert all(is_readable(completion) for completion in complete)
 
 
-def readable(completion: Completion) -> bool:
+def is_readable(completion: Completion) -> bool:
     try:
         return parse(VerdictOutput, completion.message.content) is not None
     except FormatError:
         return False
 
 
-async def test_limits_are_kept_and_an_overflow_is_an_answer_of_its_own(config: RunConfig) -> None:
+async def test_limits_are_kept_and_an_overflow_is_a_finish_of_its_own(config: RunConfig) -> None:
     model = OpenAIModel(config.models.default, 0)
-    short = await model.complete(ask((Message(role="user", content="Who?"),), sampling={"max_tokens": 7}))
+    short = await model.complete(make_request((Message(role="user", content="Who?"),), sampling={"max_tokens": 7}))
     assert short.usage.completion_tokens <= 7
-    long = await model.complete(ask((Message(role="user", content="word " * 40_000),)))
+    long = await model.complete(make_request((Message(role="user", content="word " * 40_000),)))
     assert long.finish is Finish.CONTEXT
 
 
-async def test_a_prefix_that_was_read_before_is_told_as_cached(config: RunConfig) -> None:
+async def test_a_repeated_prefix_is_reported_as_cached(config: RunConfig) -> None:
     model = OpenAIModel(config.models.default, 0)
     messages = (Message(role="user", content="The lighthouse was lit in 1874. " * 60),)
-    first, again = [await model.complete(ask(messages, sample=sample)) for sample in range(2)]
-    print(first.usage, again.usage)
-    assert again.usage.cached_tokens > again.usage.prompt_tokens / 2
+    first, second = [await model.complete(make_request(messages, sample=sample)) for sample in range(2)]
+    print(first.usage, second.usage)
+    assert second.usage.cached_tokens > second.usage.prompt_tokens / 2
 
 
-async def test_a_whole_run_ends_with_true_reasons_and_no_crash(config: RunConfig, tiny: Corpus) -> None:
+async def test_a_run_ends_with_true_reasons_and_no_crash(config: RunConfig, tiny: Corpus) -> None:
     context = prepare.context(config, tiny)
     with Run(config, tiny) as run:
         result = await run.execute(lambda seed: run_seed(seed, context), RunCallbacks())
@@ -137,12 +137,12 @@ async def test_a_whole_run_ends_with_true_reasons_and_no_crash(config: RunConfig
     assert sum(record.usage["generator"].calls for record in records) >= 3
 
 
-def test_every_parser_that_we_name_is_one_of_vllms() -> None:
-    told = (
+def test_every_parser_that_we_name_exists_in_vllm() -> None:
+    script = (
         "import json; from vllm.tool_parsers import ToolParserManager as T; from vllm.reasoning import "
         "ReasoningParserManager as R; print(json.dumps([T.list_registered(), R.list_registered()]))"
     )
-    done = subprocess.run([PYTHON, "-c", told], capture_output=True, check=True, timeout=300)
-    tools, reasoning = orjson.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run([PYTHON, "-c", script], capture_output=True, check=True, timeout=300)
+    tools, reasoning = orjson.loads(process.stdout.splitlines()[-1])
     assert {family.tools for family in FAMILIES} <= set(tools)
     assert {family.reasoning for family in FAMILIES} <= {"", *reasoning}

@@ -1,4 +1,4 @@
-"""Calls as models and servers write them where nobody reads them first: all of them are calls, and nothing else is."""
+"""Calls in every form that models and servers write when no parser reads them, and nothing else, are calls."""
 
 import json
 from typing import Any
@@ -17,14 +17,14 @@ from pipeline.llm.base import Schema, Tool
 from pipeline.types import Message
 
 
-def read(
-    content: str | None, tools: tuple[Tool, ...] = SOLVER_TOOLS, output: Schema | None = None, **more: Any
+def read_message(
+    content: str | None, tools: tuple[Tool, ...] = SOLVER_TOOLS, output: Schema | None = None, **fields: Any
 ) -> Message:
-    tree = {"choices": [{"message": {"content": content, **more}, "finish_reason": "stop"}]}
+    tree = {"choices": [{"message": {"content": content, **fields}, "finish_reason": "stop"}]}
     return reply.completion(orjson.dumps(tree), tools, output).message
 
 
-def made(message: Message) -> list[tuple[str, Any]]:
+def list_calls(message: Message) -> list[tuple[str, Any]]:
     return [(call.name, orjson.loads(call.arguments)) for call in message.tool_calls]
 
 
@@ -121,27 +121,27 @@ FORMS: dict[str, tuple[str, list[tuple[str, Any]]]] = {
 
 @pytest.mark.parametrize("prose", ["", "I look this up [1].\n", "First, {who} was she? See `x`:\n\n"])
 @pytest.mark.parametrize("form", FORMS)
-def test_a_call_is_a_call_in_whatever_form(form: str, prose: str) -> None:
-    text, wanted = FORMS[form]
+def test_a_call_is_read_in_every_form(form: str, prose: str) -> None:
+    text, expected = FORMS[form]
     if prose and form == "python, by position":
         pytest.skip("within prose such a call may be of any language")
-    said = read(prose + text)
-    assert (made(said), said.content) == (wanted, prose.strip())
-    assert any(call.repaired for call in said.tool_calls) == (form not in ("hermes", "hermes, several"))
+    message = read_message(prose + text)
+    assert (list_calls(message), message.content) == (expected, prose.strip())
+    assert any(call.repaired for call in message.tool_calls) == (form not in ("hermes", "hermes, several"))
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_of_a_call_that_was_cut_off_nothing_is_carried_out(form: str) -> None:
-    """Not even with the beginning of its query: an answer that ends at the token limit may end anywhere."""
-    text, wanted = FORMS[form]
+def test_no_part_of_a_truncated_call_is_carried_out(form: str) -> None:
+    """Not even the beginning of its query counts: an answer at the token limit may end anywhere."""
+    text, expected = FORMS[form]
     for end in range(len(text)):
-        assert made(read(text[:end])) in ([], wanted[:1], wanted), text[:end]
+        assert list_calls(read_message(text[:end])) in ([], expected[:1], expected), text[:end]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_where_no_tool_is_offered_nothing_is_a_call(form: str) -> None:
-    said = read(FORMS[form][0], ())
-    assert (said.tool_calls, said.content) == ((), FORMS[form][0])
+def test_without_tools_nothing_is_a_call(form: str) -> None:
+    message = read_message(FORMS[form][0], ())
+    assert (message.tool_calls, message.content) == ((), FORMS[form][0])
 
 
 STEPS = [{"id": "s", "sub_question": "[Who]?", "answer": "Ada", "passage_id": "p1", "sentences": [1]}]
@@ -157,18 +157,18 @@ PROPOSED = {"question": "[Who]?", "steps": STEPS}
         orjson.dumps({**PROPOSED, "steps": orjson.dumps(STEPS).decode()}).decode(),
     ],
 )
-def test_what_was_encoded_twice_is_decoded_where_the_schema_wants_a_structure(arguments: Any) -> None:
+def test_doubly_encoded_arguments_are_decoded_if_the_schema_wants_a_structure(arguments: Any) -> None:
     function = {"name": "propose", "arguments": orjson.dumps(arguments).decode()}
-    native = read(None, GENERATOR_TOOLS, tool_calls=[{"id": "x", "type": "function", "function": function}])
-    written = read(orjson.dumps({"name": "propose", "arguments": arguments}).decode(), GENERATOR_TOOLS)
+    native = read_message(None, GENERATOR_TOOLS, tool_calls=[{"id": "x", "type": "function", "function": function}])
+    written = read_message(orjson.dumps({"name": "propose", "arguments": arguments}).decode(), GENERATOR_TOOLS)
     xml = "".join(
         f"<parameter={name}>\n{part if isinstance(part, str) else orjson.dumps(part).decode()}\n</parameter>\n"
         for name, part in PROPOSED.items()
     )
-    tagged = read(f"<tool_call>\n<function=propose>\n{xml}</function>\n</tool_call>", GENERATOR_TOOLS)
-    for said in (native, written, tagged):
-        assert made(said) == [("propose", PROPOSED)], "the text of the answer stays a text, whatever it looks like"
-        assert said.tool_calls[0].repaired
+    tagged = read_message(f"<tool_call>\n<function=propose>\n{xml}</function>\n</tool_call>", GENERATOR_TOOLS)
+    for message in (native, written, tagged):
+        assert list_calls(message) == [("propose", PROPOSED)], "the text of the answer stays a text"
+        assert message.tool_calls[0].repaired
 
 
 @pytest.mark.parametrize(
@@ -180,20 +180,20 @@ def test_what_was_encoded_twice_is_decoded_where_the_schema_wants_a_structure(ar
         "<tool_call>explore\n{0}\n</tool_call>",
     ],
 )
-def test_arguments_may_be_named_like_the_parts_of_a_call(form: str) -> None:
-    given = {"tool": "search", "argument": "Ada Holm", "intent": ""}
-    assert made(read(form.format(json.dumps(given)), (EXPLORE,))) == [("explore", given)]
+def test_arguments_may_have_the_names_of_a_calls_parts(form: str) -> None:
+    arguments = {"tool": "search", "argument": "Ada Holm", "intent": ""}
+    assert list_calls(read_message(form.format(json.dumps(arguments)), (EXPLORE,))) == [("explore", arguments)]
 
 
-def test_arguments_that_are_as_they_should_be_stay_the_same_bytes() -> None:
+def test_valid_arguments_keep_their_bytes() -> None:
     for arguments in ('{"query":  "[1, 2]"}', '{"query": "{\\"a\\": 1}"}', '{"query": "a', "7", '"x"', '"{\\"q"'):
         function = {"name": "search", "arguments": arguments}
-        (call,) = read(None, tool_calls=[{"id": "x", "function": function}]).tool_calls
+        (call,) = read_message(None, tool_calls=[{"id": "x", "function": function}]).tool_calls
         assert call.arguments == arguments
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("name", "tool"),
     [
         ("search<|channel|>commentary", "search"),
         ("search<|channel|", "search"),
@@ -208,47 +208,47 @@ def test_arguments_that_are_as_they_should_be_stay_the_same_bytes() -> None:
         ("search" * 100_000, None),
     ],
 )
-def test_a_name_with_a_token_in_it_is_the_tool_that_it_names(name: str, meant: str | None) -> None:
-    (call,) = read(None, tool_calls=[{"function": {"name": name, "arguments": '{"query": "a"}'}}]).tool_calls
-    assert (call.name, call.repaired) == ((meant, True) if meant else (name[:200], False))
+def test_a_tool_is_recognised_in_a_name_with_tokens(name: str, tool: str | None) -> None:
+    (call,) = read_message(None, tool_calls=[{"function": {"name": name, "arguments": '{"query": "a"}'}}]).tool_calls
+    assert (call.name, call.repaired) == ((tool, True) if tool else (name[:200], False))
     assert call.arguments == '{"query": "a"}'
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_call_at_the_end_of_the_reasoning_is_a_call_where_nothing_else_is_said(form: str) -> None:
-    text, wanted = FORMS[form]
+def test_a_call_at_the_end_of_the_reasoning_counts_if_there_is_nothing_else(form: str) -> None:
+    text, expected = FORMS[form]
     if form == "python, by position":
         pytest.skip("within prose such a call may be of any language")
-    thought = read(None, reasoning_content=f"I look this up.\n{text}")
-    assert (made(thought), thought.reasoning, thought.content) == (wanted, "I look this up.", "")
+    thought = read_message(None, reasoning_content=f"I look this up.\n{text}")
+    assert (list_calls(thought), thought.reasoning, thought.content) == (expected, "I look this up.", "")
     assert all(call.repaired for call in thought.tool_calls)
-    assert made(read(f"<think>I look this up.\n{text}</think>")) == wanted
-    for said in (
-        read("Hm.", reasoning_content=text),
-        read(None, reasoning_content=f"{text}\nOr rather not: the answer is known."),
-        read(
+    assert list_calls(read_message(f"<think>I look this up.\n{text}</think>")) == expected
+    for message in (
+        read_message("Hm.", reasoning_content=text),
+        read_message(None, reasoning_content=f"{text}\nOr rather not: the answer is known."),
+        read_message(
             None, reasoning_content=text, tool_calls=[{"function": {"name": "open", "arguments": '{"passage_id":"p"}'}}]
         ),
     ):
-        assert said.reasoning.startswith(text)
-        assert made(said) in ([], [("open", {"passage_id": "p"})])
+        assert message.reasoning.startswith(text)
+        assert list_calls(message) in ([], [("open", {"passage_id": "p"})])
 
 
-def test_of_calls_in_the_reasoning_the_last_is_meant() -> None:
-    said = read(None, reasoning_content=f"Perhaps {OPEN}? No: better\n<tool_call>{CALL}</tool_call>")
-    assert made(said) == ONE
+def test_the_last_call_in_the_reasoning_counts() -> None:
+    message = read_message(None, reasoning_content=f"Perhaps {OPEN}? No: better\n<tool_call>{CALL}</tool_call>")
+    assert list_calls(message) == ONE
     unfit = CALL.replace("query", "q")
-    assert made(read(None, reasoning_content=f"So:\n<tool_call>{unfit}</tool_call>")) == []
+    assert list_calls(read_message(None, reasoning_content=f"So:\n<tool_call>{unfit}</tool_call>")) == []
 
 
-def test_a_call_with_arguments_that_do_not_fit_is_one_only_where_it_is_meant_as_one() -> None:
-    """It is then told what is wrong with it, and not that it called nothing."""
+def test_a_call_with_unfit_arguments_counts_only_if_it_is_marked_as_a_call() -> None:
+    """The model is then told what is wrong with it, and not that it called nothing."""
     unfit = CALL.replace("query", "q")
-    wanted = [("search", {"q": "Ada Holm"})]
+    expected = [("search", {"q": "Ada Holm"})]
     for text in (unfit, f"```json\n{unfit}\n```", f"Hm. <tool_call>{unfit}</tool_call>", f"[TOOL_CALLS][{unfit}]"):
-        assert made(read(text)) == wanted
-    assert made(read(f"A call such as {unfit} would not do.")) == []
-    assert made(read('<tool_call>{"name": "google", "arguments": {}}</tool_call>')) == [("google", {})]
+        assert list_calls(read_message(text)) == expected
+    assert list_calls(read_message(f"A call such as {unfit} would not do.")) == []
+    assert list_calls(read_message('<tool_call>{"name": "google", "arguments": {}}</tool_call>')) == [("google", {})]
 
 
 @pytest.mark.parametrize(
@@ -266,30 +266,31 @@ def test_a_call_with_arguments_that_do_not_fit_is_one_only_where_it_is_meant_as_
         ('Cut off: {"reason": "it is {"correct": true}', {"correct": True}),
     ],
 )
-def test_of_an_answer_that_should_be_json_the_first_object_that_fits_counts(content: str, answer: Any) -> None:
-    assert orjson.loads(read(content, (), VERDICT).content) == answer
+def test_the_first_object_that_fits_is_the_answer(content: str, answer: Any) -> None:
+    assert orjson.loads(read_message(content, (), VERDICT).content) == answer
 
 
 @pytest.mark.parametrize("content", ["", "true", "I do not know.", "[1, 2]", '{"correct": tru', '{"correct": true} '])
-def test_an_answer_without_such_an_object_or_that_is_one_stays_as_it_is(content: str) -> None:
-    assert read(content, (), VERDICT).content == content
+def test_an_answer_without_such_an_object_or_that_is_one_is_unchanged(content: str) -> None:
+    assert read_message(content, (), VERDICT).content == content
 
 
-def test_structures_within_an_answer_are_decoded_too() -> None:
+def test_structures_within_an_answer_are_decoded() -> None:
     facts = [{"fact": "founded 1641", "passage": "p1"}]
-    said = read(
+    message = read_message(
         orjson.dumps({"facts": orjson.dumps(facts).decode(), "answer": "1641"}).decode(), (), schema("c", CitedOutput)
     )
-    assert orjson.loads(said.content) == {"facts": facts, "answer": "1641"}
+    assert orjson.loads(message.content) == {"facts": facts, "answer": "1641"}
 
 
 @settings(max_examples=300)
 @given(st.text(min_size=1, max_size=60), st.sampled_from(list(FORMS)))
-def test_any_query_comes_through_as_it_is(query: str, form: str) -> None:
-    """In the forms that are JSON; the others have no escapes of their own."""
-    text, wanted = FORMS[form]
+def test_any_query_is_read_unchanged(query: str, form: str) -> None:
+    """Skip the forms that are not JSON, which have no escapes."""
+
+    text, expected = FORMS[form]
     if '"query": "Ada Holm"' not in text or "\\" in text:
         return
     query = query.encode(errors="ignore").decode()
-    said = read(text.replace('"Ada Holm"', json.dumps(query, ensure_ascii=False)))
-    assert made(said) == [("search", {"query": query}), *wanted[1:]]
+    message = read_message(text.replace('"Ada Holm"', json.dumps(query, ensure_ascii=False)))
+    assert list_calls(message) == [("search", {"query": query}), *expected[1:]]

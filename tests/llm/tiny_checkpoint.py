@@ -1,6 +1,6 @@
-"""A Qwen3 of 0.2 million random weights with a tokeniser of its own: `python tests/llm/tiny_checkpoint.py FOLDER`.
+"""A Qwen3 of 0.2 million random weights with its own tokeniser: `python tests/llm/tiny_checkpoint.py FOLDER`.
 
-It knows nothing and says noise, on a real server's real wire. Runs in the serving environment, which has torch.
+It puts noise on a real server's wire. Runs in the serving environment, which has torch.
 """
 
 import random
@@ -32,19 +32,19 @@ WORDS = (
 ).split()
 
 
-def tokeniser() -> PreTrainedTokenizerFast:
+def build_tokeniser() -> PreTrainedTokenizerFast:
     chance = random.Random(0)
     texts = [" ".join(chance.choices(WORDS, k=20)) for _ in range(2000)]
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+    tokeniser = Tokenizer(models.BPE())
+    tokeniser.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokeniser.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     size = VOCABULARY - len(TAGS)
-    made.train_from_iterator(
+    tokeniser.train_from_iterator(
         texts, trainers.BpeTrainer(vocab_size=size, special_tokens=SPECIAL, initial_alphabet=alphabet)
     )
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|endoftext|>", model_max_length=CONTEXT
+        tokenizer_object=tokeniser, eos_token="<|im_end|>", pad_token="<|endoftext|>", model_max_length=CONTEXT
     )
     fast.add_tokens([AddedToken(tag, special=False, normalized=False) for tag in TAGS])
     fast.chat_template = TEMPLATE
@@ -53,7 +53,7 @@ def tokeniser() -> PreTrainedTokenizerFast:
 
 def main(folder: str) -> None:
     torch.manual_seed(0)
-    words = tokeniser()
+    words = build_tokeniser()
     config = Qwen3Config(
         vocab_size=VOCABULARY,
         hidden_size=64,

@@ -1,21 +1,24 @@
-"""A graph of two steps for tests: what is hidden, and a fact of it."""
+"""A graph of two steps for tests: the first answer is hidden, the second step asks about it."""
 
 from pipeline.types.graph import Citation, FoundStep, Graph
 
 
-def cited(document: str, title: str, quote: str) -> Citation:
+def make_citation(document: str, title: str, quote: str) -> Citation:
     return Citation(passage_id=f"{document}#0", title=title, sentences=(0,), quote=quote, passage_sha256="0" * 64)
 
 
-def chain(answer: str, *, root: str = "Lantern Bay", page: str = "", quote: str = "", last: str = "Vess") -> Graph:
+def make_graph(answer: str, *, root: str = "Lantern Bay", page: str = "", quote: str = "", last: str = "Vess") -> Graph:
     first = FoundStep(
-        id="hidden", sub_question=f"What does {root} belong to?", answer=answer, citation=cited("root", root, answer)
+        id="hidden",
+        sub_question=f"What does {root} belong to?",
+        answer=answer,
+        citation=make_citation("root", root, answer),
     )
     second = FoundStep(
         id="last",
         sub_question="What is the largest lake of {hidden}?",
         answer=last,
         needs=("hidden",),
-        citation=cited("page", page or answer, quote or f"{answer} has the lake {last}."),
+        citation=make_citation("page", page or answer, quote or f"{answer} has the lake {last}."),
     )
     return Graph(steps=(first, second))

@@ -1,4 +1,4 @@
-"""What the writer of a twin is given, and what counts as one changed premise."""
+"""The inputs of a twin's writer, and what counts as one changed premise."""
 
 from collections import Counter
 
@@ -7,8 +7,8 @@ import pytest
 from pipeline.loop.unanswerable import KINDS, choose_premise_kind, find_misfit
 from pipeline.types import AnswerType, ChangedPremise, sha256
 from tests.graphs import chained
-from tests.loop.test_episode import FILM, HOLM, TOWN, seeded
-from tests.loop.test_unanswerable import CHANGED, Playing, twin
+from tests.loop.cast import FILM, HOLM, TOWN, make_seed
+from tests.loop.twins import CHANGED, Playing, get_twin
 from tests.shelf import hop
 
 
@@ -23,12 +23,11 @@ from tests.shelf import hop
          "answer_named"),
     ],
 )  # fmt: skip
-def test_what_is_no_change_of_one_premise_is_refused_unread(update: dict[str, str], outcome: str) -> None:
-    cast = Playing(CHANGED | update)
-    made = twin(cast, "questions.tries=1")
-    assert [tried.outcome for tried in made.tries] == [outcome]
-    assert made.tries[0].searches == ()
-    assert made.usages["reader"] == []
+def test_a_change_of_no_or_more_than_one_premise_is_refused_unread(update: dict[str, str], outcome: str) -> None:
+    twin = get_twin(Playing(CHANGED | update), "questions.tries=1")
+    assert [attempt.outcome for attempt in twin.tries] == [outcome]
+    assert twin.tries[0].searches == ()
+    assert twin.usages["reader"] == []
 
 
 @pytest.mark.parametrize(
@@ -40,11 +39,12 @@ def test_what_is_no_change_of_one_premise_is_refused_unread(update: dict[str, st
         ({"changed_to": "the"}, "`changed_to` stands 3 times in the new question, give more of the words there: 'the'"),
     ],
 )
-def test_the_changed_words_stand_once_in_each_question_or_the_writer_is_told(update: dict[str, str], why: str) -> None:
-    cast = Playing([CHANGED | update, CHANGED])
-    made = twin(cast)
-    assert [tried.outcome for tried in made.tries] == ["unchanged", "used"]
-    assert cast.inputs[1]["refused"][0]["why"] == f"unchanged: {why}"
+def test_the_writer_is_told_unless_the_changed_words_stand_once_in_each_question(
+    update: dict[str, str], why: str
+) -> None:
+    writer = Playing([CHANGED | update, CHANGED])
+    assert [attempt.outcome for attempt in get_twin(writer).tries] == ["unchanged", "used"]
+    assert writer.inputs[1]["refused"][0]["why"] == f"unchanged: {why}"
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_the_changed_words_stand_once_in_each_question_or_the_writer_is_told(upd
         ("谁写了1902年在德国首演的歌剧？", "德国", "法国"),
     ],
 )
-def test_a_premise_stands_where_it_is_a_whole_word(before: str, old: str, new: str) -> None:
-    asked = hop(FILM, "Ada Holm")
-    draft = chained(question=before, answer="Ada Holm", answer_type=AnswerType.ENTITY, hops=(asked,))
+def test_a_premise_is_a_whole_word(before: str, old: str, new: str) -> None:
+    evidence = hop(FILM, "Ada Holm")
+    draft = chained(question=before, answer="Ada Holm", answer_type=AnswerType.ENTITY, hops=(evidence,))
     changed = {"hop": 0, "changed_from": old, "changed_to": new, "sub_question": "Who?"}
     assert find_misfit(draft, ChangedPremise(question=before.replace(old, new, 1), **changed)) == ("", "")
 
 
-def test_words_that_stand_twice_where_nothing_parts_them_are_no_premise() -> None:
+def test_words_that_occur_twice_in_a_language_without_spaces_are_no_premise() -> None:
     draft = chained(
         question="德国，谁在德国写了它？", answer="Orm", answer_type=AnswerType.ENTITY, hops=(hop(FILM, "Orm"),)
     )
@@ -72,13 +72,13 @@ def test_words_that_stand_twice_where_nothing_parts_them_are_no_premise() -> Non
     assert find_misfit(draft, ChangedPremise(hop=0, **changed))[1].startswith("`changed_from` stands 2 times")
 
 
-def test_a_writer_is_given_the_passages_and_another_kind_of_premise_for_each_pair_and_try() -> None:
-    cast = Playing([CHANGED | {"changed_from": "nothing"}, CHANGED])
-    twin(cast)
-    first, second = cast.inputs
+def test_a_writer_gets_the_passages_and_a_different_kind_of_premise_for_each_pair_and_attempt() -> None:
+    writer = Playing([CHANGED | {"changed_from": "nothing"}, CHANGED])
+    get_twin(writer)
+    first, second = writer.inputs
     assert [passage["text"] for passage in first["passages"]] == [FILM.text, HOLM.text, TOWN.text]
-    assert first["prefer"] == choose_premise_kind(seeded().key, 0)
-    assert second["prefer"] == choose_premise_kind(seeded().key, 1) != first["prefer"]
+    assert first["prefer"] == choose_premise_kind(make_seed().key, 0)
+    assert second["prefer"] == choose_premise_kind(make_seed().key, 1) != first["prefer"]
     drawn_kinds = Counter(choose_premise_kind(sha256(str(n)), 0) for n in range(700))
     assert drawn_kinds.keys() == set(KINDS)
     assert min(drawn_kinds.values()) > 60

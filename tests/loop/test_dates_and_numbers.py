@@ -1,4 +1,4 @@
-"""When a date or a number is the one that is asked for, and what of a text is no number at all."""
+"""When two dates or numbers dates_agree, and which digits of a text are no number."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from pipeline.loop.dates_and_numbers import (
 
 
 @pytest.mark.parametrize(
-    ("said", "known", "agreed", "told"),
+    ("left_text", "right_text", "agreed", "covers"),
     [
         ("6 May 2008", "May 6, 2008", True, True),
         ("May 2008", "٦ May ٢٠٠٨", True, True),
@@ -22,17 +22,17 @@ from pipeline.loop.dates_and_numbers import (
         ("2008", "2009", False, False),
     ],
 )
-def test_dates_are_compared_as_far_as_both_are_given(said: str, known: str, agreed: bool, told: bool) -> None:
-    (one,), (other,) = find_dates(said), find_dates(known)
-    assert (dates_agree(one, other), dates_agree(other, one), is_same_or_less_exact(one, other)) == (
+def test_dates_agree_as_far_as_both_are_precise(left_text: str, right_text: str, agreed: bool, covers: bool) -> None:
+    (left,), (right,) = find_dates(left_text), find_dates(right_text)
+    assert (dates_agree(left, right), dates_agree(right, left), is_same_or_less_exact(left, right)) == (
         agreed,
         agreed,
-        told,
+        covers,
     )
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("left", "right", "same"),
     [
         ("12 km", "12 kilometres", True), ("12 km", "12,000 m", True), ("12公里", "12 km", True), ("12", "12 km", True),
         ("3 km²", "3 square kilometres", True), ("$2.5 million", "2,500,000 dollars", True), ("5%", "5 percent", True),
@@ -43,16 +43,16 @@ def test_dates_are_compared_as_far_as_both_are_given(said: str, known: str, agre
         ("104", "100", False), ("1,050", "1000", False), ("1,998", "2000", False), ("57.9 m", "58 m", True),
     ],
 )  # fmt: skip
-def test_amounts_are_the_same_in_whatever_unit_and_rounded(one: str, other: str, same: bool) -> None:
-    (first,), (second,) = find_amounts(one), find_amounts(other)
+def test_amounts_are_the_same_in_any_unit_and_rounded(left: str, right: str, same: bool) -> None:
+    (first,), (second,) = find_amounts(left), find_amounts(right)
     assert is_same_amount(first, second) is is_same_amount(second, first) is same
 
 
-def test_the_day_of_a_date_counts_nothing() -> None:
+def test_the_day_of_a_date_is_no_number() -> None:
     text = "born on 12 May 1890, wed on June 7, dead on 6. Mai 1931 with 12 cats"
-    assert [one.value for one in find_numbers(text)] == [1890, 1931, 12]
-    assert [one.value for one in find_numbers("于1641年5月12日建")] == [1641]
+    assert [number.value for number in find_numbers(text)] == [1890, 1931, 12]
+    assert [number.value for number in find_numbers("于1641年5月12日建")] == [1641]
 
 
-def test_a_number_that_no_float_holds_is_none() -> None:
+def test_a_number_too_large_for_a_float_is_ignored() -> None:
     assert find_amounts("9" * 400) == []

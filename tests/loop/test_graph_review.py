@@ -1,4 +1,4 @@
-"""What is said of a proposed graph, by rules and by a reader, without a generator."""
+"""Problems of a proposed graph that rules and a reader find, without a generator."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from pipeline.context import RunContext
 from pipeline.loop.graph_review import GraphReview, review_graph
 from pipeline.types import Cause, Message, Passage
 from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
 
-def cite(source: Passage) -> Citation:
+def make_citation(source: Passage) -> Citation:
     return Citation(
         passage_id=source.id, title=source.title, sentences=(0,), quote=source.text, passage_sha256=source.sha256
     )
@@ -25,13 +25,13 @@ def cite(source: Passage) -> Citation:
 def test_reader_sees_each_cited_passage_once_and_whole() -> None:
     pier = passage("pier", "Copper Pier", "It opened in 1902. Ivo Brandt led it. By other accounts it opened in 1904.")
     bay = passage("bay", "Lantern Bay", "It was directed by Ada Holm.")
-    cited = Citation(
+    citation = Citation(
         passage_id=pier.id, title=pier.title, sentences=(0,), quote="It opened in 1902.", passage_sha256=pier.sha256
     )
     steps: list[FoundStep | ComputedStep] = [
-        FoundStep(id="year", sub_question="When did Copper Pier open?", answer="1902", citation=cited),
-        FoundStep(id="head", sub_question="Who led Copper Pier?", answer="Ivo Brandt", citation=cite(pier)),
-        FoundStep(id="name", sub_question="Who directed Lantern Bay?", answer="Ada Holm", citation=cite(bay)),
+        FoundStep(id="year", sub_question="When did Copper Pier open?", answer="1902", citation=citation),
+        FoundStep(id="head", sub_question="Who led Copper Pier?", answer="Ivo Brandt", citation=make_citation(pier)),
+        FoundStep(id="name", sub_question="Who directed Lantern Bay?", answer="Ada Holm", citation=make_citation(bay)),
         ComputedStep(id="all", sub_question="?", answer="", needs=("year", "head", "name"), operation="list"),
     ]
     llm = ScriptedLLM(lambda _: Message(role="assistant", content='{"faults": []}'))
@@ -71,7 +71,7 @@ def test_open_enumeration_is_no_evidence_for_a_set(text: str, operation: str, is
     pier = passage("pier", "Copper Pier", text)
     bay = passage("bay", "Lantern Bay", "It was directed by Ada Holm.")
     steps = [
-        FoundStep(id=n, sub_question=f"Who led {p.title}?", answer=a, citation=cite(p))
+        FoundStep(id=n, sub_question=f"Who led {p.title}?", answer=a, citation=make_citation(p))
         for n, a, p in (("a", "Ada Holm", bay), ("b", "Ivo Brandt", pier))
     ]
     last = ComputedStep(id="c", sub_question="Who?", answer="", needs=("a", "b"), operation=operation)
@@ -81,10 +81,11 @@ def test_open_enumeration_is_no_evidence_for_a_set(text: str, operation: str, is
     )
 
 
-def test_steps_that_stay_open_do_not_hide_what_else_is_wrong() -> None:
+def test_unsettled_steps_do_not_hide_other_problems() -> None:
     homes = [passage(n, f"Pier {n}{n}", "It opened in 1902.") for n in "abc"]
     steps = [
-        FoundStep(id=home.document_id, sub_question="When?", answer="1902", citation=cite(home)) for home in homes[:2]
+        FoundStep(id=home.document_id, sub_question="When?", answer="1902", citation=make_citation(home))
+        for home in homes[:2]
     ]
     tie = ComputedStep(id="tie", sub_question="?", answer="", needs=("a", "b"), operation="extreme", which="earliest")
     bad = ComputedStep(id="bad", sub_question="?", answer="", needs=("a", "b"), operation="ratio")
@@ -93,12 +94,14 @@ def test_steps_that_stay_open_do_not_hide_what_else_is_wrong() -> None:
     assert [problem.partition(":")[0] for problem in problems] == ["step 'tie'", "step 'bad'"]
 
 
-def test_each_finding_has_its_cause_and_the_step_at_fault() -> None:
+def test_each_finding_names_its_cause_and_the_step_at_fault() -> None:
     pier = passage("pier", "Copper Pier", "It opened in 1902. Ivo Brandt led it.")
     copy = passage("copy", "Copper Pier (building)", "It opened in 1902. Ivo Brandt led it. It burnt down.")
     steps = [
-        FoundStep(id="year", sub_question="When did Copper Pier open?", answer="1902", citation=cite(pier)),
-        FoundStep(id="head", sub_question="Who led it?", answer="Ivo Brandt", citation=cite(copy), needs=("year",)),
+        FoundStep(id="year", sub_question="When did Copper Pier open?", answer="1902", citation=make_citation(pier)),
+        FoundStep(
+            id="head", sub_question="Who led it?", answer="Ivo Brandt", citation=make_citation(copy), needs=("year",)
+        ),
     ]
     findings = review(*steps, shelf=Shelf(pier, copy)).findings
     assert [(finding.check, finding.cause, finding.hops) for finding in findings] == [
@@ -108,11 +111,11 @@ def test_each_finding_has_its_cause_and_the_step_at_fault() -> None:
     assert "its sentences stand in the passage of step 'head' too" in findings[1].detail
 
 
-def test_facts_without_a_date_and_parts_that_have_nothing_in_common_go_back() -> None:
-    homes = [passage(n, f"Pier {n}{n}", f"It had {20 + place} members.") for place, n in enumerate("abc")]
+def test_undated_facts_and_unrelated_branches_are_sent_back() -> None:
+    homes = [passage(n, f"Pier {n}{n}", f"It had {20 + index} members.") for index, n in enumerate("abc")]
     steps = [
-        FoundStep(id=home.document_id, sub_question="How many?", answer=str(20 + place), citation=cite(home))
-        for place, home in enumerate(homes)
+        FoundStep(id=home.document_id, sub_question="How many?", answer=str(20 + index), citation=make_citation(home))
+        for index, home in enumerate(homes)
     ]
     last = ComputedStep(
         id="last", sub_question="?", answer="", needs=("a", "b", "c"), operation="extreme", which="most"
@@ -120,11 +123,11 @@ def test_facts_without_a_date_and_parts_that_have_nothing_in_common_go_back() ->
     faults = [
         {"step": "a", "fault": "undated", "reason": "members come and go"},
         {"step": "last", "fault": "unrelated", "reason": "a choir and two ships"},
-        {"step": "b", "fault": "unrelated", "reason": "of a found step it says nothing"},
+        {"step": "b", "fault": "unrelated", "reason": "says nothing of a found step"},
     ]
     findings = review(*steps, last, shelf=Shelf(*homes), faults=faults).findings
-    told = {(finding.cause, finding.detail.partition(":")[0]) for finding in findings}
-    assert {(Cause.UNDATED, "step 'a' ('Pier aa')"), (Cause.UNNATURAL, "step 'last'")} <= told
+    causes = {(finding.cause, finding.detail.partition(":")[0]) for finding in findings}
+    assert {(Cause.UNDATED, "step 'a' ('Pier aa')"), (Cause.UNNATURAL, "step 'last'")} <= causes
     assert not any("says nothing" in finding.detail for finding in findings)
 
 
@@ -135,13 +138,13 @@ def test_the_reader_judges_each_step_once_whatever_the_wording() -> None:
     settings = config.build(values={"strategy": "compose", "models": models}, sets=["retrieval.k=1"])
     context = RunContext(config=settings, llm=llm, retriever=shelf, lineage=LINEAGE)
 
-    def led(*pages: Passage) -> Graph:
+    def make_graph(*pages: Passage) -> Graph:
         steps = [
             FoundStep(
                 id=p.document_id,
                 sub_question=f"Who led the {p.title}?",
                 answer=p.text[:-1].split()[-1],
-                citation=cite(p),
+                citation=make_citation(p),
             )
             for p in pages
         ]
@@ -149,15 +152,15 @@ def test_the_reader_judges_each_step_once_whatever_the_wording() -> None:
         last = ComputedStep(id="all", sub_question="?", answer="", needs=ids, operation="list")
         return Graph(steps=(*steps, last))
 
-    def asked(graph: Graph) -> list[str]:
+    def list_steps_to_check(graph: Graph) -> list[str]:
         before = len(llm.requests)
         asyncio.run(review_graph(graph, 2, shelf.passages, context))
         inputs = [prompts.unfence(request.messages[1].content) or {} for request in llm.requests[before:]]
-        return [step for each in inputs for step in each["to_check"]]
+        return [step for entry in inputs for step in entry["to_check"]]
 
-    assert asked(led(pier, bay)) == ["pier", "bay", "all"]
-    assert asked(led(pier, bay)) == []
-    assert asked(led(pier, hall)) == ["hall", "all"]
+    assert list_steps_to_check(make_graph(pier, bay)) == ["pier", "bay", "all"]
+    assert list_steps_to_check(make_graph(pier, bay)) == []
+    assert list_steps_to_check(make_graph(pier, hall)) == ["hall", "all"]
 
 
 def build_chain(*sub_questions: str) -> tuple[list[FoundStep | ComputedStep], Shelf]:
@@ -176,7 +179,7 @@ def build_chain(*sub_questions: str) -> tuple[list[FoundStep | ComputedStep], Sh
             sub_question=sub_question,
             answer=things[index],
             needs=(f"s{index - 1}",) if index else (),
-            citation=cite(passages[index]),
+            citation=make_citation(passages[index]),
         )
         for index, sub_question in enumerate(sub_questions)
     ]

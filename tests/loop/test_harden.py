@@ -1,4 +1,4 @@
-"""Questions that somebody brings: grounded, tried, rewritten or repaired, always with the same answer."""
+"""Questions that a user brings are grounded, attempted, rewritten or repaired, always with the same answer."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,55 +15,57 @@ from pipeline.loop import harden
 from pipeline.loop.episode import run_seed
 from pipeline.types import AnswerType, Draft, Given, Message, Passage, Record, Seed, Status
 from tests.graphs import step
-from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal
+from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, make_proposal
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
 ASKED = passage("question-1", "Question", QUESTION)
 HIDDEN = "When was the home town of whoever directed a silent drama with a bay in its title settled?"
-STEPS = proposal()["steps"]
-KNOWN = tuple(frozenset([one.document_id]) for one in (TOWN, FILM, HOLM))
+STEPS = make_proposal()["steps"]
+KNOWN = tuple(frozenset([source.document_id]) for source in (TOWN, FILM, HOLM))
 
 
 class Author(Cast):
-    """Grounds the question and words it anew, as it is told; all other roles are those of `Cast`."""
+    """Grounds the question and rewrites it as scripted; all other roles are those of `Cast`."""
 
-    def __init__(self, paths: Callable[[str, int], int], *rewritten: dict[str, Any]) -> None:
+    def __init__(self, paths: Callable[[str, int], int], *rewrites: dict[str, Any]) -> None:
         super().__init__(paths)
-        self.rewritten, self.steps, self.told = list(rewritten), STEPS, list[dict[str, Any]]()
-        self.asked = list[str]()
+        self.rewritten, self.steps, self.inputs = list(rewrites), STEPS, list[dict[str, Any]]()
+        self.roles = list[str]()
 
     def __call__(self, request: Request) -> Message:
         role = request.tools[-1].name if request.tools and not request.output else ""
-        self.asked.append(role)
+        self.roles.append(role)
         turn = sum(m.role == "assistant" for m in request.messages)
         if role == "ground":
             queries = ("Lantern Bay", "Ada Holm painter", "Vessby Tarn")
             return call("search", query=queries[turn]) if turn < 3 else call("ground", steps=self.steps)
         if role == "rewrite":
-            self.told.append(prompts.unfence(request.messages[1].content) or {})
+            self.inputs.append(prompts.unfence(request.messages[1].content) or {})
             return call("rewrite", **self.rewritten.pop(0))
         return super().__call__(request)
 
 
-def rewritten(question: str, operator: str, **update: Any) -> dict[str, Any]:
+def make_rewrite(question: str, operator: str, **update: Any) -> dict[str, Any]:
     return {"question": question, "operator": operator, "steps": STEPS} | update
 
 
-def context(author: Author, *sets: str, known: tuple[frozenset[str], ...] = (), model: str = "") -> RunContext:
-    given = Given(passage=ASKED, answer="1641", answer_aliases=(), answer_type=AnswerType.DATE, documents=known)
-    named = ["questions.file=q.jsonl", "retrieval.k=1", "checks.enabled=[]", "difficulty.adversarial=false", *sets]
+def make_context(author: Author, *sets: str, known: tuple[frozenset[str], ...] = (), model: str = "") -> RunContext:
+    given_question = Given(
+        passage=ASKED, answer="1641", answer_aliases=(), answer_type=AnswerType.DATE, documents=known
+    )
+    usual = ["questions.file=q.jsonl", "retrieval.k=1", "checks.enabled=[]", "difficulty.adversarial=false", *sets]
     models = {"default": {"provider": "openai", "model": "m", "base_urls": ["http://localhost:1/v1"]}}
-    settings = config.build(values={} if model else {"models": models}, sets=named)
+    settings = config.build(values={} if model else {"models": models}, sets=usual)
     lineage = LINEAGE.model_copy(update={"strategy": "harden"})
     return RunContext(
-        config=settings, llm=ScriptedLLM(author), retriever=SHELF, lineage=lineage, given={ASKED.id: given}
+        config=settings, llm=ScriptedLLM(author), retriever=SHELF, lineage=lineage, given={ASKED.id: given_question}
     )
 
 
 def run(author: Author, *sets: str, known: tuple[frozenset[str], ...] = (), model: str = "") -> Record:
     seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", target_steps=3)
-    return asyncio.run(run_seed(seed, context(author, *sets, known=known, model=model)))
+    return asyncio.run(run_seed(seed, make_context(author, *sets, known=known, model=model)))
 
 
 def test_a_question_that_is_in_range_is_accepted_as_it_stands() -> None:
@@ -71,33 +73,33 @@ def test_a_question_that_is_in_range_is_accepted_as_it_stands() -> None:
     assert record.status is Status.ACCEPTED
     assert record.draft is not None
     assert (record.draft.question, record.draft.answer, record.draft.origin) == (QUESTION, "1641", "given")
-    assert [one.passage_id for one in record.draft.hops] == [FILM.id, HOLM.id, TOWN.id]
+    assert [hop.passage_id for hop in record.draft.hops] == [FILM.id, HOLM.id, TOWN.id]
     assert record.draft.answer_precision == "year"
 
 
-def test_known_documents_that_state_it_need_no_call_of_an_author() -> None:
+def test_known_documents_that_state_the_answer_need_no_generator() -> None:
     author = Author(lambda question, sample: 3)
     record = run(author, known=KNOWN)
     assert record.draft is not None
-    assert [(one.answer, one.quote) for one in record.draft.hops] == [
+    assert [(hop.answer, hop.quote) for hop in record.draft.hops] == [
         ("Ada Holm", "It was directed by Ada Holm."),
         ("Vessby", "Ada Holm came from Vessby."),
         ("1641", "Vessby was founded by monks around 1641."),
-    ], "in the order in which one leads to the next, whatever the file's"
-    assert "ground" not in author.asked
+    ], "each hop leads to the next, whatever the order in the file"
+    assert "ground" not in author.roles
     assert record.usage["generator"].calls == 0
     assert record.status is Status.ACCEPTED
 
 
-def proposed(
+def propose_draft(
     author: Author, answer: str, kind: AnswerType, *known: Passage, towns: tuple[Passage, ...]
 ) -> Draft | None:
-    """What becomes of the question with this answer over these passages of a town."""
-    documents = tuple(frozenset([one.document_id]) for one in known)
-    given = Given(passage=ASKED, answer=answer, answer_aliases=(), answer_type=kind, documents=documents)
-    there = replace(context(author), retriever=Shelf(FILM, HOLM, *towns), given={ASKED.id: given})
+    """Return the draft of the question with this answer over these passages of a town."""
+    documents = tuple(frozenset([source.document_id]) for source in known)
+    given_question = Given(passage=ASKED, answer=answer, answer_aliases=(), answer_type=kind, documents=documents)
+    context = replace(make_context(author), retriever=Shelf(FILM, HOLM, *towns), given={ASKED.id: given_question})
     seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", target_steps=3)
-    return asyncio.run(harden.propose(seed, there)).draft
+    return asyncio.run(harden.propose(seed, context)).draft
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -118,10 +120,10 @@ def test_a_date_or_number_may_be_written_in_another_form(
     town = passage("town", "Vessby", f"Vessby lies on the Tarn. Its roll of monks begins with {written} in all.")
     author.steps = [*STEPS[:2], step(town, written, "With what does the roll of {holm} begin?", "holm")]
     documents = (FILM, HOLM, town) if known else ()
-    draft = proposed(author, answer, kind, *documents, towns=(town,))
+    draft = propose_draft(author, answer, kind, *documents, towns=(town,))
     assert draft is not None
     assert (draft.answer, draft.hops[-1].answer, draft.answer_aliases) == (written, written, (answer,))
-    assert ("ground" in author.asked) is not known
+    assert ("ground" in author.roles) is not known
 
 
 @pytest.mark.parametrize(
@@ -132,82 +134,84 @@ def test_a_date_or_number_may_be_written_in_another_form(
         ("12", AnswerType.NUMBER, "It was settled by 12 monks."),
     ],
 )
-def test_of_several_sentences_with_the_answer_the_one_that_is_asked_for_is_quoted(
+def test_the_sentence_that_is_asked_for_is_quoted_among_several_with_the_answer(
     answer: str, kind: AnswerType, quote: str
 ) -> None:
     fires = "It lies on the Tarn. It burnt in 1641. Then 12,000 came on 12 May 1702, when few had a town settled."
     town = passage("town", "Vessby", f"{fires} {quote}")
-    draft = proposed(Author(lambda question, sample: 3), answer, kind, FILM, HOLM, town, towns=(town,))
+    draft = propose_draft(Author(lambda question, sample: 3), answer, kind, FILM, HOLM, town, towns=(town,))
     assert draft is not None
     assert (draft.hops[-1].quote, draft.answer) == (quote, answer)
 
 
-def test_an_author_is_shown_each_known_document_and_first_what_leads_on() -> None:
+def test_a_generator_is_shown_each_known_document_and_first_the_passages_that_lead_on() -> None:
     class Looking(Author):
         def __call__(self, request: Request) -> Message:
-            self.told.append(prompts.unfence(request.messages[1].content) or {})
+            self.inputs.append(prompts.unfence(request.messages[1].content) or {})
             return call("ground", steps=[])
 
     lives = [passage("life", "Ada Holm", f"Ada Holm did thing number {n}.", n) for n in range(9)]
     lives.append(passage("life", "Ada Holm", "Ada Holm came from Vessby.", 9))
     towns = [passage("town", "Vessby", f"It has a mill, number {n}.", n) for n in range(2)]
     author = Looking(lambda question, sample: 3)
-    proposed(author, "1641", AnswerType.DATE, lives[0], towns[0], towns=(*lives, *towns))
-    assert [one["id"] for one in author.told[0]["evidence"]] == [
-        one.shown_id for one in (lives[9], towns[0], lives[0], towns[1], *lives[1:5])
-    ]
+    propose_draft(author, "1641", AnswerType.DATE, lives[0], towns[0], towns=(*lives, *towns))
+    shown = (lives[9], towns[0], lives[0], towns[1], *lives[1:5])
+    assert [passage["id"] for passage in author.inputs[0]["evidence"]] == [source.shown_id for source in shown]
 
 
-def test_a_more_exact_answer_is_another_one() -> None:
+def test_a_more_exact_answer_is_a_different_answer() -> None:
     town = passage("town", "Vessby", "Vessby lies on the Tarn. It was settled on 12 May 1641.")
     author = Author(lambda question, sample: 3)
     author.steps = [*STEPS[:2], step(town, "12 May 1641", "When was {holm} settled?", "holm")]
-    assert proposed(author, "1641", AnswerType.DATE, towns=(town,)) is None
+    assert propose_draft(author, "1641", AnswerType.DATE, towns=(town,)) is None
 
 
-def test_documents_that_do_not_state_the_answer_leave_it_to_an_author() -> None:
+def test_documents_that_do_not_state_the_answer_leave_it_to_a_generator() -> None:
     author = Author(lambda question, sample: 3)
     record = run(author, known=KNOWN[1:])
-    assert "ground" in author.asked
+    assert "ground" in author.roles
     assert record.status is Status.ACCEPTED
 
 
 def test_a_question_that_is_too_easy_is_rewritten_by_one_operator() -> None:
-    author = Author(lambda question, sample: 2 if question == QUESTION else 3, rewritten(HIDDEN, "meta_attribute"))
+    author = Author(lambda question, sample: 2 if question == QUESTION else 3, make_rewrite(HIDDEN, "meta_attribute"))
     record = run(author)
     assert record.status is Status.ACCEPTED
     assert record.draft is not None
     assert (record.draft.question, record.draft.answer) == (HIDDEN, "1641")
     assert record.draft.origin == "meta_attribute"
     assert record.original == QUESTION
-    assert author.told[0]["original"] == QUESTION
-    assert author.told[0]["drafts"][-1]["feedback"]["label"] == "too_easy"
+    assert author.inputs[0]["original"] == QUESTION
+    assert author.inputs[0]["drafts"][-1]["feedback"]["label"] == "too_easy"
 
 
-def test_a_wording_that_leads_over_another_document_is_a_link_whatever_its_author_says() -> None:
-    author = Author(lambda question, sample: 2 if question == QUESTION else 3, rewritten(HIDDEN, "paraphrase"))
+def test_a_wording_that_adds_a_document_is_a_link_whatever_operator_its_author_names() -> None:
+    author = Author(lambda question, sample: 2 if question == QUESTION else 3, make_rewrite(HIDDEN, "paraphrase"))
     author.steps = [STEPS[1] | {"needs": []}, STEPS[2]]
     record = run(author, "loop.audit=false")
     assert (record.status, record.draft and record.draft.origin) == (Status.ACCEPTED, "link")
 
 
-def test_to_mend_a_wording_is_not_to_make_it_easier() -> None:
-    author = Author(lambda question, sample: 2 if question == QUESTION else 3, rewritten(f"{HIDDEN[:-1]}.", "category"),
-                    rewritten(HIDDEN.replace("whoever", "the one who"), "paraphrase"))  # fmt: skip
+def test_mending_a_wording_does_not_make_it_easier() -> None:
+    author = Author(
+        lambda question, sample: 2 if question == QUESTION else 3,
+        make_rewrite(f"{HIDDEN[:-1]}.", "category"),
+        make_rewrite(HIDDEN.replace("whoever", "the one who"), "paraphrase"),
+    )
     record = run(author, "generator.checks=0")
     causes = [past.feedback.cause if past.feedback else "" for past in record.rounds]
     assert causes == ["superficial", "generator_error", ""]
     assert (record.status, record.draft and record.draft.origin) == (Status.ACCEPTED, "paraphrase")
 
 
-def test_a_question_that_nobody_solves_is_repaired_by_taking_one_back() -> None:
+def test_a_question_that_nobody_solves_is_repaired_by_reversing_an_operator() -> None:
     plain = "When was Vessby, the home town of the person who directed Lantern Bay, settled?"
-    author = Author(lambda question, sample: 0 if question == QUESTION else 3, rewritten(plain, "category"))
+    author = Author(lambda question, sample: 0 if question == QUESTION else 3, make_rewrite(plain, "category"))
     record = run(author, "loop.audit=false")
     assert (record.status, record.draft and record.draft.origin) == (Status.ACCEPTED, "category:reversed")
 
 
-def test_a_question_that_the_corpus_does_not_bear_out_ends_as_ungrounded() -> None:
+def test_a_question_that_the_corpus_does_not_support_is_rejected_as_ungrounded() -> None:
     author = Author(lambda question, sample: 3)
     author.steps = []
     record = run(author)
@@ -215,7 +219,7 @@ def test_a_question_that_the_corpus_does_not_bear_out_ends_as_ungrounded() -> No
     assert record.usage["solver"].calls == 0
 
 
-def test_who_works_by_rules_grounds_and_rewrites_nothing() -> None:
+def test_the_demo_model_grounds_and_rewrites_nothing() -> None:
     assert run(Author(lambda question, sample: 3), model="embedded").reason == "ungrounded"
     easy = run(Author(lambda question, sample: 2), model="embedded", known=KNOWN)
     assert (easy.reason, len(easy.rounds)) == ("superficial", 2)
@@ -223,15 +227,17 @@ def test_who_works_by_rules_grounds_and_rewrites_nothing() -> None:
 
 @pytest.mark.parametrize("role", ["ground", "rewrite"])
 def test_evidence_for_another_answer_is_sent_back_in_one_line(role: str) -> None:
-    other = [*STEPS[:2], step(TOWN, "monks", "Who founded {holm}?", "holm")]
-    changed = rewritten(f"By whom? {HIDDEN}", "category", steps=other)
-    author = Author(lambda question, sample: 2 if question == QUESTION else 3, changed, rewritten(HIDDEN, "category"))
+    monks = [*STEPS[:2], step(TOWN, "monks", "Who founded {holm}?", "holm")]
+    changed = make_rewrite(f"By whom? {HIDDEN}", "category", steps=monks)
+    author = Author(
+        lambda question, sample: 2 if question == QUESTION else 3, changed, make_rewrite(HIDDEN, "category")
+    )
     if role == "ground":
-        author.steps = other
+        author.steps = monks
     record = run(author, "generator.format_errors=2")
-    told = [m.content for m in record.rounds[role == "rewrite"].agent.messages if m.role == "tool"]
-    said = next(text for text in told if text.startswith("Error"))
-    assert said.startswith("Error: The answer stays '1641': the last step must give it.")
+    replies = [m.content for m in record.rounds[role == "rewrite"].agent.messages if m.role == "tool"]
+    error = next(text for text in replies if text.startswith("Error"))
+    assert error.startswith("Error: The answer stays '1641': the last step must give it.")
     assert record.rounds[role == "rewrite"].agent.format_errors == (1 if role == "rewrite" else 2)
     if role == "rewrite":
         assert record.draft is not None
@@ -240,11 +246,11 @@ def test_evidence_for_another_answer_is_sent_back_in_one_line(role: str) -> None
         assert record.reason == "no_draft:format_errors"
 
 
-def test_an_operator_that_there_is_none_of_is_sent_back() -> None:
+def test_an_unknown_operator_is_sent_back() -> None:
     author = Author(
         lambda question, sample: 2 if question == QUESTION else 3,
-        rewritten(HIDDEN, "obfuscate"),
-        rewritten(HIDDEN, "category"),
+        make_rewrite(HIDDEN, "obfuscate"),
+        make_rewrite(HIDDEN, "category"),
     )
     record = run(author)
     assert record.rounds[1].agent.format_errors == 1
@@ -255,16 +261,16 @@ def test_a_solve_rate_is_a_target_too() -> None:
     def paths(question: str, sample: int) -> int:
         return 3 if question == QUESTION or sample % 2 else 0
 
-    author = Author(paths, rewritten(HIDDEN, "range"))
+    author = Author(paths, make_rewrite(HIDDEN, "range"))
     record = run(author, "solve_rate=[0.3,0.7]")
-    assert author.told[0]["solve_rate"] == [0.3, 0.7]
-    assert author.told[0]["drafts"][-1]["feedback"]["cause"] == "above_band"
+    assert author.inputs[0]["solve_rate"] == [0.3, 0.7]
+    assert author.inputs[0]["drafts"][-1]["feedback"]["cause"] == "above_band"
     assert (record.status, record.solve_rate) == (Status.ACCEPTED, 0.5)
 
 
 def test_the_same_script_gives_the_same_bytes() -> None:
-    def once() -> bytes:
-        author = Author(lambda question, sample: 2 if question == QUESTION else 3, rewritten(HIDDEN, "category"))
+    def run_once() -> bytes:
+        author = Author(lambda question, sample: 2 if question == QUESTION else 3, make_rewrite(HIDDEN, "category"))
         return orjson.dumps(run(author).model_dump(mode="json"))
 
-    assert once() == once()
+    assert run_once() == run_once()

@@ -1,4 +1,4 @@
-"""Who words a given question anew may look at the links of the corpus, on both sides of the split."""
+"""A generator that rewrites a given question may look at the corpus's links, on both sides of the split."""
 
 import asyncio
 from itertools import permutations, product
@@ -18,76 +18,75 @@ from pipeline.loop.episode import run_seed
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
 from pipeline.types import AnswerType, Given, Message, Seed
-from tests.loop.test_episode import LINEAGE, call
+from tests.loop.cast import LINEAGE, call
 from tests.scripted import ScriptedLLM
 from tests.shelf import passage
 
 NAMES = ["".join(parts) for parts in product("Bor Tal Ves Mun Kir Ost".split(), "da mi ro be".split(), "nlst")]
 MAKERS = [" ".join(parts) for parts in permutations("tall old poor sick proud".split())][: len(NAMES)]
-"""No two the same, and all the same to a search."""
+"""Distinct names that a search ranks alike."""
 ASKED = passage("question-1", "Question", "In what year was it made?")
 
 
 @pytest.fixture(scope="module")
 def films(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    """Three films of each director, and notes that nothing links."""
+    """Build a corpus of three films per director, and notes without links."""
     folder: Path = tmp_path_factory.mktemp("films")
     rows: list[dict[str, str]] = []
-    for n, (name, made) in enumerate(zip(NAMES, MAKERS, strict=True)):
-        told = f"{name} Bay is a silent drama. It was made by Ada {NAMES[n // 3]}holm and {made} men in {1910 + n}."
+    for n, (name, makers) in enumerate(zip(NAMES, MAKERS, strict=True)):
+        text = f"{name} Bay is a silent drama. It was made by Ada {NAMES[n // 3]}holm and {makers} men in {1910 + n}."
         rows += [
-            {"id": f"film{n}", "title": f"{name} Bay", "text": told},
-            {"id": f"note{n}", "title": f"Note {n}", "text": f"when rain falls one thinks of {made} and goes home"},
+            {"id": f"film{n}", "title": f"{name} Bay", "text": text},
+            {"id": f"note{n}", "title": f"Note {n}", "text": f"when rain falls one thinks of {makers} and goes home"},
         ]
     (folder / "films.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
     return corpus.load(corpus.resolve(str(folder / "films.jsonl")), folder)
 
 
-def settings(*sets: str, model: str = "m") -> RunConfig:
+def make_settings(*sets: str, model: str = "m") -> RunConfig:
     models = {"default": {"provider": "openai", "model": model, "base_urls": ["http://localhost:1/v1"]}}
     usual = "questions.file=q.jsonl", "retrieval.k=1", "loop.rounds=1", "loop.audit=false", "checks.enabled=[]"
     return config.build(values={"models": models} if model else {}, sets=[*usual, *sets])
 
 
 @pytest.mark.parametrize("linked", [True, False])
-def test_links_of_both_sides_are_listed_to_who_rewrites_where_there_are_any(films: Corpus, *, linked: bool) -> None:
-    shown = [one for one in films.passages if one.title.endswith("Bay")]
-    threes = [shown[n : n + 3] for n in range(0, len(shown), 3)]
-    first, *others = next(three for three in threes if {side(one.document_id) for one in three} == {"train", "eval"})
-    offered, told = list[set[str]](), list[str]()
+def test_links_of_both_sides_are_offered_to_a_rewriter_if_there_are_any(films: Corpus, *, linked: bool) -> None:
+    pages = [page for page in films.passages if page.title.endswith("Bay")]
+    threes = [pages[n : n + 3] for n in range(0, len(pages), 3)]
+    first, *remaining = next(t for t in threes if {side(page.document_id) for page in t} == {"train", "eval"})
+    offered, listings = list[set[str]](), list[str]()
 
     def author(request: Request) -> Message:
         if request.tools[-1].name == "answer":
             return call("answer", answer="nobody")
         offered.append({tool.name for tool in request.tools})
-        told.extend(message.content for message in request.messages if message.name == "links")
+        listings.extend(message.content for message in request.messages if message.name == "links")
         if linked and not any(message.role == "tool" for message in request.messages):
             return call("links", passage_id=first.shown_id)
         return call("rewrite", question="", operator="link", steps=[])
 
-    own = settings()
-    given = Given(
+    settings = make_settings()
+    question = Given(
         passage=ASKED, answer=first.text[-5:-1], answer_aliases=(), answer_type=AnswerType.DATE,
         documents=(frozenset([first.document_id]),),
     )  # fmt: skip
-    links = prepare.links_of_sides(own, films) if linked else {}
-    context = RunContext(own, ScriptedLLM(author), Bm25Retriever(films), LINEAGE, links=links, given={ASKED.id: given})
+    links = prepare.links_of_sides(settings, films) if linked else {}
+    context = RunContext(
+        settings, ScriptedLLM(author), Bm25Retriever(films), LINEAGE, links=links, given={ASKED.id: question}
+    )
     seed = Seed(key="ab" * 32, passage=ASKED, draw=0, side="train", target_steps=2)
     asyncio.run(run_seed(seed, context))
     assert ("links" in offered[0]) is linked
     if linked:
-        assert all(other.shown_id in told[0] for other in others)
+        assert all(page.shown_id in listings[0] for page in remaining)
 
 
 @pytest.mark.parametrize(
-    ("given", "opened"),
-    [
-        ({}, True),
-        ({"model": ""}, False),
-        ({"sets": ("loop.refiner_searches=false",)}, False),
-    ],
+    ("arguments", "opened"), [({}, True), ({"model": ""}, False), ({"sets": ("loop.refiner_searches=false",)}, False)]
 )
-def test_links_are_opened_only_for_a_model_that_rewrites_by_searching(given: dict[str, Any], *, opened: bool) -> None:
-    own = settings(*given.get("sets", ()), model=given.get("model", "m"))
-    assert own.uses_links is opened
-    assert ("links" in own.digest_input()) is opened
+def test_links_are_opened_only_for_a_model_that_rewrites_by_searching(
+    arguments: dict[str, Any], *, opened: bool
+) -> None:
+    settings = make_settings(*arguments.get("sets", ()), model=arguments.get("model", "m"))
+    assert settings.uses_links is opened
+    assert ("links" in settings.digest_input()) is opened

@@ -1,10 +1,10 @@
-"""In which forms an answer is masked in the facts that a writer sees, and found in a wording."""
+"""The forms in which an answer is masked in the facts that a writer sees, and found in a wording."""
 
 import pytest
 
 from pipeline.loop.hidden_answers import HiddenAnswers
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
-from tests.loop.graphs import chain, cited
+from tests.loop.graphs import make_citation, make_graph
 
 
 @pytest.mark.parametrize(
@@ -33,27 +33,27 @@ from tests.loop.graphs import chain, cited
     ],
 )
 def test_forms_of_an_answer_are_masked(answer: str, text: str, masked: str) -> None:
-    assert HiddenAnswers(chain(answer, quote=f"{answer} is told of. {text}")).mask(text) == masked
+    assert HiddenAnswers(make_graph(answer, quote=f"{answer} is told of. {text}")).mask(text) == masked
 
 
-def test_name_of_a_first_step_is_no_secret() -> None:
-    hidden = HiddenAnswers(chain("Bergen", root="Bergen Pier (ferry stop)"))
+def test_name_in_a_first_step_is_no_secret() -> None:
+    hidden = HiddenAnswers(make_graph("Bergen", root="Bergen Pier (ferry stop)"))
     assert hidden.describe_leaks("Which town owns Bergen Pier?") == ""
     assert hidden.describe_leaks("What is the pier of Bergen?") == "it says 'Bergen', which gives [hidden] away"
 
 
-def test_title_of_a_hidden_things_page_is_hidden() -> None:
-    hidden = HiddenAnswers(chain("Sweden", page="Kingdom of Svea"))
+def test_title_of_a_hidden_answers_page_is_hidden() -> None:
+    hidden = HiddenAnswers(make_graph("Sweden", page="Kingdom of Svea"))
     assert hidden.mask("The Kingdom of Svea has lakes.") == "The [hidden] has lakes."
 
 
-def test_leak_is_told_without_the_answer() -> None:
-    leaks = HiddenAnswers(chain("Sweden")).describe_leaks("Which Swedish lake is it?")
+def test_leak_is_described_without_the_answer() -> None:
+    leaks = HiddenAnswers(make_graph("Sweden")).describe_leaks("Which Swedish lake is it?")
     assert leaks == "it says 'Swedish', which gives [hidden] away"
 
 
-def test_word_that_the_evidence_uses_as_a_kind_is_no_part_of_a_name() -> None:
-    graph = chain("Copper Pier", quote="Copper Pier is a pier. The Pier is made of copper.")
+def test_common_noun_in_the_evidence_is_no_part_of_a_name() -> None:
+    graph = make_graph("Copper Pier", quote="Copper Pier is a pier. The Pier is made of copper.")
     assert HiddenAnswers(graph).mask("The Pier") == "The Pier"
 
 
@@ -78,26 +78,29 @@ def test_word_that_the_evidence_uses_as_a_kind_is_no_part_of_a_name() -> None:
     ],
 )  # fmt: skip
 def test_other_names_that_a_passage_gives_are_masked(answer: str, text: str, masked: str) -> None:
-    assert HiddenAnswers(chain(answer, quote=text)).mask(text) == masked
+    assert HiddenAnswers(make_graph(answer, quote=text)).mask(text) == masked
 
 
 def test_word_that_names_of_several_things_share_is_no_part_of_one() -> None:
     quote = "Moor Pier is large. The famous Copper lies in Vess. Moor is old."
-    assert HiddenAnswers(chain("Moor Pier", quote=quote)).mask("Moor") == "[hidden]"
-    assert HiddenAnswers(chain("Moor Pier", quote=quote, last="Moor Hall")).mask("Moor") == "Moor"
+    assert HiddenAnswers(make_graph("Moor Pier", quote=quote)).mask("Moor") == "[hidden]"
+    assert HiddenAnswers(make_graph("Moor Pier", quote=quote, last="Moor Hall")).mask("Moor") == "Moor"
 
 
 @pytest.mark.parametrize(
-    ("asked", "masked", "leak"),
+    ("sub_question", "masked", "leak"),
     [
         ("When was the city of Calisia founded?", "[thing of a]", "it says 'Kalisz', which gives [thing of a] away"),
         ("When was Kalisz founded?", "Kalisz", ""),
         ("When was Kalisz's market founded?", "Kalisz", ""),
     ],
 )  # fmt: skip
-def test_thing_that_a_first_step_only_describes_is_hidden(asked: str, masked: str, leak: str) -> None:
+def test_thing_that_a_first_step_only_describes_is_hidden(sub_question: str, masked: str, leak: str) -> None:
     step = FoundStep(
-        id="a", sub_question=asked, answer="1257", citation=cited("k", "Kalisz", "Kalisz was founded in 1257.")
+        id="a",
+        sub_question=sub_question,
+        answer="1257",
+        citation=make_citation("k", "Kalisz", "Kalisz was founded in 1257."),
     )
     hidden = HiddenAnswers(Graph(steps=(step,)))
     assert hidden.mask(step.citation.quote) == f"{masked} was founded in [a]."
@@ -105,15 +108,16 @@ def test_thing_that_a_first_step_only_describes_is_hidden(asked: str, masked: st
 
 
 def test_value_is_masked_next_to_its_own_step_alone_and_found_in_any_wording() -> None:
-    """Two countries ask for five years, and the number of one is no answer of the other."""
+    """Two towns each have a year, and the year of one is no answer about the other."""
     towns = [
         FoundStep(id=f"town{n}", sub_question=f"Which town has pier {n}?", answer=f"Vess {'AB'[n]}",
-                  citation=cited(f"pier{n}", f"Pier {n}", f"Pier {n} lies in Vess {'AB'[n]} since 1894 and 1895."))
+                  citation=make_citation(f"pier{n}", f"Pier {n}",
+                                         f"Pier {n} lies in Vess {'AB'[n]} since 1894 and 1895."))
         for n in range(2)
     ]  # fmt: skip
     years = [
         FoundStep(id=f"year{n}", sub_question=f"When was {{town{n}}} founded?", answer=answer, needs=(f"town{n}",),
-                  citation=cited(f"town{n}", f"Vess {'AB'[n]}", f"It was founded in {answer}."))
+                  citation=make_citation(f"town{n}", f"Vess {'AB'[n]}", f"It was founded in {answer}."))
         for n, answer in enumerate(("1894", "1895"))
     ]  # fmt: skip
     last = ComputedStep(id="z", sub_question="?", answer="1", needs=("year0", "year1"), operation="difference")
@@ -126,13 +130,13 @@ def test_value_is_masked_next_to_its_own_step_alone_and_found_in_any_wording() -
 
 
 def test_same_value_of_two_steps_has_the_label_of_each() -> None:
-    first, second = chain("5 years", last="5 years").steps
+    first, second = make_graph("5 years", last="5 years").steps
     graph = Graph(steps=(first, second))
     assert [HiddenAnswers(graph).mask("5 years", step) for step in graph.steps] == ["[hidden]", "[last]"]
 
 
 @pytest.mark.parametrize(
-    ("page", "asked", "quote", "masked"),
+    ("page", "sub_question", "quote", "masked"),
     [
         ("Rota", "When did {hidden} begin?", "Rota is a tool of Vess.", "[thing of last] is a tool of [hidden]."),
         ("Sami", "What do the Sami see in {hidden}?", "The Sami see Vess run.", "The Sami see [hidden] run."),
@@ -140,17 +144,17 @@ def test_same_value_of_two_steps_has_the_label_of_each() -> None:
     ],
 )  # fmt: skip
 def test_page_about_another_thing_is_not_taken_for_the_hidden_one(
-    page: str, asked: str, quote: str, masked: str
+    page: str, sub_question: str, quote: str, masked: str
 ) -> None:
-    first, second = chain("Vess", last="1894").steps
-    second = second.model_copy(update={"sub_question": asked, "citation": cited("page", page, quote)})
+    first, second = make_graph("Vess", last="1894").steps
+    second = second.model_copy(update={"sub_question": sub_question, "citation": make_citation("page", page, quote)})
     assert HiddenAnswers(Graph(steps=(first, second))).mask(quote) == masked
 
 
-@pytest.mark.parametrize("asked", ["Which group used a script?", "Is it the group APT32 that used a script?"])
-def test_answer_of_a_first_step_is_hidden_though_the_step_is_about_it(asked: str) -> None:
-    citation = cited("k", "Scripts", "APT32 uses scripts.")
+@pytest.mark.parametrize("sub_question", ["Which group used a script?", "Is it the group APT32 that used a script?"])
+def test_answer_of_a_first_step_is_hidden_though_the_step_is_about_it(sub_question: str) -> None:
+    citation = make_citation("k", "Scripts", "APT32 uses scripts.")
     hidden = HiddenAnswers(
-        Graph(steps=(FoundStep(id="a", sub_question=asked, answer="APT32", about="APT32", citation=citation),))
+        Graph(steps=(FoundStep(id="a", sub_question=sub_question, answer="APT32", about="APT32", citation=citation),))
     )
     assert hidden.mask(citation.quote) == "[a] uses scripts."

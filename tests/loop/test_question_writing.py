@@ -1,4 +1,4 @@
-"""What a writer is told of a graph and of the wordings that cannot be used."""
+"""The writer's inputs: the graph, and why earlier wordings were dropped."""
 
 import asyncio
 from typing import Any
@@ -21,22 +21,22 @@ from pipeline.loop.question_writing import (
 from pipeline.operations import evaluate
 from pipeline.types import Message
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
-from tests.loop.graphs import chain, cited
-from tests.loop.test_episode import LINEAGE
+from tests.loop.cast import LINEAGE
+from tests.loop.graphs import make_citation, make_graph
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
 
-def branches() -> Graph:
-    """Return a graph of two towns that piers lead to, and of how far apart they were founded."""
+def make_branches() -> Graph:
+    """Make a graph of two towns that piers lead to, and of how far apart they were founded."""
     towns = [
         FoundStep(id=f"town{n}", sub_question=f"Which town has pier {n}?", answer=f"Vess {n}",
-                  citation=cited(f"pier{n}", f"Pier {n}", f"Pier {n} lies in Vess {n}."))
+                  citation=make_citation(f"pier{n}", f"Pier {n}", f"Pier {n} lies in Vess {n}."))
         for n in range(2)
     ]  # fmt: skip
     years = [
         FoundStep(id=f"year{n}", sub_question=f"When was {{town{n}}} founded?", answer=f"18{n}1", needs=(f"town{n}",),
-                  citation=cited(f"town{n}", f"Vess {n}", f"Vess {n} was founded in 18{n}1."))
+                  citation=make_citation(f"town{n}", f"Vess {n}", f"Vess {n} was founded in 18{n}1."))
         for n in range(2)
     ]  # fmt: skip
     needs = tuple(year.id for year in years)
@@ -46,7 +46,7 @@ def branches() -> Graph:
 
 
 class Writer:
-    """Writes these wordings, and finds them natural unless `grading` says otherwise."""
+    """Writes these wordings, and grades them as natural unless `grading` overrides it."""
 
     def __init__(self, *wordings: list[str], **grading: object) -> None:
         self.wordings, self.grading = list(wordings), grading
@@ -62,14 +62,14 @@ class Writer:
 
 
 def write(graph: Graph, writer: Writer, *passage_ids: str, steps: str = "2", sets: tuple[str, ...] = ()) -> str:
-    """Return the question, or nothing if it cannot be used; every search returns the passages of these ids."""
+    """Return the question, or nothing if it is rejected; every search returns the passages with these ids."""
     models = {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}}
     settings = config.build(values={"strategy": "compose", "models": models}, sets=[f"steps=[{steps},{steps}]", *sets])
     shelf = Shelf(*(passage(passage_id, "Which", "Which towns?") for passage_id in passage_ids))
     context = RunContext(config=settings, llm=ScriptedLLM(writer), retriever=shelf, lineage=LINEAGE)
     outcome = evaluate(graph).get(graph.last.id)
-    written = asyncio.run(write_question(graph, outcome, context))
-    return "" if written.findings else written.question
+    wording = asyncio.run(write_question(graph, outcome, context))
+    return "" if wording.findings else wording.question
 
 
 @pytest.mark.parametrize(
@@ -84,84 +84,10 @@ def write(graph: Graph, writer: Writer, *passage_ids: str, steps: str = "2", set
 )
 def test_wording_is_dropped_for_the_facts_that_it_gives_away(returned: tuple[str, ...], steps: str, fault: str) -> None:
     writer = Writer(["Which towns are how far apart?"], ["Which towns?"])
-    question = write(branches(), writer, *returned, steps=steps)
+    question = write(make_branches(), writer, *returned, steps=steps)
     assert bool(question) is not bool(fault)
     if fault:
         assert f"returns the passages that state {fault}: say less" in writer.inputs[1]["earlier"][0]["fault"]
-
-
-def test_wording_that_claims_too_much_is_never_the_best() -> None:
-    writer = Writer(["Which deep lake?", "Which lake?", "Which large lake?"], grades=[5, 3, 4], best=1, added=[1])
-    assert write(chain("Sweden"), writer, "other") == "Which large lake?"
-
-
-@pytest.mark.parametrize(
-    ("faults", "reasons"),
-    [
-        (["It is clumsy."], ["It is clumsy", "It is clumsy"]),
-        (["It is clumsy.", "It is long."], ["It is clumsy", "It is long"]),
-        ([], ["graded 2 of 5", "graded 2 of 5"]),
-    ],
-)
-def test_writer_is_told_why_each_wording_cannot_be_used(faults: list[str], reasons: list[str]) -> None:
-    writer = Writer(["Which lake?", "Which Swedish lake?", "What lake?"], ["Which?"], grades=[2, 2], faults=faults)
-    write(chain("Sweden"), writer, "other")
-    told = {wording["wording"]: wording["fault"] for wording in writer.inputs[1]["earlier"]}
-    leak = "it says 'Swedish', which gives [hidden] away"
-    assert told == {"Which lake?": reasons[0], "Which Swedish lake?": leak, "What lake?": reasons[1]}
-
-
-def test_writer_sees_no_form_of_a_hidden_answer() -> None:
-    graph = chain("Sweden", quote="Sweden has lakes. The Swedish lake Vess is the largest.")
-    writer = Writer(["Which lake?"])
-    write(graph, writer, "other", steps="2")
-    assert "Swed" not in orjson.dumps(writer.inputs[0]).decode()
-
-
-@pytest.mark.parametrize(
-    ("answer", "form"),
-    [
-        ("1894", "a year"),
-        ("3 March 1894", "a date: day, month and year"),
-        ("2.2 %", "an amount in the unit and with the precision of '#.# %' (# is a digit)"),
-        ("Vess", "one name, as short as it can be: What is the largest lake of [hidden]?"),
-    ],
-)
-def test_form_of_a_stated_answer_is_told(answer: str, form: str) -> None:
-    graph = chain("Sweden", last=answer)
-    assert describe_answer(graph, None, HiddenAnswers(graph)) == form
-
-
-def test_form_of_a_computed_number_is_told() -> None:
-    graph = branches()
-    assert describe_answer(graph, evaluate(graph)["z"], HiddenAnswers(graph)) == "a number in years"
-
-
-def test_writer_is_told_in_words_what_is_computed() -> None:
-    writer = Writer(["Which towns?"])
-    write(branches(), writer, "other")
-    asked = "[year0] (When was [town0] founded?) and [year1] (When was [town1] founded?)"
-    assert writer.inputs[0]["steps"][-1]["computes"] == f"the difference between {asked}, in years"
-
-
-def test_writer_is_shown_the_questions_whose_style_to_follow() -> None:
-    writer = Writer(["Which lake?"])
-    write(chain("Sweden"), writer, "other", sets=('questions.like=["Who is it?"]',))
-    assert writer.inputs[0]["like"] == ["Who is it?"]
-
-
-def test_wording_is_tried_over_every_retriever() -> None:
-    graph = branches()
-    shelves = [Shelf(*(passage(name, "Which", "Which towns?") for name in names)) for names in ((), ("town0", "town1"))]
-    context = RunContext(
-        config=config.build(sets=["steps=[2,2]"]),
-        llm=ScriptedLLM([]),
-        retriever=shelves[0],
-        lineage=LINEAGE,
-        others={"dense": shelves[1]},
-    )
-    told = asyncio.run(find_shortcut("Which towns?", graph, context))
-    assert told.startswith("one search with it over dense returns the passages that state [year0], [year1]")
 
 
 @pytest.mark.parametrize(
@@ -179,20 +105,15 @@ def test_wording_is_tried_over_every_retriever() -> None:
     ],
 )
 def test_a_clause_that_finds_a_later_step_at_once_is_a_shortcut(wording: str, clause: str) -> None:
-    graph = chain("Orlen", quote="Orlen has the lake Vess, ringed by seven windmills.")
-    shelf = Shelf(
-        passage(
-            "root", "Lantern Bay", "Lantern Bay is a bay that belongs to the country of Orlen, largest of its lake."
-        ),
+    graph = make_graph("Orlen", quote="Orlen has the lake Vess, ringed by seven windmills.")
+    bay = "Lantern Bay is a bay that belongs to the country of Orlen, largest of its lake."
+    retriever = Shelf(
+        passage("root", "Lantern Bay", bay),
         passage("page", "Orlen", "Orlen has the lake Vess, ringed by seven windmills."),
         *(passage(f"other{n}", "Windward", "A country with the largest lake around.") for n in range(5)),
     )
-    context = RunContext(
-        config=config.build(sets=["steps=[2,2]", "retrieval.k=1"]),
-        llm=ScriptedLLM([]),
-        retriever=shelf,
-        lineage=LINEAGE,
-    )
+    settings = config.build(sets=["steps=[2,2]", "retrieval.k=1"])
+    context = RunContext(config=settings, llm=ScriptedLLM([]), retriever=retriever, lineage=LINEAGE)
     message = asyncio.run(find_late_entry(wording, graph, context))
     assert message.startswith(f"a search for '{clause}' returns the passage of [last] first") if clause else not message
 
@@ -208,18 +129,93 @@ def test_clauses_are_sentences_and_their_parts_of_four_words() -> None:
     ]
 
 
-def extreme(number: int, winner: int, operation: str = "extreme") -> Graph:
-    """Return a graph that chooses among three towns, of which the generator named the `winner` at that place."""
+def test_wording_that_claims_too_much_is_never_the_best() -> None:
+    writer = Writer(["Which deep lake?", "Which lake?", "Which large lake?"], grades=[5, 3, 4], best=1, added=[1])
+    assert write(make_graph("Sweden"), writer, "other") == "Which large lake?"
+
+
+@pytest.mark.parametrize(
+    ("faults", "reasons"),
+    [
+        (["It is clumsy."], ["It is clumsy", "It is clumsy"]),
+        (["It is clumsy.", "It is long."], ["It is clumsy", "It is long"]),
+        ([], ["graded 2 of 5", "graded 2 of 5"]),
+    ],
+)
+def test_writer_is_told_why_each_wording_cannot_be_used(faults: list[str], reasons: list[str]) -> None:
+    writer = Writer(["Which lake?", "Which Swedish lake?", "What lake?"], ["Which?"], grades=[2, 2], faults=faults)
+    write(make_graph("Sweden"), writer, "other")
+    faults_by_wording = {wording["wording"]: wording["fault"] for wording in writer.inputs[1]["earlier"]}
+    leak = "it says 'Swedish', which gives [hidden] away"
+    assert faults_by_wording == {"Which lake?": reasons[0], "Which Swedish lake?": leak, "What lake?": reasons[1]}
+
+
+def test_writer_sees_no_form_of_a_hidden_answer() -> None:
+    graph = make_graph("Sweden", quote="Sweden has lakes. The Swedish lake Vess is the largest.")
+    writer = Writer(["Which lake?"])
+    write(graph, writer, "other", steps="2")
+    assert "Swed" not in orjson.dumps(writer.inputs[0]).decode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "form"),
+    [
+        ("1894", "a year"),
+        ("3 March 1894", "a date: day, month and year"),
+        ("2.2 %", "an amount in the unit and with the precision of '#.# %' (# is a digit)"),
+        ("Vess", "one name, as short as it can be: What is the largest lake of [hidden]?"),
+    ],
+)
+def test_form_of_a_stated_answer_is_described(answer: str, form: str) -> None:
+    graph = make_graph("Sweden", last=answer)
+    assert describe_answer(graph, None, HiddenAnswers(graph)) == form
+
+
+def test_form_of_a_computed_number_is_described() -> None:
+    graph = make_branches()
+    assert describe_answer(graph, evaluate(graph)["z"], HiddenAnswers(graph)) == "a number in years"
+
+
+def test_writer_is_told_in_words_what_is_computed() -> None:
+    writer = Writer(["Which towns?"])
+    write(make_branches(), writer, "other")
+    operands = "[year0] (When was [town0] founded?) and [year1] (When was [town1] founded?)"
+    assert writer.inputs[0]["steps"][-1]["computes"] == f"the difference between {operands}, in years"
+
+
+def test_writer_is_shown_questions_whose_style_to_follow() -> None:
+    writer = Writer(["Which lake?"])
+    write(make_graph("Sweden"), writer, "other", sets=('questions.like=["Who is it?"]',))
+    assert writer.inputs[0]["like"] == ["Who is it?"]
+
+
+def test_wording_is_tried_over_every_retriever() -> None:
+    graph = make_branches()
+    shelves = [Shelf(*(passage(name, "Which", "Which towns?") for name in names)) for names in ((), ("town0", "town1"))]
+    context = RunContext(
+        config=config.build(sets=["steps=[2,2]"]),
+        llm=ScriptedLLM([]),
+        retriever=shelves[0],
+        lineage=LINEAGE,
+        others={"dense": shelves[1]},
+    )
+    shortcut = asyncio.run(find_shortcut("Which towns?", graph, context))
+    assert shortcut.startswith("one search with it over dense returns the passages that state [year0], [year1]")
+
+
+def make_extreme(number: int, winner: int, operation: str = "extreme") -> Graph:
+    """Make a graph that chooses among three towns, listed with the `winner` at this index."""
     settings = {"which": "earliest"} if operation == "extreme" else {"condition": "before", "bound": "1800"}
     towns = [
         FoundStep(id=f"pier{n}", sub_question=f"Which town has pier {number}-{n}?", answer=f"Vess {number}-{n}",
-                  citation=cited(f"pier{number}-{n}", f"Pier {number}-{n}", f"It lies in Vess {number}-{n}."))
+                  citation=make_citation(f"pier{number}-{n}", f"Pier {number}-{n}", f"It lies in Vess {number}-{n}."))
         for n in range(3)
     ]  # fmt: skip
     years = [
         FoundStep(id=f"year{n}", sub_question=f"When was {{pier{n}}} founded?", needs=(f"pier{n}",),
                   answer="1701" if n == winner else f"18{n}1",
-                  citation=cited(f"town{number}-{n}", f"Vess {number}-{n}", f"Vess {number}-{n}: 18{n}1, 1701."))
+                  citation=make_citation(f"town{number}-{n}", f"Vess {number}-{n}",
+                                         f"Vess {number}-{n}: 18{n}1, 1701."))
         for n in range(3)
     ]  # fmt: skip
     needs = tuple(year.id for year in years)
@@ -229,14 +225,14 @@ def extreme(number: int, winner: int, operation: str = "extreme") -> Graph:
     return Graph(steps=(*towns, *years, last))
 
 
-def test_the_place_of_the_winner_is_balanced_however_the_generator_orders_its_steps() -> None:
-    places = [draw_order(extreme(number, winner=0)).last.needs.index("year0") for number in range(300)]
-    assert all(80 < places.count(place) < 120 for place in range(3))
+def test_the_position_of_the_winner_is_balanced_whatever_the_order_of_steps() -> None:
+    positions = [draw_order(make_extreme(number, winner=0)).last.needs.index("year0") for number in range(300)]
+    assert all(80 < positions.count(position) < 120 for position in range(3))
 
 
 @pytest.mark.parametrize("operation", ["extreme", "filter"])
-def test_the_writer_is_shown_the_drawn_order_and_the_evidence_keeps_its_own(operation: str) -> None:
-    graph = extreme(7, winner=0, operation=operation)
+def test_the_writer_sees_the_drawn_order_and_the_evidence_keeps_its_order(operation: str) -> None:
+    graph = make_extreme(7, winner=0, operation=operation)
     writer = Writer(["Which of the three towns?"])
     write(graph, writer, "other", steps="2")
     steps = writer.inputs[0]["steps"]
@@ -247,6 +243,6 @@ def test_the_writer_is_shown_the_drawn_order_and_the_evidence_keeps_its_own(oper
     assert evaluate(ordered)["z"] == evaluate(graph)["z"]
 
 
-@pytest.mark.parametrize("graph", [branches(), chain("Sweden")], ids=["difference", "lookup"])
-def test_steps_between_which_nothing_is_chosen_keep_their_order(graph: Graph) -> None:
+@pytest.mark.parametrize("graph", [make_branches(), make_graph("Sweden")], ids=["difference", "lookup"])
+def test_steps_among_which_nothing_is_chosen_keep_their_order(graph: Graph) -> None:
     assert draw_order(graph) == graph

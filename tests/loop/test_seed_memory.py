@@ -1,4 +1,4 @@
-"""What checks say of a seed's drafts is asked once, and stays the same for what stays the same."""
+"""Checks of a seed's drafts run once, and their results stay the same while their inputs do."""
 
 import asyncio
 from dataclasses import replace
@@ -12,14 +12,14 @@ from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.types import Message
 from tests.graphs import changed
-from tests.loop.test_draft_check import READERS, SHOWN, Checking, asked, context, draft
-from tests.loop.test_episode import QUESTION, seeded
+from tests.loop.cast import QUESTION, make_seed
+from tests.loop.checked_drafts import READERS, SHOWN, Checking, count_requests, make_context, make_draft
 
 AGAIN = QUESTION.replace("settled", "first settled")
 
 
-def checking(blind_to: str = "") -> Checking:
-    """Checks once; its reader cannot answer this question, whatever it is shown."""
+def make_checking_cast(blind_to: str = "") -> Checking:
+    """Make a cast that checks once, and whose reader cannot answer this question."""
 
     class Blind(Checking):
         def __call__(self, request: Any) -> Message:
@@ -33,23 +33,23 @@ def checking(blind_to: str = "") -> Checking:
     return cast
 
 
-def test_the_round_says_what_the_check_said_and_asks_no_reader_again() -> None:
-    there = context(checking(), READERS, "loop.rounds=0")
-    model = there.llm
+def test_a_round_reuses_the_results_of_its_check() -> None:
+    context = make_context(make_checking_cast(), READERS, "loop.rounds=0")
+    model = context.llm
     with counting() as ledger:
-        record = asyncio.run(run_seed(seeded(), replace(there, llm=Counted(model))))
+        record = asyncio.run(run_seed(make_seed(), replace(context, llm=Counted(model))))
     first = record.rounds[0]
     assert [probe.check for probe in first.probes] == ["closed_book", "oracle"]
     assert first.checked == ()
-    assert asked(model, "read") == 4  # type: ignore[arg-type]
+    assert count_requests(model, "read") == 4  # type: ignore[arg-type]
     assert ledger.spending.by_stage["round 0"]["read"].paid.calls == 4
     assert record.usage["reader"].calls == 4
 
 
 def test_readers_of_a_draft_that_was_checked_and_changed_are_kept_apart() -> None:
-    cast = checking(blind_to=AGAIN)
+    cast = make_checking_cast(blind_to=AGAIN)
     cast.checked, cast.times = (AGAIN,), 2
-    record = asyncio.run(run_seed(seeded(), context(cast, READERS, "loop.rounds=0")))
+    record = asyncio.run(run_seed(make_seed(), make_context(cast, READERS, "loop.rounds=0")))
     first = record.rounds[0]
     assert first.draft is not None
     assert first.draft.question == QUESTION
@@ -58,21 +58,21 @@ def test_readers_of_a_draft_that_was_checked_and_changed_are_kept_apart() -> Non
     assert record.usage["reader"].calls == 9, "the oracle was asked twice about the first"
 
 
-def test_the_same_words_are_answered_from_memory_once_whatever_the_hops_are() -> None:
-    there = context(checking(), 'checks.enabled=["closed_book"]')
-    made = draft()
-    last = made.hops[-1].model_copy(update={"sub_question": "In which year was {h1} settled?"})
-    other = changed(made, hops=(*made.hops[:-1], last))
+def test_a_question_is_answered_from_memory_once_whatever_its_hops() -> None:
+    context = make_context(make_checking_cast(), 'checks.enabled=["closed_book"]')
+    first = make_draft()
+    last = first.hops[-1].model_copy(update={"sub_question": "In which year was {h1} settled?"})
+    other_hops = changed(first, hops=(*first.hops[:-1], last))
     usage = []
-    for version in (made, other, made.model_copy(update={"question": AGAIN})):
-        _, probes = asyncio.run(check_draft(version, 3, SHOWN, there))
+    for version in (first, other_hops, first.model_copy(update={"question": AGAIN})):
+        _, probes = asyncio.run(check_draft(version, 3, SHOWN, context))
         usage.append([(p.check, p.usage.calls, len(p.answers)) for p in probes if p.check == "closed_book"])
     assert usage == [[("closed_book", 3, 3)], [("closed_book", 0, 3)], [("closed_book", 3, 3)]]
-    assert asked(there.llm, "read") == 6  # type: ignore[arg-type]
+    assert count_requests(context.llm, "read") == 6  # type: ignore[arg-type]
 
 
 def test_a_check_that_its_clock_ended_is_made_again_as_if_it_were_the_first() -> None:
-    cast, late = checking(blind_to=AGAIN), [True]
+    cast, late = make_checking_cast(blind_to=AGAIN), [True]
     cast.checked, cast.times = (AGAIN,), 1
 
     def model(request: Request) -> Message | DeadlineExceeded:
@@ -81,7 +81,9 @@ def test_a_check_that_its_clock_ended_is_made_again_as_if_it_were_the_first() ->
             return DeadlineExceeded("late")
         return cast(request)
 
-    once, again = [asyncio.run(run_seed(seeded(), context(said, READERS, "loop.rounds=0"))) for said in (cast, model)]
+    undisturbed, interrupted = [
+        asyncio.run(run_seed(make_seed(), make_context(script, READERS, "loop.rounds=0"))) for script in (cast, model)
+    ]
     assert not late
-    assert once.model_dump_json() == again.model_dump_json()
-    assert once.usage["reader"].calls == 9
+    assert undisturbed.model_dump_json() == interrupted.model_dump_json()
+    assert undisturbed.usage["reader"].calls == 9

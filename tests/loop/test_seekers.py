@@ -1,4 +1,4 @@
-"""A question that the solver has confirmed is as hard as its shortest way, which seekers look for."""
+"""A confirmed question is as hard as its shortest way, which seekers look for."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from pipeline.llm.base import Request
 from pipeline.loop.seekers import build_limits
 from pipeline.types import Message, Record, Status
 from pipeline.types.step_counts import StepCounts
-from tests.loop.test_episode import PATHS, Cast, call, run
+from tests.loop.cast import PATHS, Cast, call, run
 
 ON = "difficulty.adversarial=true"
 ALL = "difficulty.seekers=['end','clues','guess','free']"
@@ -16,18 +16,18 @@ ENDS = {"end": "Begin at the end", "clues": "several clues", "guess": "Guess wha
 
 
 class Seeking(Cast):
-    """A cast whose seekers search as told, by their ways; the solver takes `honest` steps in every rollout."""
+    """Plays seekers that search as scripted per way, and a solver that takes `honest` steps in every rollout."""
 
     def __init__(self, honest: int, **ways: list[str]) -> None:
         super().__init__(lambda question, sample: honest)
-        self.ways, self.asked = ways, list[str]()
+        self.ways, self.tried_ways = ways, list[str]()
 
     def __call__(self, request: Request) -> Message:
-        told = request.messages[0].content
-        way = next((name for name, words in ENDS.items() if words in told), "")
+        system_prompt = request.messages[0].content
+        way = next((name for name, words in ENDS.items() if words in system_prompt), "")
         if not way or request.tools[-1].name != "answer":
             return super().__call__(request)
-        self.asked.append(way)
+        self.tried_ways.append(way)
         turn = sum(message.role == "assistant" for message in request.messages)
         queries = self.ways.get(way, ["silent drama"])
         if turn < len(queries):
@@ -35,12 +35,12 @@ class Seeking(Cast):
         return call("answer", answer="1641" if way in self.ways else "not found")
 
 
-def tried(honest: int, *sets: str, target: int = 3, **ways: list[str]) -> Record:
+def run_seekers(honest: int, *sets: str, target: int = 3, **ways: list[str]) -> Record:
     return run(Seeking(honest, **ways), ON, ALL, "loop.rounds=0", *sets, target=target)
 
 
-def test_a_pair_is_accepted_by_the_shortest_way_of_a_seeker() -> None:
-    record = tried(4, end=PATHS[2], free=PATHS[3])
+def test_an_accepted_pair_is_as_hard_as_the_shortest_way_of_a_seeker() -> None:
+    record = run_seekers(4, end=PATHS[2], free=PATHS[3])
     assert (record.status, record.difficulty, record.solve_rate) == (Status.ACCEPTED, 2, 1.0)
     assert [rollout.sample for rollout in record.seekers] == [*range(4)]
     counts = record.step_counts
@@ -51,14 +51,15 @@ def test_a_pair_is_accepted_by_the_shortest_way_of_a_seeker() -> None:
 
 @pytest.mark.parametrize(("steps", "ends"), [("2-4", ("accepted", "")), ("3-4", ("rejected", "below_range"))])
 def test_a_pair_below_the_range_is_rejected_whatever_its_own_target(steps: str, ends: tuple[str, str]) -> None:
-    record = tried(4, f"steps={steps}", clues=PATHS[2])
-    assert (record.status, record.reason, record.difficulty) == (*ends, 2)
+    record = run_seekers(4, f"steps={steps}", clues=PATHS[2])
+    assert (record.status, record.reason, record.difficulty, record.solve_rate) == (*ends, 2, 1.0)
+    assert bool(record.confirmation) is (record.status is Status.ACCEPTED), "only what no seeker rejects is confirmed"
 
 
-def test_an_honest_try_below_the_range_ends_a_pair_before_any_seeker() -> None:
+def test_a_rollout_below_the_range_ends_a_pair_before_any_seeker() -> None:
     cast = Seeking(2)
     record = run(cast, ON, "steps=3-4", "loop.rounds=0")
-    assert (record.status, record.reason, cast.asked) == (Status.REJECTED, "superficial", [])
+    assert (record.status, record.reason, cast.tried_ways) == (Status.REJECTED, "superficial", [])
 
 
 def test_a_confirming_rollout_below_the_range_ends_a_pair() -> None:
@@ -69,37 +70,31 @@ def test_a_confirming_rollout_below_the_range_ends_a_pair() -> None:
     assert record.confirmation
 
 
-def test_what_a_seeker_rejects_is_not_confirmed() -> None:
-    record = tried(4, "steps=3-4", clues=PATHS[2])
-    assert (record.status, record.confirmation) == (Status.REJECTED, ())
-    assert record.solve_rate == 1.0
-
-
 def test_two_ways_are_tried_unless_more_are_asked_for() -> None:
     record = run(Seeking(4), ON, "loop.rounds=0")
     assert [WAYS[rollout.sample] for rollout in record.seekers] == ["clues", "guess"]
 
 
-def test_the_target_of_a_seed_is_only_an_aim() -> None:
-    assert tried(2, free=PATHS[2]).status is Status.ACCEPTED
+def test_a_seeds_target_is_only_an_aim() -> None:
+    assert run_seekers(2, free=PATHS[2]).status is Status.ACCEPTED
     assert run(Cast(lambda question, sample: 2), "loop.rounds=0", target=3).status is Status.REJECTED
 
 
-def test_where_every_seeker_fails_the_number_is_censored() -> None:
-    record = tried(3)
+def test_if_every_seeker_fails_the_number_of_steps_is_censored() -> None:
+    record = run_seekers(3)
     counts = record.step_counts
     assert (record.status, record.difficulty, counts.adversarial_steps) == (Status.ACCEPTED, 3, None)
     assert counts.adversarial_more_than == 1
 
 
-def test_what_is_recalled_is_no_shortcut() -> None:
-    record = tried(3, guess=["Vessby founded"], free=PATHS[3])
+def test_a_recalled_answer_is_no_shortcut() -> None:
+    record = run_seekers(3, guess=["Vessby founded"], free=PATHS[3])
     counts = record.step_counts
     assert (record.status, counts.adversarial_steps, counts.recall_steps) == (Status.ACCEPTED, 3, 1)
 
 
 def test_seekers_can_be_left_out() -> None:
-    record = tried(3, "difficulty.seekers=['free','end']", free=PATHS[3])
+    record = run_seekers(3, "difficulty.seekers=['free','end']", free=PATHS[3])
     assert [WAYS[rollout.sample] for rollout in record.seekers] == ["end", "free"]
     off = run(Cast(lambda question, sample: 3), "difficulty.adversarial=false")
     assert (off.seekers, off.step_counts) == ((), StepCounts.of(off.graded[:4]))
@@ -109,17 +104,17 @@ def test_a_seeker_has_three_searches_for_each_step_of_the_target() -> None:
     config = build()
     assert [build_limits(target, config).searches for target in (2, 4, 12)] == [6, 12, 36]
     assert build_limits(12, config).tokens == 9 * build_limits(4, config).tokens
-    record = tried(3, target=2, free=["Lantern Bay", *(f"silent drama {n}" for n in "abcdefgh")])
+    record = run_seekers(3, target=2, free=["Lantern Bay", *(f"silent drama {n}" for n in "abcdefgh")])
     assert record.seekers[3].trajectory.steps == 6
 
 
-def test_what_a_seeker_does_enters_no_rollout_that_is_trained_on() -> None:
-    record = tried(3, free=PATHS[3])
-    sought = {rollout.trajectory.messages[0].content for rollout in record.seekers}
-    assert sought.isdisjoint(rollout.trajectory.messages[0].content for rollout, _ in record.graded)
+def test_seekers_prompts_enter_no_rollout_that_is_trained_on() -> None:
+    record = run_seekers(3, free=PATHS[3])
+    seeker_prompts = {rollout.trajectory.messages[0].content for rollout in record.seekers}
+    assert seeker_prompts.isdisjoint(rollout.trajectory.messages[0].content for rollout, _ in record.graded)
 
 
-def test_presets_of_papers_keep_their_rule() -> None:
+def test_presets_of_papers_run_no_seekers() -> None:
     for preset in ("sage", "ragshaper"):
         config = build(values={"preset": preset})
         assert not config.difficulty.adversarial
@@ -127,7 +122,7 @@ def test_presets_of_papers_keep_their_rule() -> None:
     assert "seeker/clues" in build().digest_input()["prompts"]
 
 
-def test_an_accepted_pair_that_is_drawn_is_attacked_again_and_keeps_its_difficulty() -> None:
+def test_a_sampled_accepted_pair_is_attacked_again_and_keeps_its_difficulty() -> None:
     class Lucky(Seeking):
         def __call__(self, request: Request) -> Message:
             self.ways = {"end": PATHS[2] if request.sample >= len(WAYS) else PATHS[4], "free": PATHS[3]}

@@ -1,10 +1,8 @@
-"""Twins without an answer, over a shelf: what is verified before "not found" counts as right."""
+"""Twins without an answer: everything that is verified before "not found" counts as right."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
-import orjson
 import pytest
 
 from pipeline import config, prompts
@@ -13,88 +11,20 @@ from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed as run_episode
 from pipeline.loop.unanswerable import is_drawn, make_twin
-from pipeline.types import NOT_FOUND, AnswerType, Message, Record, Status, Twin, Usage, sha256, twin_draft
-from tests.distractors.test_checks import DRAFT
+from pipeline.types import NOT_FOUND, AnswerType, Message, Status, Twin, Usage, sha256, twin_draft
+from tests.distractors.pair import DRAFT
 from tests.graphs import chained
-from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, TOWN, Cast, call, seeded
+from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, TOWN, call, make_seed
+from tests.loop.twins import CHANGED, SETS, Playing, get_twin, make_context, run_with_twin
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, hop, passage
 
 KEY = "ab" * 32
-SETS = (
-    "strategy='sage'", "difficulty.adversarial=false", "loop.audit=false",
-    "retrieval.k=1", "loop.rollouts=2", "questions.unanswerable=1", 'checks.enabled=["oracle"]',
-    "models.default.provider=openai", "models.default.model=scripted",
-    "models.default.base_url=http://127.0.0.1:9/v1",
-)  # fmt: skip
-CHANGED = {
-    "hop": 1,
-    "changed_from": "directed",
-    "changed_to": "wrote the music of",
-    "question": "When was the home town of the person who wrote the music of Lantern Bay settled?",
-    "sub_question": "Who wrote the music of Lantern Bay?",
-    "queries": ["music of Lantern Bay", "Lantern Bay composer"],
-}
 SCORE = passage("score", "Lantern Bay (score)", "The music of Lantern Bay was wrote by Nils Ferrow, a fiddler.")
 
 
-def said(content: dict[str, Any]) -> Message:
-    return Message(role="assistant", content=orjson.dumps(content).decode())
-
-
-class Playing(Cast):
-    """Reads as a careful person would: the premise is stated where a passage has its words."""
-
-    def __init__(self, changed: dict[str, Any] | list[dict[str, Any]] = CHANGED, answers: str = NOT_FOUND) -> None:
-        super().__init__(lambda question, sample: 3)
-        self.changed = changed if isinstance(changed, list) else [changed]
-        self.answers: Callable[[int], str] = lambda sample: answers
-        self.state: dict[str, Any] | None = None
-        self.weighs: Callable[[str], bool] = lambda answer: False
-        self.inputs: list[dict[str, Any]] = []
-        self.read = ""
-
-    def __call__(self, request: Request) -> Message:
-        role = request.output.name if request.output else request.tools[-1].name
-        inputs = (prompts.unfence(request.messages[-1].content) or {}) if request.output else {}
-        if role == "change":
-            self.inputs.append(inputs)
-            return said(self.changed[min(len(self.inputs), len(self.changed)) - 1])
-        if role == "absent":
-            found = [p["id"] for p in inputs["passages"] if "music" in p["text"]]
-            return said(self.state or {"state": "stated" if found else "unstated", "passages": found})
-        if role == "read" and "music" in inputs["question"]:
-            return said({"answer": self.read})
-        if role == "weigh" and "music" in inputs["question"]:
-            return said({"fits": self.weighs(inputs["answer"])})
-        asked = "" if request.output else request.messages[1].content
-        if role == "answer" and asked != QUESTION:
-            turns = sum(message.role == "assistant" for message in request.messages)
-            if turns < 2:
-                return call("search", query=["music of Lantern Bay", "Lantern Bay"][turns])
-            return call("answer", answer=self.answers(request.sample))
-        return super().__call__(request)
-
-
-def context(cast: Callable[[Request], Message], *sets: str, shelf: Shelf | None = None) -> RunContext:
-    settings = config.build(sets=[*SETS, *sets])
-    shelf = shelf or Shelf(FILM, HOLM, TOWN)
-    return RunContext(config=settings, llm=ScriptedLLM(cast), retriever=shelf, lineage=LINEAGE)
-
-
-def run(cast: Playing, *sets: str, shelf: Shelf | None = None) -> Record:
-    return asyncio.run(run_episode(seeded(), context(cast, *sets, shelf=shelf)))
-
-
-def twin(cast: Playing, *sets: str, shelf: Shelf | None = None) -> Twin:
-    record = run(cast, *sets, shelf=shelf)
-    assert record.status is Status.ACCEPTED
-    assert record.twin is not None
-    return record.twin
-
-
 def test_a_premise_that_nothing_states_makes_a_twin() -> None:
-    record = run(Playing())
+    record = run_with_twin(Playing())
     assert (record.status, record.missing) == (Status.ACCEPTED, ())
     assert record.twin is not None
     used = record.twin.used
@@ -112,98 +42,98 @@ def test_a_premise_that_nothing_states_makes_a_twin() -> None:
     assert (draft.answer, draft.answer_type, len(draft.hops)) == (NOT_FOUND, AnswerType.UNANSWERABLE, 1)
 
 
-def test_nothing_that_the_pair_rests_on_changes() -> None:
-    record = run(Playing())
-    plain = asyncio.run(run_episode(seeded(), context(Playing(), "questions.unanswerable=0")))
+def test_a_twin_changes_nothing_of_its_pair() -> None:
+    twinned = run_with_twin(Playing())
+    plain = asyncio.run(run_episode(make_seed(), make_context(Playing(), "questions.unanswerable=0")))
     assert plain.twin is None
-    assert record.model_copy(update={"twin": None}) == plain
-    spent = {role: usage.calls - plain.usage[role].calls for role, usage in record.usage.items()}
-    assert {role: calls for role, calls in spent.items() if calls} == {"solver": 6, "reader": 2, "writer": 1}
+    assert twinned.model_copy(update={"twin": None}) == plain
+    extra_calls = {role: usage.calls - plain.usage[role].calls for role, usage in twinned.usage.items()}
+    assert {role: calls for role, calls in extra_calls.items() if calls} == {"solver": 6, "reader": 2, "writer": 1}
 
 
 def test_a_premise_that_the_corpus_states_elsewhere_is_refused_and_the_writer_is_told() -> None:
     cast = Playing()
-    made = twin(cast, "questions.tries=2", shelf=Shelf(FILM, HOLM, TOWN, SCORE))
-    assert made.used is None
-    assert [tried.outcome for tried in made.tries] == ["stated", "stated"]
-    assert made.tries[0].cited == (SCORE.id,)
-    assert made.tries[0].rollouts == ()
+    twin = get_twin(cast, "questions.tries=2", shelf=Shelf(FILM, HOLM, TOWN, SCORE))
+    assert twin.used is None
+    assert [attempt.outcome for attempt in twin.tries] == ["stated", "stated"]
+    assert twin.tries[0].cited == (SCORE.id,)
+    assert twin.tries[0].rollouts == ()
     assert [len(inputs["refused"]) for inputs in cast.inputs] == [0, 1]
     assert cast.inputs[1]["refused"][0]["question"] == CHANGED["question"]
     assert cast.inputs[1]["refused"][0]["why"].startswith("stated: ")
 
 
 @pytest.mark.parametrize(
-    ("state", "outcome", "kept"),
+    ("state", "outcome", "kept_state"),
     [
         ({"state": "unclear"}, "unclear", ""),
         ({"state": "contradicted", "passages": [FILM.shown_id]}, "used", "contradicted"),
         ({"state": "contradicted", "passages": ["p000000000000"]}, "used", "unstated"),
     ],
 )
-def test_what_excludes_a_premise_is_named_and_a_maybe_does_not_pass(
-    state: dict[str, Any], outcome: str, kept: str
+def test_evidence_against_a_premise_is_cited_and_an_unclear_one_is_refused(
+    state: dict[str, Any], outcome: str, kept_state: str
 ) -> None:
     cast = Playing()
     cast.state = state
-    tried = twin(cast, "questions.tries=1").tries[0]
-    assert (tried.outcome, tried.state) == (outcome, kept)
+    attempt = get_twin(cast, "questions.tries=1").tries[0]
+    assert (attempt.outcome, attempt.state) == (outcome, kept_state)
 
 
 @pytest.mark.parametrize("fits", [True, False])
-def test_an_answer_that_a_reader_finds_refuses_it_where_the_passages_bear_it_out(fits: bool) -> None:
+def test_an_answer_that_a_reader_finds_and_the_passages_support_refuses_a_twin(fits: bool) -> None:
     cast = Playing()
     cast.read, cast.weighs = "1641", lambda answer: fits
-    tried = twin(cast, "questions.tries=1").tries[0]
-    assert tried.outcome == ("answered" if fits else "used")
-    assert bool(tried.rollouts) is not fits
+    attempt = get_twin(cast, "questions.tries=1").tries[0]
+    assert attempt.outcome == ("answered" if fits else "used")
+    assert bool(attempt.rollouts) is not fits
 
 
 @pytest.mark.parametrize("fits", [True, False])
-def test_an_answer_of_a_rollout_refuses_it_where_its_passages_bear_it_out(fits: bool) -> None:
+def test_an_answer_of_a_rollout_that_its_passages_support_refuses_a_twin(fits: bool) -> None:
     cast = Playing()
     cast.answers = lambda sample: ["1641", NOT_FOUND][sample]
     cast.weighs = lambda answer: fits
-    tried = twin(cast, "questions.tries=1").tries[0]
-    assert tried.outcome == ("answered" if fits else "used")
-    assert [verdict.correct for verdict in tried.verdicts] == [False, True]
-    assert (tried.probes[-1].check, tried.probes[-1].answers) == ("alternatives", ("1641",))
+    attempt = get_twin(cast, "questions.tries=1").tries[0]
+    assert attempt.outcome == ("answered" if fits else "used")
+    assert [verdict.correct for verdict in attempt.verdicts] == [False, True]
+    assert (attempt.probes[-1].check, attempt.probes[-1].answers) == ("alternatives", ("1641",))
 
 
-def test_one_that_no_rollout_finds_out_is_refused() -> None:
-    assert twin(Playing(answers="1641"), "questions.tries=1").tries[0].outcome == "unsolved"
+def test_a_twin_that_no_rollout_refuses_is_refused() -> None:
+    assert get_twin(Playing(answers="1641"), "questions.tries=1").tries[0].outcome == "unsolved"
 
 
 def test_a_refusal_without_a_search_is_right_and_not_correct() -> None:
     class Lazy(Playing):
         def __call__(self, request: Request) -> Message:
-            asked = request.tools and request.messages[1].content == CHANGED["question"]
-            return call("answer", answer=NOT_FOUND) if asked else super().__call__(request)
+            is_twin = request.tools and request.messages[1].content == CHANGED["question"]
+            return call("answer", answer=NOT_FOUND) if is_twin else super().__call__(request)
 
-    tried = twin(Lazy(), "questions.tries=1").tries[0]
-    assert [(verdict.right, verdict.correct) for verdict in tried.verdicts] == [(True, False)] * 2
-    assert tried.outcome == "unsolved"
+    attempt = get_twin(Lazy(), "questions.tries=1").tries[0]
+    assert [(verdict.right, verdict.correct) for verdict in attempt.verdicts] == [(True, False)] * 2
+    assert attempt.outcome == "unsolved"
 
 
-def test_a_second_try_may_do() -> None:
-    other = CHANGED | {
+def test_a_second_attempt_may_succeed() -> None:
+    painted = CHANGED | {
         "changed_to": "painted the sets of",
         "question": QUESTION.replace("directed", "painted the sets of"),
     }
-    made = twin(Playing([CHANGED, other]), shelf=Shelf(FILM, HOLM, TOWN, SCORE))
-    assert [tried.outcome for tried in made.tries] == ["stated", "stated", "stated"]
+    twin = get_twin(Playing([CHANGED, painted]), shelf=Shelf(FILM, HOLM, TOWN, SCORE))
+    assert [attempt.outcome for attempt in twin.tries] == ["stated", "stated", "stated"]
     shelf = Shelf(FILM, HOLM, TOWN)
     cast = Playing([CHANGED | {"changed_from": "nothing"}, CHANGED])
-    assert [tried.outcome for tried in twin(cast, shelf=shelf).tries] == ["unchanged", "used"]
+    assert [attempt.outcome for attempt in get_twin(cast, shelf=shelf).tries] == ["unchanged", "used"]
 
 
-def test_a_writer_that_cannot_be_read_is_counted() -> None:
+def test_an_unreadable_writer_is_counted() -> None:
     class Mute(Playing):
         def __call__(self, request: Request) -> Message:
             written = request.output and request.output.name == "change"
             return Message(role="assistant", content="hm") if written else super().__call__(request)
 
-    record = run(Mute())
+    record = run_with_twin(Mute())
     assert record.twin == Twin(unwritten=3)
     assert record.missing == ()
 
@@ -214,7 +144,7 @@ def test_the_share_is_drawn_by_key_and_a_larger_one_only_adds() -> None:
     assert 150 < len(tenth) < 250
     assert tenth < half
     assert not any(is_drawn(key, 0.0) for key in keys)
-    cast = context(Playing(), "questions.unanswerable=0")
+    cast = make_context(Playing(), "questions.unanswerable=0")
     assert asyncio.run(make_twin(DRAFT, KEY, cast)) is None
 
 
@@ -227,12 +157,11 @@ def test_the_share_is_drawn_by_key_and_a_larger_one_only_adds() -> None:
         ("", False),
     ],
 )
-def test_a_refusal_is_right_and_no_judge_is_asked(response: str, right: bool) -> None:
+def test_a_refusal_is_right_and_calls_no_judge(response: str, right: bool) -> None:
     draft = chained("When?", [hop(TOWN, NOT_FOUND)], answer_type=AnswerType.UNANSWERABLE)
-    model = ScriptedLLM([])
-    graded = asyncio.run(grade(draft, response, context(Playing()).__class__(
-        config=config.build(), llm=model, retriever=Shelf(), lineage=LINEAGE)))  # fmt: skip
-    assert (graded.right, graded.usage) == (right, Usage())
+    context = RunContext(config=config.build(), llm=ScriptedLLM([]), retriever=Shelf(), lineage=LINEAGE)
+    grading = asyncio.run(grade(draft, response, context))
+    assert (grading.right, grading.usage) == (right, Usage())
 
 
 @pytest.mark.parametrize(
@@ -243,29 +172,32 @@ def test_a_refusal_is_right_and_no_judge_is_asked(response: str, right: bool) ->
         (SETS, 1),
     ],
 )
-def test_with_the_demo_model_there_are_none(sets: list[str], share: int) -> None:
+def test_the_demo_model_makes_no_twins(sets: list[str], share: int) -> None:
     settings = config.build(sets=list(sets))
     assert settings.questions.twins(settings.models) == share
 
 
-def test_what_is_not_asked_for_changes_no_digest() -> None:
+def test_only_a_run_with_twins_has_them_in_its_digest() -> None:
+
     plain = config.build()
     assert plain.digest_input()["questions"]["unanswerable"] == 0
     assert not any(name.startswith("twin/") for name in plain.digest_input()["prompts"])
-    asked = config.build(sets=["questions.unanswerable=0.1"])
-    assert asked.digest_input()["questions"]["unanswerable"] == 0.1
-    assert {"twin/absent", "twin/change"} < set(asked.digest_input()["prompts"])
-    assert asked.digest() != plain.digest()
+    twinned = config.build(sets=["questions.unanswerable=0.1"])
+    assert twinned.digest_input()["questions"]["unanswerable"] == 0.1
+    assert {"twin/absent", "twin/change"} < set(twinned.digest_input()["prompts"])
+    assert twinned.digest() != plain.digest()
 
 
 def test_a_reader_with_a_small_context_is_shown_less() -> None:
     shelf = Shelf(FILM, HOLM, TOWN, *(passage(f"x{n}", "Lantern Bay", "Lantern Bay " * 60) for n in range(40)))
-    shown = []
+    counts = []
     for size in (32_768, 5_000):
         cast = Playing()
-        made = context(cast, f"models.default.context={size}", "models.default.sampling.max_tokens=500", shelf=shelf)
-        record = asyncio.run(run_episode(seeded(), made))
+        context = make_context(
+            cast, f"models.default.context={size}", "models.default.sampling.max_tokens=500", shelf=shelf
+        )
+        record = asyncio.run(run_episode(make_seed(), context))
         assert record.twin is not None
-        asked = [r for r in made.llm.requests if r.output and r.output.name == "absent"]  # type: ignore[attr-defined]
-        shown.append(len((prompts.unfence(asked[0].messages[-1].content) or {})["passages"]))
-    assert shown[1] < shown[0]
+        requests = [r for r in context.llm.requests if r.output and r.output.name == "absent"]  # type: ignore[attr-defined]
+        counts.append(len((prompts.unfence(requests[0].messages[-1].content) or {})["passages"]))
+    assert counts[1] < counts[0]

@@ -1,4 +1,4 @@
-"""The instrument's own check: what it counts, with a solver that says what each test needs."""
+"""Solver measurements count correctly, with a scripted solver for each case."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def call(name: str, **arguments: str) -> Message:
     return Message(role="assistant", tool_calls=(tool,))
 
 
-def follows(request: Request) -> Message:
+def search_twice_and_answer(request: Request) -> Message:
     """Two searches, then an answer that only the even samples get right."""
     turn = sum(message.role == "assistant" for message in request.messages)
     queries = ["Lantern Bay silent", "Ada Holm painter"]
@@ -55,7 +55,7 @@ def settings(k: int) -> config.RunConfig:
 
 
 async def test_counts_right_rollouts_steps_and_recall_against_one_search() -> None:
-    result = await measure([ASKED], ScriptedLLM(follows), SHELF, settings(1))
+    result = await measure([ASKED], ScriptedLLM(search_twice_and_answer), SHELF, settings(1))
     every, of_set, of_hops = result.figures
     assert (every.group, of_set.group, of_hops.group) == ("all", "made", "made 2-hop")
     assert (every.rollouts, every.exact, every.solved, every.least_steps, every.seen) == (2, 0.5, 1.0, 2.0, 2.0)
@@ -66,7 +66,7 @@ async def test_counts_right_rollouts_steps_and_recall_against_one_search() -> No
 async def test_rollouts_that_a_server_refused_count_in_no_figure() -> None:
     def refusing(request: Request) -> Message | Exception:
         late = sum(message.role == "assistant" for message in request.messages) == 2
-        return RequestRefused("not this one") if late and request.sample == 1 else follows(request)
+        return RequestRefused("not this one") if late and request.sample == 1 else search_twice_and_answer(request)
 
     result = await measure([ASKED], ScriptedLLM(refusing), SHELF, settings(1))
     assert (result.refused, result.figures[0].rollouts, result.figures[0].exact) == (1, 1, 1.0)
@@ -76,28 +76,28 @@ async def test_rollouts_that_a_server_refused_count_in_no_figure() -> None:
 
 async def test_recall_is_unknown_without_supporting_documents() -> None:
     bare = GoldQuestion(question=ASKED.question, answer="Vessby")
-    (every,) = (await measure([bare], ScriptedLLM(follows), SHELF, settings(1))).figures
+    (every,) = (await measure([bare], ScriptedLLM(search_twice_and_answer), SHELF, settings(1))).figures
     assert (every.recall, every.baseline) == (None, None)
 
 
 async def test_valid_calls_are_told_from_turns_that_hold_none() -> None:
     def chats_first(request: Request) -> Message:
         turn = sum(message.role == "assistant" for message in request.messages)
-        said = [Message(role="assistant", content="Let me think."), call("search", query="Lantern Bay silent")]
-        return said[turn] if turn < 2 else call("answer", answer="Vessby")
+        messages = [Message(role="assistant", content="Let me think."), call("search", query="Lantern Bay silent")]
+        return messages[turn] if turn < 2 else call("answer", answer="Vessby")
 
-    one, other = (await measure([ASKED], ScriptedLLM(chats_first), SHELF, settings(1))).scored
-    assert (one.calls, one.format_errors, one.stop) == (2, 1, Stop.ANSWERED)
-    assert (other.calls, other.format_errors) == (one.calls, one.format_errors)
+    first, second = (await measure([ASKED], ScriptedLLM(chats_first), SHELF, settings(1))).scored
+    assert (first.calls, first.format_errors, first.stop) == (2, 1, Stop.ANSWERED)
+    assert (second.calls, second.format_errors) == (first.calls, first.format_errors)
 
 
 async def test_a_solver_that_never_calls_ends_for_it() -> None:
     talks = ScriptedLLM(lambda request: Message(role="assistant", content="Let me think."))
-    one, _ = (await measure([ASKED], talks, SHELF, settings(1))).scored
-    assert (one.calls, one.format_errors, one.stop) == (0, 3, Stop.FORMAT_ERRORS)
+    scored, _ = (await measure([ASKED], talks, SHELF, settings(1))).scored
+    assert (scored.calls, scored.format_errors, scored.stop) == (0, 3, Stop.FORMAT_ERRORS)
     article = ASKED.model_copy(update={"answer": "A", "answer_aliases": ()})
-    one, _ = (await measure([article], talks, SHELF, settings(1))).scored
-    assert (one.exact, one.f1) == (False, 0.0), "of an article alone nothing is left, as of no answer"
+    scored, _ = (await measure([article], talks, SHELF, settings(1))).scored
+    assert (scored.exact, scored.f1) == (False, 0.0), "of an article alone nothing is left, as of no answer"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_field_of_the_wrong_type_is_named(tmp_path: Path) -> None:
 OWN = [row for n in (1, 2) for row in qa.rows(accepted(n), environment(config.RunConfig()))]
 
 
-def exported(form: str, folder: Path) -> Path:
+def write_own_view(form: str, folder: Path) -> Path:
     """Rows of our own view `qa`, as it lies there or as people export it; without an id, which no question needs."""
     rows = [{name: row[name] for name in row if name != "id"} for row in OWN]
     if form == "qa.jsonl":
@@ -155,25 +155,30 @@ def exported(form: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("form", ["qa.jsonl", "qa.parquet", ""])
 def test_our_own_pairs_are_questions_with_their_documents(tmp_path: Path, form: str) -> None:
-    found = read(exported(form, tmp_path))
-    assert [(one.question, one.answer) for one in found] == [(row["question"], row["answer"]) for row in OWN]
-    assert [one.answer_aliases for one in found] == [tuple(row["answer_aliases"]) for row in OWN]
-    assert [(one.hops, one.supporting_ids) for one in found] == [(3, ("b1", "e1", "t1")), (3, ("b2", "e2", "t2"))]
+    questions = read(write_own_view(form, tmp_path))
+    assert [(question.question, question.answer) for question in questions] == [
+        (row["question"], row["answer"]) for row in OWN
+    ]
+    assert [question.answer_aliases for question in questions] == [tuple(row["answer_aliases"]) for row in OWN]
+    assert [(question.hops, question.supporting_ids) for question in questions] == [
+        (3, ("b1", "e1", "t1")),
+        (3, ("b2", "e2", "t2")),
+    ]
 
 
 async def test_two_questions_without_an_id_are_two(tmp_path: Path) -> None:
     same = [ASKED, ASKED.model_copy(update={"answer": "Oslo"})]
-    result = await measure(same, ScriptedLLM(follows), SHELF, settings(1))
+    result = await measure(same, ScriptedLLM(search_twice_and_answer), SHELF, settings(1))
     assert (result.figures[0].questions, result.figures[0].rollouts, result.figures[0].solved) == (2, 4, 1.0)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("q.parquet", "cannot read .*Parquet"), ("empty", "no questions"), ("no", "such file")]
+    ("name", "message"), [("q.parquet", "cannot read .*Parquet"), ("empty", "no questions"), ("no", "such file")]
 )
-def test_what_holds_no_questions_is_told(tmp_path: Path, name: str, said: str) -> None:
+def test_what_holds_no_questions_is_told(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "q.parquet").write_bytes(b"PAR1")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         read(tmp_path / name)
 
 

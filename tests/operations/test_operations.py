@@ -15,7 +15,7 @@ from pipeline.operations.base import write_decimal
 from pipeline.types.graph import Citation, ComputedStep, FoundStep, Graph
 
 
-def found(step_id: str, answer: str, *needs: str, title: str = "", is_exact: bool = False) -> FoundStep:
+def make_found(step_id: str, answer: str, *needs: str, title: str = "", is_exact: bool = False) -> FoundStep:
     title = title or f"Article {step_id}"
     citation = Citation(passage_id=f"{title}#0", title=title, sentences=(0,), quote=answer, passage_sha256="0" * 64)
     question = f"What is {step_id}?"
@@ -24,7 +24,7 @@ def found(step_id: str, answer: str, *needs: str, title: str = "", is_exact: boo
     )
 
 
-def computed(step_id: str, operation: str, *needs: str, answer: str = "", **settings: str) -> ComputedStep:
+def make_computed(step_id: str, operation: str, *needs: str, answer: str = "", **settings: str) -> ComputedStep:
     values = {"id": step_id, "sub_question": f"{operation}?", "answer": answer, "needs": needs, "operation": operation}
     return ComputedStep.model_validate(values | settings)
 
@@ -34,37 +34,37 @@ def compute(*steps: FoundStep | ComputedStep) -> str:
     return evaluate(graph)[graph.last.id].answer
 
 
-def contract_limit() -> Graph:
-    """The six-step question of the prototype: a cap in percent, rounded up to a whole number."""
+def make_contract_limit() -> Graph:
+    """Make the six-step question of the prototype: a cap in percent, rounded up to a whole number."""
     return Graph(
         steps=(
-            found("draft", "state gas"),
-            found("size", "65,536 bytes", "draft", is_exact=True),
-            found("price", "1,538 gas", "draft", is_exact=True),
-            found("limit", "60,000,000 gas", is_exact=True),
-            computed("cost", "product", "size", "price", unit="gas"),
-            computed("cap", "ratio", "cost", "limit", unit="%", rounding="up"),
+            make_found("draft", "state gas"),
+            make_found("size", "65,536 bytes", "draft", is_exact=True),
+            make_found("price", "1,538 gas", "draft", is_exact=True),
+            make_found("limit", "60,000,000 gas", is_exact=True),
+            make_computed("cost", "product", "size", "price", unit="gas"),
+            make_computed("cap", "ratio", "cost", "limit", unit="%", rounding="up"),
         )
     )
 
 
-def oldest_founder(years: tuple[str, str, str] = ("1871", "1880", "1902")) -> Graph:
-    """The founder of the oldest of three clubs."""
-    clubs = [found(f"club{n}", f"Club {n}") for n in range(3)]
-    dates = [found(f"year{n}", year, f"club{n}") for n, year in enumerate(years)]
-    oldest = computed("oldest", "extreme", "year0", "year1", "year2", which="earliest", answer="Club 0")
-    return Graph(steps=(*clubs, *dates, oldest, found("founder", "Ada Marsh", "oldest")))
+def make_oldest_founder(years: tuple[str, str, str] = ("1871", "1880", "1902")) -> Graph:
+    """Make the question for the founder of the oldest of three clubs."""
+    clubs = [make_found(f"club{n}", f"Club {n}") for n in range(3)]
+    dates = [make_found(f"year{n}", year, f"club{n}") for n, year in enumerate(years)]
+    oldest = make_computed("oldest", "extreme", "year0", "year1", "year2", which="earliest", answer="Club 0")
+    return Graph(steps=(*clubs, *dates, oldest, make_found("founder", "Ada Marsh", "oldest")))
 
 
 def test_chain_that_feeds_arithmetic_with_branches_gives_168_percent():
-    graph = contract_limit()
+    graph = make_contract_limit()
     assert evaluate(graph)["cap"].answer == "168 %"
     assert evaluate(graph)["cap"].rounding == "up to a whole number"
     assert idle_steps(graph) == ()
 
 
 def test_step_may_follow_a_computed_step():
-    graph = oldest_founder()
+    graph = make_oldest_founder()
     assert evaluate(graph)["oldest"].answer == "Club 0"
     assert (graph.depth, graph.rounds) == (4, 3)
     assert graph.computations == (("extreme (earliest) of 4, 5 and 6", "Club 0"),)
@@ -72,16 +72,16 @@ def test_step_may_follow_a_computed_step():
 
 
 def test_losing_branch_is_not_idle():
-    assert idle_steps(oldest_founder()) == ()
+    assert idle_steps(make_oldest_founder()) == ()
 
 
 def test_step_that_cannot_change_the_answer_is_idle():
     graph = Graph(
         steps=(
-            found("a", "100 kg", is_exact=True),
-            found("b", "60 kg", is_exact=True),
-            found("tiny", "1 g", is_exact=True),
-            computed("total", "sum", "a", "b", "tiny", unit="kg", rounding="down"),
+            make_found("a", "100 kg", is_exact=True),
+            make_found("b", "60 kg", is_exact=True),
+            make_found("tiny", "1 g", is_exact=True),
+            make_computed("total", "sum", "a", "b", "tiny", unit="kg", rounding="down"),
         )
     )
     assert evaluate(graph)["total"].answer == "160 kg"
@@ -99,7 +99,7 @@ def test_step_that_cannot_change_the_answer_is_idle():
     ],
 )
 def test_ratio_has_the_digits_that_the_evidence_supports(first, second, answer):
-    steps = found("a", first), found("b", second), computed("c", "ratio", "a", "b")
+    steps = make_found("a", first), make_found("b", second), make_computed("c", "ratio", "a", "b")
     assert compute(*steps) == answer
 
 
@@ -107,8 +107,8 @@ def test_ratio_has_the_digits_that_the_evidence_supports(first, second, answer):
     ("first", "second", "answer"), [("9", "2", "4.5"), ("1", "3", "0.333"), ("1,256", "1", "1260")]
 )
 def test_exact_ratio_has_three_digits(first, second, answer):
-    steps = found("a", first, is_exact=True), found("b", second, is_exact=True)
-    assert compute(*steps, computed("c", "ratio", "a", "b")) == answer
+    steps = make_found("a", first, is_exact=True), make_found("b", second, is_exact=True)
+    assert compute(*steps, make_computed("c", "ratio", "a", "b")) == answer
 
 
 @pytest.mark.parametrize(
@@ -130,13 +130,15 @@ def test_exact_ratio_has_three_digits(first, second, answer):
     ],
 )
 def test_difference_keeps_the_digits_of_its_values(first, second, unit, answer, rounding):
-    graph = Graph(steps=(found("a", first), found("b", second), computed("c", "difference", "a", "b", unit=unit)))
+    graph = Graph(
+        steps=(make_found("a", first), make_found("b", second), make_computed("c", "difference", "a", "b", unit=unit))
+    )
     outcome = evaluate(graph)["c"]
     assert (outcome.answer, outcome.rounding) == (answer, rounding)
 
 
 def test_limits_hold_everything_that_rounds_to_the_answer():
-    steps = found("a", "25,760"), found("b", "177"), computed("c", "ratio", "a", "b")
+    steps = make_found("a", "25,760"), make_found("b", "177"), make_computed("c", "ratio", "a", "b")
     outcome = evaluate(Graph(steps=steps))["c"]
     assert outcome.rounding == "the nearest 1"
     assert outcome.interval is not None
@@ -144,7 +146,7 @@ def test_limits_hold_everything_that_rounds_to_the_answer():
 
 
 def test_number_that_is_rounded_up_must_be_the_same_at_all_corners():
-    steps = found("a", "44 %"), found("b", "2.2 %"), computed("c", "ratio", "a", "b", rounding="up")
+    steps = make_found("a", "44 %"), make_found("b", "2.2 %"), make_computed("c", "ratio", "a", "b", rounding="up")
     with pytest.raises(OperationError, match="allows 20 and 21"):
         compute(*steps)
 
@@ -157,7 +159,7 @@ def test_decimals_are_written_in_full(number, text):
 
 
 def test_ratio_has_the_limits_of_all_corners():
-    graph = Graph(steps=(found("a", "44 %"), found("b", "2.2 %"), computed("c", "ratio", "a", "b")))
+    graph = Graph(steps=(make_found("a", "44 %"), make_found("b", "2.2 %"), make_computed("c", "ratio", "a", "b")))
     outcome = evaluate(graph)["c"]
     assert outcome.rounding == ""
     assert outcome.interval is not None
@@ -168,55 +170,59 @@ def test_ratio_has_the_limits_of_all_corners():
 
 def test_answer_with_limits_that_are_too_wide_is_refused():
     with pytest.raises(OperationError, match=r"step 'c'.*too many for one answer"):
-        compute(found("a", "9 km"), found("b", "3 km"), computed("c", "ratio", "a", "b"))
+        compute(make_found("a", "9 km"), make_found("b", "3 km"), make_computed("c", "ratio", "a", "b"))
 
 
 def test_extreme_refuses_ranges_that_overlap():
-    steps = found("a", "1 in 15,000 to 40,000"), found("b", "1 in 36,000")
+    steps = make_found("a", "1 in 15,000 to 40,000"), make_found("b", "1 in 36,000")
     with pytest.raises(OperationError, match="overlap"):
-        compute(*steps, computed("c", "extreme", "a", "b", which="most"))
+        compute(*steps, make_computed("c", "extreme", "a", "b", which="most"))
 
 
 def test_extreme_takes_ranges_that_do_not_overlap():
-    steps = found("a", "1 in 15,000 to 30,000"), found("b", "1 in 36,000")
-    assert compute(*steps, computed("c", "extreme", "a", "b", which="most")) == "Article a"
+    steps = make_found("a", "1 in 15,000 to 30,000"), make_found("b", "1 in 36,000")
+    assert compute(*steps, make_computed("c", "extreme", "a", "b", which="most")) == "Article a"
 
 
 def test_open_value_can_win_but_cannot_be_divided():
-    steps = found("a", "at least 300 km"), found("b", "91 km")
-    assert compute(*steps, computed("c", "extreme", "a", "b", which="most")) == "Article a"
+    steps = make_found("a", "at least 300 km"), make_found("b", "91 km")
+    assert compute(*steps, make_computed("c", "extreme", "a", "b", which="most")) == "Article a"
     with pytest.raises(OperationError, match="two limits"):
-        compute(*steps, computed("c", "ratio", "a", "b"))
+        compute(*steps, make_computed("c", "ratio", "a", "b"))
 
 
 def test_values_of_different_kinds_are_not_compared():
     with pytest.raises(OperationError, match="different kinds"):
-        compute(found("a", "91 m"), found("b", "84 kg"), computed("c", "extreme", "a", "b", which="most"))
+        compute(
+            make_found("a", "91 m"), make_found("b", "84 kg"), make_computed("c", "extreme", "a", "b", which="most")
+        )
 
 
 def test_filter_gives_the_things_that_pass():
-    steps = [found(name, answer) for name, answer in zip("abcd", ("yes", "no", "no", "yes"), strict=True)]
-    graph = Graph(steps=(*steps, computed("e", "filter", *"abcd", condition="is", bound="no")))
+    steps = [make_found(name, answer) for name, answer in zip("abcd", ("yes", "no", "no", "yes"), strict=True)]
+    graph = Graph(steps=(*steps, make_computed("e", "filter", *"abcd", condition="is", bound="no")))
     assert evaluate(graph)["e"].items == ("Article b", "Article c")
     assert idle_steps(graph) == ()
 
 
-def test_filter_that_keeps_all_asks_nothing():
-    steps = [found(name, "1900") for name in "abc"]
+def test_filter_that_keeps_everything_is_refused():
+    steps = [make_found(name, "1900") for name in "abc"]
     with pytest.raises(OperationError, match="all of the things"):
-        compute(*steps, computed("e", "filter", *"abc", condition="after", bound="1850"))
+        compute(*steps, make_computed("e", "filter", *"abc", condition="after", bound="1850"))
 
 
 def test_filter_refuses_a_value_on_both_sides_of_the_bound():
-    steps = found("a", "1850"), found("b", "1700"), found("c", "1900")
+    steps = make_found("a", "1850"), make_found("b", "1700"), make_found("c", "1900")
     with pytest.raises(OperationError, match="either side"):
-        compute(*steps, computed("e", "filter", *"abc", condition="after", bound="March 1850"))
+        compute(*steps, make_computed("e", "filter", *"abc", condition="after", bound="March 1850"))
 
 
 def test_intersect_needs_one_thing():
-    assert compute(found("a", "0x0C"), found("b", "0x0C"), computed("c", "intersect", "a", "b")) == "0x0C"
+    assert (
+        compute(make_found("a", "0x0C"), make_found("b", "0x0C"), make_computed("c", "intersect", "a", "b")) == "0x0C"
+    )
     with pytest.raises(OperationError, match="different things"):
-        compute(found("a", "0x0C"), found("b", "0x0D"), computed("c", "intersect", "a", "b"))
+        compute(make_found("a", "0x0C"), make_found("b", "0x0D"), make_computed("c", "intersect", "a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -229,50 +235,62 @@ def test_intersect_needs_one_thing():
     ],
 )
 def test_difference_of_dates_and_amounts(first, second, unit, answer):
-    steps = found("a", first, is_exact=True), found("b", second, is_exact=True)
-    assert compute(*steps, computed("c", "difference", "a", "b", unit=unit)) == answer
+    steps = make_found("a", first, is_exact=True), make_found("b", second, is_exact=True)
+    assert compute(*steps, make_computed("c", "difference", "a", "b", unit=unit)) == answer
 
 
 def test_difference_of_a_year_and_a_day_is_refused():
     with pytest.raises(OperationError, match="whole dates"):
-        compute(found("a", "1894"), found("b", "4 March 1826"), computed("c", "difference", "a", "b", unit="years"))
+        compute(
+            make_found("a", "1894"),
+            make_found("b", "4 March 1826"),
+            make_computed("c", "difference", "a", "b", unit="years"),
+        )
 
 
-def test_operations_on_request():
-    assert {name for name, each in operations().items() if not each.is_offered} == {"count", "product", "sum", "yes_no"}
-    steps = [found(name, answer) for name, answer in zip("abc", ("yes", "yes", "no"), strict=True)]
-    assert compute(*steps, computed("e", "count", *"abc", condition="is", bound="yes")) == "2"
-    assert compute(*steps[:2], computed("e", "yes_no", *"ab")) == "yes"
+def test_some_operations_are_offered_only_on_request():
+    assert {name for name, operation in operations().items() if not operation.is_offered} == {
+        "count",
+        "product",
+        "sum",
+        "yes_no",
+    }
+    steps = [make_found(name, answer) for name, answer in zip("abc", ("yes", "yes", "no"), strict=True)]
+    assert compute(*steps, make_computed("e", "count", *"abc", condition="is", bound="yes")) == "2"
+    assert compute(*steps[:2], make_computed("e", "yes_no", *"ab")) == "yes"
 
 
 def test_list_refuses_answers_of_different_kinds():
     with pytest.raises(OperationError, match="one question of several things"):
-        compute(found("a", "43.5%"), found("b", "1977"), computed("c", "list", "a", "b"))
+        compute(make_found("a", "43.5%"), make_found("b", "1977"), make_computed("c", "list", "a", "b"))
     with pytest.raises(OperationError, match="one question of several things"):
-        compute(found("a", "Lisbon"), found("b", "1977"), computed("c", "list", "a", "b"))
+        compute(make_found("a", "Lisbon"), make_found("b", "1977"), make_computed("c", "list", "a", "b"))
 
 
 def test_list_refuses_an_item_twice():
-    assert compute(found("a", "Lisbon"), found("b", "Ghent"), computed("c", "list", "a", "b")) == "Lisbon; Ghent"
+    assert (
+        compute(make_found("a", "Lisbon"), make_found("b", "Ghent"), make_computed("c", "list", "a", "b"))
+        == "Lisbon; Ghent"
+    )
     with pytest.raises(OperationError, match="twice"):
-        compute(found("a", "Lisbon"), found("b", "lisbon"), computed("c", "list", "a", "b"))
+        compute(make_found("a", "Lisbon"), make_found("b", "lisbon"), make_computed("c", "list", "a", "b"))
 
 
-def test_answer_of_an_earlier_step_is_told():
-    steps = found("a", "9"), found("b", "3"), computed("c", "ratio", "a", "b", answer="3")
+def test_answer_of_an_earlier_step_is_reported():
+    steps = make_found("a", "9"), make_found("b", "3"), make_computed("c", "ratio", "a", "b", answer="3")
     assert repeated_answers(Graph(steps=steps)) == ("b",)
-    assert repeated_answers(oldest_founder()) == ()
+    assert repeated_answers(make_oldest_founder()) == ()
 
 
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        ((found("a", "x"), found("a", "y", "a")), "two steps have the id"),
-        ((found("a", "x", "b"), found("b", "y")), "no earlier step"),
-        ((found("a", "x"), found("b", "y")), "nothing leads from step 'a'"),
+        ((make_found("a", "x"), make_found("a", "y", "a")), "two steps have the id"),
+        ((make_found("a", "x", "b"), make_found("b", "y")), "no earlier step"),
+        ((make_found("a", "x"), make_found("b", "y")), "nothing leads from step 'a'"),
     ],
 )
-def test_graph_that_does_not_hang_together_is_refused(steps, message):
+def test_disconnected_graph_is_refused(steps, message):
     with pytest.raises(ValueError, match=message):
         Graph(steps=steps)
 
@@ -280,59 +298,64 @@ def test_graph_that_does_not_hang_together_is_refused(steps, message):
 @pytest.mark.parametrize(
     "last",
     [
-        computed("c", "difference", "a", "b", unit="years"),
-        computed("c", "list", "a", "b"),
-        computed("c", "extreme", "a", "b", which="earliest"),
+        make_computed("c", "difference", "a", "b", unit="years"),
+        make_computed("c", "list", "a", "b"),
+        make_computed("c", "extreme", "a", "b", which="earliest"),
     ],
 )
 def test_no_operand_of_two_years_is_idle(last: ComputedStep) -> None:
-    assert idle_steps(Graph(steps=(found("a", "1975"), found("b", "2011"), last))) == ()
+    assert idle_steps(Graph(steps=(make_found("a", "1975"), make_found("b", "2011"), last))) == ()
 
 
-def test_difference_of_shares_is_told_in_percentage_points() -> None:
-    steps = found("a", "75.2 %"), found("b", "48.8 %")
-    assert compute(*steps, computed("c", "difference", "a", "b", unit="percentage points")) == "26.4 percentage points"
+def test_difference_of_shares_is_in_percentage_points() -> None:
+    steps = make_found("a", "75.2 %"), make_found("b", "48.8 %")
+    assert (
+        compute(*steps, make_computed("c", "difference", "a", "b", unit="percentage points"))
+        == "26.4 percentage points"
+    )
 
 
 def test_winner_and_items_keep_the_names_of_their_steps() -> None:
     towns = [
-        found(name, f"Town {name}").model_copy(update={"answer_aliases": (f"{name.upper()}-ville",)}) for name in "abc"
+        make_found(name, f"Town {name}").model_copy(update={"answer_aliases": (f"{name.upper()}-ville",)})
+        for name in "abc"
     ]
-    years = [found(f"year_{name}", year, name) for name, year in zip("abc", ("1871", "1880", "1902"), strict=True)]
+    years = [make_found(f"year_{name}", year, name) for name, year in zip("abc", ("1871", "1880", "1902"), strict=True)]
     ids = [year.id for year in years]
-    first = Graph(steps=(*towns, *years, computed("z", "extreme", *ids, which="earliest")))
+    first = Graph(steps=(*towns, *years, make_computed("z", "extreme", *ids, which="earliest")))
     assert evaluate(first)["z"].aliases == ("A-ville",)
-    late = Graph(steps=(*towns, *years, computed("z", "filter", *ids, condition="after", bound="1875")))
+    late = Graph(steps=(*towns, *years, make_computed("z", "filter", *ids, condition="after", bound="1875")))
     assert evaluate(late)["z"].item_aliases == (("B-ville",), ("C-ville",))
-    both = Graph(steps=(*towns[:2], computed("z", "list", "a", "b")))
-    assert evaluate(both)["z"].item_aliases == (("A-ville",), ("B-ville",))
+    two_towns = Graph(steps=(*towns[:2], make_computed("z", "list", "a", "b")))
+    assert evaluate(two_towns)["z"].item_aliases == (("A-ville",), ("B-ville",))
 
 
-def test_name_of_a_first_step_is_its_own_word_or_the_title_without_its_tag() -> None:
+def test_name_of_a_first_step_is_its_subject_or_the_title_without_its_tag() -> None:
     steps = [
-        found(name, year, title=f"Pier {name} (ferry stop)") for name, year in zip("ab", ("1871", "1902"), strict=True)
+        make_found(name, year, title=f"Pier {name} (ferry stop)")
+        for name, year in zip("ab", ("1871", "1902"), strict=True)
     ]
-    last = computed("z", "extreme", "a", "b", which="earliest")
+    last = make_computed("z", "extreme", "a", "b", which="earliest")
     assert evaluate(Graph(steps=(*steps, last)))["z"].aliases == ("Pier a",)
-    named = steps[0].model_copy(update={"about": "Vess Pier"})
-    assert evaluate(Graph(steps=(named, steps[1], last)))["z"].answer == "Vess Pier"
+    with_name = steps[0].model_copy(update={"about": "Vess Pier"})
+    assert evaluate(Graph(steps=(with_name, steps[1], last)))["z"].answer == "Vess Pier"
 
 
 def test_guess_between_two_is_advised_against() -> None:
-    steps = found("a", "1871"), found("b", "1902"), found("c", "1950")
-    two = Graph(steps=(*steps[:2], computed("z", "extreme", "a", "b", which="earliest")))
+    steps = make_found("a", "1871"), make_found("b", "1902"), make_found("c", "1950")
+    two = Graph(steps=(*steps[:2], make_computed("z", "extreme", "a", "b", which="earliest")))
     assert advice_against_guessing(two).startswith("compare three or more things")
-    three = Graph(steps=(*steps, computed("z", "extreme", "a", "b", "c", which="earliest")))
+    three = Graph(steps=(*steps, make_computed("z", "extreme", "a", "b", "c", which="earliest")))
     assert advice_against_guessing(three) == ""
-    # A run offers yes and no where somebody asks for them.
-    assert advice_against_guessing(Graph(steps=(*steps[:2], computed("z", "yes_no", "a", "b")))) == ""
+    # A run offers yes-or-no questions only on request.
+    assert advice_against_guessing(Graph(steps=(*steps[:2], make_computed("z", "yes_no", "a", "b")))) == ""
 
 
-def test_every_open_step_is_named_but_none_that_rests_on_it() -> None:
-    steps = found("a", "1871"), found("b", "1871"), found("c", "x")
-    tie = computed("tie", "extreme", "a", "b", which="earliest")
-    bad = computed("bad", "ratio", "a", "c")
-    graph = Graph(steps=(*steps, tie, bad, computed("z", "ratio", "tie", "bad")))
+def test_every_unsettled_step_is_named_except_those_that_depend_on_one() -> None:
+    steps = make_found("a", "1871"), make_found("b", "1871"), make_found("c", "x")
+    tie = make_computed("tie", "extreme", "a", "b", which="earliest")
+    bad = make_computed("bad", "ratio", "a", "c")
+    graph = Graph(steps=(*steps, tie, bad, make_computed("z", "ratio", "tie", "bad")))
     assert [*unsettled_steps(graph)] == ["tie", "bad"]
 
 
@@ -347,6 +370,6 @@ def test_every_open_step_is_named_but_none_that_rests_on_it() -> None:
         ("6.601.472", "1,022,000", "passengers", "5579472 passengers"),
     ],
 )
-def test_counts_may_look_like_years_and_may_be_named_or_not(first: str, second: str, unit: str, answer: str) -> None:
-    steps = [found("a", first, is_exact=True), found("b", second, is_exact=True)]
-    assert compute(*steps, computed("c", "difference", "a", "b", unit=unit)) == answer
+def test_counts_may_look_like_years_and_need_no_unit(first: str, second: str, unit: str, answer: str) -> None:
+    steps = [make_found("a", first, is_exact=True), make_found("b", second, is_exact=True)]
+    assert compute(*steps, make_computed("c", "difference", "a", "b", unit=unit)) == answer

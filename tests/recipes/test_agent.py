@@ -1,6 +1,6 @@
-"""What the recipe for an agent trains on is what its server is then sent, letter by letter; and nothing else is learnt.
+"""The recipe for an agent trains on exactly the text that its server is later sent, and on nothing else.
 
-The weights themselves are of another environment: `tests/consumers` takes a step of the recipe with TRL's own code.
+The weights need another environment: `tests/consumers` runs a step of the recipe with TRL's own code.
 """
 
 import json
@@ -41,9 +41,9 @@ class Generation(Extension):
     def parse(self, parser: Parser) -> nodes.Node:
         line = next(parser.stream).lineno
         inner = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-        return nodes.CallBlock(self.call_method("_marked"), [], [], inner).set_lineno(line)
+        return nodes.CallBlock(self.call_method("_mark"), [], [], inner).set_lineno(line)
 
-    def _marked(self, caller: Callable[[], str]) -> str:
+    def _mark(self, caller: Callable[[], str]) -> str:
         return f"{BEGIN}{caller()}{END}"
 
 
@@ -51,9 +51,9 @@ class Words:
     """A tokenizer's one method that is needed, with the settings that transformers gives templates."""
 
     def __init__(self) -> None:
-        made = Environment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation])
-        made.filters["tojson"] = lambda tree: json.dumps(tree, ensure_ascii=False)
-        self.template = made.from_string((RECIPE / "template.jinja").read_text(encoding="utf-8"))
+        jinja = Environment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation])
+        jinja.filters["tojson"] = lambda tree: json.dumps(tree, ensure_ascii=False)
+        self.template = jinja.from_string((RECIPE / "template.jinja").read_text(encoding="utf-8"))
 
     def apply_chat_template(self, messages: list[Any], tools: list[Any] | None = None, **settings: Any) -> str:
         return self.template.render(messages=messages, tools=tools, **settings)
@@ -73,27 +73,36 @@ def recipe() -> dict[str, ModuleType]:
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Trajectory]]:
-    """Rows of the view of a run, each with the trajectory that it was made of."""
+    """Return the rows of a run's view, each with the trajectory that it was made from."""
     out = tmp_path_factory.mktemp("agent")
     command = [*COMMAND, "generate", "tiny", "--pairs", "3", "--steps", "1-2", "--retriever", "bm25", "--no-flow"]
     subprocess.run([*command, "--out", str(out)], cwd=ROOT, check=True, capture_output=True)
     data = next(out.glob("*/latest/dataset"))
-    kept = [record(row) for file in (data / "records").glob("*.parquet") for row in pq.read_table(file).to_pylist()]
-    tried = {
-        (one.key, rollout.answer, rollout.trajectory.calls[0].argument, rollout.trajectory.steps): rollout.trajectory
-        for one in kept
-        for rollout in (*one.confirmation, *(r for past in one.rounds for r in past.rollouts))
+    stored_records = [
+        record(row) for file in (data / "records").glob("*.parquet") for row in pq.read_table(file).to_pylist()
+    ]
+    trajectories = {
+        (
+            stored_record.key,
+            rollout.answer,
+            rollout.trajectory.calls[0].argument,
+            rollout.trajectory.steps,
+        ): rollout.trajectory
+        for stored_record in stored_records
+        for rollout in (*stored_record.confirmation, *(r for past in stored_record.rounds for r in past.rollouts))
     }
-    found = []
+    row_pairs = []
     for file in (data / "sft").glob("*.parquet"):
         for row in pq.read_table(file).to_pylist():
             messages = [orjson.loads(text) for text in row["messages"]]
             row |= {"messages": messages, "tools": orjson.loads(row["tools"])}
-            same = [
-                one for one in tried.values() if [m.content for m in one.messages] == [m["content"] for m in messages]
+            matching = [
+                trajectory
+                for trajectory in trajectories.values()
+                if [m.content for m in trajectory.messages] == [m["content"] for m in messages]
             ]
-            found.append((row, same[0]))
-    return found
+            row_pairs.append((row, matching[0]))
+    return row_pairs
 
 
 def request(trajectory: Trajectory, turns: int, choice: str = "auto") -> Request:
@@ -103,13 +112,13 @@ def request(trajectory: Trajectory, turns: int, choice: str = "auto") -> Request
 def test_the_server_is_sent_what_was_trained_on(recipe: Any, rows: list[tuple[dict[str, Any], Trajectory]]) -> None:
     words = Words()
     for row, trajectory in rows:
-        learnt = words.apply_chat_template(row["messages"], tools=row["tools"])
+        conversation = words.apply_chat_template(row["messages"], tools=row["tools"])
         turns = [number for number, message in enumerate(row["messages"]) if message["role"] == "assistant"]
         assert len(turns) > 1
         for turn in turns:
-            asked, begun = recipe["serve"].prompt(words, body(request(trajectory, turn), 0))
-            assert learnt.startswith(asked + BEGIN)
-            assert begun == ""
+            prompt, call_start = recipe["serve"].prompt(words, body(request(trajectory, turn), 0))
+            assert conversation.startswith(prompt + BEGIN)
+            assert call_start == ""
 
 
 def test_calls_and_answers_alone_are_learnt(rows: list[tuple[dict[str, Any], Trajectory]]) -> None:
@@ -117,9 +126,9 @@ def test_calls_and_answers_alone_are_learnt(rows: list[tuple[dict[str, Any], Tra
     for row, trajectory in rows:
         text = Words().apply_chat_template(row["messages"], tools=row["tools"])
         parts = [part.partition(END)[0] for part in text.split(BEGIN)[1:]]
-        said = [message for message in trajectory.messages if message.role == "assistant"]
-        assert len(parts) == len(said)
-        for part, message in zip(parts, said, strict=True):
+        assistant_messages = [message for message in trajectory.messages if message.role == "assistant"]
+        assert len(parts) == len(assistant_messages)
+        for part, message in zip(parts, assistant_messages, strict=True):
             assert part.endswith("<|im_end|>")
             before, calls = written_calls.extract_calls(part.removesuffix("<|im_end|>"), offered)
             assert before == message.content
@@ -128,10 +137,10 @@ def test_calls_and_answers_alone_are_learnt(rows: list[tuple[dict[str, Any], Tra
 
 
 def test_a_call_that_must_be_made_is_begun(recipe: Any, rows: list[tuple[dict[str, Any], Trajectory]]) -> None:
-    asked, begun = recipe["serve"].prompt(Words(), body(request(rows[0][1], 2, "answer"), 0))
-    assert asked.endswith("<|im_start|>assistant\n" + begun)
+    prompt, call_start = recipe["serve"].prompt(Words(), body(request(rows[0][1], 2, "answer"), 0))
+    assert prompt.endswith("<|im_start|>assistant\n" + call_start)
     _, calls = written_calls.extract_calls(
-        begun + '{"answer": "1874"}}</tool_call>', written_calls.OfferedTools(SOLVER_TOOLS)
+        call_start + '{"answer": "1874"}}</tool_call>', written_calls.OfferedTools(SOLVER_TOOLS)
     )
     assert [(call.name, orjson.loads(call.arguments)) for call in calls] == [("answer", {"answer": "1874"})]
 
@@ -156,7 +165,7 @@ def test_what_is_kept_to_evaluate_is_not_learnt(recipe: Any, tmp_path: Path, mon
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     (tmp_path / "sft").mkdir()
     for split in ("train-00000", "eval-00000"):
-        said = [{"role": "user", "content": split}, {"role": "assistant", "content": "1874"}]
-        row = {"id": split, "messages": said, "loss": [False, True], "trainable": True}
+        messages = [{"role": "user", "content": split}, {"role": "assistant", "content": "1874"}]
+        row = {"id": split, "messages": messages, "loss": [False, True], "trainable": True}
         pq.write_table(pa.Table.from_pylist([row]), tmp_path / "sft" / f"{split}.parquet")
     assert recipe["train"].to_learn(tmp_path, demo=False)["id"] == ["train-00000"]

@@ -1,7 +1,7 @@
-"""Exported trajectories, replayed through each consumer's tool against the live server: the same bytes observed.
+"""Exported trajectories replayed through each consumer's tool against the live server give the same observations.
 
-Quick: the recipe for TRL, which is plain Python, and Search-R1's client by its rules (it is on no package index). A
-hundred trajectories through verl's own classes, in environments of their own, are part of `make test-consumers`.
+The quick tests use the recipe for TRL, which is plain Python, and the rules of Search-R1's client, which is on no
+package index. `make test-consumers` replays a hundred trajectories through verl's own classes in their environments.
 """
 
 import inspect
@@ -24,7 +24,7 @@ from pipeline.exports.views.records import record
 from pipeline.store.files import write_json
 from pipeline.types import Passage, Record, Trajectory
 from tests.consumers import environments
-from tests.consumers.told import told
+from tests.consumers.told import record_checks
 from tests.served import COMMAND, serving
 
 ROOT = Path(__file__).parents[2]
@@ -43,8 +43,8 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _run(tmp_path_factory.mktemp("quick"), "tiny", "--pairs", "3", "--steps", "1-2", "--retriever", "bm25")
 
 
-def _run(out: Path, corpus: str, *more: str) -> Path:
-    command = [*COMMAND, "generate", corpus, "--no-flow", "--out", str(out), *more]
+def _run(out: Path, corpus: str, *options: str) -> Path:
+    command = [*COMMAND, "generate", corpus, "--no-flow", "--out", str(out), *options]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     return out
 
@@ -55,11 +55,11 @@ def _records(out: Path) -> list[Record]:
 
 
 def _trajectories(out: Path) -> list[Trajectory]:
-    """Of all rollouts that the data set holds."""
+    """Return the trajectories of all rollouts in the data set."""
     return [
         rollout.trajectory
-        for one in _records(out)
-        for rollout in (*one.confirmation, *(r for past in one.rounds for r in past.rollouts))
+        for stored_record in _records(out)
+        for rollout in (*stored_record.confirmation, *(r for past in stored_record.rounds for r in past.rollouts))
     ]
 
 
@@ -98,25 +98,27 @@ def test_the_recipes_have_the_tools_of_the_data_sets_environment(
     import environment as recipe
 
     for sets in ([], ["environment.pages=true", "environment.find=true"]):
-        one = environment(build(sets=["retrieval.retriever=bm25", *sets]))
-        write_json(tmp_path / "environment.json", one.model_dump(mode="json"))
+        offered_environment = environment(build(sets=["retrieval.retriever=bm25", *sets]))
+        write_json(tmp_path / "environment.json", offered_environment.model_dump(mode="json"))
         offered = recipe.of(tmp_path)
-        for tool in one.tools:
-            taken = inspect.signature(getattr(offered, tool.name)).parameters
-            assert [name for name in taken if name != "self"] == list(tool.parameters["properties"])
+        for tool in offered_environment.tools:
+            parameters = inspect.signature(getattr(offered, tool.name)).parameters
+            assert [name for name in parameters if name != "self"] == list(tool.parameters["properties"])
         assert hasattr(offered, "find") == bool(sets)
         command = [sys.executable, str(ROOT / "recipes/verl/write_tools.py"), str(tmp_path)]
         written = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["tools"]
-        assert [tool["tool_schema"]["function"] for tool in written] == [tool.model_dump() for tool in one.tools[:-1]]
+        assert [tool["tool_schema"]["function"] for tool in written] == [
+            tool.model_dump() for tool in offered_environment.tools[:-1]
+        ]
     where = ["--retriever", "bm25", "--environment", str(tmp_path / "environment.json"), "--out", str(tmp_path)]
     with serving("serve", "tiny", *where) as (_, url):
         monkeypatch.setattr(recipe, "ADDRESS", url.removesuffix("/retrieve"))
         tools: Any = offered()
         tools.reset()
-        shown = tools.search("Kessel Bridge").split("[")[1].split("]")[0]
-        assert "steel arch" in tools.find(shown, "steel arch")
-        assert tools.open(shown, 1).endswith(" of the document.")
-        assert tools.open(shown, 99).startswith("Error: The document has ")
+        passage_id = tools.search("Kessel Bridge").split("[")[1].split("]")[0]
+        assert "steel arch" in tools.find(passage_id, "steel arch")
+        assert tools.open(passage_id, 1).endswith(" of the document.")
+        assert tools.open(passage_id, 99).startswith("Error: The document has ")
 
 
 @pytest.mark.parametrize("arguments", [None, [], "bridge", 5, {"query": "\udfff"}, {"query": None}])
@@ -130,21 +132,21 @@ def test_what_a_model_gets_wrong_is_answered_and_ends_no_training(
 
 
 def test_the_recipe_for_verl_keeps_to_the_limits_of_the_environment() -> None:
-    limits, told = RunConfig().solver, (ROOT / "recipes/verl/train.sh").read_text()
-    assert f"max_parallel_calls={limits.calls_per_turn} " in told
-    assert f"max_assistant_turns={limits.turns} " in told
+    limits, script = RunConfig().solver, (ROOT / "recipes/verl/train.sh").read_text()
+    assert f"max_parallel_calls={limits.calls_per_turn} " in script
+    assert f"max_assistant_turns={limits.turns} " in script
 
 
 def _search_r1(hits: list[dict[str, Any]]) -> str:
     """Search-R1's rules: `llm_agent/generation.py`, `_passages2string`."""
     text = ""
-    for place, hit in enumerate(hits, 1):
-        title, _, rest = hit["document"]["contents"].partition("\n")
-        text += f"Doc {place}(Title: {title}) {rest}\n"
+    for number, hit in enumerate(hits, 1):
+        title, _, text_of_passage = hit["document"]["contents"].partition("\n")
+        text += f"Doc {number}(Title: {title}) {text_of_passage}\n"
     return text
 
 
-def _titled(passage: Passage) -> tuple[str, str]:
+def _split_title(passage: Passage) -> tuple[str, str]:
     return f'"{" ".join(passage.title.split())}"', " ".join(passage.text.split())
 
 
@@ -157,16 +159,16 @@ def _searches(trajectories: list[Trajectory], corpus: Corpus) -> list[tuple[str,
 def test_search_r1s_client_sees_the_passages_of_the_rollouts(quick: Path, address: str, tiny: Corpus) -> None:
     searches = _searches(_trajectories(quick), tiny)
     body = {"queries": [query for query, _ in searches], "topk": 3, "return_scores": True}
-    found = httpx2.post(f"{address}/retrieve", json=body, timeout=60).json()["result"]
-    wanted = []
+    results = httpx2.post(f"{address}/retrieve", json=body, timeout=60).json()["result"]
+    expected = []
     for _, passages in searches:
-        lines = [f"Doc {n}(Title: {title}) {text}\n" for n, (title, text) in enumerate(map(_titled, passages), 1)]
-        wanted.append("".join(lines))
+        lines = [f"Doc {n}(Title: {title}) {text}\n" for n, (title, text) in enumerate(map(_split_title, passages), 1)]
+        expected.append("".join(lines))
     assert len(searches) >= 12
-    assert [_search_r1(hits) for hits in found] == wanted
+    assert [_search_r1(hits) for hits in results] == expected
 
 
-def _asked(consumer: str, script: str, tools: Path, value: Any) -> Any:
+def _run_consumer(consumer: str, script: str, tools: Path, value: Any) -> Any:
     done = subprocess.run(
         [environments.python(consumer), str(Path(__file__).with_name(script)), str(tools)],
         cwd=ROOT,
@@ -186,7 +188,7 @@ def _asked(consumer: str, script: str, tools: Path, value: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def hundred(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+def wiki_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     out = _run(tmp_path_factory.mktemp("hundred"), "wiki", "--pairs", "25", "--steps", "2-3")
     with serving("serve", "wiki/latest", "--out", out) as (_, url):
         yield out, url.removesuffix("/retrieve")
@@ -200,26 +202,28 @@ def _tools(name: str, address: str, folder: Path) -> Path:
 
 @pytest.mark.network
 def test_verls_registry_and_the_recipes_tool_see_what_the_rollouts_saw(
-    hundred: tuple[Path, str], tmp_path: Path
+    wiki_run: tuple[Path, str], tmp_path: Path
 ) -> None:
-    out, address = hundred
+    out, address = wiki_run
     replays = list(map(_replay, _trajectories(out)))[:HUNDRED]
     assert len(replays) == HUNDRED
     calls = [replay.calls for replay in replays]
-    found = _asked("verl", "with_digsite_tool.py", _tools("tools.yaml", address, tmp_path), calls)
-    assert found == [replay.observed for replay in replays]
+    answers = _run_consumer("verl", "with_digsite_tool.py", _tools("tools.yaml", address, tmp_path), calls)
+    assert answers == [replay.observed for replay in replays]
     done = f"{HUNDRED} trajectories replayed through its tool registry and recipes/verl/digsite_tool.py: the same bytes"
-    told("verl, replays", [{"version": "0.9.1", "view": "rl_verl_tool", "check": done}])
+    record_checks("verl, replays", [{"version": "0.9.1", "view": "rl_verl_tool", "check": done}])
 
 
 @pytest.mark.network
-def test_verls_own_search_tool_sees_the_passages_of_the_rollouts(hundred: tuple[Path, str], tmp_path: Path) -> None:
-    out, address = hundred
+def test_verls_own_search_tool_sees_the_passages_of_the_rollouts(wiki_run: tuple[Path, str], tmp_path: Path) -> None:
+    out, address = wiki_run
     searches = _searches(_trajectories(out)[:HUNDRED], load(resolve("wiki")))
     queries = [query for query, _ in searches]
-    found = _asked("verl-search", "with_search_tool.py", _tools("search_tool.yaml", address, tmp_path), queries)
-    for text, (_, passages) in zip(found, searches, strict=True):
-        blocks = [f"Doc {n} (Title: {title})\n{body}" for n, (title, body) in enumerate(map(_titled, passages), 1)]
+    answers = _run_consumer(
+        "verl-search", "with_search_tool.py", _tools("search_tool.yaml", address, tmp_path), queries
+    )
+    for text, (_, passages) in zip(answers, searches, strict=True):
+        blocks = [f"Doc {n} (Title: {title})\n{body}" for n, (title, body) in enumerate(map(_split_title, passages), 1)]
         assert json.loads(text) == {"result": "\n\n".join(blocks)}
     done = f"{HUNDRED} trajectories replayed through its own SearchTool: the same passages"
-    told("verl SearchTool, replays", [{"version": "0.7.1", "view": "rl_verl_tool", "check": done}])
+    record_checks("verl SearchTool, replays", [{"version": "0.7.1", "view": "rl_verl_tool", "check": done}])

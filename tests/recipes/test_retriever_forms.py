@@ -33,7 +33,7 @@ def test_flagembedding_reads_texts_by_side(tmp_path, read):
 
 def test_beir_reads_each_passage_once_and_every_judgement(tmp_path, read):
     forms.beir(ROWS, tmp_path)
-    assert [one["_id"] for one in read("corpus.jsonl")] == ["d0#0", "d1#0", "d2#0"]
-    assert [one["_id"] for one in read("queries.jsonl")] == ["k-0", "k-1"]
+    assert [row["_id"] for row in read("corpus.jsonl")] == ["d0#0", "d1#0", "d2#0"]
+    assert [row["_id"] for row in read("queries.jsonl")] == ["k-0", "k-1"]
     judged = (tmp_path / "qrels/test.tsv").read_text(encoding="utf-8").splitlines()
     assert judged == ["query-id\tcorpus-id\tscore", "k-0\td0#0\t1", "k-0\td1#0\t1", "k-1\td1#0\t1"]

@@ -32,5 +32,5 @@ async def main() -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    found = asyncio.run(main())
-    print("\n" + json.dumps(found))
+    answers = asyncio.run(main())
+    print("\n" + json.dumps(answers))

@@ -11,9 +11,9 @@ from verl.tools.search_tool import SearchTool  # type: ignore[import-not-found]
 
 
 async def main() -> list[str]:
-    (one,) = OmegaConf.to_container(OmegaConf.load(sys.argv[1]))["tools"]
-    assert one["class_name"] == "verl.tools.search_tool.SearchTool"
-    tool = SearchTool(one["config"], OpenAIFunctionToolSchema.model_validate(one["tool_schema"]))
+    (entry,) = OmegaConf.to_container(OmegaConf.load(sys.argv[1]))["tools"]
+    assert entry["class_name"] == "verl.tools.search_tool.SearchTool"
+    tool = SearchTool(entry["config"], OpenAIFunctionToolSchema.model_validate(entry["tool_schema"]))
     instance, _ = await tool.create()
     texts = []
     for query in json.load(sys.stdin):
@@ -25,5 +25,5 @@ async def main() -> list[str]:
 if __name__ == "__main__":
     # On a machine without a network the address that Ray finds by itself does not answer.
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1")
-    found = asyncio.run(main())
-    print("\n" + json.dumps(found))
+    answers = asyncio.run(main())
+    print("\n" + json.dumps(answers))

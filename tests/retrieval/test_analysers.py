@@ -1,4 +1,4 @@
-"""Texts in other languages than English, excerpts of a real handbook: cut, detected, indexed and found."""
+"""German and Chinese texts of a real handbook are cut, detected, indexed and found."""
 
 import re
 from pathlib import Path
@@ -30,20 +30,20 @@ def chinese() -> Corpus:
     return corpus.load(corpus.resolve(str(HANDBOOK / "zh.jsonl")))
 
 
-def both(of: Corpus, out: Path) -> list[LuceneRetriever | Bm25Retriever]:
+def open_both_engines(of: Corpus, out: Path) -> list[LuceneRetriever | Bm25Retriever]:
     return [LuceneRetriever(of, out), Bm25Retriever(of)]
 
 
-async def found(retriever: Retriever, query: str) -> list[Passage]:
+async def search_documents(retriever: Retriever, query: str) -> list[Passage]:
     return [hit.passage for hit in await retriever.search(query, 100)]
 
 
 def test_passages_are_of_usual_length_and_most_may_start_a_question(german: Corpus, chinese: Corpus) -> None:
-    for one in (german, chinese):
-        sizes = [length(passage.text) for passage in one.passages]
+    for loaded in (german, chinese):
+        sizes = [length(passage.text) for passage in loaded.passages]
         assert min(sizes) > 25
         assert max(sizes) < 200
-        assert sum(quality(passage) is None for passage in one.passages) >= 0.9 * len(one.passages)
+        assert sum(quality(passage) is None for passage in loaded.passages) >= 0.9 * len(loaded.passages)
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ async def test_an_inflected_german_word_finds_its_passage(
     word = re.compile(rf"\b{query}\b")
     holding = [p for p in german.passages if written in p.text and not word.search(contents(p))]
     assert holding
-    for retriever in both(german, indexes):
+    for retriever in open_both_engines(german, indexes):
         assert retriever.analyser == "german"
-        hits = await found(retriever, query)
+        hits = await search_documents(retriever, query)
         assert all(passage in hits for passage in holding)
     assert bm25.analyse(query) != bm25.analyse(written)  # which the English stemmer parts
 
@@ -70,13 +70,13 @@ async def test_a_chinese_word_of_two_characters_finds_its_passages_and_no_others
     holding = {p.id for p in chinese.passages if "邮件" in contents(p)}
     assert apart
     assert holding
-    for retriever in both(chinese, indexes):
-        assert {passage.id for passage in await found(retriever, "邮件")} == holding
+    for retriever in open_both_engines(chinese, indexes):
+        assert {passage.id for passage in await search_documents(retriever, "邮件")} == holding
 
 
-async def test_any_text_is_scored_as_its_index_would(german: Corpus, chinese: Corpus, indexes: Path) -> None:
-    for one, query in ((german, "Einbruch in einen Rechner"), (chinese, "软件包的安装")):
-        for retriever in both(one, indexes):
+async def test_scores_of_new_texts_match_the_index(german: Corpus, chinese: Corpus, indexes: Path) -> None:
+    for loaded, query in ((german, "Einbruch in einen Rechner"), (chinese, "软件包的安装")):
+        for retriever in open_both_engines(loaded, indexes):
             hits = await retriever.search(query, 10)
             scores = await retriever.score(query, [contents(hit.passage) for hit in hits])
             assert len(hits) > 2
@@ -88,13 +88,13 @@ def test_the_folder_of_the_index_names_the_analyser(german: Corpus, tmp_path: Pa
     assert [path.name for path in (tmp_path / "indexes").iterdir()] == [f"de-{german.fingerprint[:12]}-german"]
 
 
-def test_what_is_said_wins_over_what_the_texts_show(german: Corpus) -> None:
+def test_a_stated_language_wins_over_the_detected_one(german: Corpus) -> None:
     assert german.language == "de"
-    said = corpus.load(corpus.resolve(str(HANDBOOK / "de.jsonl"), language="fr"))
-    assert analyser_for(said.language) == "french"
+    french = corpus.load(corpus.resolve(str(HANDBOOK / "de.jsonl"), language="fr"))
+    assert analyser_for(french.language) == "french"
 
 
-def test_regions_have_the_analyser_of_their_language_and_the_rest_a_plain_one() -> None:
+def test_regional_codes_use_the_analyser_of_their_language() -> None:
     assert [analyser_for(code) for code in ("pt-BR", "zh-TW", "nb", "en-GB", "unknown")] == [
         "portuguese", "cjk", "norwegian", ENGLISH, ENGLISH
     ]  # fmt: skip
@@ -108,10 +108,10 @@ def test_lucene_has_every_analyser_of_the_table(tmp_path: Path) -> None:
     )
     names = {analyser_for(code) for code in codes.split()}
 
-    def checked() -> list[str]:
+    def list_failures() -> list[str]:
         jvm.start()
         return [name for name in names if java_analyser(name) is None or not lucene.analyse("Debian 12", name)]
 
-    assert jvm.call(checked) == []
+    assert jvm.call(list_failures) == []
     assert jvm.call(lambda: lucene.analyse("Häuser", "german")) == ["haus"]
     assert jvm.call(lambda: lucene.analyse("软件包", "cjk")) == ["软件", "件包"]

@@ -1,4 +1,4 @@
-"""The engine without Java: how near it comes to Lucene, and what it says of large corpora."""
+"""The engine without Java ranks nearly as Lucene, and warns of large corpora."""
 
 import logging
 
@@ -10,7 +10,7 @@ from pipeline.retrieval.engines.bm25 import Bm25Retriever, analyse
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 
 
-async def test_it_ranks_nearly_as_lucene_does(tiny: Corpus, retriever: LuceneRetriever) -> None:
+async def test_bm25_ranks_nearly_as_lucene(tiny: Corpus, retriever: LuceneRetriever) -> None:
     small = Bm25Retriever(tiny)
     queries = [" ".join(passage.text.split()[4:14]) for passage in tiny.passages]
     ours = [[hit.passage.id for hit in hits] for hits in await small.search_many(queries, 5)]
@@ -19,13 +19,13 @@ async def test_it_ranks_nearly_as_lucene_does(tiny: Corpus, retriever: LuceneRet
     assert sum(len({*a} & {*b}) for a, b in zip(ours, theirs, strict=True)) / sum(map(len, theirs)) > 0.95
 
 
-def test_words_are_cut_and_stemmed_as_lucene_does(tiny: Corpus, retriever: LuceneRetriever) -> None:
+def test_words_are_split_and_stemmed_as_in_lucene(tiny: Corpus, retriever: LuceneRetriever) -> None:
     texts = [passage.text for passage in tiny.passages]
     texts += ["The cat's paw, 1,234.5 m and don’t U.S. co-op; x_y 3rd", "RUNNING flies Universities généralement"]
     assert [analyse(text) for text in texts] == jvm.call(lambda: [lucene.analyse(text) for text in texts])
 
 
-def test_many_passages_are_warned_of(
+def test_a_large_corpus_is_warned_about(
     tiny: Corpus, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with caplog.at_level(logging.WARNING):

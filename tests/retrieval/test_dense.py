@@ -1,4 +1,4 @@
-"""The dense engine against brute force in NumPy, and the encoder's settings against vectors worked out by hand."""
+"""The dense engine matches brute force in NumPy, and the encoder matches vectors computed by hand."""
 
 import shutil
 from pathlib import Path
@@ -21,65 +21,74 @@ from tests.encoders import needed, write
 from tests.shelf import InMemory, passage
 
 needed()
-KNOWN = [f"w{number}" for number in range(300)]
+WORDS = [f"w{number}" for number in range(300)]
 TABLE = np.vstack([np.zeros((1, 24)), np.random.default_rng(7).normal(size=(300, 24))]).astype(np.float32)
 
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Words with random directions."""
-    return write(tmp_path_factory.mktemp("random") / "encoder", KNOWN, TABLE)
+    return write(tmp_path_factory.mktemp("random") / "encoder", WORDS, TABLE)
 
 
 @pytest.fixture(scope="module")
-def many(tiny: Corpus) -> Corpus:
-    """3,000 passages of random words; each of the last 100 repeats another one's."""
-    draw = np.random.default_rng(3)
-    texts = [" ".join(KNOWN[n] for n in draw.integers(0, 300, draw.integers(1, 40))) for _ in range(2900)]
-    made = tuple(passage(f"d{n:04}", "", text) for n, text in enumerate([*texts, *texts[:100]]))
-    return cast(Corpus, InMemory(made, tiny.manifest, "f" * 64))
+def large_corpus(tiny: Corpus) -> Corpus:
+    """Make 3,000 passages of random words. Each of the last 100 repeats another text."""
+    rng = np.random.default_rng(3)
+    texts = [" ".join(WORDS[n] for n in rng.integers(0, 300, rng.integers(1, 40))) for _ in range(2900)]
+    passages = tuple(passage(f"d{n:04}", "", text) for n, text in enumerate([*texts, *texts[:100]]))
+    return cast(Corpus, InMemory(passages, tiny.manifest, "f" * 64))
 
 
-def mean(text: str) -> Any:
-    """By hand: the mean of the words' vectors, at length one."""
-    rows = [TABLE[KNOWN.index(word) + 1].astype(np.float64) for word in text.split()]
-    found = np.mean(rows, axis=0)
-    return found / np.linalg.norm(found)
+def encode_by_hand(text: str) -> Any:
+    """Return the normalized mean of the words' vectors."""
+    rows = [TABLE[WORDS.index(word) + 1].astype(np.float64) for word in text.split()]
+    vector = np.mean(rows, axis=0)
+    return vector / np.linalg.norm(vector)
 
 
 @pytest.fixture(scope="module")
-def directions(many: Corpus) -> Any:
-    """The vector of every passage, by hand."""
-    return np.stack([mean(one.text) for one in many.passages])
+def expected_vectors(large_corpus: Corpus) -> Any:
+    """Compute the vector of every passage by hand."""
+    return np.stack([encode_by_hand(passage.text) for passage in large_corpus.passages])
 
 
-QUERIES = [" ".join(KNOWN[n] for n in np.random.default_rng(seed).integers(0, 300, 6)) for seed in range(40)]
+QUERIES = [" ".join(WORDS[n] for n in np.random.default_rng(seed).integers(0, 300, 6)) for seed in range(40)]
 
 
 @pytest.mark.parametrize("block", [1 << 16, 700])
-async def test_the_k_best_are_those_of_brute_force_with_their_cosines(
-    block: int, many: Corpus, directions: Any, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_the_best_hits_match_brute_force(
+    block: int,
+    large_corpus: Corpus,
+    expected_vectors: Any,
+    encoder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(dense, "_BLOCK", block)
-    retriever = DenseRetriever(many, tmp_path, DenseConfig(encoder=str(encoder)))
+    retriever = DenseRetriever(large_corpus, tmp_path, DenseConfig(encoder=str(encoder)))
     for query, hits in zip(QUERIES, await retriever.search_many(QUERIES, 20), strict=True):
-        true = dict(zip((one.id for one in many.passages), directions @ mean(query), strict=True))
+        cosines = dict(
+            zip(
+                (passage.id for passage in large_corpus.passages), expected_vectors @ encode_by_hand(query), strict=True
+            )
+        )
         assert len(hits) == 20
-        assert [hit.score for hit in hits] == pytest.approx([true[hit.passage.id] for hit in hits], abs=2e-6)
-        least = sorted(true.values())[-20]
-        assert all(score <= least + 2e-6 or key in {hit.passage.id for hit in hits} for key, score in true.items())
+        assert [hit.score for hit in hits] == pytest.approx([cosines[hit.passage.id] for hit in hits], abs=2e-6)
+        least = sorted(cosines.values())[-20]
+        assert all(score <= least + 2e-6 or key in {hit.passage.id for hit in hits} for key, score in cosines.items())
         assert await retriever.search(query, 20) == hits
 
 
-async def test_equal_texts_tie_and_come_by_id_at_any_depth(many: Corpus, encoder: Path, tmp_path: Path) -> None:
-    retriever = DenseRetriever(many, tmp_path, DenseConfig(encoder=str(encoder)))
+async def test_equal_texts_tie_and_are_ordered_by_id(large_corpus: Corpus, encoder: Path, tmp_path: Path) -> None:
+    retriever = DenseRetriever(large_corpus, tmp_path, DenseConfig(encoder=str(encoder)))
     for n in range(5):
-        text = many.passages[n].text
+        text = large_corpus.passages[n].text
         assert [hit.passage.id for hit in await retriever.search(text, 2)] == [f"d{n:04}#0", f"d{2900 + n:04}#0"]
         assert [hit.passage.id for hit in await retriever.search(text, 1)] == [f"d{n:04}#0"]
 
 
-async def test_hundreds_of_equal_passages_are_cut_by_id(tiny: Corpus, encoder: Path, tmp_path: Path) -> None:
+async def test_hundreds_of_equal_passages_are_truncated_by_id(tiny: Corpus, encoder: Path, tmp_path: Path) -> None:
     same = tuple(passage(f"d{n:04}", "", "w1 w2") for n in range(900, 0, -1))
     retriever = DenseRetriever(
         cast(Corpus, InMemory(same, tiny.manifest, "e" * 64)), tmp_path, DenseConfig(encoder=str(encoder))
@@ -87,143 +96,152 @@ async def test_hundreds_of_equal_passages_are_cut_by_id(tiny: Corpus, encoder: P
     assert [hit.passage.id for hit in await retriever.search("w1", 3)] == ["d0001#0", "d0002#0", "d0003#0"]
 
 
-async def test_the_graph_finds_nearly_what_brute_force_does(many: Corpus, encoder: Path, tmp_path: Path) -> None:
-    graph = DenseRetriever(many, tmp_path, DenseConfig(encoder=str(encoder), index="hnsw"))
-    flat = DenseRetriever(many, tmp_path, DenseConfig(encoder=str(encoder)))
+async def test_the_graph_index_finds_nearly_the_same_as_brute_force(
+    large_corpus: Corpus, encoder: Path, tmp_path: Path
+) -> None:
+    graph = DenseRetriever(large_corpus, tmp_path, DenseConfig(encoder=str(encoder), index="hnsw"))
+    flat = DenseRetriever(large_corpus, tmp_path, DenseConfig(encoder=str(encoder)))
     assert graph.name != flat.name
-    found, true = [await one.search_many(QUERIES, 10) for one in (graph, flat)]
-    met = sum(len({h.passage.id for h in a} & {h.passage.id for h in b}) for a, b in zip(found, true, strict=True))
-    assert met >= 0.95 * 10 * len(QUERIES)
+    graph_hits, true_hits = [await retriever.search_many(QUERIES, 10) for retriever in (graph, flat)]
+    shared_count = sum(
+        len({h.passage.id for h in a} & {h.passage.id for h in b}) for a, b in zip(graph_hits, true_hits, strict=True)
+    )
+    assert shared_count >= 0.95 * 10 * len(QUERIES)
     (file,) = tmp_path.glob("indexes/*/hnsw.faiss")
-    first = file.read_bytes()
+    index_bytes = file.read_bytes()
     file.unlink()
-    DenseRetriever(many, tmp_path, DenseConfig(encoder=str(encoder), index="hnsw"))
-    assert file.read_bytes() == first
+    DenseRetriever(large_corpus, tmp_path, DenseConfig(encoder=str(encoder), index="hnsw"))
+    assert file.read_bytes() == index_bytes
 
 
-async def test_an_overlay_ranks_as_in_an_index_that_holds_it(many: Corpus, encoder: Path, tmp_path: Path) -> None:
+async def test_an_overlay_ranks_as_a_rebuilt_index(large_corpus: Corpus, encoder: Path, tmp_path: Path) -> None:
     settings = DenseConfig(encoder=str(encoder), query_prefix="w5 ", passage_prefix="w9 w9 ")
-    own = [passage(f"own{n}", "", " ".join(query.split()[:4])) for n, query in enumerate(QUERIES[:10])]
-    base = DenseRetriever(many, tmp_path, settings)
-    whole = cast(Corpus, InMemory((*many.passages, *own), many.manifest, "d" * 64))
-    rebuilt = DenseRetriever(whole, tmp_path, settings)
-    assert await Overlay(base, own).search_many(QUERIES, 30) == await rebuilt.search_many(QUERIES, 30)
+    added = [passage(f"own{n}", "", " ".join(query.split()[:4])) for n, query in enumerate(QUERIES[:10])]
+    base = DenseRetriever(large_corpus, tmp_path, settings)
+    extended = cast(Corpus, InMemory((*large_corpus.passages, *added), large_corpus.manifest, "d" * 64))
+    rebuilt = DenseRetriever(extended, tmp_path, settings)
+    assert await Overlay(base, added).search_many(QUERIES, 30) == await rebuilt.search_many(QUERIES, 30)
 
 
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({}, mean("w1 w2 w3")),
+        ({}, encode_by_hand("w1 w2 w3")),
         ({"pooling": "cls", "normalise": False}, TABLE[2]),
         ({"pooling": "last", "normalise": False}, TABLE[4]),
         ({"pooling": "mean", "normalise": False}, TABLE[2:5].mean(axis=0)),
     ],
 )
-def test_pooling_and_normalisation_are_what_the_settings_say(
-    settings: dict[str, Any], expected: Any, encoder: Path
-) -> None:
-    made = open_encoder(DenseConfig(encoder=str(encoder), **settings)).encode(["w1 w2 w3", "", "nothing known"])
-    assert made[0] == pytest.approx(expected, abs=1e-6)
-    assert not made[1:].any()
+def test_pooling_and_normalisation_follow_the_settings(settings: dict[str, Any], expected: Any, encoder: Path) -> None:
+    encoded = open_encoder(DenseConfig(encoder=str(encoder), **settings)).encode(["w1 w2 w3", "", "nothing known"])
+    assert encoded[0] == pytest.approx(expected, abs=1e-6)
+    assert not encoded[1:].any()
 
 
-def test_the_encoder_s_own_pooling_counts_where_none_is_set(encoder: Path, tmp_path: Path) -> None:
+def test_the_encoder_s_pooling_applies_unless_one_is_set(encoder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "own"
     shutil.copytree(encoder, folder)
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling/config.json").write_bytes(orjson.dumps({"pooling_mode_cls_token": True}))
-    made = open_encoder(DenseConfig(encoder=str(folder), normalise=False)).encode(["w1 w2 w3"])
-    assert made[0] == pytest.approx(TABLE[2])
+    encoded = open_encoder(DenseConfig(encoder=str(folder), normalise=False)).encode(["w1 w2 w3"])
+    assert encoded[0] == pytest.approx(TABLE[2])
     (folder / "1_Pooling/config.json").write_bytes(orjson.dumps({"pooling_mode_max_tokens": True}))
     with pytest.raises(UsageError, match=r"retrieval\.dense\.pooling"):
         open_encoder(DenseConfig(encoder=str(folder)))
 
 
-def test_what_lies_beyond_the_length_is_not_seen(encoder: Path) -> None:
-    made = open_encoder(DenseConfig(encoder=str(encoder), max_length=8)).encode(["w1 " * 8 + "w2 w3", "w1"])
-    assert made[0] == pytest.approx(made[1])
+def test_text_beyond_the_maximal_length_is_ignored(encoder: Path) -> None:
+    encoded = open_encoder(DenseConfig(encoder=str(encoder), max_length=8)).encode(["w1 " * 8 + "w2 w3", "w1"])
+    assert encoded[0] == pytest.approx(encoded[1])
 
 
-async def test_prefixes_are_part_of_what_is_encoded(many: Corpus, encoder: Path, tmp_path: Path) -> None:
+async def test_prefixes_are_encoded(large_corpus: Corpus, encoder: Path, tmp_path: Path) -> None:
     settings = DenseConfig(encoder=str(encoder), query_prefix="w5 ", passage_prefix="w9 ")
-    retriever = DenseRetriever(many, tmp_path, settings)
+    retriever = DenseRetriever(large_corpus, tmp_path, settings)
     for hit in await retriever.search("w1 w2", 5):
-        assert hit.score == pytest.approx(mean(f"w9 {hit.passage.text}") @ mean("w5 w1 w2"), abs=2e-6)
+        assert hit.score == pytest.approx(
+            encode_by_hand(f"w9 {hit.passage.text}") @ encode_by_hand("w5 w1 w2"), abs=2e-6
+        )
 
 
-def test_vectors_are_made_once_and_gone_on_with_after_a_kill(many: Corpus, encoder: Path, tmp_path: Path) -> None:
+def test_vectors_are_made_once_and_resumed_after_a_kill(large_corpus: Corpus, encoder: Path, tmp_path: Path) -> None:
     settings = DenseConfig(encoder=str(encoder))
-    made = open_encoder(settings)
-    counted: list[int] = []
+    real_encoder = open_encoder(settings)
+    batch_sizes: list[int] = []
 
     class Counting:
-        """Dies at its third part."""
+        """Fails at its third batch."""
 
         deadly = True
 
         def encode(self, texts: Any) -> Any:
             if len(texts) > 1:
-                counted.append(len(texts))
-            if self.deadly and len(counted) == 3:
+                batch_sizes.append(len(texts))
+            if self.deadly and len(batch_sizes) == 3:
                 raise KeyboardInterrupt
-            return made.encode(texts)
+            return real_encoder.encode(texts)
 
     counting = Counting()
     with pytest.raises(KeyboardInterrupt):
-        vectors.ensure(many, counting, settings, tmp_path / "a")
-    (left,) = (tmp_path / "a/indexes").glob("*.incomplete")
-    (left / vectors.FILE).open("ab").write(b"torn")
+        vectors.ensure(large_corpus, counting, settings, tmp_path / "a")
+    (incomplete,) = (tmp_path / "a/indexes").glob("*.incomplete")
+    (incomplete / vectors.FILE).open("ab").write(b"torn")
     counting.deadly = False
-    first = vectors.ensure(many, counting, settings, tmp_path / "a")
-    assert counted == [1024, 1024, 952, 952]
-    assert vectors.ensure(many, counting, settings, tmp_path / "a") == first
-    assert len(counted) == 4
-    second = vectors.ensure(many, made, settings, tmp_path / "b")
+    first = vectors.ensure(large_corpus, counting, settings, tmp_path / "a")
+    assert batch_sizes == [1024, 1024, 952, 952]
+    assert vectors.ensure(large_corpus, counting, settings, tmp_path / "a") == first
+    assert len(batch_sizes) == 4
+    second = vectors.ensure(large_corpus, real_encoder, settings, tmp_path / "b")
     assert (first / vectors.FILE).read_bytes() == (second / vectors.FILE).read_bytes()
     assert np.load(first / vectors.FILE).shape == (3000, 24)
     np.save(first / vectors.FILE, np.zeros((3, 24), np.float32))
-    assert np.load(vectors.ensure(many, made, settings, tmp_path / "a") / vectors.FILE).shape == (3000, 24)
+    assert np.load(vectors.ensure(large_corpus, real_encoder, settings, tmp_path / "a") / vectors.FILE).shape == (
+        3000,
+        24,
+    )
 
 
-def test_the_identity_holds_the_encoder_and_its_settings_but_no_folder(encoder: Path, tmp_path: Path) -> None:
+def test_the_identity_has_the_encoder_and_its_settings_but_no_folder(encoder: Path, tmp_path: Path) -> None:
     def digest(folder: Path, **settings: Any) -> str:
         tree = {"retriever": "dense", "dense": {"encoder": str(folder), **settings}}
         config = build(values={"retrieval": tree})
         assert str(folder) not in orjson.dumps(config.digest_input()).decode()
         return config.digest()
 
-    other = tmp_path / "elsewhere" / encoder.name
-    shutil.copytree(encoder, other)
-    one = digest(encoder)
-    assert digest(other) == one
-    assert len({one, digest(encoder, query_prefix="q: "), digest(encoder, pooling="cls")}) == 3
-    held = build(values={"retrieval": {"retriever": "dense", "dense": {"encoder": str(other)}}}).retrieval.dense
-    (other / "tokenizer.json").write_text("{}")
-    assert digest(other) != one
+    copied = tmp_path / "elsewhere" / encoder.name
+    shutil.copytree(encoder, copied)
+    original = digest(encoder)
+    assert digest(copied) == original
+    assert len({original, digest(encoder, query_prefix="q: "), digest(encoder, pooling="cls")}) == 3
+    dense = build(values={"retrieval": {"retriever": "dense", "dense": {"encoder": str(copied)}}}).retrieval.dense
+    (copied / "tokenizer.json").write_text("{}")
+    assert digest(copied) != original
     with pytest.raises(UsageError, match="has changed since the run began"):
-        open_encoder(held)
+        open_encoder(dense)
 
 
-def test_the_settings_of_dense_leave_other_runs_as_they_are(encoder: Path) -> None:
+def test_dense_settings_do_not_affect_other_runs(encoder: Path) -> None:
     assert build(values={"retrieval": {"dense": {"encoder": str(encoder)}}}).digest() == build().digest()
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({}, "no encoder is set"),
         ({"encoder": "/no/such/folder"}, "no encoder folder"),
         ({"encoder": "org/name"}, "sentence"),
     ],
 )
-def test_what_is_missing_is_one_line(settings: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_encoder_is_refused_in_one_line(
+    settings: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("pipeline.retrieval.encoder.find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=said) as caught:
+    with pytest.raises(UsageError, match=message) as caught:
         open_encoder(DenseConfig(**settings))
     assert "\n" not in str(caught.value)
 
 
-def test_the_extra_is_named_where_it_is_missing(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_named(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.retrieval.encoder.find_spec", lambda name: None if name == "faiss" else name)
     with pytest.raises(UsageError, match="--extra dense"):
         open_encoder(DenseConfig(encoder=str(encoder)))

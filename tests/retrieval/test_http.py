@@ -1,4 +1,4 @@
-"""A foreign index: what is made of its answers, and of a server that does not answer or answers something else."""
+"""A remote index can be searched, and every wrong, slow or missing answer of its server is handled."""
 
 import asyncio
 import resource
@@ -32,14 +32,14 @@ BRIDGE, COMET = "Kessel_Bridge", "Comet_Volkova"
 
 
 @contextmanager
-def server(answer: Answer, seen: list[Any] | None = None) -> Iterator[str]:
-    """`answer` is given the body of every request; what it returns is sent, as JSON unless it is bytes."""
+def run_server(answer: Answer, requests: list[Any] | None = None) -> Iterator[str]:
+    """Serve `answer(body)` for every request, as JSON unless it is bytes."""
 
     class Foreign(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = orjson.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if seen is not None:
-                seen.append((body, dict(self.headers)))
+            if requests is not None:
+                requests.append((body, dict(self.headers)))
             status, value = answer(body)
             raw = value if isinstance(value, bytes) else orjson.dumps(value)
             self.send_response(status)
@@ -59,13 +59,13 @@ def server(answer: Answer, seen: list[Any] | None = None) -> Iterator[str]:
         listening.server_close()
 
 
-def result(*hits: tuple[Any, str, Any]) -> Answer:
-    """Every query finds these: id, contents, score."""
-    found = [{"document": {"id": key, "contents": text, "title": "x"}, "score": score} for key, text, score in hits]
-    return lambda body: (200, {"result": [found for _ in body["queries"]]})
+def make_answer(*hits: tuple[Any, str, Any]) -> Answer:
+    """Answer every query with these hits: id, contents, score."""
+    documents = [{"document": {"id": key, "contents": text, "title": "x"}, "score": score} for key, text, score in hits]
+    return lambda body: (200, {"result": [documents for _ in body["queries"]]})
 
 
-def text(tiny: Corpus, document: str) -> str:
+def indexed_text(tiny: Corpus, document: str) -> str:
     (passage,) = (passage for passage in tiny.passages if passage.document_id == document)
     return f'"{passage.title}"\n{passage.text}'
 
@@ -75,31 +75,34 @@ def search(tiny: Corpus, url: str, k: int = 5) -> list[Hit]:
 
 
 def test_hits_are_passages_of_the_corpus_by_their_id_or_their_documents(tiny: Corpus) -> None:
-    comet, bridge = (COMET, text(tiny, COMET), 0.5), (f"{BRIDGE}#0", text(tiny, BRIDGE).replace(" ", "\n  "), 0.75)
-    with server(result(comet, bridge, comet)) as url:
+    comet, bridge = (
+        (COMET, indexed_text(tiny, COMET), 0.5),
+        (f"{BRIDGE}#0", indexed_text(tiny, BRIDGE).replace(" ", "\n  "), 0.75),
+    )
+    with run_server(make_answer(comet, bridge, comet)) as url:
         hits = search(tiny, url)
         assert [(hit.passage.id, hit.score) for hit in hits] == [(f"{BRIDGE}#0", 0.75), (f"{COMET}#0", 0.5)]
         assert [hit.passage.id for hit in search(tiny, url, 1)] == [f"{BRIDGE}#0"]
 
 
-def test_what_is_asked_is_search_r1s_request(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_have_the_format_of_search_r1(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIGSITE_TOKEN", "secret")
-    seen: list[Any] = []
-    with server(result(), seen) as url:
+    requests: list[Any] = []
+    with run_server(make_answer(), requests) as url:
         asyncio.run(HttpRetriever(tiny, f"{url}#e5").search_many(["a\0", "b"] * 200, 7))
-    sizes = sorted(len(body["queries"]) for body, _ in seen)
+    sizes = sorted(len(body["queries"]) for body, _ in requests)
     assert sizes == [1, 144, 256]
-    assert seen[1][0].keys() == {"queries", "topk", "return_scores"}
-    assert (seen[1][0]["queries"][0], seen[1][0]["topk"], seen[1][0]["return_scores"]) == ("a ", 7, True)
-    assert {headers["Authorization"] for _, headers in seen} == {"Bearer secret"}
+    assert requests[1][0].keys() == {"queries", "topk", "return_scores"}
+    assert (requests[1][0]["queries"][0], requests[1][0]["topk"], requests[1][0]["return_scores"]) == ("a ", 7, True)
+    assert {headers["Authorization"] for _, headers in requests} == {"Bearer secret"}
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
-        (result(("nobody", "x", 1.0)), "returned 'nobody', which the corpus 'tiny' does not hold"),
-        (result((f"{BRIDGE}#0", "another text", 1.0)), "different texts for 'Kessel_Bridge#0'"),
-        (result((BRIDGE, "x", None)), "does not follow Search-R1's contract: result.0.0.score"),
+        (make_answer(("nobody", "x", 1.0)), "returned 'nobody', which the corpus 'tiny' does not hold"),
+        (make_answer((f"{BRIDGE}#0", "another text", 1.0)), "different texts for 'Kessel_Bridge#0'"),
+        (make_answer((BRIDGE, "x", None)), "does not follow Search-R1's contract: result.0.0.score"),
         (lambda body: (200, {"result": []}), "answered 0 of 1 queries"),
         (lambda body: (200, {"detail": "x"}), "does not follow Search-R1's contract: result"),
         (lambda body: (200, b"<html>"), "does not follow Search-R1's contract: the response"),
@@ -109,14 +112,14 @@ def test_what_is_asked_is_search_r1s_request(tiny: Corpus, monkeypatch: pytest.M
         (lambda body: (503, {}), "no retriever answers at .* \\(status 503\\)"),
     ],
 )
-def test_a_server_that_is_not_what_it_should_be_is_told_at_once(tiny: Corpus, answer: Answer, said: str) -> None:
-    with server(answer) as url, pytest.raises((RetrievalError, UsageError), match=said):
+def test_a_wrong_server_is_reported_at_once(tiny: Corpus, answer: Answer, message: str) -> None:
+    with run_server(answer) as url, pytest.raises((RetrievalError, UsageError), match=message):
         HttpRetriever(tiny, url)
 
 
 @contextmanager
-def raw_server(head: bytes, chunk: bytes, pause: float) -> Iterator[str]:
-    """Sends the head and then the chunk without end, with pauses."""
+def run_raw_server(head: bytes, chunk: bytes, pause: float) -> Iterator[str]:
+    """Send the head and then the chunk without end, with pauses."""
 
     def endless(connection: socket.socket) -> None:
         with connection, suppress(OSError):
@@ -139,14 +142,14 @@ def raw_server(head: bytes, chunk: bytes, pause: float) -> Iterator[str]:
             stopped.set()
 
 
-def bomb() -> bytes:
-    """65 MiB of blanks in 64 kB."""
+def make_bomb() -> bytes:
+    """Compress 65 MiB of blanks to 64 kB."""
     packer = zlib.compressobj(9, wbits=31)
     return packer.compress(b" " * (65 << 20)) + packer.flush()
 
 
 @pytest.mark.parametrize(
-    ("head", "said"),
+    ("head", "message"),
     [
         (b"200 OK", "sent more than 64 MiB"),
         (b"400 No", "answered 400: x"),
@@ -155,18 +158,18 @@ def bomb() -> bytes:
         (b"500 No\r\nContent-Encoding: gzip", "status 500"),
     ],
 )
-def test_an_answer_without_end_is_cut(tiny: Corpus, head: bytes, said: str) -> None:
+def test_an_endless_answer_is_cut_off(tiny: Corpus, head: bytes, message: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    chunk = bomb() if b"gzip" in head else b"x" * (1 << 20)
-    with raw_server(head, chunk, 0) as url, pytest.raises(RetrievalError, match=said):
+    chunk = make_bomb() if b"gzip" in head else b"x" * (1 << 20)
+    with run_raw_server(head, chunk, 0) as url, pytest.raises(RetrievalError, match=message):
         HttpRetriever(tiny, url)
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10 < 300
 
 
 @pytest.mark.parametrize("head", [b"200 OK", b"500 No", b"200 OK\r\nContent-Length: 9"])
-def test_an_answer_that_trickles_is_given_up(tiny: Corpus, monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
+def test_a_trickling_answer_is_given_up(tiny: Corpus, monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
     monkeypatch.setattr(http, "_SECONDS", 0.5)
-    with raw_server(head, b" ", 0.1) as url, pytest.raises(RetrievalError, match="no complete response within"):
+    with run_raw_server(head, b" ", 0.1) as url, pytest.raises(RetrievalError, match="no complete response within"):
         HttpRetriever(tiny, url)
 
 
@@ -180,50 +183,50 @@ def test_an_answer_that_trickles_is_given_up(tiny: Corpus, monkeypatch: pytest.M
         lambda token: (200, {"result": [[{"document": {"id": token, "contents": "x"}, "score": 1}]]}),
     ],
 )
-def test_a_token_that_a_server_echoes_is_not_shown(
+def test_an_echoed_token_is_not_shown(
     tiny: Corpus, monkeypatch: pytest.MonkeyPatch, echo: Callable[[str], tuple[int, Any]]
 ) -> None:
     monkeypatch.setenv("DIGSITE_TOKEN", "hunter2-and-more")
-    with server(lambda body: echo("hunter2-and-more")) as url, pytest.raises(RetrievalError) as caught:
+    with run_server(lambda body: echo("hunter2-and-more")) as url, pytest.raises(RetrievalError) as caught:
         HttpRetriever(tiny, url)
     assert "hunter2" not in str(caught.value)
 
 
-def test_no_proxy_is_asked_for_the_way_to_this_machine(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_is_used_for_this_machine(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    with server(result((BRIDGE, text(tiny, BRIDGE), 1.0))) as url:
+    with run_server(make_answer((BRIDGE, indexed_text(tiny, BRIDGE), 1.0))) as url:
         assert search(tiny, url)
 
 
-async def test_it_opens_where_a_loop_runs_already(tiny: Corpus) -> None:
-    with server(result((BRIDGE, text(tiny, BRIDGE), 1.0))) as url:
+async def test_the_retriever_opens_inside_a_running_loop(tiny: Corpus) -> None:
+    with run_server(make_answer((BRIDGE, indexed_text(tiny, BRIDGE), 1.0))) as url:
         assert await HttpRetriever(tiny, url).search("x", 5)
 
 
-def test_nobody_at_the_address_is_told_at_once(tiny: Corpus) -> None:
+def test_a_missing_server_is_reported_at_once(tiny: Corpus) -> None:
     with pytest.raises(RetrievalError, match="no retriever answers at http://127.0.0.1:9/retrieve"):
         HttpRetriever(tiny, "http://127.0.0.1:9/retrieve")
 
 
-@pytest.mark.parametrize(("failures", "good"), [(3, True), (http.ATTEMPTS, False)])
-def test_trouble_is_waited_out_within_bounds(
-    tiny: Corpus, monkeypatch: pytest.MonkeyPatch, failures: int, good: bool
+@pytest.mark.parametrize(("failures", "recovers"), [(3, True), (http.ATTEMPTS, False)])
+def test_trouble_is_retried_a_limited_number_of_times(
+    tiny: Corpus, monkeypatch: pytest.MonkeyPatch, failures: int, recovers: bool
 ) -> None:
     monkeypatch.setattr(retry, "BASE", 0.001)
-    seen: list[Any] = []
-    healthy = result((BRIDGE, text(tiny, BRIDGE), 1.0))
-    with server(lambda body: (500, b"") if 1 < len(seen) <= failures + 1 else healthy(body), seen) as url:
+    requests: list[Any] = []
+    healthy = make_answer((BRIDGE, indexed_text(tiny, BRIDGE), 1.0))
+    with run_server(lambda body: (500, b"") if 1 < len(requests) <= failures + 1 else healthy(body), requests) as url:
         retriever = HttpRetriever(tiny, url)
-        if good:
+        if recovers:
             assert asyncio.run(retriever.search("x", 5))
         else:
             with pytest.raises(RetrievalError, match="status 500"):
                 asyncio.run(retriever.search("x", 5))
-    assert len(seen) == 1 + min(failures + 1, http.ATTEMPTS)
+    assert len(requests) == 1 + min(failures + 1, http.ATTEMPTS)
 
 
-def test_the_host_is_no_part_of_a_runs_identity_and_the_name_of_the_index_is() -> None:
+def test_the_identity_has_the_name_of_the_index_but_not_the_host() -> None:
     def digest(retriever: str) -> str:
         return build(values={"retrieval": {"retriever": retriever}}).digest()
 
@@ -240,7 +243,7 @@ def test_an_address_holds_no_secret(address: str) -> None:
 
 
 async def test_a_server_without_scores_takes_no_distractors(tiny: Corpus) -> None:
-    with server(result()) as url:
+    with run_server(make_answer()) as url:
         retriever = HttpRetriever(tiny, url)
         with pytest.raises(UsageError, match=r"cannot score .* use a server with /score"):
             await retriever.score("bridge", ["a bridge"])
@@ -249,30 +252,30 @@ async def test_a_server_without_scores_takes_no_distractors(tiny: Corpus) -> Non
             prepare.context(build(values=values), tiny)
 
 
-def scoring(scores: Any) -> Answer:
+def make_scoring_answer(scores: Any) -> Answer:
     return lambda body: (200, {"scores": scores} if "texts" in body else {"result": [[]], "score": True})
 
 
-async def test_texts_are_scored_in_the_form_in_which_passages_are_indexed(tiny: Corpus) -> None:
-    seen: list[Any] = []
-    with server(scoring([[0.5, -1.0]]), seen) as url:
+async def test_texts_are_scored_in_their_indexed_form(tiny: Corpus) -> None:
+    requests: list[Any] = []
+    with run_server(make_scoring_answer([[0.5, -1.0]]), requests) as url:
         assert await HttpRetriever(tiny, url).score("q\0", ["The\ttitle\nIts text. ", "no title"]) == [0.5, -1.0]
-    assert seen[-1][0] == {"queries": ["q "], "texts": ['"The title"\nIts text.', "no title"]}
+    assert requests[-1][0] == {"queries": ["q "], "texts": ['"The title"\nIts text.', "no title"]}
 
 
 @pytest.mark.parametrize(
-    ("scores", "said"),
+    ("scores", "message"),
     [([[0.5]], "/score answered 1 of 2 texts"), ([], "answered 0 of 2 texts"), ([["x", 1]], r"contract: scores\.0\.0")],
 )
-async def test_scores_that_do_not_fit_are_an_error(tiny: Corpus, scores: Any, said: str) -> None:
-    with server(scoring(scores)) as url, pytest.raises(RetrievalError, match=said):
+async def test_wrong_scores_are_an_error(tiny: Corpus, scores: Any, message: str) -> None:
+    with run_server(make_scoring_answer(scores)) as url, pytest.raises(RetrievalError, match=message):
         await HttpRetriever(tiny, url).score("q", ["a", "b"])
 
 
-async def test_distractors_lie_over_a_server_s_index_as_over_its_own(tiny: Corpus, indexes: Path) -> None:
-    own = [passage(f"own{n}", p.title, p.text.upper()) for n, p in enumerate(tiny.passages[:5])]
-    here = Overlay(LuceneRetriever(tiny, indexes), own)
+async def test_distractors_rank_over_a_remote_index_as_over_a_local_one(tiny: Corpus, indexes: Path) -> None:
+    added = [passage(f"own{n}", p.title, p.text.upper()) for n, p in enumerate(tiny.passages[:5])]
+    local = Overlay(LuceneRetriever(tiny, indexes), added)
     with serving("serve", "tiny", "--out", indexes) as (_, address):
-        there = Overlay(HttpRetriever(tiny, address), own)
+        remote = Overlay(HttpRetriever(tiny, address), added)
         for query in ("the city of Ostrand on the river", tiny.passages[0].title, "zzyzx"):
-            assert await there.search(query, 20) == await here.search(query, 20)
+            assert await remote.search(query, 20) == await local.search(query, 20)

@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion, worked out by hand from the ranks of its parts."""
+"""Reciprocal rank fusion matches shares computed by hand from the ranks of its parts."""
 
 from pathlib import Path
 
@@ -16,19 +16,19 @@ from tests.shelf import Shelf, passage
 A, B, C, D = (passage(name, name, f"text of {name}") for name in "abcd")
 
 
-def hits(**scores: float) -> list[Hit]:
+def make_hits(**scores: float) -> list[Hit]:
     return [Hit(passage=next(p for p in (A, B, C, D) if p.title == name), score=s) for name, s in scores.items()]
 
 
 def test_shares_add_up_and_equal_scores_share_a_rank() -> None:
-    found = fuse([hits(a=9, b=8, c=8, d=1), hits(c=0.5, a=0.4)])
-    by_hand = {"a": 1 / 61 + 1 / 62, "c": 1 / 62 + 1 / 61, "b": 1 / 62, "d": 1 / 64}
-    assert [hit.passage.title for hit in found] == list(by_hand)
-    assert [hit.score for hit in found] == pytest.approx(list(by_hand.values()))
-    assert fuse([hits(a=0.0), hits()])[0].score == 0
+    fused = fuse([make_hits(a=9, b=8, c=8, d=1), make_hits(c=0.5, a=0.4)])
+    expected = {"a": 1 / 61 + 1 / 62, "c": 1 / 62 + 1 / 61, "b": 1 / 62, "d": 1 / 64}
+    assert [hit.passage.title for hit in fused] == list(expected)
+    assert [hit.score for hit in fused] == pytest.approx(list(expected.values()))
+    assert fuse([make_hits(a=0.0), make_hits()])[0].score == 0
 
 
-async def test_what_both_parts_rank_is_what_is_fused(tiny: Corpus, indexes: Path, asked: Asked) -> None:
+async def test_the_score_adds_the_shares_of_all_parts(tiny: Corpus, indexes: Path, asked: Asked) -> None:
     settings = asked("hybrid").model_copy(update={"parts": ("bm25", "dense")})
     hybrid = open_retriever(settings, tiny, indexes)
     parts = [open_retriever(settings.of(part), tiny, indexes) for part in settings.parts]
@@ -39,21 +39,21 @@ async def test_what_both_parts_rank_is_what_is_fused(tiny: Corpus, indexes: Path
             assert hit.score == pytest.approx(share, abs=6e-4)
 
 
-async def test_an_overlay_moves_the_ranks_of_others_as_an_index_that_holds_it_does(tiny: Corpus) -> None:
+async def test_an_overlay_moves_other_ranks_as_a_rebuilt_index(tiny: Corpus) -> None:
     shelves = [A, B, C], [B, C]
-    own = passage("own", "a b", "text of a, b and a again")
+    added = passage("own", "a b", "text of a, b and a again")
     base = HybridRetriever(tiny, "hybrid", [Shelf(*shelf) for shelf in shelves])
-    whole = HybridRetriever(tiny, "hybrid", [Shelf(*shelf, own) for shelf in shelves])
+    rebuilt = HybridRetriever(tiny, "hybrid", [Shelf(*shelf, added) for shelf in shelves])
     for query in ("text of a", "b", "c text", "again", "zzyzx"):
-        assert await Overlay(base, [own]).search(query, 9) == await whole.search(query, 9)
-        assert await Overlay(base, [own]).search_many([query], 2) == await whole.search_many([query], 2)
+        assert await Overlay(base, [added]).search(query, 9) == await rebuilt.search(query, 9)
+        assert await Overlay(base, [added]).search_many([query], 2) == await rebuilt.search_many([query], 2)
 
 
 def test_the_identity_names_the_parts(asked: Asked) -> None:
     dense = asked("dense").identity
     assert asked("hybrid").identity == f"hybrid#lucene+{dense}"
-    other = asked("hybrid").model_copy(update={"parts": ("bm25", "http://one:80/retrieve#e5")})
-    assert other.identity == "hybrid#bm25+http#e5"
+    remote = asked("hybrid").model_copy(update={"parts": ("bm25", "http://one:80/retrieve#e5")})
+    assert remote.identity == "hybrid#bm25+http#e5"
 
 
 @pytest.mark.parametrize("parts", [["bm25", "hybrid"], ["bm25", "bm25"], ["bm25"], ["bm25", "ftp://x"]])

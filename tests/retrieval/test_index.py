@@ -1,4 +1,4 @@
-"""The folder of an index: built once, never trusted half, mended when it is broken."""
+"""An index is built once, never used half-built, and rebuilt when it is damaged."""
 
 import logging
 import os
@@ -25,20 +25,20 @@ def out(tmp_path: Path, tiny: Corpus) -> Path:
     return tmp_path
 
 
-def home(tiny: Corpus, out: Path) -> Path:
+def index_folder(tiny: Corpus, out: Path) -> Path:
     return index.folder(tiny, ENGLISH, out)
 
 
 def test_the_folder_names_corpus_fingerprint_and_analyser(out: Path, tiny: Corpus) -> None:
     assert [path.name for path in (out / "indexes").iterdir()] == [f"tiny-{tiny.fingerprint[:12]}-english"]
-    assert index.list_built(out) == [home(tiny, out).name]
+    assert index.list_built(out) == [index_folder(tiny, out).name]
 
 
 def test_an_index_is_built_once(out: Path, tiny: Corpus) -> None:
     def never(path: Path) -> None:
         raise AssertionError("built again")
 
-    assert index.ensure(tiny, ENGLISH, out, never) == home(tiny, out) / "lucene"
+    assert index.ensure(tiny, ENGLISH, out, never) == index_folder(tiny, out) / "lucene"
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_an_index_is_built_once(out: Path, tiny: Corpus) -> None:
     ],
     ids=["no manifest", "torn manifest", "another engine", "no segments", "no files", "junk", "empty file"],
 )
-async def test_a_broken_index_is_built_again_with_a_warning(
+async def test_a_damaged_index_is_rebuilt_with_a_warning(
     damage, out: Path, tiny: Corpus, caplog: pytest.LogCaptureFixture
 ) -> None:
-    damage(home(tiny, out))
+    damage(index_folder(tiny, out))
     with caplog.at_level(logging.WARNING):
         mended = LuceneRetriever(tiny, out)
     assert "rebuilding the index" in caplog.text
@@ -65,27 +65,27 @@ async def test_a_broken_index_is_built_again_with_a_warning(
     assert index.problem(tiny, ENGLISH, out) == ""
 
 
-def test_a_flipped_byte_is_noticed(out: Path, tiny: Corpus) -> None:
-    path = next((home(tiny, out) / "lucene").glob("*.doc"))
+def test_a_flipped_byte_is_detected(out: Path, tiny: Corpus) -> None:
+    path = next((index_folder(tiny, out) / "lucene").glob("*.doc"))
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(bytes(data))
     assert index.problem(tiny, ENGLISH, out) == f"its file {path.name} is damaged"
 
 
-def test_a_file_is_hashed_where_its_time_is_another_or_the_corpus_was_verified(
+def test_a_file_is_hashed_only_if_its_time_changed_or_the_corpus_was_verified(
     out: Path, tiny: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hashed = list[Path]()
 
-    def noted(path: Path) -> str:
+    def record_and_hash(path: Path) -> str:
         hashed.append(path)
         return checksum(path)
 
-    monkeypatch.setattr(index, "checksum", noted)
+    monkeypatch.setattr(index, "checksum", record_and_hash)
     assert index.problem(tiny, ENGLISH, out) == ""
     assert hashed == []
-    path = next((home(tiny, out) / "lucene").glob("*.doc"))
+    path = next((index_folder(tiny, out) / "lucene").glob("*.doc"))
     path.touch()
     assert index.problem(tiny, ENGLISH, out) == ""
     assert path in hashed
@@ -113,7 +113,7 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path, tiny: Corpus) -> None
     LuceneRetriever(tiny, tmp_path)
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, tiny: Corpus) -> None:
+def test_an_unwritable_folder_is_refused_in_one_line(tmp_path: Path, tiny: Corpus) -> None:
     (tmp_path / "indexes").write_text("a file is in the way")
     with pytest.raises(UsageError, match="cannot write") as caught:
         LuceneRetriever(tiny, tmp_path)
@@ -137,7 +137,7 @@ print(asyncio.run(retriever.search("Kessel Bridge", 1))[0].passage.title)
 """
 
 
-def test_two_processes_at_once_end_with_one_good_index(tmp_path: Path, tiny: Corpus) -> None:
+def test_two_processes_at_once_build_one_good_index(tmp_path: Path, tiny: Corpus) -> None:
     command = [sys.executable, "-c", BUILD, str(tmp_path)]
     running = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [(process.communicate(timeout=120)[0], process.returncode) for process in running] == [
@@ -147,7 +147,7 @@ def test_two_processes_at_once_end_with_one_good_index(tmp_path: Path, tiny: Cor
     assert len(list((tmp_path / "indexes").iterdir())) == 1
 
 
-def test_a_kill_while_building_costs_the_building_only(tmp_path: Path, tiny: Corpus) -> None:
+def test_a_kill_while_building_costs_only_the_build(tmp_path: Path, tiny: Corpus) -> None:
     # The first rename is the manifest's, the second that of the whole folder.
     code = "from tests.chaos.wrapped import kill; kill('before rename:2')\n" + BUILD
     killed = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, timeout=120, check=False)

@@ -1,4 +1,4 @@
-"""Lucene through Pyserini: agreement with its own figures, load from many sides, and its failures."""
+"""Lucene gives its own scores through Pyserini, serves many tasks at once, and reports failures."""
 
 import asyncio
 import threading
@@ -17,9 +17,9 @@ from pipeline.types import Hit
 
 
 async def test_scores_agree_with_lucene_s_own_on_real_text(tmp_path: Path) -> None:
-    whole = corpus.load(corpus.resolve("tests/golden/recorded/wiki.jsonl.zst"))
-    retriever = LuceneRetriever(whole, tmp_path)
-    for passage in whole.passages[::400]:
+    wiki = corpus.load(corpus.resolve("tests/golden/recorded/wiki.jsonl.zst"))
+    retriever = LuceneRetriever(wiki, tmp_path)
+    for passage in wiki.passages[::400]:
         query = " ".join(passage.text.split()[5:17])
         hits = await retriever.search(query, 10)
         scores = await retriever.score(query, [contents(hit.passage) for hit in hits])
@@ -35,30 +35,28 @@ def test_lengths_are_rounded_as_lucene_rounds_them(retriever: LuceneRetriever) -
     assert [_stored_length(n) for n in lengths] == jvm.call(java)
 
 
-async def test_a_crowd_is_searched_in_parts(retriever: LuceneRetriever, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts: list[int] = []
-    search, held = retriever._search, threading.Event()
+async def test_many_searches_are_run_in_batches(retriever: LuceneRetriever, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    search, release = retriever._search, threading.Event()
 
-    def counted(batch: list[lucene._Search]) -> list[list[Hit]]:
-        parts.append(len(batch))
+    def count_and_search(batch: list[lucene._Search]) -> list[list[Hit]]:
+        sizes.append(len(batch))
         return search(batch)
 
-    def hold() -> None:
-        held.wait(20)
+    def block() -> None:
+        release.wait(20)
 
     monkeypatch.setattr(lucene, "_AT_ONCE", 4)
-    monkeypatch.setattr(retriever, "_search", counted)
-    jvm.submit(hold)
+    monkeypatch.setattr(retriever, "_search", count_and_search)
+    jvm.submit(block)
     crowd = asyncio.gather(*[retriever.search("bridge", n) for n in range(1, 8)])
     await asyncio.sleep(0)
-    held.set()
+    release.set()
     assert [len(hits) for hits in await crowd] == [*range(1, 8)]
-    assert parts == [4, 3]
+    assert sizes == [4, 3]
 
 
-async def test_sixteen_tasks_and_threads_at_once_get_their_own_answers(
-    retriever: LuceneRetriever, tiny: Corpus
-) -> None:
+async def test_concurrent_tasks_and_threads_get_their_own_answers(retriever: LuceneRetriever, tiny: Corpus) -> None:
     queries = [" ".join(p.text.split()[:9]) for p in tiny.passages]
     right = [[hit.passage.id for hit in await retriever.search(query, 3)] for query in queries]
 
@@ -83,26 +81,24 @@ async def test_sixteen_tasks_and_threads_at_once_get_their_own_answers(
     assert len(wrong) == 40
 
 
-async def test_fetches_from_many_threads_beside_searches_get_the_passage_they_ask_for(
-    retriever: LuceneRetriever, tiny: Corpus
-) -> None:
-    asked, wrong = [*tiny.passages] * 20, list[int]()
+async def test_concurrent_fetches_and_searches_get_the_right_passages(retriever: LuceneRetriever, tiny: Corpus) -> None:
+    passages, error_counts = [*tiny.passages] * 20, list[int]()
 
     async def fetch() -> int:
-        found = await asyncio.gather(
-            *[retriever.get(passage.id) for passage in asked], *[retriever.search(f"mill {n}", 3) for n in range(20)]
+        fetched = await asyncio.gather(
+            *[retriever.get(passage.id) for passage in passages], *[retriever.search(f"mill {n}", 3) for n in range(20)]
         )
-        return sum(one != other for one, other in zip(found, asked, strict=False))
+        return sum(actual != expected for actual, expected in zip(fetched, passages, strict=False))
 
-    threads = [threading.Thread(target=lambda: wrong.append(asyncio.run(fetch()))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: error_counts.append(asyncio.run(fetch()))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         await asyncio.to_thread(thread.join)
-    assert wrong == [0] * 8
+    assert error_counts == [0] * 8
 
 
-async def test_a_cancelled_search_disturbs_no_other(retriever: LuceneRetriever) -> None:
+async def test_a_cancelled_search_does_not_disturb_others(retriever: LuceneRetriever) -> None:
     tasks = [asyncio.ensure_future(retriever.search(f"Ostrand {n}", 3)) for n in range(40)]
     await asyncio.sleep(0)
     for task in tasks[::2]:
@@ -112,9 +108,7 @@ async def test_a_cancelled_search_disturbs_no_other(retriever: LuceneRetriever) 
     assert len(await retriever.search("Ostrand", 3)) == 3
 
 
-async def test_an_engine_s_error_comes_with_its_cause(
-    retriever: LuceneRetriever, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_engine_error_has_its_cause(retriever: LuceneRetriever, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         def search(self, query: str, k: int) -> list[object]:
             return list(jvm.java("java.util.ArrayList")().get(7))
@@ -125,16 +119,18 @@ async def test_an_engine_s_error_comes_with_its_cause(
     assert caught.value.__cause__ is not None
 
 
-async def test_an_id_that_was_never_indexed_is_an_error_and_no_hit(
+async def test_an_unknown_id_in_the_index_is_an_error(
     retriever: LuceneRetriever, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = retriever.corpus.passage
-    monkeypatch.setattr(retriever.corpus, "passage", lambda key: known(key) if key != "Kessel_Bridge#0" else None)
+    find_passage = retriever.corpus.passage
+    monkeypatch.setattr(
+        retriever.corpus, "passage", lambda key: find_passage(key) if key != "Kessel_Bridge#0" else None
+    )
     with pytest.raises(RetrievalError, match="'Kessel_Bridge#0', which is not in the corpus"):
         await retriever.search("Kessel Bridge", 3)
 
 
-async def test_a_large_request_keeps_no_small_one_waiting(retriever: LuceneRetriever) -> None:
+async def test_a_large_request_does_not_block_a_small_one(retriever: LuceneRetriever) -> None:
     large = asyncio.create_task(retriever.search_many([f"Kessel Bridge {n}" for n in range(3000)], 5))
     await asyncio.sleep(0)
     assert await retriever.search("Kessel Bridge", 2)
@@ -142,7 +138,7 @@ async def test_a_large_request_keeps_no_small_one_waiting(retriever: LuceneRetri
     assert len(await large) == 3000
 
 
-async def test_requests_take_turns_by_the_same_number_of_searches(retriever: LuceneRetriever) -> None:
+async def test_requests_take_turns_of_equal_size(retriever: LuceneRetriever) -> None:
     retriever._waiting.extend([lucene._Search(f"{name}{n}", 1, Future()) for n in range(count)] for name, count in
                               (("a", 1000), ("b", 3), ("c", 1000)))  # fmt: skip
     share = lucene._AT_ONCE // 3

@@ -11,11 +11,11 @@ from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.retrieval.open_retriever import open_retriever
 
 
-def test_each_kind_opens_its_own(tiny: Corpus, indexes: Path) -> None:
+def test_each_name_opens_its_retriever(tiny: Corpus, indexes: Path) -> None:
     assert isinstance(open_retriever("lucene", tiny, indexes), LuceneRetriever)
     assert isinstance(open_retriever("bm25", tiny, indexes), Bm25Retriever)
 
 
-def test_an_unknown_kind_is_answered_with_the_known_ones(tiny: Corpus, indexes: Path) -> None:
+def test_an_unknown_name_lists_the_known_ones(tiny: Corpus, indexes: Path) -> None:
     with pytest.raises(UsageError, match="no retriever 'elastic'; known: bm25, dense, hybrid, lucene"):
         open_retriever("elastic", tiny, indexes)

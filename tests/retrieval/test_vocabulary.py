@@ -1,4 +1,4 @@
-"""A word that is nowhere in the corpus is named as that, and no other is."""
+"""Words that occur nowhere in the corpus are named, and no others."""
 
 import asyncio
 import re
@@ -20,11 +20,12 @@ from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.retrieval.one_side import Sided
 from pipeline.retrieval.vocabulary import find_absent_words
 from pipeline.types import Message
-from tests.agents.test_agent import ANSWER, say
+from tests.agents.conversations import make_calls
+from tests.agents.test_agent import ANSWER
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
-MADE: dict[str, Callable[[Corpus, LuceneRetriever], Retriever]] = {
+OPENERS: dict[str, Callable[[Corpus, LuceneRetriever], Retriever]] = {
     "lucene": lambda corpus, retriever: retriever,
     "bm25": lambda corpus, retriever: Bm25Retriever(corpus),
     "hybrid": lambda corpus, retriever: HybridRetriever(corpus, "hybrid", [Shelf(*corpus.passages[:3]), retriever]),
@@ -32,27 +33,27 @@ MADE: dict[str, Callable[[Corpus, LuceneRetriever], Retriever]] = {
 }
 
 
-@pytest.mark.parametrize("kind", MADE)
-async def test_what_no_passage_holds_is_named_once_as_it_was_written(
-    kind: str, tiny: Corpus, retriever: LuceneRetriever
-) -> None:
-    known = MADE[kind](tiny, retriever)
-    asked = "Was the Eculizumab of Ostrand's bridges, 'eculizumab', a Kessel-Bridge (zzyzx)? 日本のことばは何ですか"
-    assert await find_absent_words(known, asked) == ["Eculizumab", "zzyzx"]
-    assert await find_absent_words(known, "the of and ?! 1182") == []
-    for found in tiny.passages:
-        assert await find_absent_words(known, f"{found.title} {found.text}") == []
+@pytest.mark.parametrize("kind", OPENERS)
+async def test_each_absent_word_is_named_once_as_written(kind: str, tiny: Corpus, retriever: LuceneRetriever) -> None:
+    retriever_of_kind = OPENERS[kind](tiny, retriever)
+    query = "Was the Eculizumab of Ostrand's bridges, 'eculizumab', a Kessel-Bridge (zzyzx)? 日本のことばは何ですか"
+    assert await find_absent_words(retriever_of_kind, query) == ["Eculizumab", "zzyzx"]
+    assert await find_absent_words(retriever_of_kind, "the of and ?! 1182") == []
+    for known_passage in tiny.passages:
+        assert await find_absent_words(retriever_of_kind, f"{known_passage.title} {known_passage.text}") == []
 
 
-async def test_an_index_that_cannot_tell_says_nothing() -> None:
+async def test_an_index_without_vocabulary_names_no_words() -> None:
     assert await find_absent_words(Shelf(passage("a", "Mill", "A mill.")), "eculizumab") == []
 
 
 @pytest.mark.parametrize("author", [True, False])
-def test_only_who_writes_questions_is_told_so(author: bool, tiny: Corpus, retriever: LuceneRetriever) -> None:
+def test_only_a_generator_is_told_about_absent_words(author: bool, tiny: Corpus, retriever: LuceneRetriever) -> None:
     limits = AuthorLimits(searches=9, turns=9)
     agent = Agent(
-        llm=ScriptedLLM([say(("search", {"query": q})) for q in ("zzyzx", "Ostrand eculizumab zzyzx")] + [ANSWER]),
+        llm=ScriptedLLM(
+            [make_calls(("search", {"query": q})) for q in ("zzyzx", "Ostrand eculizumab zzyzx")] + [ANSWER]
+        ),
         model=ModelConfig(),
         tools=SOLVER_TOOLS,
         limits=limits,
@@ -62,10 +63,10 @@ def test_only_who_writes_questions_is_told_so(author: bool, tiny: Corpus, retrie
         author=limits if author else None,
     )
     start = (Message(role="user", content="Where?"),)
-    done = asyncio.run(converse(agent, start, sample=0, state=AgentState()))
-    nothing, some = [message.content for message in done.messages if message.role == "tool"]
-    told = [re.findall(".*nowhere in this corpus.", text) for text in (nothing, some)]
+    trajectory = asyncio.run(converse(agent, start, sample=0, state=AgentState()))
+    empty_result, hits = [message.content for message in trajectory.messages if message.role == "tool"]
+    notices = [re.findall(".*nowhere in this corpus.", text) for text in (empty_result, hits)]
     absent = [["'zzyzx' occurs nowhere in this corpus."], ["'eculizumab', 'zzyzx' occur nowhere in this corpus."]]
-    assert told == (absent if author else [[], []])
-    assert nothing.startswith("No passage matches.")
-    assert len(shown_passages(some)) == 2
+    assert notices == (absent if author else [[], []])
+    assert empty_result.startswith("No passage matches.")
+    assert len(shown_passages(hits)) == 2

@@ -1,5 +1,5 @@
-"""Completions with a known worth, drawn by seed: where an answer may stand, where none is given, and how a right and a
-wrong answer may be written. Each family is a function or a template of its own; `{}` stands for the answer."""
+"""Completions of known worth, drawn by seed: where an answer may be, where none is, and how a right and a wrong answer
+may be written. Each family is a function or a template; `{}` stands for the answer."""
 
 import json
 import random
@@ -12,12 +12,12 @@ from tests.records import draft, world
 TAGS = "<answer>{}</answer>"
 
 
-def call(answer: str) -> str:
+def make_call(answer: str) -> str:
     return f"<tool_call>\n{json.dumps({'name': 'answer', 'arguments': {'answer': answer}})}\n</tool_call>"
 
 
 NOWHERE = [
-    # Thoughts: closed, never closed, opened by the prompt, nested, of other names, cut off.
+    # Reasoning: closed, never closed, opened by the prompt, nested, with other names, cut off.
     "<think>maybe @</think> I cannot tell.", "<think>maybe @", "It may be @ but no.</think>\nI cannot tell.",
     "<think>a <think>b</think> @</think> I cannot tell.", "<think>a <think>b</think> @", "<THINK >@</THINK> Unknown.",
     "<reasoning>so @</reasoning>I give up.", "[THINK]@[/THINK]I do not know.", "◁think▷@◁/think▷I do not know.",
@@ -34,12 +34,12 @@ NOWHERE = [
     "<｜tool▁outputs▁begin｜>@<｜tool▁outputs▁end｜>I cannot tell.", "<|observation|>@<|assistant|>I cannot tell.",
     "<|start_header_id|>ipython<|end_header_id|>\n\n@<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nNo.<|eot_id|>",
     "user\n<tool_response>\n@\n</tool_response>\nassistant\nI cannot tell.",
-    # Somebody else's message, or an earlier one.
+    # A message of another role, or an earlier one.
     "<|im_start|>user\n@<|im_end|>\n<|im_start|>assistant\nI cannot tell.<|im_end|>", "<|im_start|>system\n@<|im_end|>",
     "@<|im_end|>\n<|im_start|>user\nSure?<|im_end|>\n<|im_start|>assistant\nNo, I take it back.<|im_end|>",
     "I cannot tell.<|im_end|>@", "### Human: @\n### Assistant: I cannot tell.", "[INST] @ [/INST] I cannot tell.</s>",
     "<start_of_turn>user\n@<end_of_turn>\n<start_of_turn>model\nI cannot tell.<end_of_turn>",
-    # Not said for good, or not as an answer.
+    # Provisional text, or text that is no answer.
     "<search>@</search>", "@<search>is that so</search><information>no</information>I cannot tell.",
     '@<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>', "<example>@</example> I cannot tell.",
 ]  # fmt: skip
@@ -80,15 +80,15 @@ UNITS = {"metres": ("m", "meters"), "km": ("kilometres", "kilometers"), "people"
          "years": ("yrs",), "%": ("percent", "per cent")}  # fmt: skip
 
 
-def golds(kind: str, answer: str, precision: str = "") -> list[str]:
-    """As the views write them."""
+def list_golds(kind: str, answer: str, precision: str = "") -> list[str]:
+    """List the gold answers as the views write them."""
     types = {"date": AnswerType.DATE, "number": AnswerType.NUMBER}
     changes = {"answer": answer, "answer_aliases": (), "answer_type": types.get(kind, AnswerType.ENTITY)}
     return spellings(changed(draft(world(1)), **changes, answer_precision=precision))
 
 
-def disguised(text: str, chance: random.Random) -> str:
-    """The same text in other characters: with invisible ones between, in full width, in other blanks or case."""
+def disguise(text: str, chance: random.Random) -> str:
+    """Write the text in other characters: with invisible ones inside, in full width, with other spaces or case."""
     inside = chance.randrange(len(text) + 1)
     return chance.choice(
         [
@@ -99,9 +99,9 @@ def disguised(text: str, chance: random.Random) -> str:
     )  # fmt: skip
 
 
-def name(chance: random.Random) -> tuple[list[str], str, str]:
-    """Gold answers, a right one, a wrong one."""
-    gold, other = chance.sample(NAMES, 2)
+def draw_name(chance: random.Random) -> tuple[list[str], str, str]:
+    """Draw the gold answers, a right answer and a wrong one."""
+    gold, second = chance.sample(NAMES, 2)
     hedge = [
         "{0} or {1}",
         "{1}",
@@ -116,29 +116,29 @@ def name(chance: random.Random) -> tuple[list[str], str, str]:
     ]
     wrong = {"C++": "C", "Hepatitis A": "Hepatitis", "a.cache": "cache", "The Who": "The What"}.get(gold, "the")
     right = chance.choice([gold, gold.lower(), gold.upper(), f"{gold}.", gold.replace("-", " "), f"the {gold}"])
-    return golds("entity", gold), right, chance.choice([wrong, chance.choice(hedge).format(gold, other)])
+    return list_golds("entity", gold), right, chance.choice([wrong, chance.choice(hedge).format(gold, second)])
 
 
-def place(chance: random.Random) -> tuple[list[str], str, str]:
-    gold, other = chance.sample(PLACES, 2)
+def draw_place(chance: random.Random) -> tuple[list[str], str, str]:
+    gold, second = chance.sample(PLACES, 2)
     region = chance.choice(OWN[gold])
-    whole, reverse = f"{gold}, {region}", chance.random() < 0.3
-    right = chance.choice([gold, whole, f"{gold} ({region})"])
+    full_name, reverse = f"{gold}, {region}", chance.random() < 0.3
+    right = chance.choice([gold, full_name, f"{gold} ({region})"])
     wrong = [
         region,
-        f"{gold} or {other}",
-        f"{other}, {region}",
+        f"{gold} or {second}",
+        f"{second}, {region}",
         f"{gold}, Blackley",
-        f"{gold}, {other}, {NAMES[1]}",
+        f"{gold}, {second}, {NAMES[1]}",
         f"near {gold}",
         f"{region}, {gold}",
     ]
     if reverse:
-        wrong = [region, other, f"{other}, {region}", f"{gold}, Peru"]
-    return golds("entity", whole if reverse else gold), right, chance.choice(wrong)
+        wrong = [region, second, f"{second}, {region}", f"{gold}, Peru"]
+    return list_golds("entity", full_name if reverse else gold), right, chance.choice(wrong)
 
 
-def number(chance: random.Random) -> tuple[list[str], str, str]:
+def draw_number(chance: random.Random) -> tuple[list[str], str, str]:
     value, unit = chance.randrange(21, 90_000), chance.choice(["", *UNITS])
     blank = "" if unit == "%" else " "
     gold = f"{value:,}{blank}{unit}".strip()
@@ -149,10 +149,10 @@ def number(chance: random.Random) -> tuple[list[str], str, str]:
     wrong = [f"{value + 1}", f"-{value}", f"{value}0", f"{value} {strange}", f"{value} or {value + 1}", f"<{value}",
     f"~{value}",
              f"{value}.5 {unit}", f"{value - 1} {unit}", f"{value}²", f"{value}th", f"0{value}"]  # fmt: skip
-    return golds("number", gold), right, chance.choice(wrong)
+    return list_golds("number", gold), right, chance.choice(wrong)
 
 
-def date(chance: random.Random) -> tuple[list[str], str, str]:
+def draw_date(chance: random.Random) -> tuple[list[str], str, str]:
     year, month, day = chance.randrange(1400, 2020), chance.randrange(1, 13), chance.randrange(13, 29)
     names = "January February March April May June July August September October November December".split()
     full, short = names[month - 1], names[month - 1][:3]
@@ -171,34 +171,32 @@ def date(chance: random.Random) -> tuple[list[str], str, str]:
         small = chance.choice([n for n in range(1, 13) if n != month])
         gold, wrong, right = f"{small} {full} {year}", [f"{small}/{month}/{year}", f"{month}.{small}.{year}"], right[:0]
         right = [gold, f"{full} {small}, {year}", f"{year}-{month:02}-{small:02}", f"{year}/{month}/{small}"]
-    return golds("date", gold, "day"), chance.choice(right), chance.choice(wrong)
+    return list_golds("date", gold, "day"), chance.choice(right), chance.choice(wrong)
 
 
-KINDS = (name, place, number, date)
+KINDS = (draw_name, draw_place, draw_number, draw_date)
 
 
-def placed(where: str, answer: str, chance: random.Random) -> object:
-    """The completion as text, or as the messages that a chat template takes."""
-    given = call(answer) if chance.random() < 0.5 else TAGS.format(answer)
-    text = where.replace("@", given)
-    return (
-        [{"role": "user", "content": TAGS.format(answer)}, {"role": "assistant", "content": text}]
-        if chance.random() < 0.2
-        else text
-    )
+def place_answer(where: str, answer: str, chance: random.Random) -> object:
+    """Return the completion as text, or as the messages that a chat template takes."""
+    tagged = make_call(answer) if chance.random() < 0.5 else TAGS.format(answer)
+    text = where.replace("@", tagged)
+    if chance.random() < 0.2:
+        return [{"role": "user", "content": TAGS.format(answer)}, {"role": "assistant", "content": text}]
+    return text
 
 
-def honest(seed: int) -> tuple[object, list[str]]:
+def draw_honest(seed: int) -> tuple[object, list[str]]:
     chance = random.Random(seed)
     golds, right, _ = KINDS[seed % 4](chance)
-    right = disguised(right, chance) if chance.random() < 0.3 else right
-    return placed(chance.choice(SOMEWHERE), right, chance), golds
+    right = disguise(right, chance) if chance.random() < 0.3 else right
+    return place_answer(chance.choice(SOMEWHERE), right, chance), golds
 
 
-def hostile(seed: int) -> tuple[object, list[str]]:
-    """The right answer where it is none, or a wrong answer where it is one."""
+def draw_hostile(seed: int) -> tuple[object, list[str]]:
+    """Draw a right answer where none counts, or a wrong answer where one does."""
     chance = random.Random(seed)
     golds, right, wrong = KINDS[seed % 4](chance)
     if seed % 8 < 4:
-        return placed(NOWHERE[seed // 8 % len(NOWHERE)], right, chance), golds
-    return placed(chance.choice(SOMEWHERE), wrong, chance), golds
+        return place_answer(NOWHERE[seed // 8 % len(NOWHERE)], right, chance), golds
+    return place_answer(chance.choice(SOMEWHERE), wrong, chance), golds

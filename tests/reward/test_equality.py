@@ -1,4 +1,4 @@
-"""What the shipped scorer takes for equal, and that the product's own grading takes it for equal too."""
+"""Answers that the shipped scorer treats as equal are equal for the product's own grading too."""
 
 import random
 import re
@@ -9,7 +9,7 @@ from pipeline.agents.judge import NearMiss, decide, judge_prompt
 from pipeline.demo.verdicts import judge
 from pipeline.llm.base import Request
 from pipeline.reward import reward
-from tests.reward.completions import date, name, number
+from tests.reward.completions import draw_date, draw_name, draw_number
 
 METRES, LATE = ["324 metres", "324"], ["3 February 2001", "February 3, 2001"]
 EQUAL = [
@@ -29,10 +29,10 @@ EQUAL = [
     ("-5.0", "-5"), ("-89.2 degrees Celsius", "−89.2 °C"), ("-89.2", "-89.2 °C"), ("-430 m", "-0.43 km"),
     ("5 million pounds", "£5 million"), ("£5 million", "5 million pounds"), ("12 pounds", "12 lb"),
     ("0,125", "0.125"), ("12000 people", "12.000 people"),
-    # Marks that tie, and that have another code.
+    # Marks without a meaning, or with another code.
     ("F-16", "F16"), ("COVID-19", "COVID19"), ("COVID-19", "Covid 19"), ("UTF-8", "UTF8"),
     ("Vitamin B12", "Vitamin B-12"), ("C# minor", "C♯ minor"), ("Eb major", "E♭ major"),
-    # Dates of one reading, and with more detail than the question asks for.
+    # Dates with one reading, and with more detail than the question asks for.
     ("2001-02-03", LATE), ("2001/2/3", LATE), ("3 Feb. 2001", LATE), ("the 3rd of February, 2001", LATE),
     ("Saturday, 3 February 2001", LATE),
     ("13/02/2001", "13 February 2001"), ("02/13/2001", "13 February 2001"), ("02/02/2001", "2 February 2001"),
@@ -51,7 +51,7 @@ UNEQUAL = [
     ("17.3", "173"), ("5", "-5"), ("", ""), ("the", "a"), ("1e5", "100000"), ("null", ""), (None, "None"),
     ("!", "?"), ("3,5", "35"), ("1,2", "12"), ("19,90", "1990"),
     ("19 90", "1990"), ("1 00", "100"), ("5 1990", "51990"), ("1 000", "1.000"), (7, "7"),
-    # What a mark tells apart.
+    # Marks that change the meaning.
     ("C++", "C"), ("AB-", "AB+"), ("AB-", "AB"), ("Hepatitis", "Hepatitis A"), ("cache", "a.cache"), ("10²", "102"),
     ("²5", "25"),
     ("C♯ minor", "C minor"), ("E♭ major", "E major"), ("√2", "2"), ("1990-", "1990"), ("5-", "5"),
@@ -66,7 +66,7 @@ UNEQUAL = [
     ("-89.2 °C", "89.2 °C"), ("-5 km", "5 km"), ("£5", "5 lb"), ("$5 million", "5 million pounds"),
     ("12 km", ["12 zorkmids", "12"]), ("30 mph", "48 km/h"), ("5 °F", "5 °C"), ("€5 million", "$5 million"),
     ("1970", "1970s"),
-    # Dates of two readings, with less detail, or with other.
+    # Dates with two readings, with less detail, or with other detail.
     ("03/02/2001", LATE), ("2.3.2001", LATE), ("01-02-03", LATE), ("2001", LATE), ("February 2001", LATE),
     ("31/02/2001", "28 February 2001"),
     ("13/02/01", "13 February 2001"), ("4 February 2001", [*LATE, "2001"]), ("12 March 1876", "1875"),
@@ -86,25 +86,29 @@ def golds(gold):
 
 
 @pytest.mark.parametrize(("pairs", "worth"), [(EQUAL, 1.0), (UNEQUAL, 0.0)])
-def test_an_answer_in_other_writing_and_another_answer(pairs, worth):
-    assert [(said, gold) for said, gold in pairs if reward.score(said, golds(gold)) != worth] == []
+def test_other_writing_is_equal_and_another_answer_is_not(pairs, worth):
+    assert [(response, gold) for response, gold in pairs if reward.score(response, golds(gold)) != worth] == []
 
 
-def right(said: str, gold: str, kind: str) -> bool:
-    """By the product: exact match, then its judge."""
+def is_right(response: str, gold: str, kind: str) -> bool:
+    """Grade by the product: exact match, then its judge."""
     case = NearMiss(
-        question="?", answer=gold, answer_type=kind, answer_precision="day" if kind == "date" else "", response=said
+        question="?", answer=gold, answer_type=kind, answer_precision="day" if kind == "date" else "", response=response
     )
     prompt = Request(model="demo", messages=judge_prompt(case, "0" * 16), tools=(), tool_choice="auto")
     return decide(case) or '"correct":true' in judge(prompt).content
 
 
-@pytest.mark.parametrize("kind", [name, number, date])
-def test_what_the_product_grades_as_wrong_is_not_rewarded(kind):
-    """The demo model's judge reads no numeric dates, thin blanks or regions: those are left to the list above."""
-    types = {number: "number", date: "date"}
+@pytest.mark.parametrize("kind", [draw_name, draw_number, draw_date])
+def test_an_answer_that_the_product_grades_as_wrong_is_not_rewarded(kind):
+    """Skip numeric dates, thin spaces and regions, which the demo judge does not read; the lists above have them."""
+    types = {draw_number: "number", draw_date: "date"}
     for seed in range(300):
         gold, *answers = kind(random.Random(seed))
-        for said in answers:
-            if said.isascii() and not re.search(r"[\da-z][/.]|^\d{4} [A-Z]| of ", said) and reward.score(said, gold):
-                assert right(said, gold[0], types.get(kind, "entity")), (said, gold)
+        for response in answers:
+            if (
+                response.isascii()
+                and not re.search(r"[\da-z][/.]|^\d{4} [A-Z]| of ", response)
+                and reward.score(response, gold)
+            ):
+                assert is_right(response, gold[0], types.get(kind, "entity")), (response, gold)

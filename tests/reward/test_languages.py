@@ -1,4 +1,4 @@
-"""In other scripts the shipped scorer and the product's own reading of answers, dates and numbers agree."""
+"""In other scripts the shipped scorer agrees with the product's own reading of answers, dates and numbers."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from pipeline.types import AnswerType
 
 CHINESE, GERMAN = "2019年5月3日", "3. Oktober 1641"
 RIGHT = [
-    # Names: case, width, accents, marks and blanks that say nothing.
+    # Names: case, width, accents, marks and spaces without a meaning.
     ("「北京」。", "北京"), ("北 京", "北京"), ("《灯塔湾》", "灯塔湾"), ("Ｔｏｋｙｏ", "Tokyo"),
     ("か\u3099き", "がき"),
     ("マリー・キュリー", "マリーキュリー"), ("ﾄｳｷｮｳ", "トウキョウ"), ("서울 특별시", "서울특별시"),
@@ -18,7 +18,7 @@ RIGHT = [
     ("МОСКВА.", "«Москва»"), ("Ёж", "еж"), ("ΟΔΥΣΣΕΥΣ", "Οδυσσεύς"), ("GROSSWESEL", "Großwesel"),
     ("Muller", "Müller"),
     ("İstanbul", "Istanbul"), ("Việt Nam", "Viet Nam"),
-    # Dates: the forms of one language and those of several, and more detail than was asked for.
+    # Dates: forms of one language and of several, and more detail than the question asks for.
     ("２０１９年５月３日", CHINESE), ("2019 年 5 月 3 日", CHINESE), ("2019年05月03日。", CHINESE),
     ("2019-05-03", CHINESE),
     ("3 May 2019", CHINESE), ("2019년 5월 3일", CHINESE), ("2019年5月3日", "2019年"), ("2019年", "2019"),
@@ -45,7 +45,7 @@ WRONG = [
     ("3.5万", "3.5"), ("3.5亿", "3.5万"), ("1.234.568", "1234567"), ("٣٢٤", "325"), ("1234,5", "12345"),
 ]  # fmt: skip
 NO_READING_OF_OURS = [
-    # What the product leaves to its judge: units, and marks that its numbers do not know.
+    # The product leaves these to its judge: units, and marks that its numbers do not know.
     ("3500人", "3500"), ("3,500人", "3500人"), ("100 km", "100公里"), ("5米", "5 m"), ("5 м", "5 m"),
     ("12,5 %", "12.5%"),
     ("3500 Einwohner", "3500"), ("12.500 Einwohner", "12.500"),
@@ -54,25 +54,23 @@ NO_READING_OF_OURS = [
 ANOTHER_QUANTITY = [("3600人", "3500人"), ("100公里", "100米"), ("5米", "5 ft"), ("3,5", "35")]
 
 
-def by_product(said: str, gold: str) -> bool:
-    """Exact match, or the same date as far as the gold answer gives it, or the same number."""
-    if decide(NearMiss(question="?", answer=gold, answer_type=AnswerType.ENTITY, response=said)):
+def is_right(response: str, gold: str) -> bool:
+    """Return whether both match exactly, or are the same number or the same date as precisely as the gold answer is."""
+    if decide(NearMiss(question="?", answer=gold, answer_type=AnswerType.ENTITY, response=response)):
         return True
-    ours, theirs = dates(said), dates(gold)
+    ours, theirs = dates(response), dates(gold)
     if ours and theirs:
         return all(a == b for a, b in zip(ours[0][:3], theirs[0][:3], strict=True) if b)
-    counts, known = [n.value for n in numbers(said)], [n.value for n in numbers(gold)]
-    return len(known) == 1 and counts == known
+    counts, expected = [n.value for n in numbers(response)], [n.value for n in numbers(gold)]
+    return len(expected) == 1 and counts == expected
 
 
 @pytest.mark.parametrize(("pairs", "worth"), [(RIGHT, 1.0), (WRONG, 0.0)])
-def test_what_the_product_takes_for_right_is_rewarded_and_nothing_else(
-    pairs: list[tuple[str, str]], worth: float
-) -> None:
-    assert [pair for pair in pairs if by_product(*pair) != bool(worth)] == []
-    assert [(said, gold) for said, gold in pairs if reward.score(said, [gold]) != worth] == []
+def test_exactly_the_answers_that_the_product_accepts_are_rewarded(pairs: list[tuple[str, str]], worth: float) -> None:
+    assert [pair for pair in pairs if is_right(*pair) != bool(worth)] == []
+    assert [(response, gold) for response, gold in pairs if reward.score(response, [gold]) != worth] == []
 
 
 @pytest.mark.parametrize(("pairs", "worth"), [(NO_READING_OF_OURS, 1.0), (ANOTHER_QUANTITY, 0.0)])
-def test_units_and_other_marks_are_known_in_other_languages_too(pairs: list[tuple[str, str]], worth: float) -> None:
-    assert [(said, gold) for said, gold in pairs if reward.score(said, [gold]) != worth] == []
+def test_units_and_marks_of_other_languages_are_known(pairs: list[tuple[str, str]], worth: float) -> None:
+    assert [(response, gold) for response, gold in pairs if reward.score(response, [gold]) != worth] == []

@@ -1,4 +1,4 @@
-"""What has several ways to be written: each pair both ways round, right and wrong."""
+"""Answers with several written forms: each pair is scored in both directions, right and wrong."""
 
 import random
 import time
@@ -111,31 +111,31 @@ WITH_MORE_DETAIL = [
 @pytest.mark.parametrize(
     ("pairs", "worth"), [(EQUAL, (1.0, 1.0)), (UNEQUAL, (0.0, 0.0)), (WITH_MORE_DETAIL, (1.0, 0.0))]
 )
-def test_each_pair_both_ways_round(pairs: list[tuple[str, str]], worth: tuple[float, float]) -> None:
+def test_each_pair_is_scored_in_both_directions(pairs: list[tuple[str, str]], worth: tuple[float, float]) -> None:
     assert [(a, b) for a, b in pairs if (reward.score(a, [b]), reward.score(b, [a])) != worth] == []
 
 
 def test_a_month_among_the_spellings_of_a_date_is_no_season() -> None:
     golds = ["February 2001", "Feb 2001", "2001-02"]
-    assert [reward.score(said, golds) for said in ("2001-02", "2001-2002", "2001/02")] == [1.0, 0.0, 0.0]
+    assert [reward.score(response, golds) for response in ("2001-02", "2001-2002", "2001/02")] == [1.0, 0.0, 0.0]
 
 
-def asked(answer: str, kind: AnswerType) -> list[str]:
-    """The gold answers of a data set."""
+def list_golds(answer: str, kind: AnswerType) -> list[str]:
+    """List the gold answers of a data set."""
     return spellings(changed(draft(world(1)), answer=answer, answer_aliases=(), answer_type=kind))
 
 
 @pytest.mark.parametrize("word", sorted({*YES, *NO}))
 def test_a_name_that_means_yes_or_no_in_some_language_is_a_name(word: str) -> None:
     yes, no = word in YES, word in NO
-    as_name, as_word = (asked(word.title(), kind) for kind in (AnswerType.ENTITY, AnswerType.BOOLEAN))
-    other = {"Да": "Нет", "Нет": "Да"}.get(word.title(), "Да" if yes else "Нет")
-    for said in ("Да", "Нет"):
-        assert reward.score(said, as_name) == float(said.casefold() == word.casefold())
+    as_name, as_word = (list_golds(word.title(), kind) for kind in (AnswerType.ENTITY, AnswerType.BOOLEAN))
+    opposite = {"Да": "Нет", "Нет": "Да"}.get(word.title(), "Да" if yes else "Нет")
+    for response in ("Да", "Нет"):
+        assert reward.score(response, as_name) == float(response.casefold() == word.casefold())
     assert reward.score(word, as_name) == 1.0
     assert reward.score("Yes.", as_word) == float(yes)
     assert reward.score("no", as_word) == float(no)
-    assert reward.score(other, as_word) == float((other == "Да") == yes)
+    assert reward.score(opposite, as_word) == float((opposite == "Да") == yes)
 
 
 PIECES = [
@@ -146,17 +146,19 @@ PIECES = [
 ]  # fmt: skip
 
 
-def test_it_never_raises_whatever_is_strung_together() -> None:
+def test_any_sequence_of_pieces_is_scored() -> None:
     chance = random.Random(0)
     for _ in range(1000):
-        said, gold = ("".join(part + chance.choice(["", " "]) for part in chance.choices(PIECES, k=k)) for k in (7, 4))
-        assert reward.score(said, [gold]) in (0.0, 1.0)
+        response, gold = (
+            "".join(part + chance.choice(["", " "]) for part in chance.choices(PIECES, k=k)) for k in (7, 4)
+        )
+        assert reward.score(response, [gold]) in (0.0, 1.0)
         if gold.strip():
             assert reward.score(gold, [gold]) == 1.0 or not any(c.isalnum() for c in unbox(gold)), gold
 
 
-def cost(piece: str, length: int) -> float:
-    """Seconds of the processor, for an answer of such a length and a gold answer of half of it."""
+def measure_cost(piece: str, length: int) -> float:
+    """Measure the processor's seconds for an answer of this length and a gold answer of half of it."""
     text = (piece * length)[:length]
     began = time.process_time()
     reward.score(text, ["12", text[: length // 2]])
@@ -164,6 +166,6 @@ def cost(piece: str, length: int) -> float:
 
 
 @pytest.mark.parametrize("piece", [part + between for part in PIECES for between in ("", " ")])
-def test_time_grows_with_the_text_and_not_with_its_square(piece: str) -> None:
-    # Once is enough: only what other tests beside this one have slowed down needs a second look.
-    assert any(cost(piece, 12_000) < 8 * cost(piece, 3_000) + 0.02 for _ in range(3))
+def test_time_is_linear_in_the_text(piece: str) -> None:
+    # Once is enough, unless other tests slow this one down.
+    assert any(measure_cost(piece, 12_000) < 8 * measure_cost(piece, 3_000) + 0.02 for _ in range(3))

@@ -12,7 +12,7 @@ from pipeline.loop import checks
 from pipeline.loop.checks.base import load_checks
 from pipeline.loop.draft_check import check_draft
 from pipeline.types import Cause
-from tests.loop.test_draft_check import SHOWN, context, draft
+from tests.loop.checked_drafts import SHOWN, make_context, make_draft
 from tests.rules.source import tree
 
 PLANTED = '''"""The question is one that nobody may ask."""
@@ -38,8 +38,8 @@ def test_a_new_check_needs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         config.build(sets=['checks.enabled=["forbidden"]'])
     (tmp_path / "forbidden.py").write_text(PLANTED)
     monkeypatch.setattr(checks, "__path__", [*checks.__path__, str(tmp_path)])
-    there = context([], 'checks.enabled=["forbidden"]')
-    said, _ = asyncio.run(check_draft(draft(), 3, SHOWN, there))
+    there = make_context([], 'checks.enabled=["forbidden"]')
+    said, _ = asyncio.run(check_draft(make_draft(), 3, SHOWN, there))
     assert said.splitlines()[1] == "- forbidden: it asks of what is forbidden: ask for something else"
     assert glossary.gloss("forbidden") == "The question is one that nobody may ask."
     assert "| `forbidden` | The question is one that nobody may ask. |" in glossary.page()

@@ -1,6 +1,6 @@
-"""A corpus, a `run_seed` and an observer for runs of milliseconds.
+"""A fake corpus, `run_seed` and callbacks, for runs of milliseconds.
 
-How a seed ends is drawn from its passage and draw, never from chance or time, unless a test says so.
+A hash of its passage and draw decides how a seed ends, never chance or time, unless a test says so.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ class FakeCorpus:
     def _by_id(self) -> list[Passage]:
         return sorted(self.passages, key=lambda passage: passage.id)
 
-    def in_order_of_ids(self, place: int) -> Passage:
-        return self._by_id[place]
+    def in_order_of_ids(self, index: int) -> Passage:
+        return self._by_id[index]
 
 
 def passage(number: int, text: str = FACT * 3) -> Passage:
@@ -45,7 +45,7 @@ def passage(number: int, text: str = FACT * 3) -> Passage:
 
 
 def corpus(size: int = 400, *, short: int = 0) -> FakeCorpus:
-    """`short` of the passages are dropped by the filter."""
+    """Make a corpus in which the filter drops the first `short` passages."""
     return FakeCorpus(tuple(passage(n, "Too short." if n < short else FACT * 3) for n in range(size)))
 
 
@@ -60,8 +60,8 @@ def record(seed: Seed, share: float = 0.4) -> Record:
     return Record(key=seed.key, seed=seed, status=status, reason=reason, rounds=(), lineage=LINEAGE)
 
 
-def digger(*, seconds: float = 0.0, share: float = 0.4, chance: int = 0) -> Callable[[Seed], Awaitable[Record]]:
-    """Seeds take up to `seconds`, drawn from `chance`, so that they end out of order."""
+def make_run_seed(*, seconds: float = 0.0, share: float = 0.4, chance: int = 0) -> Callable[[Seed], Awaitable[Record]]:
+    """Make a `run_seed` that takes up to `seconds`, drawn from `chance`, so that seeds end out of order."""
     lengths = random.Random(chance)
 
     async def run_seed(seed: Seed) -> Record:
@@ -72,17 +72,17 @@ def digger(*, seconds: float = 0.0, share: float = 0.4, chance: int = 0) -> Call
 
 
 class RunCallbacks(LogCallbacks):
-    """Keeps what it is shown."""
+    """Records all events."""
 
     def __init__(self) -> None:
-        self.begun = 0
+        self.start_count = 0
         self.records: list[Record] = []
         self.attempts: list[Attempt] = []
         self.drops: list[tuple[str, str]] = []
         self.troubles: list[str] = []
 
     def started(self, run: RunView) -> None:
-        self.begun += 1
+        self.start_count += 1
 
     def record(self, record: Record) -> None:
         self.records.append(record)
@@ -97,14 +97,14 @@ class RunCallbacks(LogCallbacks):
         self.troubles.append(str(error))
 
 
-def first(run: Run, count: int) -> list[str]:
-    """The keys of the first seeds in the order of the plan."""
+def first_keys(run: Run, count: int) -> list[str]:
+    """Return the keys of the first seeds of the plan."""
     return [run._order[index].seed.key for index in range(count)]
 
 
 async def run_part(
     run: Run, indexes: range, run_seed: Callable[[Seed], Awaitable[Record]], callbacks: LogCallbacks
 ) -> None:
-    """Run these seeds of the plan alone."""
+    """Run only these seeds of the plan."""
     run.begin(callbacks)
     await run._run_owed(((index, run._order[index]) for index in indexes), run_seed)

@@ -1,4 +1,4 @@
-"""Seeds that workers run: the bytes of one process, whatever becomes of a batch, and within the same limits."""
+"""Workers give the same bytes as one process, whatever happens to a batch, and keep the same limits."""
 
 import asyncio
 from contextlib import ExitStack
@@ -28,32 +28,32 @@ CHEAP: dict[str, Any] = {
 
 
 def config(out: Path, url: str = "", **how: object) -> RunConfig:
-    asked = {"provider": "openai", "model": "embedded", "base_urls": [url], "limits": {"concurrency": 8}} if url else {}
-    return build(values={**CHEAP, "models": {"default": asked}, "runtime": {"out": str(out), "seeds": SEEDS, **how}})
+    model = {"provider": "openai", "model": "embedded", "base_urls": [url], "limits": {"concurrency": 8}} if url else {}
+    return build(values={**CHEAP, "models": {"default": model}, "runtime": {"out": str(out), "seeds": SEEDS, **how}})
 
 
-async def here(asked: bytes) -> bytes:
-    """A worker that is a thread of this process."""
-    return await asyncio.to_thread(worker.respond, asked)
+async def respond_in_thread(request: bytes) -> bytes:
+    """Run a batch in a thread of this process."""
+    return await asyncio.to_thread(worker.respond, request)
 
 
-def failing(times: int, error: Exception, submit: Submit = here) -> Submit:
-    left = [times]
+def make_failing_submit(times: int, error: Exception, submit: Submit = respond_in_thread) -> Submit:
+    remaining = [times]
 
-    async def flaky(asked: bytes) -> bytes:
-        left[0] -= 1
-        if left[0] >= 0:
+    async def flaky(request: bytes) -> bytes:
+        remaining[0] -= 1
+        if remaining[0] >= 0:
             raise error
-        return await submit(asked)
+        return await submit(request)
 
     return flaky
 
 
-async def made(asked: RunConfig, submit: Submit | None = here) -> RunResult:
-    """The run by batches; without `submit` in this process."""
+async def run_batches(config: RunConfig, submit: Submit | None = respond_in_thread) -> RunResult:
+    """Run in batches, or in this process without `submit`."""
     with ExitStack() as stack:
         # A test's server answers in this loop, so that the probe before the run waits in another thread.
-        run, context = await asyncio.to_thread(stack.enter_context, stages.open_run(asked, None, LogCallbacks()))
+        run, context = await asyncio.to_thread(stack.enter_context, stages.open_run(config, None, LogCallbacks()))
         run.pauses = (0.0,) * 3
         if submit is None:
             await stages.run_seeds(run, context, LogCallbacks())
@@ -61,181 +61,187 @@ async def made(asked: RunConfig, submit: Submit | None = here) -> RunResult:
         async with Batches(run, context.lineage.corpus_fingerprint, submit) as batches:
             batches._size = 3
             await run.execute(batches.run_seed, LogCallbacks(), at_work=batches.at_work)
-        take_left(run.folder, prepare.cache_path(asked))
+        take_left(run.folder, prepare.cache_path(config))
         return run.result()
 
 
-def lines(result: RunResult) -> dict[str, bytes]:
+def read_lines(result: RunResult) -> dict[str, bytes]:
     return left.lines(result.folder)
 
 
-def batch(asked: RunConfig, answers: Path, **changed: object) -> Batch:
-    """The first seeds of a run."""
-    corpus = stages.read(asked, LogCallbacks())
+def make_batch(config: RunConfig, answers: Path, **changes: object) -> Batch:
+    """Make a batch of the first seeds of a run."""
+    corpus = stages.read(config, LogCallbacks())
     with_places: dict[str, Any] = {
-        "name": "b", "config": asked, "code": worker.code(), "fingerprint": corpus.fingerprint,
+        "name": "b", "config": config, "code": worker.code(), "fingerprint": corpus.fingerprint,
         "places": [f"000000-{place:012}" for place in range(4)], "answers": answers,
-        "known": prepare.cache_path(asked), "machine": worker.machine(),
+        "known": prepare.cache_path(config), "machine": worker.machine(),
     }  # fmt: skip
-    return Batch.model_validate({**with_places, **changed})
+    return Batch.model_validate({**with_places, **changes})
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
-    """The run of one process."""
-    return asyncio.run(made(config(tmp_path_factory.mktemp("whole")), None))
+def single_process_result(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    """Return the result of a run in one process."""
+    return asyncio.run(run_batches(config(tmp_path_factory.mktemp("whole")), None))
 
 
-async def test_a_batch_gives_the_lines_of_one_process_and_again_the_same(tmp_path: Path) -> None:
-    whole = lines(await made(config(tmp_path / "whole"), None))
-    one = batch(config(tmp_path / "batch"), tmp_path / "answers")
-    response, again = run_seeds(one), run_seeds(one)
+async def test_a_batch_gives_the_lines_of_one_process_every_time(tmp_path: Path) -> None:
+    expected = read_lines(await run_batches(config(tmp_path / "whole"), None))
+    batch_request = make_batch(config(tmp_path / "batch"), tmp_path / "answers")
+    response, repeated = run_seeds(batch_request), run_seeds(batch_request)
     assert len(response.lines) == len(response.outcome.attempts) == 4
-    assert list(response.lines) == list(again.lines)
-    assert set(response.lines) <= set(whole.values())
+    assert list(response.lines) == list(repeated.lines)
+    assert set(response.lines) <= set(expected.values())
     assert worker.BatchResponse.unpack(response.pack()) == (response.outcome, list(response.lines), b"")
 
 
-def test_other_code_and_another_corpus_are_refused_by_one_line_that_names_both(tmp_path: Path) -> None:
-    asked = config(tmp_path)
-    for changed in ({"code": "0.1+abc"}, {"fingerprint": "f" * 64}):
-        response = run_seeds(batch(asked, tmp_path, **changed))
+def test_other_code_or_another_corpus_is_refused_in_one_line_that_names_both(tmp_path: Path) -> None:
+    settings = config(tmp_path)
+    for changes in ({"code": "0.1+abc"}, {"fingerprint": "f" * 64}):
+        response = run_seeds(make_batch(settings, tmp_path, **changes))
         assert not response.lines
         refusal = response.outcome.failures[""]
         assert refusal.kind == "UsageError"
-        (other,) = changed.values()
-        assert other[:12] in refusal.line
-        assert {"code": worker.code(), "fingerprint": batch(asked, tmp_path).fingerprint[:12]}[
-            next(iter(changed))
+        (wrong_value,) = changes.values()
+        assert wrong_value[:12] in refusal.line
+        assert {"code": worker.code(), "fingerprint": make_batch(settings, tmp_path).fingerprint[:12]}[
+            next(iter(changes))
         ] in refusal.line
         assert "\n" not in refusal.line
 
 
 async def test_a_refusal_ends_the_run_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def other(asked: bytes) -> bytes:
-        return await here(asked.replace(worker.code().encode(), b"0.1+abc"))
+    async def submit_other_code(request: bytes) -> bytes:
+        return await respond_in_thread(request.replace(worker.code().encode(), b"0.1+abc"))
 
     with pytest.raises(UsageError, match=r"a worker has digsite .*, this command 0\.1\+abc"):
-        await made(config(tmp_path), other)
+        await run_batches(config(tmp_path), submit_other_code)
 
 
 @pytest.mark.parametrize(
     "submit",
-    [here, failing(2, WorkerError("it died"))],
+    [respond_in_thread, make_failing_submit(2, WorkerError("it died"))],
     ids=["calm", "dying"],
 )
-async def test_batches_make_the_records_of_one_process(tmp_path: Path, submit: Submit, whole: RunResult) -> None:
-    """All seeds once, in whatever order their batches end."""
-    result = await made(config(tmp_path), submit)
-    assert lines(result) == lines(whole)
+async def test_batches_make_the_records_of_one_process(
+    tmp_path: Path, submit: Submit, single_process_result: RunResult
+) -> None:
+    """Every seed runs once, in any order of batches."""
+    result = await run_batches(config(tmp_path), submit)
+    assert read_lines(result) == read_lines(single_process_result)
     assert result.complete
     rows = list(attempts.read(result.folder))
     assert sum(row.ended != "WorkerError" for row in rows) == SEEDS
-    assert attempts.total_spending(result.folder).total.paid == attempts.total_spending(whole.folder).total.paid
+    assert (
+        attempts.total_spending(result.folder).total.paid
+        == attempts.total_spending(single_process_result.folder).total.paid
+    )
     assert not (result.folder / ANSWERS).exists()
 
 
-async def test_pairs_end_with_the_same_plan(tmp_path: Path) -> None:
+async def test_pairs_end_with_the_plan_of_one_process(tmp_path: Path) -> None:
     how: dict[str, Any] = {"seeds": None, "pairs": 5}
-    whole = await made(config(tmp_path / "whole", **how), None)
-    result = await made(config(tmp_path / "batches", **how))
-    assert (result.planned, result.accepted) == (whole.planned, whole.accepted)
-    both = lines(result).keys() & lines(whole).keys()
-    assert len(both) >= whole.planned
-    assert {key: lines(result)[key] for key in both} == {key: lines(whole)[key] for key in both}
+    expected = await run_batches(config(tmp_path / "whole", **how), None)
+    result = await run_batches(config(tmp_path / "batches", **how))
+    assert (result.planned, result.accepted) == (expected.planned, expected.accepted)
+    shared_keys = read_lines(result).keys() & read_lines(expected).keys()
+    assert len(shared_keys) >= expected.planned
+    assert {key: read_lines(result)[key] for key in shared_keys} == {
+        key: read_lines(expected)[key] for key in shared_keys
+    }
 
 
-async def test_workers_that_die_again_and_again_stop_the_run_and_it_goes_on_later(
-    tmp_path: Path, whole: RunResult
-) -> None:
-    asked = config(tmp_path)
+async def test_a_run_stopped_by_dying_workers_can_be_resumed(tmp_path: Path, single_process_result: RunResult) -> None:
+    settings = config(tmp_path)
     with pytest.raises(WorkerError, match="it died; finished seeds are kept"):
-        await made(asked, failing(1000, WorkerError("it died")))
-    assert lines(await made(asked)) == lines(whole)
+        await run_batches(settings, make_failing_submit(1000, WorkerError("it died")))
+    assert read_lines(await run_batches(settings)) == read_lines(single_process_result)
 
 
-def counted(server: FaultyServer) -> list[str]:
+def record_answers(server: FaultyServer) -> list[str]:
     answered: list[str] = []
     server.answered = lambda body: answered.append(digest(body))
     return answered
 
 
 @pytest.mark.parametrize("where", ["here", "a shared disk", "elsewhere"])
-async def test_what_was_paid_for_is_in_the_cache_of_the_run(tmp_path: Path, where: str) -> None:
-    """The answers come by the run's own cache, by a file on the disk that a machine shares with it, or with the
-    lines."""
+async def test_paid_answers_reach_the_cache_of_the_run(tmp_path: Path, where: str) -> None:
+    """They come through the run's cache, a file on a shared disk, or together with the lines."""
 
-    async def submit(asked: bytes) -> bytes:
-        one = Batch.model_validate_json(asked)
-        lost: dict[str, dict[str, object]] = {
+    async def submit(message: bytes) -> bytes:
+        request = Batch.model_validate_json(message)
+        changes: dict[str, dict[str, object]] = {
             "here": {},
             "a shared disk": {"machine": "another"},
             "elsewhere": {"answers": tmp_path / "not here", "known": tmp_path / "nor this"},
         }
-        response = await here(one.model_copy(update=lost[where]).model_dump_json().encode())
+        response = await respond_in_thread(request.model_copy(update=changes[where]).model_dump_json().encode())
         assert bool(worker.BatchResponse.unpack(response).cache) == (where == "elsewhere")
         return response
 
     async with FaultyServer() as server:
-        answered = counted(server)
-        asked = config(tmp_path / "out", server.url, seeds=4)
-        result = await made(asked, submit)
-        whole, first = lines(result), len(answered)
-        assert first
+        answered = record_answers(server)
+        settings = config(tmp_path / "out", server.url, seeds=4)
+        result = await run_batches(settings, submit)
+        expected, call_count = read_lines(result), len(answered)
+        assert call_count
         for path in (result.folder / "journal").iterdir():
             path.unlink()
-        assert lines(await made(asked, None)) == whole
-        assert len(answered) == first
+        assert read_lines(await run_batches(settings, None)) == expected
+        assert len(answered) == call_count
 
 
-async def test_the_next_worker_has_what_a_killed_one_has_paid_for(tmp_path: Path) -> None:
+async def test_a_worker_reuses_the_answers_of_a_killed_one(tmp_path: Path) -> None:
     async with FaultyServer() as server:
-        answered = counted(server)
-        asked = config(tmp_path, server.url)
+        answered = record_answers(server)
+        settings = config(tmp_path, server.url)
         (tmp_path / "answers").mkdir()
-        one = batch(asked, tmp_path / "answers", machine="another")
-        response = await asyncio.to_thread(run_seeds, one)
+        request = make_batch(settings, tmp_path / "answers", machine="another")
+        response = await asyncio.to_thread(run_seeds, request)
         paid = len(answered)
         assert paid
-        # Its file lies there: nobody has taken it over.
-        again = await asyncio.to_thread(run_seeds, one)
-        assert list(response.lines) == list(again.lines)
+        # The killed worker's file is still there: no run has taken it over.
+        repeated = await asyncio.to_thread(run_seeds, request)
+        assert list(response.lines) == list(repeated.lines)
         assert len(answered) == paid
 
 
-async def test_a_resumed_run_takes_what_killed_workers_have_paid_for(tmp_path: Path) -> None:
+async def test_a_resumed_run_reuses_the_answers_of_killed_workers(tmp_path: Path) -> None:
     async with FaultyServer() as server:
-        answered = counted(server)
-        asked = config(tmp_path, server.url, seeds=6)
-        left = asked.folder() / ANSWERS / "x"
-        left.mkdir(parents=True)
-        await asyncio.to_thread(run_seeds, batch(asked, left, machine="another"))
+        answered = record_answers(server)
+        settings = config(tmp_path, server.url, seeds=6)
+        answers = settings.folder() / ANSWERS / "x"
+        answers.mkdir(parents=True)
+        await asyncio.to_thread(run_seeds, make_batch(settings, answers, machine="another"))
         paid = len(answered)
-        await made(asked, None)
+        await run_batches(settings, None)
         assert len(answered) > paid
         assert twice(answered) == 0
-        assert not left.exists()
+        assert not answers.exists()
 
 
 async def test_a_budget_holds_over_all_workers(tmp_path: Path) -> None:
-    """It is overshot by the calls in flight, and a higher one goes on."""
+    """The budget is exceeded only by calls in flight, and a higher budget resumes the run."""
     workers = 4
     async with FaultyServer() as server:
-        whole = await made(config(tmp_path / "whole", server.url, workers=workers))
-        paid = attempts.total_spending(whole.folder).total.paid
+        unlimited = await run_batches(config(tmp_path / "whole", server.url, workers=workers))
+        paid = attempts.total_spending(unlimited.folder).total.paid
         total = paid.prompt_tokens + paid.completion_tokens
-        asked = config(tmp_path / "out", server.url, workers=workers, budget_tokens=total // 2)
+        settings = config(tmp_path / "out", server.url, workers=workers, budget_tokens=total // 2)
         with pytest.raises(BudgetExceeded, match="the budget is used up: .* tokens are used"):
-            await made(asked)
-        spent = attempts.total_spending(asked.folder()).total.paid
-        used, each = spent.prompt_tokens + spent.completion_tokens, total / paid.calls
-        assert total // 2 <= used < total // 2 + 3 * 8 * each
-        assert lines(await made(config(tmp_path / "out", server.url, workers=workers))) == lines(whole)
+            await run_batches(settings)
+        spent = attempts.total_spending(settings.folder()).total.paid
+        used, per_call = spent.prompt_tokens + spent.completion_tokens, total / paid.calls
+        assert total // 2 <= used < total // 2 + 3 * 8 * per_call
+        assert read_lines(await run_batches(config(tmp_path / "out", server.url, workers=workers))) == read_lines(
+            unlimited
+        )
 
 
-async def test_the_calls_in_flight_are_those_of_one_process(tmp_path: Path) -> None:
+async def test_calls_in_flight_stay_within_the_limit_of_one_process(tmp_path: Path) -> None:
     async with FaultyServer() as server:
-        await made(config(tmp_path, server.url, seeds=6, workers=8))
+        await run_batches(config(tmp_path, server.url, seeds=6, workers=8))
         # Here all workers are one process, which has the part of one.
         assert server.busiest == 1
 
@@ -244,23 +250,27 @@ def test_each_worker_has_its_part_of_every_limit() -> None:
     limits = {"concurrency": 64, "requests_per_minute": 90, "tokens_per_minute": 3}
     models = {"default": {"provider": "openai", "model": "m", "limits": limits}, "solver": {"model": "s"}}
     part = divide_limits(build(values={"models": models, "runtime": {"concurrency": 10}}), 4)
-    for one in (part.models.default, part.models.of("solver")):
-        assert (one.limits.concurrency, one.limits.requests_per_minute, one.limits.tokens_per_minute) == (16, 22, 1)
+    for model in (part.models.default, part.models.of("solver")):
+        assert (model.limits.concurrency, model.limits.requests_per_minute, model.limits.tokens_per_minute) == (
+            16,
+            22,
+            1,
+        )
     assert part.runtime.concurrency == 2
     assert part.digest() == build(values={"models": models}).digest()
 
 
-async def test_two_processes_of_dask_make_the_bytes_of_one(tmp_path: Path, whole: RunResult) -> None:
-    """Without Prefect, whose start takes longer than all of this."""
+async def test_two_processes_of_dask_make_the_bytes_of_one(tmp_path: Path, single_process_result: RunResult) -> None:
+    """Run without Prefect, whose start would take longer than the test."""
     distributed = pytest.importorskip("distributed")
     cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=2, dashboard_address=None, asynchronous=True, host="127.0.0.1"
     )
     async with cluster, distributed.Client(cluster, asynchronous=True) as client:
 
-        async def submit(asked: bytes) -> bytes:
-            response: bytes = await client.submit(worker.respond, asked)
+        async def submit(request: bytes) -> bytes:
+            response: bytes = await client.submit(worker.respond, request)
             return response
 
-        result = await made(config(tmp_path / "dask"), submit)
-    assert lines(result) == lines(whole)
+        result = await run_batches(config(tmp_path / "dask"), submit)
+    assert read_lines(result) == read_lines(single_process_result)

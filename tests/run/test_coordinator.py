@@ -10,19 +10,19 @@ from pipeline.errors import ProviderError, RetrievalError, StoreError, UsageErro
 from pipeline.run import Run, RunResult
 from pipeline.types import Record, Seed, Status
 from tests.run import fakes
-from tests.run.fakes import FakeCorpus, RunCallbacks, config, corpus, digger, record, run_part
+from tests.run.fakes import FakeCorpus, RunCallbacks, config, corpus, make_run_seed, record, run_part
 
 
-async def whole(out: Path, *, seconds: float = 0.0, chance: int = 0, **how: int) -> tuple[RunResult, list[Record]]:
+async def run_all(out: Path, *, seconds: float = 0.0, chance: int = 0, **how: int) -> tuple[RunResult, list[Record]]:
     with Run(config(out, **how), corpus(short=20)) as run:
-        result = await run.execute(digger(seconds=seconds, chance=chance), RunCallbacks())
+        result = await run.execute(make_run_seed(seconds=seconds, chance=chance), RunCallbacks())
         return result, list(run.records())
 
 
 @pytest.mark.parametrize("how", [{"pairs": 25}, {"seeds": 40}, {"pairs": 30, "max_seeds": 50}], ids=str)
-async def test_concurrency_and_the_order_of_completion_change_nothing(tmp_path: Path, how: dict[str, int]) -> None:
+async def test_concurrency_and_order_of_completion_change_nothing(tmp_path: Path, how: dict[str, int]) -> None:
     runs = [
-        await whole(tmp_path / f"{concurrency}-{chance}", seconds=0.01, chance=chance, concurrency=concurrency, **how)
+        await run_all(tmp_path / f"{concurrency}-{chance}", seconds=0.01, chance=chance, concurrency=concurrency, **how)
         for concurrency, chance in ((1, 1), (8, 1), (8, 2), (64, 3))
     ]
     assert all(records == runs[0][1] for _, records in runs)
@@ -40,12 +40,12 @@ async def test_concurrency_and_the_order_of_completion_change_nothing(tmp_path: 
     assert 0 < result.dropped["too_short"] <= 20
 
 
-async def test_seeds_that_a_clock_ended_are_owed_again_under_a_longer_one_alone(tmp_path: Path) -> None:
+async def test_timed_out_seeds_run_again_only_under_a_longer_deadline(tmp_path: Path) -> None:
     ends: list[int] = []
     for seconds in (1, 1, 0.5, 2, None, None):
         with Run(config(tmp_path, seeds=40, rollout_seconds=seconds), corpus()) as run:
             watch = RunCallbacks()
-            result = await run.execute(digger() if seconds else digger(share=1.0), watch)
+            result = await run.execute(make_run_seed() if seconds else make_run_seed(share=1.0), watch)
             assert (result.planned, result.surplus) == (40, 0)
             ends.append(len(watch.records))
     clocked = sum(record.reason == "deadline" for record in run.records())
@@ -54,23 +54,25 @@ async def test_seeds_that_a_clock_ended_are_owed_again_under_a_longer_one_alone(
     assert 0 < again < 10
 
 
-async def test_a_run_goes_on_where_it_was_and_digs_nothing_twice(tmp_path: Path) -> None:
-    dug: list[str] = []
+async def test_a_resumed_run_runs_no_seed_twice(tmp_path: Path) -> None:
+    seed_keys: list[str] = []
 
     async def run_seed(seed: Seed) -> Record:
-        dug.append(seed.key)
+        seed_keys.append(seed.key)
         return record(seed)
 
     for pairs in (3, 10, 10, 25):
         with Run(config(tmp_path, pairs=pairs), corpus(short=20)) as run:
             assert (await run.execute(run_seed, RunCallbacks())).accepted == pairs
-            kept = list(run.records())
-    assert len(dug) == len(set(dug))
-    assert kept == (await whole(tmp_path / "other", pairs=25))[1]
-    assert (await whole(tmp_path, pairs=3))[0].surplus == len(dug) - len((await whole(tmp_path / "small", pairs=3))[1])
+            records = list(run.records())
+    assert len(seed_keys) == len(set(seed_keys))
+    assert records == (await run_all(tmp_path / "other", pairs=25))[1]
+    assert (await run_all(tmp_path, pairs=3))[0].surplus == len(seed_keys) - len(
+        (await run_all(tmp_path / "small", pairs=3))[1]
+    )
 
 
-async def test_what_ends_beyond_the_plan_is_surplus_and_used_when_it_grows(tmp_path: Path) -> None:
+async def test_seeds_beyond_the_plan_are_surplus_until_the_plan_grows(tmp_path: Path) -> None:
     gate = asyncio.Event()
 
     async def first_waits(seed: Seed) -> Record:
@@ -83,7 +85,7 @@ async def test_what_ends_beyond_the_plan_is_surplus_and_used_when_it_grows(tmp_p
 
     done: list[str] = []
     with Run(config(tmp_path, pairs=11, concurrency=20), corpus()) as run:
-        (first,) = fakes.first(run, 1)
+        (first,) = fakes.first_keys(run, 1)
         await run_part(run, range(20), first_waits, RunCallbacks())
         larger = run.result()
     with Run(config(tmp_path, pairs=2), corpus()) as run:
@@ -102,13 +104,13 @@ async def test_a_seed_that_the_plan_no_longer_needs_is_not_waited_for(tmp_path: 
         return record(seed, share=1.0)
 
     with Run(config(tmp_path, pairs=4, concurrency=8), corpus()) as run:
-        first_four = fakes.first(run, 4)
+        first_four = fakes.first_keys(run, 4)
         result = await asyncio.wait_for(run.execute(slow_behind, RunCallbacks()), 5)
     assert (result.accepted, result.planned, result.surplus) == (4, 4, 0)
 
 
 @pytest.mark.parametrize("kind", [ProviderError, RetrievalError])
-async def test_trouble_outside_pauses_and_drops_no_seed(tmp_path: Path, kind: type[Exception]) -> None:
+async def test_outside_trouble_pauses_the_run_without_losing_a_seed(tmp_path: Path, kind: type[Exception]) -> None:
     failures: dict[str, int] = {}
 
     async def flaky(seed: Seed) -> Record:
@@ -121,7 +123,7 @@ async def test_trouble_outside_pauses_and_drops_no_seed(tmp_path: Path, kind: ty
     with Run(config(tmp_path / "flaky", pairs=25), corpus(short=20)) as run:
         run.pauses = (0.0, 0.001, 0.002)
         result = await run.execute(flaky, watch)
-        assert list(run.records()) == (await whole(tmp_path / "calm", pairs=25))[1]
+        assert list(run.records()) == (await run_all(tmp_path / "calm", pairs=25))[1]
     assert result.complete
     assert len(watch.troubles) > 20
     rows = [orjson.loads(line) for line in (result.folder / "attempts.jsonl").read_bytes().splitlines()]
@@ -129,7 +131,7 @@ async def test_trouble_outside_pauses_and_drops_no_seed(tmp_path: Path, kind: ty
     assert [attempt.ended for attempt in watch.attempts] == [row["ended"] for row in rows]
 
 
-async def test_lasting_trouble_stops_with_one_line_and_the_run_goes_on_later(tmp_path: Path) -> None:
+async def test_lasting_trouble_stops_the_run_with_one_line_and_resume_works(tmp_path: Path) -> None:
     calls = 0
 
     async def dies(seed: Seed) -> Record:
@@ -150,12 +152,12 @@ async def test_lasting_trouble_stops_with_one_line_and_the_run_goes_on_later(tmp
     assert "\n" not in str(caught.value)
     assert not broken.complete
     assert broken.planned == 20
-    result, records = await whole(out, pairs=25)
+    result, records = await run_all(out, pairs=25)
     assert result.complete
-    assert records == (await whole(tmp_path / "calm", pairs=25))[1]
+    assert records == (await run_all(tmp_path / "calm", pairs=25))[1]
 
 
-async def test_a_bug_stops_the_run_names_the_seed_and_keeps_the_rest(tmp_path: Path) -> None:
+async def test_a_bug_stops_the_run_names_the_seed_and_keeps_finished_seeds(tmp_path: Path) -> None:
     async def buggy(seed: Seed) -> Record:
         if int(seed.key[:2], 16) < 16:
             raise ZeroDivisionError
@@ -175,28 +177,28 @@ async def test_what_finished_beside_a_failure_is_kept(tmp_path: Path) -> None:
         return record(seed)
 
     with Run(config(tmp_path, pairs=100), corpus()) as run:
-        keys = fakes.first(run, 8)
+        keys = fakes.first_keys(run, 8)
         with pytest.raises(StoreError):
             await run.execute(together, RunCallbacks())
         assert set(run.journal.entries) == set(keys[1:])
 
 
-async def test_the_attempts_tell_seconds_and_the_result_is_a_file(tmp_path: Path) -> None:
-    result, _ = await whole(tmp_path, seeds=5, seconds=0.02)
+async def test_attempts_record_seconds_and_the_result_is_a_file(tmp_path: Path) -> None:
+    result, _ = await run_all(tmp_path, seeds=5, seconds=0.02)
     rows = [orjson.loads(line) for line in (result.folder / "attempts.jsonl").read_bytes().splitlines()]
     assert len(rows) == 5
     assert {row["ended"] for row in rows} <= {"accepted", "rejected", "failed"}
     assert all(0 <= row["seconds"] < 5 for row in rows)
-    kept = orjson.loads((result.folder / "result.json").read_bytes())
-    assert RunResult.model_validate({**kept, "folder": result.folder}) == result
+    stored = orjson.loads((result.folder / "result.json").read_bytes())
+    assert RunResult.model_validate({**stored, "folder": result.folder}) == result
 
 
-async def test_latest_points_to_the_run_and_the_observer_hears_all(tmp_path: Path) -> None:
+async def test_latest_points_to_the_run_and_callbacks_get_every_event(tmp_path: Path) -> None:
     watch = RunCallbacks()
     with Run(config(tmp_path, seeds=5), corpus()) as run:
-        await run.execute(digger(), watch)
+        await run.execute(make_run_seed(), watch)
     assert (tmp_path / "tiny" / "latest").resolve() == run.folder.resolve()
-    assert watch.begun == 1
+    assert watch.start_count == 1
     assert len(watch.records) == len(watch.attempts) == 5
 
 
@@ -208,7 +210,7 @@ def test_a_corpus_without_a_seed_leaves_nothing_behind(tmp_path: Path) -> None:
 
 async def test_a_corpus_of_one_passage_is_drawn_again_and_again(tmp_path: Path) -> None:
     with Run(config(tmp_path, pairs=3), FakeCorpus(corpus(1).passages)) as run:
-        result = await run.execute(digger(), RunCallbacks())
+        result = await run.execute(make_run_seed(), RunCallbacks())
         assert result.accepted == 3
         assert len({r.seed.draw for r in run.records()}) == result.planned
 
@@ -236,7 +238,7 @@ async def test_what_finishes_while_the_run_is_being_stopped_is_kept(tmp_path: Pa
         raise AssertionError("unreachable")
 
     with Run(config(tmp_path, pairs=100, concurrency=4), corpus()) as run:
-        keys = fakes.first(run, 4)
+        keys = fakes.first_keys(run, 4)
         with pytest.raises(StoreError):
             await run.execute(run_seed, RunCallbacks())
         assert set(run.journal.entries) == set(keys[1:])

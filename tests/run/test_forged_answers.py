@@ -1,4 +1,4 @@
-"""What a worker sends back is read as what it may be: damaged, cut, or forged on its way."""
+"""Answers of workers that are damaged, cut or forged are refused."""
 
 import hashlib
 from collections.abc import Callable
@@ -8,13 +8,13 @@ import pytest
 
 from pipeline.errors import WorkerError
 from pipeline.run import RunResult, worker
-from tests.run.test_batches import config, here, lines, made, whole
+from tests.run.test_batches import config, read_lines, respond_in_thread, run_batches, single_process_result
 
-__all__ = ["whole"]
+__all__ = ["single_process_result"]
 
 
-def of_another_seed(answer: bytes) -> bytes:
-    """Each line with the draw of its seed changed, and a checksum that fits."""
+def change_seed(answer: bytes) -> bytes:
+    """Change the draw of the seed in each line, with a matching checksum."""
     response = worker.BatchResponse.unpack(answer)
     bodies = [line.partition(b",")[2].replace(b'"draw":0', b'"draw":1', 1) for line in response.lines]
     forged = [b'{"sha256":"%b",%b' % (hashlib.sha256(body).hexdigest().encode(), body) for body in bodies]
@@ -22,7 +22,7 @@ def of_another_seed(answer: bytes) -> bytes:
 
 
 FORGERIES: dict[Callable[[bytes], bytes], str] = {
-    of_another_seed: "is of another seed than it was sent",
+    change_seed: "is of another seed than it was sent",
     lambda answer: answer[:-200]: "a worker's answer cannot be read",
     lambda answer: b"9\n{}": "a worker's answer cannot be read",
     lambda answer: answer.replace(b'"target_steps":1', b'"target_steps":2', 1): "answer cannot be read",
@@ -30,23 +30,23 @@ FORGERIES: dict[Callable[[bytes], bytes], str] = {
 }
 
 
-async def test_what_a_worker_forges_now_and_then_is_asked_for_again(whole: RunResult, tmp_path: Path) -> None:
+async def test_an_occasional_forgery_is_requested_again(single_process_result: RunResult, tmp_path: Path) -> None:
     forgeries = list(FORGERIES)
 
-    async def forging(asked: bytes) -> bytes:
-        answer = await here(asked)
+    async def submit(request: bytes) -> bytes:
+        answer = await respond_in_thread(request)
         return forgeries.pop()(answer) if forgeries else answer
 
-    assert lines(await made(config(tmp_path), forging)) == lines(whole)
+    assert read_lines(await run_batches(config(tmp_path), submit)) == read_lines(single_process_result)
 
 
 @pytest.mark.parametrize(("forge", "problem"), FORGERIES.items())
-async def test_what_a_worker_forges_is_not_journalled(
+async def test_forged_answers_are_never_journalled(
     forge: Callable[[bytes], bytes], problem: str, tmp_path: Path
 ) -> None:
-    async def forging(asked: bytes) -> bytes:
-        return forge(await here(asked))
+    async def submit(request: bytes) -> bytes:
+        return forge(await respond_in_thread(request))
 
     with pytest.raises(WorkerError, match=problem):
-        await made(config(tmp_path, seeds=1), forging)
+        await run_batches(config(tmp_path, seeds=1), submit)
     assert not list(tmp_path.glob("*/*/journal/*.jsonl"))

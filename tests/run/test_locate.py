@@ -1,4 +1,4 @@
-"""A run is found by any of its names, and a wrong name lists the right ones."""
+"""A run is found by any of its names, and a wrong name lists the valid ones."""
 
 import os
 from pathlib import Path
@@ -23,7 +23,7 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "target"),
     [
         ("latest", "notes/cccc11112222"),
         ("wiki", "wiki/aaaa11112222"),
@@ -38,27 +38,29 @@ def out(tmp_path: Path) -> Path:
         ("wiki/bbbb11112222/run.json", "wiki/bbbb11112222"),
     ],
 )
-def test_every_name_of_a_run_finds_it(out: Path, name: str, found: str) -> None:
-    assert run_folder(name, out) == (out / found).resolve()
+def test_every_name_of_a_run_finds_it(out: Path, name: str, target: str) -> None:
+    assert run_folder(name, out) == (out / target).resolve()
 
 
-def test_a_path_finds_it_whatever_out_is(out: Path, tmp_path: Path) -> None:
+def test_a_path_finds_the_run_for_any_out(out: Path, tmp_path: Path) -> None:
     assert run_folder(str(out / "wiki/latest"), tmp_path / "elsewhere") == (out / "wiki/aaaa11112222").resolve()
 
 
 @pytest.mark.parametrize("name", ["latest", "latest/", "./latest", "latest/dataset", "latest/run.json", "aaaa11112222"])
-def test_a_path_finds_it_from_the_folder_of_its_corpus(out: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_finds_the_run_from_the_folder_of_its_corpus(
+    out: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(out / "wiki")
     assert run_folder(name) == (out / "wiki/aaaa11112222").resolve()
 
 
-def test_it_is_found_from_within(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_found_from_inside_its_folder(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(out / "wiki/bbbb11112222/dataset")
     assert run_folder(".") == run_folder("..") == (out / "wiki/bbbb11112222").resolve()
 
 
 @pytest.mark.parametrize("name", ["wiki/latest/nosuch", "notes/dddd", "", "nosuch/", "latest/nosuch"])
-def test_what_is_not_there_is_no_run(out: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_folder_is_no_run(out: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(out)
     with pytest.raises(UsageError, match=r"no run '.*there are: "):
         run_folder(name, out)
@@ -69,23 +71,23 @@ def test_an_unknown_run_names_the_known_ones(out: Path) -> None:
         run_folder("zzzz", out)
 
 
-def test_where_there_is_no_run_it_says_how_to_make_one(tmp_path: Path) -> None:
+def test_without_runs_the_error_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="digsite generate wiki"):
         run_folder("latest", tmp_path)
 
 
-def test_links_are_not_runs(out: Path) -> None:
+def test_links_are_not_listed_as_runs(out: Path) -> None:
     assert [path.name[:4] for path in runs(out)] == ["aaaa", "bbbb", "cccc"]
 
 
-def test_the_latest_run_is_the_newest_where_its_link_leads_nowhere(out: Path) -> None:
+def test_the_newest_run_is_latest_if_the_link_is_broken(out: Path) -> None:
     (out / "notes/latest").unlink()
     (out / "wiki/latest").unlink()
     (out / "wiki/latest").symlink_to("gone")
     assert run_folder("latest", out) == (out / "notes/cccc11112222").resolve()
 
 
-def test_no_name_is_offered_for_itself(out: Path) -> None:
+def test_a_wrong_name_is_never_suggested_for_itself(out: Path) -> None:
     (out / "wiki/latest").unlink()
     (out / "wiki/latest").symlink_to("gone")
     with pytest.raises(UsageError, match="no run 'wiki'; ") as refused:
@@ -93,6 +95,6 @@ def test_no_name_is_offered_for_itself(out: Path) -> None:
     assert "did you mean 'wiki'" not in str(refused.value)
 
 
-def test_the_next_command_names_a_folder_only_where_it_is_not_the_usual_one(out: Path) -> None:
+def test_the_next_command_names_the_folder_only_if_it_is_unusual(out: Path) -> None:
     assert quote_run("wiki", Path("outputs").absolute()) == quote_run("wiki", None) == "wiki"
     assert quote_run("wiki", out) == f"wiki --out {out}"

@@ -1,4 +1,4 @@
-"""What a configuration names, opened."""
+"""`prepare` opens the corpus, retriever and models of a configuration."""
 
 from pathlib import Path
 
@@ -12,11 +12,11 @@ from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import prepare
 from pipeline.run.attempts import NAME, Attempt
 from pipeline.types import Usage
-from tests.exports.card.test_card import made
+from tests.exports.card.test_card import make_card
 from tests.records import accepted
 
 
-async def test_without_java_the_budget_is_that_of_the_run_that_stands_in(
+async def test_without_java_the_budget_follows_the_bm25_run(
     tiny: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def absent() -> None:
@@ -43,7 +43,7 @@ async def test_without_java_the_budget_is_that_of_the_run_that_stands_in(
         (["corpus.language=en"], "en", False, ""),
     ],
 )
-def test_records_and_card_say_the_language_that_was_detected_and_what_it_chose(
+def test_records_and_card_state_the_detected_language_and_its_analyser(
     options: list[str], language: str, detected: bool, analyser: str, tmp_path: Path
 ) -> None:
     german = Path(__file__).parent.parent / "corpus" / "handbook" / "de.jsonl"
@@ -52,12 +52,12 @@ def test_records_and_card_say_the_language_that_was_detected_and_what_it_chose(
     lineage = prepare.context(config, corpus).lineage
     retriever = f"bm25 ({analyser})" if analyser else "bm25"
     assert (lineage.language, corpus.language_detected, lineage.retriever) == (language, detected, retriever)
-    shown = made(accepted().model_copy(update={"lineage": lineage}), language_detected=corpus.language_detected)
-    said = "The language of the corpus is `de` (detected). It was searched by `bm25 (german)`."
-    assert (said in shown) == detected
+    card = make_card(accepted().model_copy(update={"lineage": lineage}), language_detected=corpus.language_detected)
+    sentence = "The language of the corpus is `de` (detected). It was searched by `bm25 (german)`."
+    assert (sentence in card) == detected
 
 
-def test_of_english_texts_records_say_what_they_said(tmp_path: Path) -> None:
+def test_records_of_english_texts_are_unchanged(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The mill of the town was built by the monks, and that is what it is for. " * 9)
     config = build(sets=[f"corpus.name={tmp_path}/notes.txt", f"runtime.out={tmp_path}", "retrieval.retriever=bm25"])
     corpus = prepare.corpus(config)
@@ -66,7 +66,7 @@ def test_of_english_texts_records_say_what_they_said(tmp_path: Path) -> None:
     assert (lineage.language, corpus.language_detected, lineage.retriever) == ("unknown", False, "bm25")
 
 
-async def test_an_endpoint_is_reached_for_from_a_notebook_s_cell_too(tmp_path: Path) -> None:
+async def test_an_endpoint_can_be_probed_inside_a_running_loop(tmp_path: Path) -> None:
     away = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
     config = build(values={"models": {"default": away}, "runtime": {"out": str(tmp_path)}})
     with pytest.raises(ProviderError, match="cannot be reached"):

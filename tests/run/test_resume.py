@@ -1,4 +1,4 @@
-"""A run goes on with what it was begun with, or not at all; and the refusal names each change."""
+"""A run resumes with the settings that it began with, or is refused with the name of each change."""
 
 import shutil
 from collections.abc import Iterator
@@ -40,15 +40,15 @@ CHOICES: dict[str, Any] = {
 }
 
 
-def leaves(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def flatten(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
+    values: dict[str, Any] = {}
     for name, value in tree.items():
-        found |= leaves(value, f"{path}{name}.") if isinstance(value, dict) else {path + name: value}
-    return found
+        values |= flatten(value, f"{path}{name}.") if isinstance(value, dict) else {path + name: value}
+    return values
 
 
-def another(name: str, value: Any) -> Any:
-    """A valid value of the field that is not `value`."""
+def pick_other_value(name: str, value: Any) -> Any:
+    """Return a valid value of the field that is not `value`."""
     if name in CHOICES:
         return CHOICES[name]
     if isinstance(value, bool):
@@ -58,13 +58,13 @@ def another(name: str, value: Any) -> Any:
     return value / 2 if isinstance(value, float) else "other"
 
 
-def changed(base: RunConfig, name: str) -> RunConfig:
+def change_setting(base: RunConfig, name: str) -> RunConfig:
     tree = base.model_dump(mode="json")
     *parents, last = name.split(".")
     node = tree
     for parent in parents:
         node = node[parent]
-    node[last] = another(name, node[last])
+    node[last] = pick_other_value(name, node[last])
     if name == "models.default.model":
         node["provider"] = "openai"
     if name == "steps_required":
@@ -75,40 +75,50 @@ def changed(base: RunConfig, name: str) -> RunConfig:
 BASE = RunConfig()
 WHAT = sorted(
     name
-    for name in leaves(BASE.digest_input())
+    for name in flatten(BASE.digest_input())
     if not name.startswith("prompts.") and not name.endswith((".version", ".code"))
 )
 
 
 @pytest.fixture
-def begun(tmp_path: Path) -> Path:
+def run_folder(tmp_path: Path) -> Path:
     with Run(config(tmp_path), corpus()) as run:
         return run.folder
 
 
-def test_every_changed_setting_is_refused_by_name(begun: Path, tmp_path: Path) -> None:
-    before = (begun / "run.json").read_bytes()
+def test_every_changed_setting_is_refused_by_name(run_folder: Path, tmp_path: Path) -> None:
+    before = (run_folder / "run.json").read_bytes()
     for name in WHAT:
-        with pytest.raises(UsageError) as caught, Run(changed(config(tmp_path), name), corpus(), folder=begun):
+        with (
+            pytest.raises(UsageError) as caught,
+            Run(change_setting(config(tmp_path), name), corpus(), folder=run_folder),
+        ):
             pass
         assert name in str(caught.value)
         assert "digsite generate" in str(caught.value)
         assert "\n" not in str(caught.value)
-        assert (begun / "run.json").read_bytes() == before
+        assert (run_folder / "run.json").read_bytes() == before
 
 
-def test_a_setting_edited_in_the_file_is_refused_by_name(begun: Path, tmp_path: Path) -> None:
-    tree = orjson.loads((begun / "run.json").read_bytes())
+def test_a_setting_edited_in_the_file_is_refused_by_name(run_folder: Path, tmp_path: Path) -> None:
+    tree = orjson.loads((run_folder / "run.json").read_bytes())
     for name in WHAT:
-        tree["config"] = changed(config(tmp_path), name).model_dump(mode="json")
-        (begun / "run.json").write_bytes(orjson.dumps(tree))
+        tree["config"] = change_setting(config(tmp_path), name).model_dump(mode="json")
+        (run_folder / "run.json").write_bytes(orjson.dumps(tree))
         with pytest.raises(UsageError, match=name):
-            resumable(begun)
+            resumable(run_folder)
 
 
-def test_how_may_change(begun: Path, tmp_path: Path) -> None:
-    others = {"pairs": 7, "seeds": 9, "max_seeds": 8, "concurrency": 2, "rollout_seconds": 1.0, "out": tmp_path / "new"}
-    others = {
+def test_runtime_settings_may_change(run_folder: Path, tmp_path: Path) -> None:
+    changes = {
+        "pairs": 7,
+        "seeds": 9,
+        "max_seeds": 8,
+        "concurrency": 2,
+        "rollout_seconds": 1.0,
+        "out": tmp_path / "new",
+    }
+    changes = {
         "budget_tokens": 5,
         "budget_money": 1.5,
         "budget_seconds": 2.5,
@@ -119,32 +129,32 @@ def test_how_may_change(begun: Path, tmp_path: Path) -> None:
         "workers": 3,
         "resources": {"gpu": 1.0},
         "same_error_seeds": 3,
-    } | others
-    assert set(others) == set(Runtime.model_fields)
-    for name, value in others.items():
+    } | changes
+    assert set(changes) == set(Runtime.model_fields)
+    for name, value in changes.items():
         how = config(tmp_path).runtime.model_copy(update={name: value})
-        with Run(config(tmp_path).model_copy(update={"runtime": how}), corpus(), folder=begun):
-            assert getattr(read(begun).config.runtime, name) == value
-    assert resumable(begun).runtime.out == tmp_path / "new"
+        with Run(config(tmp_path).model_copy(update={"runtime": how}), corpus(), folder=run_folder):
+            assert getattr(read(run_folder).config.runtime, name) == value
+    assert resumable(run_folder).runtime.out == tmp_path / "new"
 
 
-def test_where_and_for_how_much_a_model_is_asked_may_change(begun: Path, tmp_path: Path) -> None:
-    other = ModelConfig(
+def test_addresses_limits_and_prices_of_a_model_may_change(run_folder: Path, tmp_path: Path) -> None:
+    model = ModelConfig(
         base_urls=("http://localhost:1/v1", "http://localhost:2/v1"),
         api_key_env="OTHER",
         limits=Limits(concurrency=2, attempts=3, timeout_seconds=1, patience_seconds=2, requests_per_minute=3),
         prices=Prices(prompt=1, completion=2),
     )
-    settings = config(tmp_path).model_copy(update={"models": Models(default=other)})
-    with Run(settings, corpus(), folder=begun):
-        assert read(begun).config.models.default == other
+    settings = config(tmp_path).model_copy(update={"models": Models(default=model)})
+    with Run(settings, corpus(), folder=run_folder):
+        assert read(run_folder).config.models.default == model
 
 
 def test_another_context_of_a_model_is_refused_by_name(tmp_path: Path) -> None:
-    """It decides what a request leaves out. The demo model has none."""
+    """The context decides what a request leaves out. The demo model has none."""
     real = ModelConfig(provider="openai", model="m")
-    other = real.model_copy(update={"context": 65_536})
-    first, second = (config(tmp_path).model_copy(update={"models": Models(default=one)}) for one in (real, other))
+    larger = real.model_copy(update={"context": 65_536})
+    first, second = (config(tmp_path).model_copy(update={"models": Models(default=model)}) for model in (real, larger))
     with Run(first, corpus()) as run:
         pass
     with (
@@ -154,15 +164,15 @@ def test_another_context_of_a_model_is_refused_by_name(tmp_path: Path) -> None:
         pass
 
 
-def test_another_corpus_is_refused(begun: Path, tmp_path: Path) -> None:
-    other = FakeCorpus(corpus().passages, "0" * 64)
-    with pytest.raises(UsageError, match="another corpus"), Run(config(tmp_path), other):
+def test_another_corpus_is_refused(run_folder: Path, tmp_path: Path) -> None:
+    other_corpus = FakeCorpus(corpus().passages, "0" * 64)
+    with pytest.raises(UsageError, match="another corpus"), Run(config(tmp_path), other_corpus):
         pass
 
 
 @pytest.fixture
-def own_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of the prompts, which is read instead of them."""
+def prompt_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Copy the prompts to a folder, and read them from there."""
     shutil.copytree(prompts.ROOT, tmp_path / "prompts")
     monkeypatch.setattr(prompts, "ROOT", tmp_path / "prompts")
     prompts.load.cache_clear()
@@ -170,61 +180,60 @@ def own_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     prompts.load.cache_clear()
 
 
-def test_another_prompt_is_refused_by_name(begun: Path, own_prompts: Path) -> None:
+def test_another_prompt_is_refused_by_name(run_folder: Path, prompt_folder: Path) -> None:
     name = prompts.names()[0]
-    with (own_prompts / f"{name}.md").open("a") as file:
+    with (prompt_folder / f"{name}.md").open("a") as file:
         file.write("\nBe brief.\n")
     with pytest.raises(UsageError, match=f"prompts.{name}"):
-        resumable(begun)
+        resumable(run_folder)
 
 
-def test_a_new_kind_of_distractor_is_no_change_of_a_run_without_it(begun: Path, own_prompts: Path) -> None:
-    shutil.copy(own_prompts / "distractor/doppelganger.md", own_prompts / "distractor/old_name.md")
-    assert resumable(begun)
-    asked = build(sets=['distractors.kinds=["old_name"]']).digest_input()["prompts"]
-    assert set(asked) - set(RunConfig().digest_input()["prompts"]) == {"distractor/old_name"}
+def test_a_new_kind_of_distractor_does_not_affect_a_run_without_it(run_folder: Path, prompt_folder: Path) -> None:
+    shutil.copy(prompt_folder / "distractor/doppelganger.md", prompt_folder / "distractor/old_name.md")
+    assert resumable(run_folder)
+    digested = build(sets=['distractors.kinds=["old_name"]']).digest_input()["prompts"]
+    assert set(digested) - set(RunConfig().digest_input()["prompts"]) == {"distractor/old_name"}
 
 
-def test_another_version_of_the_demo_model_is_refused(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_the_demo_model_is_refused(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "VERSION", demo.VERSION + 1)
     with pytest.raises(UsageError, match=r"models\.default\.version"):
-        resumable(begun)
+        resumable(run_folder)
 
 
-def test_an_unchanged_run_gives_its_configuration_back(begun: Path, tmp_path: Path) -> None:
-    assert resumable(begun) == config(tmp_path)
+def test_an_unchanged_run_returns_its_configuration(run_folder: Path, tmp_path: Path) -> None:
+    assert resumable(run_folder) == config(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}, "format": 7}'])
-def test_a_broken_file_is_one_line(begun: Path, content: bytes) -> None:
-    (begun / "run.json").write_bytes(content)
+def test_a_damaged_run_file_is_refused_in_one_line(run_folder: Path, content: bytes) -> None:
+    (run_folder / "run.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"run\.json is damaged") as caught:
-        resumable(begun)
+        resumable(run_folder)
     assert "\n" not in str(caught.value)
-    # Only so can `digsite generate` make it anew: the same settings are the same folder.
-    assert f"move {begun} elsewhere" in str(caught.value)
+    # `digsite generate` with the same settings uses the same folder, so the user has to move it first.
+    assert f"move {run_folder} elsewhere" in str(caught.value)
 
 
-def test_a_folder_that_is_no_run_is_the_users_mistake(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a run"):
         resumable(tmp_path)
 
 
-def test_a_file_that_may_not_be_read_is_not_called_damaged(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forbidden_file_is_not_called_damaged(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(self: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "read_bytes", forbidden)
     with pytest.raises(StoreError, match=r"^cannot read .*run\.json: Permission denied$"):
-        read(begun)
+        read(run_folder)
 
 
 @pytest.mark.parametrize("settings", ["as they are", "others"])
-def test_a_run_of_another_version_is_refused_with_one_line(settings: str, tmp_path: Path) -> None:
-    """Whether or not this version could read its settings. Version 0.1 wrote no format."""
+def test_a_run_of_another_version_is_refused_in_one_line(settings: str, tmp_path: Path) -> None:
+    """It is refused whether or not this version could read its settings. Version 0.1 wrote no format."""
     folder = tmp_path / "run"
-    begun = config(tmp_path)
-    begin(folder, begun, "f" * 64)
+    begin(folder, config(tmp_path), "f" * 64)
     tree = orjson.loads((folder / "run.json").read_bytes())
     del tree["format"]
     if settings == "others":

@@ -1,4 +1,4 @@
-"""What the stages make of a machine that lacks something."""
+"""Stages adapt to a machine without Java, and say what they detect."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -20,38 +20,38 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_another_engine_makes_another_run(tmp_path: Path, no_java: None) -> None:
-    asked = config.build(sets=["corpus.name=tiny", f"runtime.out={tmp_path}"])
-    with stages.open_run(asked, None, LogCallbacks()) as (run, context):
+    settings = config.build(sets=["corpus.name=tiny", f"runtime.out={tmp_path}"])
+    with stages.open_run(settings, None, LogCallbacks()) as (run, context):
         assert run.config.retrieval.retriever == context.lineage.retriever == "bm25"
-        assert run.folder == run.config.folder() != asked.folder()
+        assert run.folder == run.config.folder() != settings.folder()
         assert context.lineage.run == run.config.digest()[:12]
-    assert not asked.folder().exists()
+    assert not settings.folder().exists()
 
 
-def test_a_language_that_was_detected_is_said_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_detected_language_is_reported_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     chinese = Path(__file__).parent.parent / "corpus" / "handbook" / "zh.jsonl"
-    for said, expected in (("corpus.language=zh", False), ("strategy=sage", True)):
-        asked = config.build(sets=[f"corpus.name={chinese}", f"runtime.out={tmp_path}", said])
+    for setting, is_reported in (("corpus.language=zh", False), ("strategy=sage", True)):
+        settings = config.build(sets=[f"corpus.name={chinese}", f"runtime.out={tmp_path}", setting])
         caplog.clear()
-        stages.read(asked, LogCallbacks())
-        assert ("zh: language zh (detected): say another with --language" in caplog.text) == expected
+        stages.read(settings, LogCallbacks())
+        assert ("zh: language zh (detected): say another with --language" in caplog.text) == is_reported
 
 
-def test_a_command_with_nothing_to_run_shows_what_earlier_ones_did(tmp_path: Path) -> None:
+def test_a_command_without_work_shows_the_earlier_records(tmp_path: Path) -> None:
     class Counting(LogCallbacks):
-        seen: ClassVar[list[int]] = []
+        counts: ClassVar[list[int]] = []
 
         def started(self, run: RunView) -> None:
-            self.seen.append(len(list(run.records())))
+            self.counts.append(len(list(run.records())))
 
     values = {"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "runtime": {"seeds": 3, "out": tmp_path}}
     for _ in range(2):
         api.generate(build(values=values), watch=Counting())
-    assert Counting.seen == [0, 3]
+    assert Counting.counts == [0, 3]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
-def test_the_demo_model_says_that_it_makes_no_questions_without_an_answer(
+def test_the_demo_model_warns_that_it_makes_no_unanswerable_questions(
     share: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     values = {"corpus": {"name": "tiny"}, "questions": {"unanswerable": share}, "runtime": {"out": tmp_path}}

@@ -1,4 +1,4 @@
-"""A target that contexts or the corpus cannot carry is refused in one line, before anything is paid for."""
+"""A target too large for a context or the corpus is refused in one line, before any cost."""
 
 import asyncio
 from pathlib import Path
@@ -14,18 +14,18 @@ from pipeline.run.preview import preview
 REAL = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
 
 
-def asked(steps: str, out: Path, *sets: str, **models: object) -> RunConfig:
+def make_config(steps: str, out: Path, *sets: str, **models: object) -> RunConfig:
     values = {"models": {"default": REAL, **models}, "corpus": {"name": "tiny"}, "runtime": {"out": out}}
     return build(values=values, sets=[f"steps={steps}", *sets])
 
 
 @pytest.mark.parametrize("steps", ["1", "5", "9", "12", "20"])
-def test_the_usual_context_carries_all_targets(steps: str, tiny: Corpus, tmp_path: Path) -> None:
-    targets.check(asked(steps, tmp_path), tiny)
+def test_the_usual_context_is_enough_for_all_targets(steps: str, tiny: Corpus, tmp_path: Path) -> None:
+    targets.check(make_config(steps, tmp_path), tiny)
 
 
 @pytest.mark.parametrize(
-    ("sets", "models", "said"),
+    ("sets", "models", "message"),
     [
         (["retrieval.k=20"], {}, r"the solver: passages, 20 for each step, .* raise models.solver.context, lower"),
         ([], {"solver": {"context": 9000}}, r"12 steps .* raise models.solver.context, .* ask for at most \d with"),
@@ -36,17 +36,17 @@ def test_the_usual_context_carries_all_targets(steps: str, tiny: Corpus, tmp_pat
     ],
 )
 def test_a_context_that_is_too_short_is_named(
-    sets: list[str], models: dict[str, object], said: str, tiny: Corpus, tmp_path: Path
+    sets: list[str], models: dict[str, object], message: str, tiny: Corpus, tmp_path: Path
 ) -> None:
-    config = asked("2-12", tmp_path, *sets, **models)
-    with pytest.raises(UsageError, match=said) as caught:
+    config = make_config("2-12", tmp_path, *sets, **models)
+    with pytest.raises(UsageError, match=message) as caught:
         targets.check(config, tiny)
     assert "\n" not in str(caught.value)
-    targets.check(asked("2-12", tmp_path, *sets, "steps_required=false", "solve_rate=0.2-0.8", **models), tiny)
+    targets.check(make_config("2-12", tmp_path, *sets, "steps_required=false", "solve_rate=0.2-0.8", **models), tiny)
 
 
-def test_nothing_is_built_or_asked_for_a_target_that_is_refused(tmp_path: Path) -> None:
-    config = asked("12", tmp_path, solver={"context": 9000})
+def test_a_refused_target_builds_nothing_and_sends_no_request(tmp_path: Path) -> None:
+    config = make_config("12", tmp_path, solver={"context": 9000})
     with (
         pytest.raises(UsageError, match="does not fit the solver"),
         stages.open_run(config, None, LogCallbacks()),

@@ -1,4 +1,4 @@
-"""How a run finds out how its models call tools, over a server that gives no calls but honours structured output."""
+"""A run detects how its models call tools, with a server that has no tool parser but structured output."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ from pipeline.run import RunResult, attempts, read, tool_modes
 from pipeline.store.journal import Journal
 from pipeline.types import Message, ToolCall, Usage
 from tests.chaos.faulty_server import FaultyServer
-from tests.run.test_batches import CHEAP, made
+from tests.run.test_batches import CHEAP, run_batches
 
 TOOLS = {tool.name: tool for tool in SOLVER_TOOLS}
 
@@ -42,23 +42,23 @@ class ByObjects:
         messages: list[Message] = []
         for message in request.messages:
             messages.append(self._read(message, messages))
-        asked = request.model_copy(update={"messages": tuple(messages), "tools": tools, "output": None})
-        completion = await self._inner.complete(asked)
+        native_request = request.model_copy(update={"messages": tuple(messages), "tools": tools, "output": None})
+        completion = await self._inner.complete(native_request)
         (call,) = completion.message.tool_calls
-        said = orjson.dumps({"name": call.name, "arguments": orjson.loads(call.arguments)}).decode()
-        return completion.model_copy(update={"message": Message(role="assistant", content=said)})
+        content = orjson.dumps({"name": call.name, "arguments": orjson.loads(call.arguments)}).decode()
+        return completion.model_copy(update={"message": Message(role="assistant", content=content)})
 
     def _read(self, message: Message, before: list[Message]) -> Message:
-        """As it was before it was put into words: a call, and its result."""
+        """Convert a message back to a tool call or its result."""
         if message.role == "assistant":
-            made = orjson.loads(message.content)
-            arguments = orjson.dumps(made["arguments"]).decode()
-            call = ToolCall(id=f"call{len(before)}", name=made["name"], arguments=arguments)
+            parsed = orjson.loads(message.content)
+            arguments = orjson.dumps(parsed["arguments"]).decode()
+            call = ToolCall(id=f"call{len(before)}", name=parsed["name"], arguments=arguments)
             return Message(role="assistant", tool_calls=(call,))
         if message.content.startswith("<tool_response>\n"):
-            found = message.content.removeprefix("<tool_response>\n").removesuffix("\n</tool_response>")
+            content = message.content.removeprefix("<tool_response>\n").removesuffix("\n</tool_response>")
             (call,) = before[-1].tool_calls
-            return Message(role="tool", content=found, tool_call_id=call.id, name=call.name)
+            return Message(role="tool", content=content, tool_call_id=call.id, name=call.name)
         return message
 
 
@@ -67,93 +67,98 @@ def config(out: Path, url: str, **solver: Any) -> RunConfig:
     return build(values={**CHEAP, "models": {"solver": model}, "runtime": {"out": str(out), "seeds": 4}})
 
 
-async def test_a_run_asks_once_says_what_it_took_and_makes_the_pairs_that_calls_of_the_server_make(
+async def test_a_run_probes_once_reports_the_mode_and_makes_the_pairs_of_native_calls(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tool_modes._log_finding.cache_clear()
     async with FaultyServer(model=ByObjects()) as server, FaultyServer() as calling:
-        asked = config(tmp_path / "a", server.url)
+        settings = config(tmp_path / "a", server.url)
         with caplog.at_level(logging.WARNING):
-            result = await run(asked)
-        said = [line for line in caplog.messages if "tools = " in line]
-        assert said == ["small: tools = schema, since by the server's own calls it fails (turn 1: it called no tool)"]
-        kept = read(result.folder).config
-        assert kept.models.of("solver").tools == "schema"
-        assert kept.digest() != asked.digest()
-        assert result.folder == kept.folder()
+            result = await run_in_thread(settings)
+        warnings = [line for line in caplog.messages if "tools = " in line]
+        assert warnings == [
+            "small: tools = schema, since by the server's own calls it fails (turn 1: it called no tool)"
+        ]
+        stored = read(result.folder).config
+        assert stored.models.of("solver").tools == "schema"
+        assert stored.digest() != settings.digest()
+        assert result.folder == stored.folder()
         rows = list(attempts.read(result.folder))
         assert [row.spent.total.paid.calls for row in rows if row.ended == attempts.MODES] == [3]
-        before = len(server.asked)
-        assert (await asyncio.to_thread(tool_modes.resolve, asked)).digest() == kept.digest()
-        assert len(server.asked) == before, "what it answered is in the cache"
+        request_count = len(server.asked)
+        assert (await asyncio.to_thread(tool_modes.resolve, settings)).digest() == stored.digest()
+        assert len(server.asked) == request_count, "what it answered is in the cache"
 
-        native = await run(config(tmp_path / "b", calling.url, tools="native"))
-    found, wanted = rollouts(result), rollouts(native)
-    same = found.keys() & wanted.keys()
-    assert len(same) > 3, "the seeds of two runs differ, but most of their questions do not"
-    assert {key: found[key] for key in same} == {key: wanted[key] for key in same}
-
-
-async def run(asked: RunConfig) -> RunResult:
-    """In a thread, beside the servers of the test."""
-    return await asyncio.to_thread(lambda: asyncio.run(made(asked, None)))
+        native = await run_in_thread(config(tmp_path / "b", calling.url, tools="native"))
+    schema_rollouts, native_rollouts = read_rollouts(result), read_rollouts(native)
+    shared = schema_rollouts.keys() & native_rollouts.keys()
+    assert len(shared) > 3, "the seeds of two runs differ, but most of their questions do not"
+    assert {key: schema_rollouts[key] for key in shared} == {key: native_rollouts[key] for key in shared}
 
 
-def rollouts(result: RunResult) -> dict[tuple[str, int], list[Any]]:
-    """The conversations of the solver, by question and sample."""
+async def run_in_thread(settings: RunConfig) -> RunResult:
+    """Run in a thread, since the test's servers run in this loop."""
+    return await asyncio.to_thread(lambda: asyncio.run(run_batches(settings, None)))
+
+
+def read_rollouts(result: RunResult) -> dict[tuple[str, int], list[Any]]:
+    """Return the solver's conversations, by question and sample."""
     journal = Journal(result.folder / "journal")
-    graded = [one.rollout for key in journal.entries for one in journal.read(key).graded]
-    return {(one.trajectory.messages[1].content, one.sample): spoken(one.trajectory.messages) for one in graded}
+    graded = [attempt.rollout for key in journal.entries for attempt in journal.read(key).graded]
+    return {
+        (rollout.trajectory.messages[1].content, rollout.sample): normalize_messages(rollout.trajectory.messages)
+        for rollout in graded
+    }
 
 
-def spoken(messages: tuple[Message, ...]) -> list[Any]:
-    """What was said, however the JSON of calls is spaced."""
+def normalize_messages(messages: tuple[Message, ...]) -> list[Any]:
+    """Return the conversation with the JSON of calls normalized."""
     return [(m.role, m.content, [(c.name, orjson.loads(c.arguments)) for c in m.tool_calls]) for m in messages]
 
 
-async def test_a_server_that_gives_calls_changes_neither_run_nor_environment(tmp_path: Path) -> None:
+async def test_native_calls_change_neither_run_nor_environment(tmp_path: Path) -> None:
     async with FaultyServer() as server:
-        asked = config(tmp_path, server.url)
-        found = await asyncio.to_thread(tool_modes.resolve, asked)
+        settings = config(tmp_path, server.url)
+        resolved = await asyncio.to_thread(tool_modes.resolve, settings)
         assert len(server.asked) == 2
-    assert found == asked
+    assert resolved == settings
     for mode in ("auto", "native"):
-        other = config(tmp_path, server.url, tools=mode)
-        assert (other.digest(), environment(other).digest) == (asked.digest(), environment(asked).digest)
+        moded = config(tmp_path, server.url, tools=mode)
+        assert (moded.digest(), environment(moded).digest) == (settings.digest(), environment(settings).digest)
     by_schema = environment(config(tmp_path, server.url, tools="schema"))
-    assert by_schema.digest != environment(asked).digest
+    assert by_schema.digest != environment(settings).digest
     assert by_schema.model_dump(mode="json")["calls"] == "schema"
-    assert environment(asked).calls == "native"
+    assert environment(settings).calls == "native"
 
 
-async def test_what_doctor_found_is_taken_and_nobody_asked(tmp_path: Path) -> None:
+async def test_a_run_uses_the_finding_of_doctor_without_a_request(tmp_path: Path) -> None:
     async with FaultyServer(model=ByObjects()) as server:
-        asked = config(tmp_path, server.url)
-        found = await asyncio.to_thread(doctor.endpoint, asked, judge=False)
-        line = next(check for check in found if check.name == "small: tool calls")
+        settings = config(tmp_path, server.url)
+        checks = await asyncio.to_thread(doctor.endpoint, settings, judge=False)
+        line = next(check for check in checks if check.name == "small: tool calls")
         assert line.ok
         assert line.detail.startswith("schema, since by the server's own calls it fails")
-        before = len(server.asked)
-        assert (await asyncio.to_thread(tool_modes.resolve, asked)).models.of("solver").tools == "schema"
-        assert len(server.asked) == before
+        request_count = len(server.asked)
+        assert (await asyncio.to_thread(tool_modes.resolve, settings)).models.of("solver").tools == "schema"
+        assert len(server.asked) == request_count
     tool_modes.keep(tmp_path, {"other": ModeFinding(mode="text", why="w", reasoning="strip")})
-    assert tool_modes.resolve(asked).models.of("solver").tools == "schema", "beside what is found of others"
+    assert tool_modes.resolve(settings).models.of("solver").tools == "schema", "beside what is found of others"
 
 
-def test_the_demo_model_is_not_asked_at_all(tmp_path: Path) -> None:
-    asked = build(values={**CHEAP, "runtime": {"out": str(tmp_path)}})
-    assert tool_modes.resolve(asked) == asked
+def test_the_demo_model_is_never_probed(tmp_path: Path) -> None:
+    settings = build(values={**CHEAP, "runtime": {"out": str(tmp_path)}})
+    assert tool_modes.resolve(settings) == settings
     assert not list(tmp_path.iterdir())
 
 
-async def test_a_finding_is_taken_only_for_the_settings_that_it_was_found_for(tmp_path: Path) -> None:
+async def test_a_finding_applies_only_to_its_own_settings(tmp_path: Path) -> None:
     tool_modes.keep(tmp_path, {"small": ModeFinding(mode="native", why="w", reasoning="keep", refuses="strip")})
     async with FaultyServer(model=ByObjects()) as server:
         for reasoning in ("strip", "keep"):
-            asked = config(tmp_path, server.url, reasoning=reasoning)
-            found = await asyncio.to_thread(tool_modes.resolve, asked)
-            assert found.models.of("solver").reasoning == "keep"
-            assert environment(found).reasoning == "keep"
+            settings = config(tmp_path, server.url, reasoning=reasoning)
+            resolved = await asyncio.to_thread(tool_modes.resolve, settings)
+            assert resolved.models.of("solver").reasoning == "keep"
+            assert environment(resolved).reasoning == "keep"
         assert not server.asked
         await asyncio.to_thread(tool_modes.resolve, config(tmp_path, server.url, tools="schema"))
         assert server.asked

@@ -16,12 +16,12 @@ Ask = Callable[..., httpx2.Response]
 
 @pytest.fixture
 def ask() -> Ask:
-    def asked(router: APIRouter, *request: str, token: str = "", **rest: Any) -> Any:
+    def send_request(router: APIRouter, *request: str, token: str = "", **options: Any) -> Any:
         async def once() -> httpx2.Response:
             transport = httpx2.ASGITransport(app=create_app(router, token))
             async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-                return await client.request(*request, **rest)
+                return await client.request(*request, **options)
 
         return asyncio.run(once())
 
-    return asked
+    return send_request

@@ -1,4 +1,4 @@
-"""The server's side of Chat Completions is the other side of the client's: what one writes the other reads."""
+"""The server and the client of Chat Completions match: one reads what the other writes."""
 
 import string
 
@@ -52,7 +52,7 @@ REQUESTS = st.builds(
 
 
 @given(REQUESTS)
-def test_a_request_comes_back_as_it_was(request: Request) -> None:
+def test_requests_survive_the_round_trip(request: Request) -> None:
     raw = orjson.dumps(written(request, 0))
     heard = chat_api.model_request(CHAT.validate_json(raw), request.sample)
     tools = tuple(tool.model_copy(update={"parameters": make_strict(tool.parameters)}) for tool in request.tools)
@@ -62,17 +62,17 @@ def test_a_request_comes_back_as_it_was(request: Request) -> None:
 
 
 @given(TEXT, st.lists(CALL, max_size=2), st.integers(0, 99), st.integers(0, 99))
-def test_an_answer_comes_back_as_it_was(text: str, calls: list[ToolCall], prompt: int, completion: int) -> None:
+def test_answers_survive_the_round_trip(text: str, calls: list[ToolCall], prompt: int, completion: int) -> None:
     message = Message(role="assistant", content=text, tool_calls=tuple(calls))
     usage = Usage(calls=1, prompt_tokens=prompt, completion_tokens=completion)
     finish = Finish.TOOL_CALLS if calls else Finish.STOP
-    said = Completion(message=message, finish=finish, usage=usage)
-    heard = reply.completion(orjson.dumps(chat_api.chat_completion(said, "embedded")))
-    heard_calls = tuple(call.model_copy(update={"server_fields": ""}) for call in heard.message.tool_calls)
-    assert (heard.message.content, heard_calls, heard.usage) == (text, message.tool_calls, usage)
+    sent = Completion(message=message, finish=finish, usage=usage)
+    received = reply.completion(orjson.dumps(chat_api.chat_completion(sent, "embedded")))
+    received_calls = tuple(call.model_copy(update={"server_fields": ""}) for call in received.message.tool_calls)
+    assert (received.message.content, received_calls, received.usage) == (text, message.tool_calls, usage)
 
 
-def test_what_clients_send_besides_is_left_alone() -> None:
+def test_unknown_fields_are_ignored() -> None:
     tree = {
         "model": "m",
         "messages": [
@@ -104,5 +104,5 @@ def test_a_bad_request_names_its_field(ask: Ask, tree: dict[str, object], place:
     assert answer.json()["error"]["message"].startswith(place)
 
 
-def test_the_seed_tells_the_sample() -> None:
+def test_the_seed_gives_the_sample() -> None:
     assert len({wire_seed(0, sample) for sample in range(4096)}) == 4096

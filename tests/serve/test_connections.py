@@ -1,4 +1,4 @@
-"""Clients that keep a server waiting: others are answered all the same, and memory and log stay small."""
+"""Slow clients do not block others, and memory and log stay small."""
 
 import http.client
 import re
@@ -26,7 +26,7 @@ def connect(url: str) -> socket.socket:
 
 
 def ask(url: str, method: str, path: str, body: bytes | None = None) -> int:
-    """The status, without what a client of more comfort does before it asks."""
+    """Return the status, without the checks that a full client makes first."""
     address = httpx2.URL(url)
     client = http.client.HTTPConnection(address.host, address.port, timeout=20)
     with closing(client):
@@ -34,13 +34,13 @@ def ask(url: str, method: str, path: str, body: bytes | None = None) -> int:
         return client.getresponse().status
 
 
-def answered(url: str) -> None:
+def is_answered(url: str) -> None:
     began = time.monotonic()
     assert ask(url, "GET", "/v1/models") == 200
     assert time.monotonic() - began < 2
 
 
-def peak(process: subprocess.Popen[str]) -> int:
+def peak_memory(process: subprocess.Popen[str]) -> int:
     """MiB that the process ever held."""
     status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) >> 10
@@ -50,13 +50,13 @@ def peak(process: subprocess.Popen[str]) -> int:
 def test_unfinished_bodies_take_no_more_than_a_bound_of_memory(clients: int) -> None:
     with serving("serve-model") as (process, url), ExitStack() as open_ones:
         ask(url, "GET", "/v1/models")
-        before = peak(process)
+        before = peak_memory(process)
         for _ in range(clients):
             client = open_ones.enter_context(connect(url))
             client.sendall(HEAD + b"Content-Length: 16000000\r\n\r\n" + b" " * 15_000_000)
         assert ask(url, "POST", "/v1/chat/completions", b" " * 15_000_000) == 400
-        assert peak(process) - before < 160
-        answered(url)
+        assert peak_memory(process) - before < 160
+        is_answered(url)
 
 
 SHORT = """
@@ -82,8 +82,8 @@ http_server.serve(http_server.create_app(routes), listening)
 
 
 @contextmanager
-def hurried() -> Iterator[str]:
-    """The address of a server that waits half a second."""
+def impatient_server() -> Iterator[str]:
+    """Run a server that waits half a second, and yield its address."""
     process = subprocess.Popen([sys.executable, "-c", SHORT], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
@@ -95,12 +95,12 @@ def hurried() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with hurried() as address:
+    with impatient_server() as address:
         yield address
 
 
-def heard(client: socket.socket) -> bytes:
-    """All that comes until the server closes, which it does soon."""
+def read_until_closed(client: socket.socket) -> bytes:
+    """Read until the server closes the connection."""
     client.settimeout(4)
     parts = []
     try:
@@ -124,7 +124,7 @@ WHOLE = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\n\r\n"
 def test_a_connection_that_waits_is_closed(url: str, sent: bytes, status: bytes) -> None:
     with connect(url) as client:
         client.sendall(sent)
-        assert heard(client)[9:12] == status
+        assert read_until_closed(client)[9:12] == status
 
 
 @pytest.mark.parametrize("before", [b"", WHOLE + b"few!"], ids=["the first request", "a later request"])
@@ -139,7 +139,7 @@ def test_a_head_that_comes_slowly_ends_its_connection(url: str, before: bytes) -
         assert time.monotonic() - began < 4
 
 
-def test_connections_that_send_no_head_keep_nobody_out_for_long(url: str) -> None:
+def test_silent_connections_do_not_block_others_for_long(url: str) -> None:
     with ExitStack() as silent:
         for _ in range(1100):
             silent.enter_context(connect(url)).sendall(b"POST / HT")
@@ -154,8 +154,8 @@ LARGE = 16_000_002
 
 
 @contextmanager
-def asking_for_much(url: str) -> Iterator[socket.socket]:
-    """A client that has asked for a large answer, of which the system keeps little for it."""
+def request_large_answer(url: str) -> Iterator[socket.socket]:
+    """Request a large answer over a connection with a small buffer."""
     address = httpx2.URL(url)
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
@@ -164,14 +164,14 @@ def asking_for_much(url: str) -> Iterator[socket.socket]:
         yield client
 
 
-def test_an_answer_that_nobody_reads_leaves_memory(url: str) -> None:
-    with asking_for_much(url) as client:
+def test_an_unread_answer_is_dropped_from_memory(url: str) -> None:
+    with request_large_answer(url) as client:
         time.sleep(3)
-        assert len(heard(client)) < LARGE
+        assert len(read_until_closed(client)) < LARGE
 
 
 def test_an_answer_that_is_read_slowly_is_read_to_its_end(url: str) -> None:
-    with asking_for_much(url) as client:
+    with request_large_answer(url) as client:
         size, began = 0, time.monotonic()
         while part := client.recv(1 << 18):
             size += len(part)

@@ -1,4 +1,4 @@
-"""The demo model over the wire: who is asked, how, and what else is refused in OpenAI's own shape."""
+"""The demo model answers over HTTP, and refuses other requests in OpenAI's format."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ SAID = Completion(message=Message(role="assistant", content="x"), finish=Finish.
 VERDICT_ALONE = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": {}}}
 
 
-def complete(ask: Ask, run_seed: int = 0, **more: Any) -> Any:
-    tree = {**body(SOLVE, run_seed), **more}
+def complete(ask: Ask, run_seed: int = 0, **fields: Any) -> Any:
+    tree = {**body(SOLVE, run_seed), **fields}
     return ask(router(run_seed), "POST", "/v1/chat/completions", json=tree)
 
 
@@ -50,7 +50,7 @@ def test_another_seed_is_a_sample_of_its_own(ask: Ask, seed: int | None, sample:
 
 
 @pytest.mark.parametrize(
-    ("more", "status", "said"),
+    ("fields", "status", "message"),
     [
         ({"model": "gpt-9"}, 404, "there is no model 'gpt-9' here, only 'embedded'"),
         ({"stream": True}, 400, "leave out `stream`"),
@@ -60,10 +60,12 @@ def test_another_seed_is_a_sample_of_its_own(ask: Ask, seed: int | None, sample:
         ({"response_format": VERDICT_ALONE}, 400, "'verdict' is answered to the product's own prompts alone"),
     ],
 )
-def test_what_it_cannot_do_is_told(ask: Ask, more: dict[str, Any], status: int, said: str) -> None:
-    answer = complete(ask, **more)
+def test_unsupported_requests_are_refused_with_a_reason(
+    ask: Ask, fields: dict[str, Any], status: int, message: str
+) -> None:
+    answer = complete(ask, **fields)
     assert answer.status_code == status
-    assert said in answer.json()["error"]["message"]
+    assert message in answer.json()["error"]["message"]
 
 
 def test_its_name_and_version_are_told(ask: Ask) -> None:

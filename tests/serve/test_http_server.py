@@ -1,4 +1,4 @@
-"""Who is let in, how much may be said, and what is said to those who ask wrongly."""
+"""The server checks tokens, hosts and sizes, and answers every mistake in one line."""
 
 import asyncio
 
@@ -40,19 +40,19 @@ def test_a_request_is_answered(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("POST", "/none", 404), ("GET", "/echo", 405)])
-def test_what_is_not_there_is_said_in_one_line(ask: Ask, method: str, path: str, status: int) -> None:
+def test_a_missing_page_is_one_line(ask: Ask, method: str, path: str, status: int) -> None:
     answer = ask(PATHS, method, path)
     assert answer.status_code == status
     assert line(answer) == f"{method} {path}: not found"
 
 
 @pytest.mark.parametrize(
-    ("kind", "status", "said"),
+    ("kind", "status", "message"),
     [("usage", 400, "no such question"), ("index", 503, "Lucene failed"), ("other", 418, "tea")],
 )
-def test_an_error_has_its_status_and_one_clean_line(ask: Ask, kind: str, status: int, said: str) -> None:
+def test_an_error_has_its_status_and_one_clean_line(ask: Ask, kind: str, status: int, message: str) -> None:
     answer = ask(PATHS, "POST", f"/fail/{kind}")
-    assert (answer.status_code, line(answer)) == (status, said)
+    assert (answer.status_code, line(answer)) == (status, message)
 
 
 def test_a_fault_of_ours_is_one_line_of_the_log(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
@@ -62,11 +62,11 @@ def test_a_fault_of_ours_is_one_line_of_the_log(ask: Ask, caplog: pytest.LogCapt
     assert caplog.records[0].exc_info is None
 
 
-def test_what_is_under_way_when_the_grace_is_over_is_told_to_come_again(ask: Ask) -> None:
+def test_requests_cut_off_by_a_stop_get_503(ask: Ask) -> None:
     slow = APIRouter()
 
     @slow.post("/slow")
-    async def cancelled() -> None:
+    async def cancel() -> None:
         raise asyncio.CancelledError
 
     answer = ask(slow, "POST", "/slow")
@@ -94,17 +94,17 @@ def test_a_page_of_the_server_itself_and_who_has_the_token_are_answered(ask: Ask
     assert ask(PATHS, "POST", "/echo", content=b"x", headers=headers, token="secret").status_code == 200
 
 
-@pytest.mark.parametrize("given", [None, "Bearer", "Bearer wrong", "Basic secret", "secret", "Bearer sécret"])
-def test_without_the_token_nobody_gets_in(ask: Ask, given: str | None) -> None:
-    headers = {"Authorization": given.encode()} if given else {}
+@pytest.mark.parametrize("authorization", [None, "Bearer", "Bearer wrong", "Basic secret", "secret", "Bearer sécret"])
+def test_a_missing_or_wrong_token_is_refused(ask: Ask, authorization: str | None) -> None:
+    headers = {"Authorization": authorization.encode()} if authorization else {}
     answer = ask(PATHS, "POST", "/echo", content=b"x", token="secret", headers=headers)
     assert answer.status_code == 401
     assert "secret" not in answer.text
 
 
-@pytest.mark.parametrize("given", ["Bearer secret", "bearer  secret"])
-def test_with_the_token_everybody_does_from_anywhere(ask: Ask, given: str) -> None:
-    headers = {"Authorization": given, "Host": "search.example.org"}
+@pytest.mark.parametrize("authorization", ["Bearer secret", "bearer  secret"])
+def test_the_token_lets_any_client_in(ask: Ask, authorization: str) -> None:
+    headers = {"Authorization": authorization, "Host": "search.example.org"}
     assert ask(PATHS, "POST", "/echo", content=b"x", token="secret", headers=headers).status_code == 200
 
 
@@ -147,11 +147,11 @@ def test_what_cannot_be_a_token_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         ServerConfig(host="127.0.0.1", port=0, token_env="ODD").bind()
 
 
-def test_a_port_that_is_taken_is_told() -> None:
-    one = ServerConfig(host="127.0.0.1", port=0, token_env="NO_TOKEN").bind()
+def test_a_port_in_use_is_reported() -> None:
+    listener = ServerConfig(host="127.0.0.1", port=0, token_env="NO_TOKEN").bind()
     with pytest.raises(UsageError, match=r"cannot listen at 127.0.0.1:\d+ .*choose another --port"):
-        ServerConfig(host="127.0.0.1", port=one.getsockname()[1], token_env="NO_TOKEN").bind()
-    one.close()
+        ServerConfig(host="127.0.0.1", port=listener.getsockname()[1], token_env="NO_TOKEN").bind()
+    listener.close()
 
 
 @pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json"])
@@ -172,17 +172,17 @@ def test_a_body_is_json_whatever_the_client_calls_it(ask: Ask, kind: str | None)
     assert (answer.status_code, answer.json()) == (200, 2)
 
 
-def test_a_body_has_left_when_its_answer_is_sent() -> None:
-    """Clients that read slowly would otherwise keep the room of all bodies."""
-    guard, held = Guard(create_app(PATHS), ""), []
+def test_a_body_is_freed_before_its_answer_is_sent() -> None:
+    """Otherwise slow readers would use up the memory limit for bodies."""
+    guard, body_bytes = Guard(create_app(PATHS), ""), []
 
     async def receive() -> dict[str, object]:
         return {"type": "http.request", "body": b"x" * 1000, "more_body": False}
 
     async def send(message: object) -> None:
-        held.append(guard._bodies._bytes)
+        body_bytes.append(guard._bodies._bytes)
 
     headers = [(b"host", b"127.0.0.1")]
     scope = {"type": "http", "method": "POST", "path": "/echo", "query_string": b"", "headers": headers}
     asyncio.run(guard(scope, receive, send))
-    assert held == [0, 0]
+    assert body_bytes == [0, 0]

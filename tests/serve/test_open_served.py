@@ -1,4 +1,4 @@
-"""What a name stands for, and that a run is served only as it was made."""
+"""A name opens a corpus or a run, and a run is served only with the settings that it was made with."""
 
 from contextlib import closing
 from pathlib import Path
@@ -25,7 +25,7 @@ from tests.teacher_rollouts import taught
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run of `tiny`, begun with k = 7 and then moved elsewhere, with its data set's environment."""
+    """Begin a run of `tiny` with k = 7 and its data set's environment, and move it elsewhere."""
     config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25", "k": 7}})
     folder = tmp_path / "moved" / "tiny" / "0123456789ab"
     fingerprint = open_served.open_corpus(config).corpus.fingerprint
@@ -73,17 +73,17 @@ def test_a_run_is_governed_by_its_data_set_and_without_one_by_its_configuration(
 
 
 def test_a_run_whose_corpus_has_changed_is_not_served(run: Path) -> None:
-    kept = resume.read(run)
-    changed = kept.model_copy(update={"corpus_fingerprint": "another"})
+    state = resume.read(run)
+    changed = state.model_copy(update={"corpus_fingerprint": "another"})
     write_json(run / "run.json", changed.model_dump(mode="json"))
     with pytest.raises(UsageError, match="the corpus 'tiny' has changed since"):
         open_served.open_run(run)
 
 
 def test_a_run_is_not_served_by_another_engine(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = resume.read(run)
+    state = resume.read(run)
     config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "lucene"}})
-    write_json(run / "run.json", kept.model_copy(update={"config": config}).model_dump(mode="json"))
+    write_json(run / "run.json", state.model_copy(update={"config": config}).model_dump(mode="json"))
     monkeypatch.setattr(jvm, "start", _no_java)
     with pytest.raises(UsageError, match="was made with lucene, but only bm25 starts here"):
         open_served.open_run(run)
@@ -135,7 +135,7 @@ def test_an_environment_with_tools_for_long_documents_is_read_as_it_was_written(
 
 
 def test_an_environment_of_another_rendering_is_refused(tmp_path: Path) -> None:
-    other = environment(RunConfig()).model_copy(update={"observation": "as XML"})
-    write_json(tmp_path / "environment.json", other.model_dump(mode="json"))
+    other_environment = environment(RunConfig()).model_copy(update={"observation": "as XML"})
+    write_json(tmp_path / "environment.json", other_environment.model_dump(mode="json"))
     with pytest.raises(UsageError, match="other tools or another rendering"):
         open_served.read_environment(tmp_path / "environment.json")

@@ -1,4 +1,4 @@
-"""What is served is what is found in process: by Search-R1's contract, and as the tools of the environment."""
+"""The server returns the same hits as a search in process: in Search-R1's format, and as the environment's tools."""
 
 import asyncio
 import json
@@ -27,12 +27,12 @@ QUERIES = ["Who designed the Kessel Bridge?", "", "\0 zzyzx", "the comet of 1936
 
 
 @pytest.fixture
-def served(tiny: Corpus, retriever: LuceneRetriever) -> Served:
+def index_service(tiny: Corpus, retriever: LuceneRetriever) -> Served:
     return Served(corpus=tiny, retriever=retriever, environment=environment(RunConfig()), engine="lucene")
 
 
-def post(ask: Ask, served: Served, path: str = "/retrieve", **body: Any) -> Any:
-    return ask(router(served), "POST", path, json=body)
+def post(ask: Ask, index_service: Served, path: str = "/retrieve", **body: Any) -> Any:
+    return ask(router(index_service), "POST", path, json=body)
 
 
 def line(answer: Any) -> str:
@@ -40,25 +40,25 @@ def line(answer: Any) -> str:
     return str(answer.json()["error"]["message"])
 
 
-def test_a_batch_gives_what_each_query_finds_in_process(ask: Ask, served: Served) -> None:
-    answer = post(ask, served, queries=QUERIES, topk=3, return_scores=True).json()
+def test_a_batch_gives_what_each_query_finds_in_process(ask: Ask, index_service: Served) -> None:
+    answer = post(ask, index_service, queries=QUERIES, topk=3, return_scores=True).json()
     for query, hits in zip(QUERIES, answer["result"], strict=True):
-        found = asyncio.run(served.retriever.search(query, 3))
-        assert [(hit["document"]["id"], hit["score"]) for hit in hits] == [(h.passage.id, h.score) for h in found]
+        expected = asyncio.run(index_service.retriever.search(query, 3))
+        assert [(hit["document"]["id"], hit["score"]) for hit in hits] == [(h.passage.id, h.score) for h in expected]
     first = answer["result"][0][0]["document"]["contents"]
     assert first.startswith('"Kessel Bridge"\nThe Kessel Bridge is a steel arch bridge')
 
 
-def test_without_scores_documents_stand_bare(ask: Ask, served: Served) -> None:
-    (hits,) = post(ask, served, queries=["Kessel Bridge"], topk=2).json()["result"]
+def test_without_scores_documents_stand_bare(ask: Ask, index_service: Served) -> None:
+    (hits,) = post(ask, index_service, queries=["Kessel Bridge"], topk=2).json()["result"]
     assert [sorted(hit) for hit in hits] == [["contents", "id"]] * 2
 
 
-def test_a_turn_without_searches_is_no_mistake(ask: Ask, served: Served) -> None:
-    assert post(ask, served, queries=[], topk=3, return_scores=True).json()["result"] == []
+def test_a_turn_without_searches_is_no_mistake(ask: Ask, index_service: Served) -> None:
+    assert post(ask, index_service, queries=[], topk=3, return_scores=True).json()["result"] == []
 
 
-def test_a_title_takes_one_line_whatever_stands_in_it(ask: Ask, served: Served, tiny: Corpus) -> None:
+def test_a_title_takes_one_line_whatever_stands_in_it(ask: Ask, index_service: Served, tiny: Corpus) -> None:
     odd = passage("odd", "A\ntitle", "Text of\n two   lines.")
 
     class One:
@@ -69,24 +69,24 @@ def test_a_title_takes_one_line_whatever_stands_in_it(ask: Ask, served: Served, 
 
             return [[Hit(passage=odd, score=1.0)] for _ in queries]
 
-    (hits,) = post(ask, served._replace(retriever=One()), queries=["x"]).json()["result"]  # type: ignore[arg-type]
+    (hits,) = post(ask, index_service._replace(retriever=One()), queries=["x"]).json()["result"]  # type: ignore[arg-type]
     assert hits[0]["contents"] == '"A title"\nText of two lines.'
 
 
 @pytest.mark.parametrize("topk", [None, 1, 5, 9])
 def test_the_environment_of_a_data_set_has_the_last_word_on_k(
-    ask: Ask, served: Served, topk: int | None, caplog: pytest.LogCaptureFixture
+    ask: Ask, index_service: Served, topk: int | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     query = "the city of Ostrand on the river"
-    free = post(ask, served, queries=[query], topk=topk).json()
+    free = post(ask, index_service, queries=[query], topk=topk).json()
     assert len(free["result"][0]) == free["k"] == (topk or 5)
-    fixed = post(ask, served._replace(fixed=True), queries=[query], topk=topk).json()
+    fixed = post(ask, index_service._replace(fixed=True), queries=[query], topk=topk).json()
     assert len(fixed["result"][0]) == fixed["k"] == 5
     assert ("it gets 5, as the environment says" in caplog.text) == (topk in (1, 9))
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({}, "queries: Field required"),
         ({"queries": "one"}, "queries: "),
@@ -99,93 +99,108 @@ def test_the_environment_of_a_data_set_has_the_last_word_on_k(
         ({"queries": ["x"], "question_id": "q"}, "no overlays are served here"),
     ],
 )
-def test_a_bad_request_is_told_what_is_wrong(ask: Ask, served: Served, body: dict[str, Any], said: str) -> None:
-    assert said in line(post(ask, served, **body))
+def test_a_bad_request_is_told_what_is_wrong(
+    ask: Ask, index_service: Served, body: dict[str, Any], message: str
+) -> None:
+    assert message in line(post(ask, index_service, **body))
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[" * 100_000, b"\xff", b'{"queries": ["\\ud800"]}'])
-def test_what_is_no_json_is_told(ask: Ask, served: Served, raw: bytes) -> None:
-    assert line(ask(router(served), "POST", "/retrieve", content=raw))
+def test_what_is_no_json_is_told(ask: Ask, index_service: Served, raw: bytes) -> None:
+    assert line(ask(router(index_service), "POST", "/retrieve", content=raw))
 
 
-def test_what_is_served_is_said(ask: Ask, served: Served) -> None:
-    said = ask(router(served), "GET", "/environment").json()
-    assert Environment.model_validate(said["environment"]) == served.environment
-    assert (said["corpus_fingerprint"], said["retriever"]) == (served.corpus.fingerprint, "lucene")
-    assert ask(router(served), "GET", "/health").json() == {"status": "ok"}
+def test_the_environment_is_described(ask: Ask, index_service: Served) -> None:
+    description = ask(router(index_service), "GET", "/environment").json()
+    assert Environment.model_validate(description["environment"]) == index_service.environment
+    assert (description["corpus_fingerprint"], description["retriever"]) == (index_service.corpus.fingerprint, "lucene")
+    assert ask(router(index_service), "GET", "/health").json() == {"status": "ok"}
 
 
-def test_a_question_sees_its_own_overlay_and_no_other(ask: Ask, served: Served) -> None:
-    own = passage("synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940.")
-    over = served._replace(overlays=lambda question: ([own] if question == "q1" else [], IndexChanges()))
+def test_a_question_sees_only_its_own_overlay(ask: Ask, index_service: Served) -> None:
+    edition = passage(
+        "synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940."
+    )
+    overlaid = index_service._replace(overlays=lambda question: ([edition] if question == "q1" else [], IndexChanges()))
 
-    def seen(**body: Any) -> tuple[bool, bool]:
+    def is_visible(**body: Any) -> tuple[bool, bool]:
         query = "When did the Kessel Bridge of Ostrand open?"
-        (hits,) = post(ask, over, queries=[query], **body).json()["result"]
+        (hits,) = post(ask, overlaid, queries=[query], **body).json()["result"]
         call = {"name": "search", "arguments": {"query": query}, **body}
-        shown = post(ask, over, "/call", **call).json()["shown"]
-        return any(own.text in hit["contents"] for hit in hits), own.shown_id in shown
+        shown_ids = post(ask, overlaid, "/call", **call).json()["shown"]
+        return any(edition.text in hit["contents"] for hit in hits), edition.shown_id in shown_ids
 
-    assert (seen(question_id="q1"), seen(question_id="q2"), seen()) == ((True, True), (False, False), (False, False))
-    look = {"name": "open", "arguments": {"passage_id": own.shown_id}, "shown": [own.shown_id]}
-    assert "1 May 1940" in post(ask, over, "/call", **look, question_id="q1").json()["content"]
-    assert post(ask, over, "/call", **look, question_id="q2").json()["content"].startswith("Error: No search")
+    assert (is_visible(question_id="q1"), is_visible(question_id="q2"), is_visible()) == (
+        (True, True),
+        (False, False),
+        (False, False),
+    )
+    look = {"name": "open", "arguments": {"passage_id": edition.shown_id}, "shown": [edition.shown_id]}
+    assert "1 May 1940" in post(ask, overlaid, "/call", **look, question_id="q1").json()["content"]
+    assert post(ask, overlaid, "/call", **look, question_id="q2").json()["content"].startswith("Error: No search")
 
 
-def test_a_question_finds_passages_of_the_index_otherwise_than_others_do(ask: Ask, served: Served) -> None:
+def test_index_changes_apply_to_their_question_only(ask: Ask, index_service: Served) -> None:
     query = "When did the Kessel Bridge of Ostrand open?"
-    first, *_, last = [hit.passage for hit in asyncio.run(served.retriever.search(query, 9))]
+    first, *_, last = [hit.passage for hit in asyncio.run(index_service.retriever.search(query, 9))]
     changes = IndexChanges(lifted=frozenset([last.id]), hidden=frozenset([first.id]), above=True)
-    over = served._replace(overlays=lambda question: ([], changes if question == "q1" else IndexChanges()))
+    overlaid = index_service._replace(overlays=lambda question: ([], changes if question == "q1" else IndexChanges()))
 
-    def shown(question: str) -> list[str]:
+    def search_ids(question: str) -> list[str]:
         call = {"name": "search", "arguments": {"query": query}, "question_id": question}
-        return list(post(ask, over, "/call", **call).json()["shown"])
+        return list(post(ask, overlaid, "/call", **call).json()["shown"])
 
-    assert (shown("q1")[0], first.shown_id in shown("q1")) == (last.shown_id, False)
-    assert (shown("q2")[0], last.shown_id in shown("q2")) == (first.shown_id, False)
+    assert (search_ids("q1")[0], first.shown_id in search_ids("q1")) == (last.shown_id, False)
+    assert (search_ids("q2")[0], last.shown_id in search_ids("q2")) == (first.shown_id, False)
     look = {"name": "open", "arguments": {"passage_id": last.shown_id}, "shown": [last.shown_id]}
-    assert last.text[:40] in post(ask, over, "/call", **look, question_id="q1").json()["content"]
+    assert last.text[:40] in post(ask, overlaid, "/call", **look, question_id="q1").json()["content"]
 
 
 @pytest.mark.parametrize("scores", [True, False])
-def test_no_id_tells_a_distractor_from_a_passage_of_the_corpus(ask: Ask, served: Served, scores: bool) -> None:
-    """Nor a question that has some from one that has none; a client without a question sees the corpus's own ids."""
-    own = passage("synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940.")
-    over = served._replace(overlays=lambda question: ([own] if question == "q1" else [], IndexChanges()))
+def test_ids_do_not_reveal_a_distractor(ask: Ask, index_service: Served, scores: bool) -> None:
+    """Questions with and without distractors look alike; a client without a question sees the corpus's ids."""
+    edition = passage(
+        "synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940."
+    )
+    overlaid = index_service._replace(overlays=lambda question: ([edition] if question == "q1" else [], IndexChanges()))
     query = "When did the Kessel Bridge of Ostrand open?"
 
     def ids(**body: Any) -> list[str]:
-        (hits,) = post(ask, over, queries=[query], return_scores=scores, **body).json()["result"]
+        (hits,) = post(ask, overlaid, queries=[query], return_scores=scores, **body).json()["result"]
         return [(hit["document"] if scores else hit)["id"] for hit in hits]
 
-    def shown(**body: Any) -> list[str]:
+    def called_ids(**body: Any) -> list[str]:
         call = {"name": "search", "arguments": {"query": query}}
-        return list(post(ask, over, "/call", **call, **body).json()["shown"])
+        return list(post(ask, overlaid, "/call", **call, **body).json()["shown"])
 
-    assert own.shown_id in ids(question_id="q1")
+    assert edition.shown_id in ids(question_id="q1")
     for body in ({"question_id": "q1"}, {"question_id": "q2"}):
-        assert ids(**body) == shown(**body)
+        assert ids(**body) == called_ids(**body)
         assert all(re.fullmatch("p[0-9a-f]{12}", key) for key in ids(**body))
-    assert set(ids()) <= {one.id for one in served.corpus.passages}
+    assert set(ids()) <= {item.id for item in index_service.corpus.passages}
 
 
 @pytest.mark.parametrize("arguments", [["x"], None, 7, True, {"query": 10**30}, {"query": ["x"]}, {}])
-def test_what_a_model_gets_wrong_is_answered_by_the_tool(ask: Ask, served: Served, arguments: Any) -> None:
+def test_a_model_s_mistake_is_answered_by_the_tool(ask: Ask, index_service: Served, arguments: Any) -> None:
     answers = [
-        post(ask, served, "/call", name="search", arguments=given) for given in (arguments, json.dumps(arguments))
+        post(ask, index_service, "/call", name="search", arguments=value)
+        for value in (arguments, json.dumps(arguments))
     ]
     assert [answer.status_code for answer in answers] == [200, 200]
     assert answers[0].json() == answers[1].json()
     assert answers[0].json()["content"].startswith("Error: ")
-    assert post(ask, served, "/call", name="x" * 300, arguments={}).json()["content"].startswith("Error: There is no")
+    assert (
+        post(ask, index_service, "/call", name="x" * 300, arguments={})
+        .json()["content"]
+        .startswith("Error: There is no")
+    )
 
 
 @pytest.mark.parametrize(
     "body", [{}, {"name": "search"}, {"name": 7, "arguments": {}}, {"name": "search", "arguments": {}, "shown": "p"}]
 )
-def test_what_a_client_gets_wrong_is_refused(ask: Ask, served: Served, body: dict[str, Any]) -> None:
-    assert line(post(ask, served, "/call", **body))
+def test_a_client_s_mistake_is_refused(ask: Ask, index_service: Served, body: dict[str, Any]) -> None:
+    assert line(post(ask, index_service, "/call", **body))
 
 
 TURNS = (
@@ -214,20 +229,20 @@ LONG = (
     [(TURNS, EnvironmentConfig(), 7), (LONG, EnvironmentConfig(pages=True, find=True), 5)],
 )
 def test_calls_are_answered_as_in_a_rollout_byte_for_byte(
-    ask: Ask, served: Served, turns: Any, settings: EnvironmentConfig, errors: int
+    ask: Ask, index_service: Served, turns: Any, settings: EnvironmentConfig, errors: int
 ) -> None:
-    served = served._replace(environment=environment(RunConfig(environment=settings)))
+    index_service = index_service._replace(environment=environment(RunConfig(environment=settings)))
     calls = [tuple(ToolCall(id="", name=name, arguments=text) for name, text in turn) for turn in turns]
-    said = [Message(role="assistant", tool_calls=turn) for turn in calls]
-    llm = ScriptedLLM([Completion(message=message, finish=Finish.TOOL_CALLS, usage=Usage()) for message in said])
-    context = served.environment
+    messages = [Message(role="assistant", tool_calls=turn) for turn in calls]
+    llm = ScriptedLLM([Completion(message=message, finish=Finish.TOOL_CALLS, usage=Usage()) for message in messages])
+    context = index_service.environment
     limits = context.limits.model_copy(update={"format_errors": 9})
     agent = Agent(
         llm=llm,
         model=ModelConfig(),
         tools=context.tools,
         limits=limits,
-        retriever=served.retriever,
+        retriever=index_service.retriever,
         k=context.k,
         accept=lambda a, d: None,
     )
@@ -236,13 +251,13 @@ def test_calls_are_answered_as_in_a_rollout_byte_for_byte(
     assert sum(text.startswith("Error:") for text in observed) == errors
     assert observed[-1].startswith("The search budget is used up")
     state: dict[str, Any] = {"shown": [], "calls": 0}
-    again = []
+    answers = []
     for turn in turns[:-1]:
-        for place, (name, arguments) in enumerate(turn):
-            body = {"name": name, "arguments": arguments, "place": place, **state}
-            answer = post(ask, served, "/call", **body).json()
+        for index, (name, arguments) in enumerate(turn):
+            body = {"name": name, "arguments": arguments, "place": index, **state}
+            answer = post(ask, index_service, "/call", **body).json()
             state = {"shown": answer["shown"], "calls": answer["calls"]}
-            again.append(answer["content"])
-    assert again == observed
-    last = post(ask, served, "/call", name="answer", arguments={"answer": "x"}, **state).json()
+            answers.append(answer["content"])
+    assert answers == observed
+    last = post(ask, index_service, "/call", name="answer", arguments={"answer": "x"}, **state).json()
     assert (last["content"], last["ok"]) == ("", True)

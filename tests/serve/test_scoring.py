@@ -1,4 +1,4 @@
-"""What texts would score in the index: bounded, analysed once, and ended with its client."""
+"""Scores of texts against the index are bounded, analysed once, and cancelled with their client."""
 
 import asyncio
 import json
@@ -13,10 +13,10 @@ from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.serve.http_server import create_app
 from pipeline.serve.retrieval_app import Served, router
 from tests.serve.conftest import Ask
-from tests.serve.test_retrieval_app import line, post, served
+from tests.serve.test_retrieval_app import index_service, line, post
 from tests.shelf import Shelf
 
-__all__ = ["served"]
+__all__ = ["index_service"]
 
 
 @pytest.mark.parametrize(
@@ -28,31 +28,31 @@ __all__ = ["served"]
     ],
 )
 def test_scores_are_bounded_by_their_work(
-    ask: Ask, served: Served, queries: list[str], texts: list[str], problem: str
+    ask: Ask, index_service: Served, queries: list[str], texts: list[str], problem: str
 ) -> None:
-    assert problem in line(post(ask, served, "/score", queries=queries, texts=texts))
+    assert problem in line(post(ask, index_service, "/score", queries=queries, texts=texts))
 
 
 def test_a_text_is_analysed_once_for_all_queries(
-    ask: Ask, served: Served, tiny: Corpus, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, index_service: Served, tiny: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     retriever, analysed = Bm25Retriever(tiny), list[str]()
     analyse = bm25.analyse
 
-    def counted(text: str, analyser: str) -> list[str]:
+    def record_text(text: str, analyser: str) -> list[str]:
         analysed.append(text)
         return analyse(text, analyser)
 
-    monkeypatch.setattr(bm25, "analyse", counted)
+    monkeypatch.setattr(bm25, "analyse", record_text)
     texts = [tiny.passages[n].text for n in range(4)]
     queries = [f"the bridge {n}" for n in range(50)]
-    bare = served._replace(retriever=retriever)
+    bare = index_service._replace(retriever=retriever)
     answer = post(ask, bare, "/score", queries=queries, texts=texts).json()["scores"]
     assert len(analysed) == len(queries) + len(texts)
     assert answer == [asyncio.run(retriever.score(query, texts)) for query in queries]
 
 
-def test_scoring_ends_with_its_client(served: Served) -> None:
+def test_scoring_ends_with_its_client(index_service: Served) -> None:
     scored, gone = list[str](), asyncio.Event()
 
     class Counting(Shelf):
@@ -78,6 +78,6 @@ def test_scoring_ends_with_its_client(served: Served) -> None:
         "type": "http", "http_version": "1.1", "method": "POST", "path": "/score", "raw_path": b"/score",
         "query_string": b"", "headers": [(b"host", b"localhost")], "scheme": "http", "server": ("127.0.0.1", 80),
     }  # fmt: skip
-    app = create_app(router(served._replace(retriever=Counting())))
+    app = create_app(router(index_service._replace(retriever=Counting())))
     asyncio.run(app(scope, receive, send))  # type: ignore[arg-type]
     assert len(scored) in (3, 4)

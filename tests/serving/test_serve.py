@@ -1,4 +1,4 @@
-"""Which parsers a model gets, and that nothing is served beyond this machine."""
+"""Each model family gets its parsers, and the server listens on the loopback only."""
 
 import subprocess
 import sys
@@ -29,19 +29,19 @@ ROOT = Path(__file__).parents[2]
     ],
 )
 def test_each_family_has_its_parsers(model: str, tools: str, reasoning: str) -> None:
-    found = family(model)
-    assert found is not None
-    assert (found.tools, found.reasoning) == (tools, reasoning)
+    parsers = family(model)
+    assert parsers is not None
+    assert (parsers.tools, parsers.reasoning) == (tools, reasoning)
 
 
 def test_what_is_said_wins_and_the_loopback_is_all_that_hears(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOL_PARSER", "pythonic")
     monkeypatch.setenv("REASONING_PARSER", "none")
-    told = arguments("Qwen/Qwen3-8B", 8001, ["--max-model-len", "16384"])
-    assert told[told.index("--tool-call-parser") + 1] == "pythonic"
-    assert "--reasoning-parser" not in told
-    assert told[told.index("--host") + 1] == "127.0.0.1"
-    assert told[-2:] == ["--max-model-len", "16384"]
+    command = arguments("Qwen/Qwen3-8B", 8001, ["--max-model-len", "16384"])
+    assert command[command.index("--tool-call-parser") + 1] == "pythonic"
+    assert "--reasoning-parser" not in command
+    assert command[command.index("--host") + 1] == "127.0.0.1"
+    assert command[-2:] == ["--max-model-len", "16384"]
 
 
 def test_an_unknown_family_is_one_line_that_says_what_to_do() -> None:

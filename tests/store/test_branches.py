@@ -1,4 +1,4 @@
-"""Forks are kept once, whole or not at all, and joined to their records."""
+"""Forks are stored once, completely or not at all, and joined to their records."""
 
 from pathlib import Path
 
@@ -9,17 +9,17 @@ from tests.records import accepted
 RECORD = branched()
 
 
-def written(folder: Path) -> Path:
-    kept = Forks(folder)
+def write_forks(folder: Path) -> Path:
+    forks = Forks(folder)
     for fork in RECORD.forks:
-        kept.append(fork.method, fork)
-        kept.append(fork.method, fork)
-    kept.close()
+        forks.append(fork.method, fork)
+        forks.append(fork.method, fork)
+    forks.close()
     return folder / "branches" / "eef.jsonl"
 
 
-def test_what_is_read_is_what_was_written_once(tmp_path: Path) -> None:
-    lines = written(tmp_path).read_bytes().splitlines()
+def test_forks_are_read_as_written_and_once(tmp_path: Path) -> None:
+    lines = write_forks(tmp_path).read_bytes().splitlines()
     assert len(lines) == 4
     joined = list(map(Forks(tmp_path).join, [accepted(1), accepted(2)]))
     assert joined[0] == RECORD.model_copy(update={"forks": joined[0].forks})
@@ -27,19 +27,19 @@ def test_what_is_read_is_what_was_written_once(tmp_path: Path) -> None:
     assert joined[1] == accepted(2)
 
 
-def test_forks_come_in_the_order_of_their_states_whatever_the_order_of_lines(tmp_path: Path) -> None:
-    path = written(tmp_path)
+def test_forks_are_ordered_by_state_in_any_order_of_lines(tmp_path: Path) -> None:
+    path = write_forks(tmp_path)
     before = Forks(tmp_path).of(RECORD.key)
     path.write_bytes(b"".join(reversed(path.read_bytes().splitlines(keepends=True))))
     assert Forks(tmp_path).of(RECORD.key) == before
     assert [fork.prefix for fork in before if fork.method == "eef"] == [2, 4, 6, 8]
 
 
-def test_a_torn_or_damaged_line_is_no_line_and_can_be_written_again(tmp_path: Path) -> None:
-    path = written(tmp_path)
-    whole = path.read_bytes()
-    first, second, *_ = whole.splitlines(keepends=True)
-    path.write_bytes(first.replace(b"right", b"wrong", 1) + second + whole[len(first + second) : -9])
+def test_a_damaged_line_is_skipped_and_can_be_written_again(tmp_path: Path) -> None:
+    path = write_forks(tmp_path)
+    intact = path.read_bytes()
+    first, second, *_ = intact.splitlines(keepends=True)
+    path.write_bytes(first.replace(b"right", b"wrong", 1) + second + intact[len(first + second) : -9])
     assert len([f for f in Forks(tmp_path).of(RECORD.key) if f.method == "eef"]) == 2
-    written(tmp_path)
+    write_forks(tmp_path)
     assert set(Forks(tmp_path).of(RECORD.key)) == set(RECORD.forks)

@@ -1,4 +1,4 @@
-"""What was put is what is got, or a miss, or one line that names the file."""
+"""The cache returns what was put, or a miss, or an error in one line that names the file."""
 
 import random
 import sqlite3
@@ -19,18 +19,18 @@ def digest(number: int) -> bytes:
     return sha256(str(number).encode()).digest()
 
 
-def kept(path: Path) -> int:
-    """How many answers the file holds."""
+def count_answers(path: Path) -> int:
+    """Return the number of answers in the file."""
     return int(sqlite3.connect(path).execute("SELECT count(*) FROM answers").fetchone()[0])
 
 
-def test_the_first_answer_stands_for_everyone(tmp_path: Path) -> None:
-    one, two = Cache(tmp_path / "c.sqlite"), Cache(tmp_path / "c.sqlite")
-    assert one.get(digest(1)) is None
-    assert one.put(digest(1), b'"first"') == b'"first"'
-    assert two.put(digest(1), b'"second"') == b'"first"'
-    assert two.get(digest(1)) == b'"first"'
-    assert kept(tmp_path / "c.sqlite") == 1
+def test_the_first_answer_wins_for_every_reader(tmp_path: Path) -> None:
+    first, second = Cache(tmp_path / "c.sqlite"), Cache(tmp_path / "c.sqlite")
+    assert first.get(digest(1)) is None
+    assert first.put(digest(1), b'"first"') == b'"first"'
+    assert second.put(digest(1), b'"second"') == b'"first"'
+    assert second.get(digest(1)) == b'"first"'
+    assert count_answers(tmp_path / "c.sqlite") == 1
 
 
 def test_an_answer_survives_the_kill_of_its_process(tmp_path: Path) -> None:
@@ -43,19 +43,19 @@ def test_an_answer_survives_the_kill_of_its_process(tmp_path: Path) -> None:
     assert [cache.get(bytes([n]) * 32) for n in range(200)] == [b"%d" % n for n in range(200)]
 
 
-def test_a_clean_end_leaves_every_answer_in_the_file_itself(tmp_path: Path) -> None:
-    """Whoever copies `cache.sqlite` alone takes all that was paid for, also where nobody closed it."""
+def test_a_clean_end_leaves_every_answer_in_the_database_file(tmp_path: Path) -> None:
+    """A copy of `cache.sqlite` alone has all paid answers, even if no process closed it."""
     code = "import sys, threading; from pathlib import Path; from pipeline.store.cache import Cache\n"
-    # A thread that lives to the end holds the cache, as a run's loop and its clients do.
+    # A daemon thread keeps a reference to the cache, as a run's loop and clients do.
     code += "c = Cache(Path(sys.argv[1])); [c.put(bytes([n]) * 32, b'%d' % n) for n in range(200)]\n"
     code += "threading.Thread(target=lambda held: threading.Event().wait(), args=(c,), daemon=True).start()"
-    other = Cache(tmp_path / "c.sqlite")
+    second_cache = Cache(tmp_path / "c.sqlite")
     subprocess.run([sys.executable, "-c", code, tmp_path / "c.sqlite"], check=True)
-    alone = tmp_path / "copy" / "c.sqlite"
-    alone.parent.mkdir()
-    alone.write_bytes((tmp_path / "c.sqlite").read_bytes())
-    assert kept(alone) == 200
-    other.close()
+    copied_file = tmp_path / "copy" / "c.sqlite"
+    copied_file.parent.mkdir()
+    copied_file.write_bytes((tmp_path / "c.sqlite").read_bytes())
+    assert count_answers(copied_file) == 200
+    second_cache.close()
     assert not (tmp_path / "c.sqlite-wal").exists()
 
 
@@ -76,11 +76,11 @@ def test_eight_threads_open_and_fill_one_file_together(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert not failures
-    assert kept(tmp_path / "c.sqlite") == 100
+    assert count_answers(tmp_path / "c.sqlite") == 100
 
 
 @pytest.mark.parametrize("content", [b"\x93junk" * 4000, b"SQLite format 3\0" + b"\xff" * 9000], ids=["junk", "header"])
-def test_garbage_is_one_line_that_names_the_file(tmp_path: Path, content: bytes) -> None:
+def test_garbage_is_refused_in_one_line_that_names_the_file(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "c.sqlite").write_bytes(content)
     with pytest.raises(StoreError, match=r"c\.sqlite") as caught:
         Cache(tmp_path / "c.sqlite")
@@ -97,55 +97,55 @@ def test_a_foreign_database_is_left_as_it_is(tmp_path: Path) -> None:
     assert (tmp_path / "c.sqlite").read_bytes() == before
 
 
-def test_a_folder_in_the_way_is_one_line(tmp_path: Path) -> None:
+def test_a_folder_at_the_path_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "c.sqlite").mkdir()
     with pytest.raises(StoreError, match="cannot use"):
         Cache(tmp_path / "c.sqlite")
 
 
-def test_flipped_bytes_give_a_miss_or_a_line_but_never_another_answer(tmp_path: Path, figures: Figures) -> None:
+def test_flipped_bits_give_a_miss_or_an_error_but_never_another_answer(tmp_path: Path, figures: Figures) -> None:
     path = tmp_path / "c.sqlite"
     cache = Cache(path)
     truth = {digest(n): (f'"{n} ' + "answer " * 30 + '"').encode() for n in range(60)}
     for key, value in truth.items():
         cache.put(key, value)
     cache.close()
-    whole, chance, seen = path.read_bytes(), random.Random(7), {"same": 0, "miss": 0, "line": 0}
+    intact, rng, outcomes = path.read_bytes(), random.Random(7), {"same": 0, "miss": 0, "line": 0}
     for _ in range(200):
-        damaged = bytearray(whole)
-        damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        damaged = bytearray(intact)
+        damaged[rng.randrange(len(intact))] ^= 1 << rng.randrange(8)
         for name in ("-wal", "-shm"):
             path.with_name(path.name + name).unlink(missing_ok=True)
         path.write_bytes(damaged)
         try:
             cache = Cache(path)
         except StoreError:
-            seen["line"] += 1
+            outcomes["line"] += 1
             continue
         for key, value in truth.items():
             try:
-                got = cache.get(key)
-                assert got in (None, value)
-                seen["same" if got else "miss"] += 1
+                value_read = cache.get(key)
+                assert value_read in (None, value)
+                outcomes["same" if value_read else "miss"] += 1
             except StoreError:
-                seen["line"] += 1
+                outcomes["line"] += 1
         cache.close()
-    assert all(seen.values()), seen
+    assert all(outcomes.values()), outcomes
     figures({"flipped bits": 200}, {"wrong answers": 0})
 
 
-def test_a_truncated_file_is_a_miss_or_a_line(tmp_path: Path) -> None:
+def test_a_truncated_file_gives_a_miss_or_an_error(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     cache = Cache(path)
     for number in range(200):
         cache.put(digest(number), b"x" * 300)
     cache.close()
-    whole = path.read_bytes()
+    intact = path.read_bytes()
     lines = []
-    for length in range(0, len(whole), 1777):
+    for length in range(0, len(intact), 1777):
         for name in ("-wal", "-shm"):
             path.with_name(path.name + name).unlink(missing_ok=True)
-        path.write_bytes(whole[:length])
+        path.write_bytes(intact[:length])
         try:
             cache = Cache(path)
             assert cache.get(digest(7)) in (None, b"x" * 300)
@@ -156,7 +156,7 @@ def test_a_truncated_file_is_a_miss_or_a_line(tmp_path: Path) -> None:
     assert all("c.sqlite" in line for line in lines)
 
 
-def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_in_one_line(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "c.sqlite")
     cache._db.execute("PRAGMA max_page_count = 20")
 
@@ -177,7 +177,7 @@ def test_an_index_that_leads_to_another_row_is_a_miss(tmp_path: Path) -> None:
     assert cache.put(digest(2), b'"two"') == b'"two"' == cache.get(digest(2))
 
 
-def test_a_worker_whose_answers_were_taken_pays_for_no_more(tmp_path: Path) -> None:
+def test_a_worker_whose_answers_were_collected_gets_no_more_answers(tmp_path: Path) -> None:
     cache = BatchCache(tmp_path / "batch.sqlite", tmp_path / "none.sqlite")
     cache.put(digest(1), b"1")
     assert cache.get(digest(1)) == b"1"

@@ -1,4 +1,4 @@
-"""Whole or not at all, whatever fails."""
+"""Files are written completely or not at all, whatever fails."""
 
 import errno
 import os
@@ -15,18 +15,18 @@ from tests.rules.source import ROOT
 
 def fail_after(monkeypatch: pytest.MonkeyPatch, name: str, calls: int, error: BaseException) -> None:
     """Let `os.<name>` work so many times and then raise."""
-    real, left = getattr(os, name), [calls]
+    real, remaining = getattr(os, name), [calls]
 
     def flaky(*args: object) -> object:
-        if left[0] == 0:
+        if remaining[0] == 0:
             raise error
-        left[0] -= 1
+        remaining[0] -= 1
         return real(*args)
 
     monkeypatch.setattr(os, name, flaky)
 
 
-def test_a_write_replaces_the_whole_file(tmp_path: Path) -> None:
+def test_a_write_replaces_the_file_completely(tmp_path: Path) -> None:
     files.atomic_write(tmp_path / "a" / "x", b"long old content")
     files.atomic_write(tmp_path / "a" / "x", b"new")
     assert (tmp_path / "a" / "x").read_bytes() == b"new"
@@ -54,7 +54,7 @@ def test_equal_json_is_equal_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_a_folder_is_swapped_whole(tmp_path: Path) -> None:
+def test_a_folder_is_replaced_completely(tmp_path: Path) -> None:
     for content in ("one", "two"):
         with files.atomic_folder(tmp_path / "set") as building:
             (building / "sub").mkdir()
@@ -63,7 +63,7 @@ def test_a_folder_is_swapped_whole(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.rglob("*")] == ["set", "sub", "two"]
 
 
-def test_a_folder_whose_body_fails_leaves_the_old_one(tmp_path: Path) -> None:
+def test_a_failed_build_leaves_the_old_folder(tmp_path: Path) -> None:
     with files.atomic_folder(tmp_path / "set") as building:
         (building / "old").write_text("")
 
@@ -77,7 +77,7 @@ def test_a_folder_whose_body_fails_leaves_the_old_one(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.rglob("*")] == ["set", "old"]
 
 
-def test_two_builders_of_one_folder_do_not_mix(tmp_path: Path) -> None:
+def test_two_builders_of_one_folder_do_not_mix_files(tmp_path: Path) -> None:
     with (
         files.atomic_folder(tmp_path / "set"),
         pytest.raises(StoreError, match="another process is building"),
@@ -115,7 +115,7 @@ for operation in wrapped.OPERATIONS:
 """
 
 
-def test_a_kill_at_any_change_of_the_disk_leaves_old_or_new_and_the_sweep_leaves_nothing_else(tmp_path: Path) -> None:
+def test_a_kill_leaves_the_old_or_new_files_and_the_sweep_removes_the_rest(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, check=True)
     states = set()
     for root in tmp_path.iterdir():
@@ -124,12 +124,12 @@ def test_a_kill_at_any_change_of_the_disk_leaves_old_or_new_and_the_sweep_leaves
         file, folder = root / "file", root / "set"
         content = file.read_bytes() if file.exists() else b""
         states.add((content, *(path.name for path in folder.iterdir())) if folder.exists() else (content,))
-    one, two = b"1" * 9, b"2" * 9
-    # At the very first ones nothing is there; after the last one all is.
-    assert states == {(b"",), (one,), (one, "1"), (two, "1"), (two, "2")}
+    first, second = b"1" * 9, b"2" * 9
+    # The first kills leave nothing, and the last one leaves everything.
+    assert states == {(b"",), (first,), (first, "1"), (second, "1"), (second, "2")}
 
 
-def test_a_link_moves_and_never_hides_a_folder(tmp_path: Path) -> None:
+def test_a_link_is_moved_and_never_replaces_a_folder(tmp_path: Path) -> None:
     files.link(tmp_path / "latest", "one")
     files.link(tmp_path / "latest", "two")
     assert (tmp_path / "latest").readlink() == Path("two")
@@ -139,17 +139,17 @@ def test_a_link_moves_and_never_hides_a_folder(tmp_path: Path) -> None:
 
 
 def test_opening_a_torn_file_cuts_it_to_its_lines(tmp_path: Path) -> None:
-    whole = b"a" * 70_000 + b"\n" + b"b\n"
-    for end in (*range(69_990, len(whole)), 0, 1):
-        (tmp_path / "x").write_bytes(whole[:end])
+    intact = b"a" * 70_000 + b"\n" + b"b\n"
+    for end in (*range(69_990, len(intact)), 0, 1):
+        (tmp_path / "x").write_bytes(intact[:end])
         appender = files.Appender(tmp_path / "x")
         appender.append(b"c")
         appender.close()
-        assert (tmp_path / "x").read_bytes() == whole[: whole[:end].rfind(b"\n") + 1] + b"c\n"
+        assert (tmp_path / "x").read_bytes() == intact[: intact[:end].rfind(b"\n") + 1] + b"c\n"
 
 
 @pytest.mark.parametrize("name", ["write", "fsync"])
-def test_a_failed_append_takes_back_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_failed_append_is_rolled_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     appender = files.Appender(tmp_path / "x")
     appender.append(b"one")
     with monkeypatch.context() as patch:
@@ -160,7 +160,7 @@ def test_a_failed_append_takes_back_its_line(tmp_path: Path, monkeypatch: pytest
     assert (tmp_path / "x").read_bytes() == b"one\nthree\n"
 
 
-def test_a_short_write_takes_back_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_write_is_rolled_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     appender = files.Appender(tmp_path / "x")
     appender.append(b"one")
     real = os.write

@@ -1,4 +1,4 @@
-"""A line that belongs to another run, or that contradicts itself, is no line of a journal."""
+"""Journal lines of another run, or with contradictory contents, are damage."""
 
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -35,28 +35,28 @@ LATE: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def sealed(body: bytes) -> bytes:
+def seal_line(body: bytes) -> bytes:
     return b'{"sha256":"%b",%b\n' % (sha256(body).hexdigest().encode(), body)
 
 
-def body(record: Record) -> bytes:
+def make_body(record: Record) -> bytes:
     return encode(build_head(record, "000001"), record).partition(b",")[2]
 
 
-def written(folder: Path, *lines: bytes) -> Path:
+def write_journal(folder: Path, *lines: bytes) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "main.jsonl").write_bytes(b"".join(lines))
     return folder
 
 
 @pytest.mark.parametrize("what", TAMPERED)
-def test_a_head_that_is_not_its_record_s_is_damage(what: str, tmp_path: Path) -> None:
-    whole, other = body(accepted(1)), body(rejected(2))
-    tampered = TAMPERED[what](whole)
-    assert tampered != whole
-    journal = Journal(written(tmp_path, sealed(tampered), sealed(other)), run=RUN)
+def test_a_head_that_differs_from_its_record_is_damage(what: str, tmp_path: Path) -> None:
+    intact, second_line = make_body(accepted(1)), make_body(rejected(2))
+    tampered = TAMPERED[what](intact)
+    assert tampered != intact
+    journal = Journal(write_journal(tmp_path, seal_line(tampered), seal_line(second_line)), run=RUN)
     assert (journal.damaged, list(journal.entries)) == (1, [rejected(2).key])
-    untouched = Journal(written(tmp_path, sealed(whole), sealed(other)), run=RUN)
+    untouched = Journal(write_journal(tmp_path, seal_line(intact), seal_line(second_line)), run=RUN)
     assert (untouched.damaged, len(untouched.entries)) == (0, 2)
 
 
@@ -64,31 +64,31 @@ def test_a_head_that_is_not_its_record_s_is_damage(what: str, tmp_path: Path) ->
     "run", [RunIdentity("0" * 64, RUN.corpus_fingerprint), RunIdentity(RUN.digest, "0" * 64)], ids=["run", "corpus"]
 )
 def test_an_untouched_line_of_another_run_or_corpus_is_damage(run: RunIdentity, tmp_path: Path) -> None:
-    journal = Journal(written(tmp_path, sealed(body(accepted(1)))), run=run)
+    journal = Journal(write_journal(tmp_path, seal_line(make_body(accepted(1)))), run=run)
     assert (journal.damaged, journal.entries) == (1, {})
     assert journal.lost == 1
 
 
 @pytest.mark.parametrize("what", LATE)
-def test_a_record_that_contradicts_itself_is_named_when_it_is_read(what: str, tmp_path: Path) -> None:
-    whole = body(accepted(1))
-    tampered = LATE[what](whole)
-    assert tampered != whole
-    first = sealed(body(rejected(2)))
-    folder = written(tmp_path, first, sealed(tampered))
+def test_a_contradictory_record_is_named_when_it_is_read(what: str, tmp_path: Path) -> None:
+    intact = make_body(accepted(1))
+    tampered = LATE[what](intact)
+    assert tampered != intact
+    first = seal_line(make_body(rejected(2)))
+    folder = write_journal(tmp_path, first, seal_line(tampered))
     journal = Journal(folder, run=RUN)
     with pytest.raises(StoreError, match=f"main.jsonl, byte {len(first)}"):
         journal.read(accepted(1).key)
     assert journal.read(rejected(2).key).status is Status.REJECTED
 
 
-def test_a_folder_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written(tmp_path, sealed(body(accepted(1))))
+def test_an_unreadable_folder_is_not_treated_as_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_journal(tmp_path, seal_line(make_body(accepted(1))))
 
-    def refused(folder: Path) -> Iterator[Path]:
+    def raise_error(folder: Path) -> Iterator[Path]:
         raise PermissionError(13, "Permission denied", str(folder))
 
-    monkeypatch.setattr(Path, "iterdir", refused)
-    for opened in (lambda: Journal(tmp_path), lambda: Forks(tmp_path)):
+    monkeypatch.setattr(Path, "iterdir", raise_error)
+    for open_store in (lambda: Journal(tmp_path), lambda: Forks(tmp_path)):
         with pytest.raises(StoreError, match="cannot read .*: permission denied"):
-            opened()
+            open_store()

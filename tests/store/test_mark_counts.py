@@ -8,7 +8,7 @@ from copy import deepcopy
 from pipeline.store.mark_counts import MarkCounts
 
 
-def test_they_are_counted_as_a_counter_counts() -> None:
+def test_counts_match_those_of_a_counter() -> None:
     chance = random.Random(0)
     # Few enough low bits that many meet at one place, and more marks than the table begins with places for.
     marks = [chance.getrandbits(8) << 40 | chance.getrandbits(12) for _ in range(20_000)]
@@ -19,21 +19,21 @@ def test_they_are_counted_as_a_counter_counts() -> None:
     assert not any(counts[mark] for mark in range(1 << 50, (1 << 50) + 1000))
 
 
-def test_a_copy_goes_its_own_way() -> None:
+def test_a_copy_is_independent() -> None:
     counts = MarkCounts()
     counts.add(7)
-    other = deepcopy(counts)
-    other.add(7)
+    copied = deepcopy(counts)
+    copied.add(7)
     counts.add(9)
-    assert (counts[7], counts[9], other[7], other[9]) == (1, 1, 2, 0)
+    assert (counts[7], counts[9], copied[7], copied[9]) == (1, 1, 2, 0)
 
 
 def test_a_mark_takes_few_bytes() -> None:
-    chance, size = random.Random(1), 50_000
+    rng, size = random.Random(1), 50_000
     tracemalloc.start()
     counts = MarkCounts()
     for _ in range(size):
-        counts.add(chance.getrandbits(64))
-    held, _ = tracemalloc.get_traced_memory()
+        counts.add(rng.getrandbits(64))
+    traced_bytes, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert held / size < 40
+    assert traced_bytes / size < 40

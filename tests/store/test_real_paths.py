@@ -1,4 +1,4 @@
-"""No link below a folder of outputs leads a write, or a deletion, out of it."""
+"""No link inside an output folder leads a write or a deletion outside."""
 
 import shutil
 import sqlite3
@@ -23,7 +23,7 @@ from tests.left import files as bytes_below
 MARK = review_marks.Mark(key="a", reviewer="Ada", right=True, at="")
 
 
-def append(path: Path) -> None:
+def append_line(path: Path) -> None:
     files.Appender(path).append(b"line")
 
 
@@ -53,7 +53,7 @@ def take_over(path: Path) -> None:
 
 
 WRITERS: dict[str, Callable[[Path], object]] = {
-    "append": append,
+    "append": append_line,
     "atomic_write": lambda path: files.atomic_write(path, b"new"),
     "take_over": take_over,
     "row_file": enter(lambda path: row_file(path, b"head", 1, 1)),
@@ -73,8 +73,8 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 NAMES = {"lock": ".lock", "marks": review_marks.NAME, "discard": "x.incomplete", "sweep": "x.old"}
 
 
-def elsewhere(tmp_path: Path) -> Path:
-    """A folder of files that must stay as they are: text without a line end, and a database."""
+def make_outside_folder(tmp_path: Path) -> Path:
+    """Make a folder of files that must never change: text without a line end, and a database."""
     folder = tmp_path / "elsewhere"
     (folder / "sub").mkdir(parents=True)
     for name in ("file", "sub/file", "sub/.lock", "sub/x", f"sub/{review_marks.NAME}"):
@@ -88,41 +88,41 @@ def elsewhere(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("target", ["file", "database", "sub", "missing"])
 @pytest.mark.parametrize("name", WRITERS)
-def test_what_a_link_leads_to_stays_as_it_is(tmp_path: Path, name: str, target: str) -> None:
-    other, own = elsewhere(tmp_path), tmp_path / "out"
-    own.mkdir()
-    path = own / NAMES.get(name, "x")
-    path.symlink_to(other / target)
-    before = bytes_below(other)
+def test_the_target_of_a_link_is_never_changed(tmp_path: Path, name: str, target: str) -> None:
+    outside, out_folder = make_outside_folder(tmp_path), tmp_path / "out"
+    out_folder.mkdir()
+    path = out_folder / NAMES.get(name, "x")
+    path.symlink_to(outside / target)
+    before = bytes_below(outside)
     with suppress(DigsiteError):
         WRITERS[name](path)
-    assert bytes_below(other) == before
+    assert bytes_below(outside) == before
 
 
 @pytest.mark.parametrize("name", sorted(set(WRITERS) - {"discard"}))
 def test_nothing_is_written_or_deleted_behind_a_link_to_a_folder(tmp_path: Path, name: str) -> None:
-    other, own = elsewhere(tmp_path), tmp_path / "out"
-    own.mkdir()
-    (own / "folder").symlink_to(other / "sub")
-    before = bytes_below(other)
+    outside, out_folder = make_outside_folder(tmp_path), tmp_path / "out"
+    out_folder.mkdir()
+    (out_folder / "folder").symlink_to(outside / "sub")
+    before = bytes_below(outside)
     with suppress(DigsiteError):
-        WRITERS[name](own / "folder" / NAMES.get(name, "x"))
-    assert bytes_below(other) == before
+        WRITERS[name](out_folder / "folder" / NAMES.get(name, "x"))
+    assert bytes_below(outside) == before
 
 
 @pytest.mark.parametrize("name", ["append", "row_file", "lock", "private", "cache", "database", "marks"])
 def test_a_hard_link_is_refused(tmp_path: Path, name: str) -> None:
-    other, own = elsewhere(tmp_path), tmp_path / "out"
-    own.mkdir()
-    path = own / NAMES.get(name, "x")
-    path.hardlink_to(other / ("database" if name in ("cache", "database") else "file"))
-    before = bytes_below(other)
+    outside, out_folder = make_outside_folder(tmp_path), tmp_path / "out"
+    out_folder.mkdir()
+    path = out_folder / NAMES.get(name, "x")
+    path.hardlink_to(outside / ("database" if name in ("cache", "database") else "file"))
+    before = bytes_below(outside)
     with pytest.raises(UsageError, match="is a hard link"):
         WRITERS[name](path)
-    assert bytes_below(other) == before
+    assert bytes_below(outside) == before
 
 
-def test_a_folder_that_is_a_link_itself_is_followed_once(tmp_path: Path) -> None:
+def test_an_output_folder_may_be_a_link_itself(tmp_path: Path) -> None:
     (tmp_path / "disk/out").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "disk")
     assert real_root(tmp_path / "link/out") == tmp_path / "disk/out"
@@ -130,36 +130,36 @@ def test_a_folder_that_is_a_link_itself_is_followed_once(tmp_path: Path) -> None
     assert real_root(tmp_path / "link/../plain") == tmp_path / "plain"
 
 
-@pytest.mark.parametrize("place", ["tiny", "tiny/RUN", "tiny/RUN/journal", "tiny/RUN/journal/main.jsonl",
+@pytest.mark.parametrize("location", ["tiny", "tiny/RUN", "tiny/RUN/journal", "tiny/RUN/journal/main.jsonl",
                                    "tiny/RUN/dataset", "tiny/RUN/attempts.jsonl", "tiny/RUN/.lock"])  # fmt: skip
-def test_a_run_behind_a_link_is_one_line_and_changes_nothing(
-    out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+def test_a_run_behind_a_link_is_refused_in_one_line(
+    out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], location: str
 ) -> None:
-    own, other = shutil.copytree(out, tmp_path / "out", symlinks=True), tmp_path / "elsewhere"
-    path = own / place.replace("RUN", (own / "tiny/latest").readlink().name)
-    path.rename(other)
-    path.symlink_to(other)
+    out_folder, outside = shutil.copytree(out, tmp_path / "out", symlinks=True), tmp_path / "elsewhere"
+    path = out_folder / location.replace("RUN", (out_folder / "tiny/latest").readlink().name)
+    path.rename(outside)
+    path.symlink_to(outside)
     before = bytes_below(tmp_path)
-    assert exit_code("generate", "tiny", *SMALL, "--seeds", "9", "--out", own) == 2
+    assert exit_code("generate", "tiny", *SMALL, "--seeds", "9", "--out", out_folder) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("digsite: ")]
     assert lines == [f"digsite: {path} is a symbolic link, and nothing is written through one; remove it and repeat"]
     assert bytes_below(tmp_path) == before
 
 
-def test_links_among_what_a_killed_run_leaves_are_deleted_and_not_followed(out: Path, tmp_path: Path) -> None:
-    """All writers of a run at work, in a folder of outputs that is a link itself."""
-    disk, other = shutil.copytree(out, tmp_path / "disk", symlinks=True), elsewhere(tmp_path)
+def test_links_among_leftovers_are_deleted_and_not_followed(out: Path, tmp_path: Path) -> None:
+    """Run all writers in an output folder that is a link itself."""
+    disk, outside = shutil.copytree(out, tmp_path / "disk", symlinks=True), make_outside_folder(tmp_path)
     run = disk / "tiny" / (disk / "tiny/latest").readlink()
-    left = [run / name for name in ("x.incomplete", "dataset.incomplete", "y.old", "dataset.old", ".z.tmp")]
-    left += [run / name for name in ("report.html", "result.json", "journal.old")]
-    for path in left:
+    leftovers = [run / name for name in ("x.incomplete", "dataset.incomplete", "y.old", "dataset.old", ".z.tmp")]
+    leftovers += [run / name for name in ("report.html", "result.json", "journal.old")]
+    for path in leftovers:
         path.unlink(missing_ok=True)
-        path.symlink_to(other / "sub")
+        path.symlink_to(outside / "sub")
     (tmp_path / "link").symlink_to(disk)
-    before = bytes_below(other)
+    before = bytes_below(outside)
     assert exit_code("generate", "tiny", *SMALL, "--seeds", "9", "--out", tmp_path / "link") == 0
     assert exit_code("report", "tiny/latest", "--out", tmp_path / "link") == 0
-    assert bytes_below(other) == before
+    assert bytes_below(outside) == before
     assert not [path for path in run.rglob("*") if path.is_symlink()]
     assert (disk / "tiny/latest").is_symlink()
     assert run_folder("tiny/latest", tmp_path / "link") == run

@@ -1,4 +1,4 @@
-"""Marks stay: through a kill, a torn line, several people at once, and a change of mind."""
+"""Review marks survive a kill, a torn line, several reviewers at once, and a change of mind."""
 
 import os
 import signal
@@ -17,32 +17,32 @@ from pipeline.types import sha256
 KEY = sha256("pair")
 
 
-def mark(reviewer: str = "Ada", key: str = KEY, **said: bool | None) -> Mark:
-    return Mark(key=key, reviewer=reviewer, at=review_marks.now(), **said)  # type: ignore[arg-type]
+def make_mark(reviewer: str = "Ada", key: str = KEY, **answers: bool | None) -> Mark:
+    return Mark(key=key, reviewer=reviewer, at=review_marks.now(), **answers)  # type: ignore[arg-type]
 
 
-def test_the_latest_of_each_person_counts_and_the_file_keeps_all(tmp_path: Path) -> None:
-    for one in (mark(right=True), mark("Ben", right=True), mark(right=False), mark(right=False)):
-        review_marks.add(tmp_path, [one])
-    found = review_marks.read(tmp_path)
-    assert {name: one.right for (_, name), one in found.items()} == {"Ada": False, "Ben": True}
+def test_the_latest_mark_of_each_reviewer_counts_and_the_file_keeps_all(tmp_path: Path) -> None:
+    for entry in (make_mark(right=True), make_mark("Ben", right=True), make_mark(right=False), make_mark(right=False)):
+        review_marks.add(tmp_path, [entry])
+    latest = review_marks.read(tmp_path)
+    assert {name: entry.right for (_, name), entry in latest.items()} == {"Ada": False, "Ben": True}
     assert len((tmp_path / review_marks.NAME).read_bytes().splitlines()) == 3
 
 
 def test_a_mark_can_be_taken_back(tmp_path: Path) -> None:
-    review_marks.add(tmp_path, [mark()])
+    review_marks.add(tmp_path, [make_mark()])
     assert (tmp_path / review_marks.NAME).read_bytes() == b""
-    review_marks.add(tmp_path, [mark(right=True)])
-    review_marks.add(tmp_path, [mark()])
+    review_marks.add(tmp_path, [make_mark(right=True)])
+    review_marks.add(tmp_path, [make_mark()])
     assert review_marks.read(tmp_path)[KEY, "Ada"].right is None
 
 
 @pytest.mark.parametrize("harm", [b'{"key":', b"\xff\n", b"[]\n"])
-def test_a_damaged_line_is_no_mark_and_spoils_no_other(tmp_path: Path, harm: bytes) -> None:
-    review_marks.add(tmp_path, [mark(right=True)])
+def test_a_damaged_line_affects_no_other_mark(tmp_path: Path, harm: bytes) -> None:
+    review_marks.add(tmp_path, [make_mark(right=True)])
     with (tmp_path / review_marks.NAME).open("ab") as file:
         file.write(harm)
-    review_marks.add(tmp_path, [mark("Ben", right=True)])
+    review_marks.add(tmp_path, [make_mark("Ben", right=True)])
     assert len(review_marks.read(tmp_path)) == 2
 
 
@@ -56,19 +56,19 @@ for number in range(int(sys.argv[3])):
 """
 
 
-def writer(folder: Path, name: str, number: int) -> "subprocess.Popen[bytes]":
+def start_writer(folder: Path, name: str, number: int) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-c", WRITER, str(folder), name, str(number)]
     return subprocess.Popen(command, stdout=subprocess.PIPE)
 
 
-def test_people_mark_at_once_and_lose_nothing(tmp_path: Path) -> None:
-    running = [writer(tmp_path, name, 25) for name in ("Ada", "Ben", "Cleo")]
-    assert [one.wait() for one in running] == [0, 0, 0]
+def test_concurrent_reviewers_lose_no_mark(tmp_path: Path) -> None:
+    running = [start_writer(tmp_path, name, 25) for name in ("Ada", "Ben", "Cleo")]
+    assert [process.wait() for process in running] == [0, 0, 0]
     assert len(review_marks.read(tmp_path)) == 75
 
 
-def test_what_was_said_before_a_kill_is_there(tmp_path: Path) -> None:
-    running = writer(tmp_path, "Ada", 10_000)
+def test_marks_made_before_a_kill_are_kept(tmp_path: Path) -> None:
+    running = start_writer(tmp_path, "Ada", 10_000)
     assert running.stdout
     for _ in range(20):
         last = int(running.stdout.readline())
@@ -76,7 +76,7 @@ def test_what_was_said_before_a_kill_is_there(tmp_path: Path) -> None:
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
     assert len(review_marks.read(tmp_path)) > last
-    review_marks.add(tmp_path, [mark(right=True)])
+    review_marks.add(tmp_path, [make_mark(right=True)])
     assert review_marks.read(tmp_path)[KEY, "Ada"].right
 
 

@@ -1,4 +1,4 @@
-"""Names with a mark that makes another of them, beside what `text` says of all others."""
+"""Names with a mark that makes another name, and all other names."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from pipeline.text.names import contains, normalise
 
 
 @pytest.mark.parametrize(
-    ("passage", "name", "held"),
+    ("passage", "name", "is_contained"),
     [
         ("It writes to C:\\Windows.", "C#", False),
         ("It is written in C++.", "C#", False),
@@ -19,14 +19,14 @@ from pipeline.text.names import contains, normalise
         ("Press Ctrl+C to end it.", "Ctrl C", True),
     ],
 )
-def test_a_mark_after_a_word_makes_another_name(passage: str, name: str, held: bool) -> None:
-    assert contains(passage, name) is held
+def test_a_mark_after_a_word_makes_another_name(passage: str, name: str, is_contained: bool) -> None:
+    assert contains(passage, name) is is_contained
 
 
 @pytest.mark.parametrize("name", ["the O'Neill family", "Jean-Luc", "+49 30", "#1", "AB-", "1 + 1", "a-ha", "C"])
-def test_all_other_names_are_as_they_were(name: str) -> None:
+def test_all_other_names_are_normalised_as_usual(name: str) -> None:
     assert normalise(name) == text.normalise(name)
 
 
-def test_two_names_are_the_same_with_their_marks_alone() -> None:
+def test_names_are_equal_only_with_the_same_marks() -> None:
     assert len({*map(normalise, ("C", "C#", "C++", "c++ "))}) == 3

@@ -1,4 +1,4 @@
-"""Nothing that acts on a terminal gets through; everything else does."""
+"""Everything that acts on a terminal is removed, and everything else is kept."""
 
 import json
 import unicodedata
@@ -15,7 +15,7 @@ BIDI = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u06
 
 
 @pytest.mark.parametrize(
-    ("text", "left"),
+    ("text", "cleaned"),
     [
         ("\x1b[31mred\x1b[0m", "red"),
         ("\x1b]0;title\x07after", "after"),
@@ -30,12 +30,12 @@ BIDI = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u06
         ("lone \ud800 surrogate", "lone  surrogate"),
     ],
 )
-def test_what_acts_goes_and_what_reads_stays(text: str, left: str) -> None:
-    assert clean(text) == left
+def test_control_sequences_are_removed_and_text_is_kept(text: str, cleaned: str) -> None:
+    assert clean(text) == cleaned
 
 
 @given(st.text() | st.sampled_from(HOSTILE))
-def test_no_character_that_acts_is_left(text: str) -> None:
+def test_no_character_that_acts_remains(text: str) -> None:
     out = clean(text)
     assert not [c for c in out if (unicodedata.category(c) in ACTING and c not in "\n\t") or c in BIDI]
     assert clean(out) == out
@@ -44,8 +44,8 @@ def test_no_character_that_acts_is_left(text: str) -> None:
 KEY = "sk-proj-Zoë-7f3a"
 
 
-def escaped(text: str, levels: int) -> str:
-    """Every character as `\\uXXXX`, and that as JSON within JSON so many times."""
+def escape(text: str, levels: int) -> str:
+    """Write every character as `\\uXXXX`, encoded as JSON within JSON to this number of levels."""
     text = "".join(f"\\u{ord(character):04x}" for character in text)
     for _ in range(levels - 1):
         text = json.dumps(text)[1:-1]
@@ -56,18 +56,18 @@ def escaped(text: str, levels: int) -> str:
 @pytest.mark.parametrize("around", ["{}", 'he said "{}" \u200b', "\x1b[1m{}", "\\{}"])
 def test_a_secret_is_found_at_any_level_of_escaping(levels: int, around: str) -> None:
     for hidden in (
-        escaped(KEY, levels),
-        escaped(KEY[:3], levels) + KEY[3:],
-        KEY[:4] + "\u200b" + escaped(KEY[4:], levels),
+        escape(KEY, levels),
+        escape(KEY[:3], levels) + KEY[3:],
+        KEY[:4] + "\u200b" + escape(KEY[4:], levels),
     ):
-        shown = around.replace("{}", hidden)
-        assert is_disguised(shown, KEY)
-        assert remove_secret(shown, KEY, "[KEY]") == "[KEY]"
+        disguised = around.replace("{}", hidden)
+        assert is_disguised(disguised, KEY)
+        assert remove_secret(disguised, KEY, "[KEY]") == "[KEY]"
 
 
 @pytest.mark.parametrize(
-    "text", ["", "\\" * 50, r"C:\users\sk", r"\d+\.\d", escaped("sk-other", 4), "\\" * 99_999 + "n"]
+    "text", ["", "\\" * 50, r"C:\users\sk", r"\d+\.\d", escape("sk-other", 4), "\\" * 99_999 + "n"]
 )
-def test_what_holds_no_secret_stays(text: str) -> None:
+def test_a_text_without_the_secret_is_kept(text: str) -> None:
     assert not is_disguised(text, KEY)
     assert remove_secret(text, KEY, "[KEY]") == text

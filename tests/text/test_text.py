@@ -1,4 +1,4 @@
-"""Sentences, dates, numbers and equality on the kinds of text that Wikipedia introductions hold."""
+"""Sentences, dates, numbers and equality on texts like Wikipedia's introductions."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from pipeline.text import contains, dates, normalise, numbers, sentences, strip_
 from pipeline.text.scripts import has_case, is_question, length, runs
 
 
-def cut(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentences(text)]
 
 
@@ -54,15 +54,15 @@ def cut(text: str) -> list[str]:
         ("Morning Musume。 is a group. It sings.", ["Morning Musume。 is a group.", "It sings."]),
     ],
 )
-def test_a_text_is_cut_at_the_ends_of_its_sentences(text: str, expected: list[str]) -> None:
-    assert cut(text) == expected
+def test_a_text_is_split_into_its_sentences(text: str, expected: list[str]) -> None:
+    assert split_sentences(text) == expected
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=300))
-def test_sentences_lose_nothing_but_blanks(text: str) -> None:
+def test_sentences_lose_only_spaces(text: str) -> None:
     spans = sentences(text)
     assert all(a.end <= b.start for a, b in pairwise(spans))
-    assert "".join("".join(cut(text)).split()) == "".join(text.split())
+    assert "".join("".join(split_sentences(text)).split()) == "".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_sentences_lose_nothing_but_blanks(text: str) -> None:
     ],
 )
 def test_dates_are_read_in_their_common_forms(text: str, expected: tuple[int, int, int]) -> None:
-    (found,) = dates(text)
-    assert found[:3] == expected
-    assert text[found.span.start : found.span.end].endswith(str(expected[0])) or "-" in text
+    (date,) = dates(text)
+    assert date[:3] == expected
+    assert text[date.span.start : date.span.end].endswith(str(expected[0])) or "-" in text
 
 
 def test_a_count_in_thousands_is_no_year() -> None:
@@ -93,7 +93,7 @@ def test_numbers_are_read_with_their_scale(text: str, expected: float) -> None:
     assert [number.value for number in numbers(text)] == [expected]
 
 
-def test_a_number_inside_a_word_is_none() -> None:
+def test_a_number_inside_a_word_is_ignored() -> None:
     assert numbers("The B52s and the A380 flew") == []
 
 
@@ -105,7 +105,7 @@ def test_equality_ignores_case_articles_accents_and_marks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "normalised"),
     [
         ("a.cache", "a cache"),
         ("the file a.cache", "file a cache"),
@@ -124,18 +124,18 @@ def test_equality_ignores_case_articles_accents_and_marks() -> None:
         ("The", ""),
     ],
 )
-def test_an_article_is_a_word_of_its_own(text: str, kept: str) -> None:
-    assert normalise(text) == kept
+def test_only_an_article_that_is_a_separate_word_is_removed(text: str, normalised: str) -> None:
+    assert normalise(text) == normalised
 
 
-def test_a_name_that_begins_as_an_article_does_is_not_its_rest() -> None:
+def test_a_name_that_begins_like_an_article_is_kept() -> None:
     assert normalise("a.cache") != normalise("cache")
     assert not contains("It writes to the cache.", "a.cache")
     assert contains("It writes to a.cache, and leaves.", "a.cache")
     assert contains("Rich in vitamin A. It is sold.", "vitamin A")
 
 
-def test_a_tag_goes_with_the_blanks_before_it_however_many_blanks_there_are() -> None:
+def test_a_tag_is_removed_with_any_number_of_spaces_before_it() -> None:
     assert strip_tag("Algeria  (Geography)") == "Algeria"
     assert strip_tag("M*A*S*H (TV) song ") == "M*A*S*H (TV) song "
     start = time.process_time()
@@ -143,13 +143,13 @@ def test_a_tag_goes_with_the_blanks_before_it_however_many_blanks_there_are() ->
     assert time.process_time() - start < 2
 
 
-def test_plain_english_words_are_told_without_importing_nltk() -> None:
+def test_plain_english_words_are_recognised_without_importing_nltk() -> None:
     code = (
         "import sys\nfrom pipeline.text import is_plain_english as p\n"
         "print(p('House'), p('Skell'), 'nltk' in sys.modules)"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert shown.split() == ["True", "False", "False"]
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.split() == ["True", "False", "False"]
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_plain_english_words_are_told_without_importing_nltk() -> None:
     ],
 )
 def test_dates_are_read_in_other_languages(text: str, expected: tuple[int, int, int]) -> None:
-    (found,) = dates(text)
-    assert found[:3] == expected
+    (date,) = dates(text)
+    assert date[:3] == expected
 
 
 @pytest.mark.parametrize(
@@ -179,12 +179,12 @@ def test_dates_are_read_in_other_languages(text: str, expected: tuple[int, int, 
         ("1,3-butadiene", []), ("In 1990,12 people", []), ("3,5-4,5 km", [3.5, 4.5]),
     ],
 )  # fmt: skip
-def test_numbers_are_read_with_other_marks_where_their_digits_decide(text: str, expected: list[float]) -> None:
+def test_numbers_with_other_marks_are_read_if_their_digits_decide(text: str, expected: list[float]) -> None:
     assert [number.value for number in numbers(text)] == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "phrase", "held"),
+    ("text", "phrase", "is_contained"),
     [
         ("国の首都は北京です。", "北京", True),
         ("国の首都は北京です。", "京北", False),
@@ -203,12 +203,12 @@ def test_numbers_are_read_with_other_marks_where_their_digits_decide(text: str, 
         ("O'Neill said so", "Neill", False),
     ],
 )
-def test_a_phrase_is_found_in_any_script(text: str, phrase: str, held: bool) -> None:
-    assert contains(text, phrase) is held
+def test_a_phrase_is_found_in_any_script(text: str, phrase: str, is_contained: bool) -> None:
+    assert contains(text, phrase) is is_contained
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
+    ("text", "is_asked"),
     [
         ("Who was it?", True), ("Who was it? ", True), ("He asked “who?”", True), ("谁写了这本书？", True),
         ("من هو؟", True), ("Ποιος είναι;", True), ("Ποιος είναι\u037e", True), ("彼は誰ですか。", True),
@@ -218,19 +218,19 @@ def test_a_phrase_is_found_in_any_script(text: str, phrase: str, held: bool) -> 
         ("Wer ist es;", False), ("Tell me of it.", False), ("他写了这本书。", False), ("Tell me of กา first.", False),
     ],
 )  # fmt: skip
-def test_a_question_ends_as_its_script_ends_it(text: str, asked: bool) -> None:
+def test_the_end_of_a_question_is_recognised_in_every_script(text: str, is_asked: bool) -> None:
     start = time.process_time()
-    assert is_question(text) is asked
+    assert is_question(text) is is_asked
     assert time.process_time() - start < 1
 
 
-def test_length_counts_what_would_be_words() -> None:
+def test_length_is_estimated_in_words() -> None:
     assert length("Four words of English") == 4
     assert 6 <= length("这座古镇由僧人建于明朝") <= 8
     assert 3 <= length("ใครเป็นผู้กำกับภาพยนตร์") <= 6
 
 
-def test_runs_are_as_long_as_so_many_words_in_any_script() -> None:
+def test_runs_have_a_number_of_words_in_any_script() -> None:
     assert ["".join(run) for run in runs(words("Ab cd ef gh"), 3)] == ["abcdef", "cdefgh"]
     assert ["".join(run) for run in runs(words("苏州园林始建"), 2)] == ["苏州园林", "州园林始", "园林始建"]
     assert ["".join(run) for run in runs(words("苏州 in China"), 3)] == ["苏州inchina"]
@@ -241,10 +241,11 @@ def test_runs_are_as_long_as_so_many_words_in_any_script() -> None:
     ("text", "has"),
     [("In 1990", True), ("Москва в 1990", True), ("苏州园林1530", False), ("عام", False), ("თბილისი", False)],
 )
-def test_names_are_told_by_capitals_where_a_script_has_them(text: str, has: bool) -> None:
+def test_case_is_recognised_in_scripts_that_have_it(text: str, has: bool) -> None:
     assert has_case(text) is has
 
 
-def test_terms_are_words_and_pairs_of_what_has_no_blanks() -> None:
+def test_terms_are_words_or_pairs_of_characters() -> None:
+
     assert terms("The Café, 1990") == ["the", "cafe", "1990"]
     assert terms("苏州园林，1530年in China") == ["苏州", "州园", "园林", "1530", "年", "in", "china"]

@@ -1,4 +1,4 @@
-"""Every value is frozen, checked, and knows its fields."""
+"""Values are frozen, validated and closed."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def test_data_is_frozen_and_knows_its_fields() -> None:
         Pair(x=float("nan"))
 
 
-def test_values_with_slots_are_so_too_and_so_are_their_copies() -> None:
+def test_slotted_values_and_their_copies_are_frozen_and_validated() -> None:
     @slotted
     class Pair(Slotted):
         x: float

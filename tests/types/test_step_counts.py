@@ -1,43 +1,35 @@
-"""Each number of steps is the least over the tries that it speaks of, and is told with their number."""
+"""Each number of steps is the least over its rollouts, and is reported with their number."""
 
 from pipeline.types import GradedRollout
 from pipeline.types.step_counts import StepCounts
-from tests.loop.test_assess import DRAFT, FILM, HOLM, TOWN, judged, rollout
+from tests.loop.rollouts import DRAFT, FILM, HOLM, TOWN, grade_rollouts, make_rollout
 
 NAMES = ["Lantern Bay director", "Ada Holm born", "Vessby founded"]
 
 
-def graded(*made):
-    return [GradedRollout(*pair) for pair in judged(DRAFT, *made)]
+def grade(*rollouts):
+    return [GradedRollout(*pair) for pair in grade_rollouts(DRAFT, *rollouts)]
 
 
-HONEST = graded(rollout([FILM], [HOLM], [TOWN], queries=NAMES), rollout([FILM], [HOLM], [FILM], answer="1700"))
-SHORT = graded(rollout([FILM], [TOWN], queries=["Lantern Bay", "founded birthplace"]))
-RECALLED = graded(rollout([TOWN], queries=["Vessby founded"]))
-UNSUPPORTED = graded(rollout([FILM], queries=["Lantern Bay"]))
-FAILED = graded(rollout(*[[FILM]] * 5, answer=""), rollout([FILM], [HOLM], answer="1700"))
+HONEST = grade(make_rollout([FILM], [HOLM], [TOWN], queries=NAMES), make_rollout([FILM], [HOLM], [FILM], answer="1700"))
+SHORT = grade(make_rollout([FILM], [TOWN], queries=["Lantern Bay", "founded birthplace"]))
+RECALLED = grade(make_rollout([TOWN], queries=["Vessby founded"]))
+UNSUPPORTED = grade(make_rollout([FILM], queries=["Lantern Bay"]))
+FAILED = grade(make_rollout(*[[FILM]] * 5, answer=""), make_rollout([FILM], [HOLM], answer="1700"))
 
 
 def test_a_seekers_shortcut_is_the_difficulty():
     counts = StepCounts.of(HONEST, [*SHORT, *RECALLED, *UNSUPPORTED, *FAILED])
     assert counts == StepCounts(
-        honest_tries=2,
-        honest_counted=1,
-        adversarial_tries=5,
-        adversarial_right=1,
-        least_steps=3,
-        adversarial_steps=2,
-        reward_steps=1,
-        least_rounds=2,
-        recall_steps=1,
-    )
+        honest_tries=2, honest_counted=1, adversarial_tries=5, adversarial_right=1, least_steps=3, adversarial_steps=2,
+        reward_steps=1, least_rounds=2, recall_steps=1,
+    )  # fmt: skip
     assert counts.difficulty == 2
-    assert counts.described.startswith(
-        "The shortest way takes 2 searches (1 of 5 seekers found a way); honest work takes 3"
-    )
+    summary = "The shortest way takes 2 searches (1 of 5 seekers found a way); honest work takes 3"
+    assert counts.described.startswith(summary)
 
 
-def test_where_no_seeker_is_right_the_number_is_more_than_when_the_first_gave_up():
+def test_if_no_seeker_is_right_the_number_exceeds_the_steps_of_the_first_to_give_up():
     counts = StepCounts.of(HONEST, [*FAILED, *RECALLED])
     assert (counts.adversarial_steps, counts.adversarial_more_than, counts.difficulty) == (None, 2, 3)
     assert counts.described == (

@@ -1,4 +1,4 @@
-"""A band of solve rates over K tries: which counts lie in it, and when tries have decided it."""
+"""A band of solve rates over K rollouts: which counts are in it, and when rollouts have decided."""
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ from pipeline.types import Label, TargetRange
         (TargetRange(0.3, 0.4, 4), []),
     ],
 )
-def test_the_counts_are_those_whose_share_lies_in_the_band(band: TargetRange, counts: list[int]) -> None:
+def test_counts_are_those_whose_share_is_in_the_band(band: TargetRange, counts: list[int]) -> None:
     assert list(band.counts) == counts
 
 
@@ -30,31 +30,31 @@ def bands(draw: st.DrawFn) -> TargetRange:
 
 
 @given(bands(), st.lists(st.booleans(), min_size=9, max_size=9))
-def test_what_tries_have_decided_no_further_one_changes(band: TargetRange, ends: list[bool]) -> None:
+def test_further_rollouts_do_not_change_a_decision(band: TargetRange, ends: list[bool]) -> None:
     ends = ends[: band.tries]
     final = band.label(sum(ends), band.tries)
     in_band = sum(ends) in band.counts
     assert final is (Label.CANDIDATE if in_band else Label.TOO_EASY if sum(ends) > band.counts[-1] else Label.UNSOLVED)
-    for tried in range(band.tries):
-        right = sum(ends[:tried])
-        if (found := band.label(right, tried)) is not None:
-            assert found is final
+    for count in range(band.tries):
+        right = sum(ends[:count])
+        if (label := band.label(right, count)) is not None:
+            assert label is final
 
 
 @given(bands(), st.lists(st.booleans(), min_size=9, max_size=9), st.booleans())
-def test_no_try_is_due_that_could_have_been_left_out(band: TargetRange, ends: list[bool], whole: bool) -> None:
-    """Before the last of the tries that are due nothing is decided, however they end; after all of them it is."""
-    ends, tried = ends[: band.tries], 0
-    while more := band.due(sum(ends[:tried]), tried, whole=whole):
-        for early in range(tried, tried + more):
-            for right in range(sum(ends[:tried]), sum(ends[:tried]) + early - tried + 1):
+def test_no_unnecessary_rollout_is_due(band: TargetRange, ends: list[bool], full: bool) -> None:
+    """Decide nothing before the last due rollout, however they end, and decide after all of them."""
+    ends, count = ends[: band.tries], 0
+    while due := band.due(sum(ends[:count]), count, whole=full):
+        for early in range(count, count + due):
+            for right in range(sum(ends[:count]), sum(ends[:count]) + early - count + 1):
                 label = band.label(right, early)
-                assert label is None or (whole and label is Label.CANDIDATE)
-        tried += more
-    assert band.label(sum(ends[:tried]), tried) is not None
-    if whole and sum(ends) in band.counts:
-        assert tried == band.tries
+                assert label is None or (full and label is Label.CANDIDATE)
+        count += due
+    assert band.label(sum(ends[:count]), count) is not None
+    if full and sum(ends) in band.counts:
+        assert count == band.tries
 
 
-def test_it_is_spelled_in_percent() -> None:
+def test_a_band_is_written_in_percent() -> None:
     assert str(TargetRange(0.2, 0.8, 4)) == "20 to 80 %"

@@ -6,7 +6,7 @@ import pytest
 from pipeline.values.interval import DATE, SHARE, ValueInterval, read_interval
 
 
-def day(*parts: int) -> Fraction:
+def make_day(*parts: int) -> Fraction:
     return Fraction(date(*parts).toordinal())
 
 
@@ -27,14 +27,14 @@ def day(*parts: int) -> Fraction:
         ("65,536 bytes", Fraction(65_536), Fraction(65_536), "bytes"),
         ("three", Fraction(3), Fraction(3), ""),
         ("-5 °C", Fraction(-11, 2), Fraction(-9, 2), "celsius"),
-        ("1875", day(1875, 1, 1), day(1876, 1, 1), DATE),
-        ("March 1875", day(1875, 3, 1), day(1875, 4, 1), DATE),
-        ("31 December 1875", day(1875, 12, 31), day(1876, 1, 1), DATE),
-        ("1914–1918", day(1914, 1, 1), day(1919, 1, 1), DATE),
-        ("the 1960s", day(1960, 1, 1), day(1970, 1, 1), DATE),
+        ("1875", make_day(1875, 1, 1), make_day(1876, 1, 1), DATE),
+        ("March 1875", make_day(1875, 3, 1), make_day(1875, 4, 1), DATE),
+        ("31 December 1875", make_day(1875, 12, 31), make_day(1876, 1, 1), DATE),
+        ("1914–1918", make_day(1914, 1, 1), make_day(1919, 1, 1), DATE),
+        ("the 1960s", make_day(1960, 1, 1), make_day(1970, 1, 1), DATE),
     ],
 )
-def test_text_becomes_the_interval_that_it_allows(text, low, high, kind):
+def test_text_is_read_as_an_interval(text, low, high, kind):
     interval = read_interval(text)
     assert interval is not None
     assert interval[:3] == (low, high, kind)
@@ -72,7 +72,7 @@ def test_rate_keeps_its_qualifier():
     assert (interval.low, interval.high) == (Fraction(3, 1000), None)
 
 
-def test_value_of_odds_is_the_stated_one():
+def test_value_of_odds_is_as_stated():
     odds, width = read_interval("1 in 5"), read_interval("7,200")
     assert odds is not None
     assert width is not None
@@ -86,7 +86,7 @@ def test_text_with_a_second_number_has_no_interval(text):
     assert read_interval(text) is None
 
 
-def test_long_unit_is_read_at_once():
+def test_long_unit_is_read_quickly():
     assert read_interval("1 " + " a1b" * 28 + " 9") is None
 
 
@@ -96,10 +96,10 @@ def test_long_unit_is_read_at_once():
         ("at least 300 km", Fraction(300_000), None),
         ("more than 5", Fraction(5), None),
         ("up to 40 %", None, Fraction(2, 5)),
-        ("after 1875", day(1876, 1, 1), None),
-        ("since 1875", day(1875, 1, 1), None),
-        ("at least 1875", None, day(1876, 1, 1)),
-        ("before March 1875", None, day(1875, 3, 1)),
+        ("after 1875", make_day(1876, 1, 1), None),
+        ("since 1875", make_day(1875, 1, 1), None),
+        ("at least 1875", None, make_day(1876, 1, 1)),
+        ("before March 1875", None, make_day(1875, 3, 1)),
     ],
 )
 def test_bound_leaves_the_interval_open(text, low, high):

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from pipeline.serve.browser import create
 from pipeline.types import Record
 from pipeline.view.browsing import Runs
-from tests.analysis.test_seed_rows import begun, exported
+from tests.analysis.test_seed_rows import begin_run, export_table
 from tests.records import batch
 
 
@@ -28,27 +28,27 @@ def browsing(*names: str, out: Path) -> Iterator[TestClient]:
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An exported run of 120 records of every kind."""
-    folder, config = begun(tmp_path_factory.mktemp("run"), batch(120))
-    exported(folder, config)
+    """Export a run of 120 records of every kind."""
+    folder, config = begin_run(tmp_path_factory.mktemp("run"), batch(120))
+    export_table(folder, config)
     return folder
 
 
 @pytest.fixture(scope="session")
 def client(run: Path) -> Iterator[TestClient]:
-    with browsing(str(run), out=run.parents[1]) as found:
-        yield found
+    with browsing(str(run), out=run.parents[1]) as browser:
+        yield browser
 
 
 Made = Callable[[Sequence[Record]], AbstractContextManager[TestClient]]
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Made:
-    """`with made(records) as client`: a run that nobody has exported."""
+def make_client(tmp_path: Path) -> Made:
+    """`with make_client(records) as client`: a run that nobody has export_table."""
 
     def over(records: Sequence[Record]) -> AbstractContextManager[TestClient]:
-        folder, _ = begun(tmp_path, list(records))
+        folder, _ = begin_run(tmp_path, list(records))
         return browsing(str(folder), out=tmp_path)
 
     return over

@@ -1,4 +1,4 @@
-"""The table of items: filters, search, order, pages, and addresses that hold all of it."""
+"""The table of items can be filtered, searched, sorted and paged, and its address holds all of that."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.view.conftest import Made
 KEYS = re.compile(r'class="q"><a href="/[^/]+/items/([0-9a-f]{64})')
 
 
-def found(client: TestClient, query: str = "") -> list[str]:
+def read_keys(client: TestClient, query: str = "") -> list[str]:
     answer = client.get(f"{slug(client)}/items{query}")
     assert answer.status_code == 200
     return KEYS.findall(answer.text)
@@ -28,13 +28,13 @@ def slug(client: TestClient) -> str:
 
 def test_the_first_page_holds_fifty_in_the_order_of_the_plan(client: TestClient) -> None:
     keys = [record.key for record in batch(120)]
-    assert found(client) == keys[:50]
-    assert found(client, "?page=3") == keys[100:]
-    assert found(client, "?page=99") == keys[100:]
+    assert read_keys(client) == keys[:50]
+    assert read_keys(client, "?page=3") == keys[100:]
+    assert read_keys(client, "?page=99") == keys[100:]
 
 
 @pytest.mark.parametrize(
-    ("query", "wanted"),
+    ("query", "matches"),
     [
         ("?status=failed", lambda r: r["status"] == "failed"),
         ("?status=failed&status=rejected&reason=superficial", lambda r: r["reason"] == "superficial"),
@@ -49,25 +49,25 @@ def test_the_first_page_holds_fifty_in_the_order_of_the_plan(client: TestClient)
         ("?steps_min=x&sort=evil&page=-1&nonsense=1&status=&back=1:%00", lambda r: True),
     ],
 )
-def test_a_filter_lets_through_what_it_says(client: TestClient, run: Path, query: str, wanted) -> None:
+def test_a_filter_lets_through_what_it_says(client: TestClient, run: Path, query: str, matches) -> None:
     rows = pl.read_parquet(run / "dataset" / "seeds.parquet").to_dicts()
-    expected = [row["key"] for row in rows if wanted(row)]
-    assert found(client, query) == expected[:50]
+    expected = [row["key"] for row in rows if matches(row)]
+    assert read_keys(client, query) == expected[:50]
     assert f"<b>{len(expected)}</b> item" in client.get(f"{slug(client)}/items{query}").text
 
 
 def test_rows_are_sorted_and_those_without_a_value_come_last(client: TestClient) -> None:
     rates = {record.key: record.solve_rate for record in batch(120)}
     for sort, page in (("-rate", 1), ("-rate", 3), ("rate", 3)):
-        values = [rates[key] for key in found(client, f"?sort={sort}&page={page}")]
-        known = [value for value in values if value is not None]
-        assert known == sorted(known, reverse=sort[0] == "-")
-        assert values[len(known) :] == [None] * (len(values) - len(known))
+        values = [rates[key] for key in read_keys(client, f"?sort={sort}&page={page}")]
+        measured = [value for value in values if value is not None]
+        assert measured == sorted(measured, reverse=sort[0] == "-")
+        assert values[len(measured) :] == [None] * (len(values) - len(measured))
 
 
-def test_a_run_that_nobody_has_exported_is_read_from_its_journal(made: Made) -> None:
-    with made(batch(24)) as client:
-        assert found(client) == [record.key for record in batch(24)]
+def test_a_run_that_nobody_has_exported_is_read_from_its_journal(make_client: Made) -> None:
+    with make_client(batch(24)) as client:
+        assert read_keys(client) == [record.key for record in batch(24)]
 
 
 def test_a_page_asked_before_anything_was_read_says_so_and_asks_again(
@@ -86,13 +86,13 @@ def test_a_page_asked_before_anything_was_read_says_so_and_asks_again(
 
 
 def test_values_that_no_row_has_are_left_out_and_those_that_stay_are_few(client: TestClient) -> None:
-    kept = found(client, "?status=rejected")
+    filtered_keys = read_keys(client, "?status=rejected")
     unknown = "&".join(f"status=x{n}&kind=y{n}" for n in range(2000))
     answer = client.get(f"{slug(client)}?status=rejected&{unknown}")
     assert "status=x" not in answer.text
     assert len(answer.text) < 2 * len(client.get(f"{slug(client)}?status=rejected").text)
-    assert found(client, f"?status=rejected&{unknown}") == kept
-    assert found(client, f"?{unknown}") == found(client)
+    assert read_keys(client, f"?status=rejected&{unknown}") == filtered_keys
+    assert read_keys(client, f"?{unknown}") == read_keys(client)
 
 
 @pytest.mark.parametrize("least", ["1500000", "123456.7", "0.000001", "999999999999999", "0"])
@@ -103,6 +103,6 @@ def test_an_address_holds_a_number_of_any_size(client: TestClient, least: str) -
 
 
 def test_of_one_choice_so_many_values_are_taken() -> None:
-    known = {"reason": {str(n) for n in range(100)}}
-    taken = parse_query((("reason", str(n)) for n in range(100)), known).chosen["reason"]
-    assert taken == tuple(map(str, range(24)))
+    choices = {"reason": {str(n) for n in range(100)}}
+    chosen = parse_query((("reason", str(n)) for n in range(100)), choices).chosen["reason"]
+    assert chosen == tuple(map(str, range(24)))

@@ -1,4 +1,4 @@
-"""Marking pairs in the browser: a mark is on the disk once it is answered, and only our own pages can make one."""
+"""A mark made in the browser is on disk before its answer, and only our own pages can make one."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ from httpx2 import Response
 from starlette.testclient import TestClient
 
 from pipeline.store import review_marks
-from tests.analysis.test_seed_rows import begun, exported
+from tests.analysis.test_seed_rows import begin_run, export_table
 from tests.exports.report.test_page import Parsed
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile
@@ -22,25 +22,27 @@ PAIRS = [accepted(n, rounds=1 + n % 2) for n in range(1, 6)]
 
 
 @pytest.fixture(scope="module")
-def unmarked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made, config = begun(tmp_path_factory.mktemp("run"), [*PAIRS, *batch(16)[9:11], hostile(text=" ".join(HOSTILE))])
-    exported(made, config)
-    return made
+def unmarked_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run_folder, config = begin_run(
+        tmp_path_factory.mktemp("run"), [*PAIRS, *batch(16)[9:11], hostile(text=" ".join(HOSTILE))]
+    )
+    export_table(run_folder, config)
+    return run_folder
 
 
 @pytest.fixture
-def folder(unmarked: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(unmarked, tmp_path / unmarked.relative_to(unmarked.parents[1]))
+def folder(unmarked_run: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(unmarked_run, tmp_path / unmarked_run.relative_to(unmarked_run.parents[1]))
 
 
 @pytest.fixture
 def client(folder: Path):
-    with browsing(str(folder), out=folder.parents[1]) as found:
-        yield found
+    with browsing(str(folder), out=folder.parents[1]) as browser:
+        yield browser
 
 
-def first(client: TestClient, by: str = "Ada") -> str:
-    """The address of the pair that is asked about first."""
+def first_address(client: TestClient, by: str = "Ada") -> str:
+    """Return the address of the first pair to review."""
     return client.get(f"{slug(client)}/review?by={by}", follow_redirects=False).headers["location"]
 
 
@@ -50,49 +52,49 @@ def post(client: TestClient, url: str, headers: dict[str, str] = HOME, **form: s
 
 
 def test_a_mark_is_kept_before_it_is_answered_and_leads_on(client: TestClient, folder: Path) -> None:
-    url, seen = first(client), set[str]()
+    url, marked_keys = first_address(client), set[str]()
     while url.partition("?")[0].count("/") == 3:
         key = url.split("/")[3].partition("?")[0]
-        assert key not in seen
-        seen.add(key)
+        assert key not in marked_keys
+        marked_keys.add(key)
         check_inert(Parsed(client.get(url).text))
-        answer = post(client, url, right="yes", unique="no" if len(seen) == 1 else "yes", go="next")
+        answer = post(client, url, right="yes", unique="no" if len(marked_keys) == 1 else "yes", go="next")
         assert answer.status_code == 303
         assert review_marks.read(folder)[key, "Ada"].right
         url = answer.headers["location"]
     pairs = client.get(f"{slug(client)}/items?status=accepted").text
-    assert f"<b>{len(seen)}</b> items" in pairs
+    assert f"<b>{len(marked_keys)}</b> items" in pairs
     end = client.get(url)
-    assert f"you have marked all {len(seen)} pairs" in " ".join("".join(Parsed(end.text).text).split())
-    assert f"{len(seen) - 1} of {len(seen)} (" in end.text
+    assert f"you have marked all {len(marked_keys)} pairs" in " ".join("".join(Parsed(end.text).text).split())
+    assert f"{len(marked_keys) - 1} of {len(marked_keys)} (" in end.text
 
 
 def test_a_change_of_mind_and_another_person(client: TestClient, folder: Path) -> None:
-    url = first(client)
+    url = first_address(client)
     post(client, url, right="yes", natural="yes", note="fine\x1b[31m")
     post(client, url, right="no", note="not at all")
-    assert first(client, "Ben") == url.replace("by=Ada", "by=Ben")
-    post(client, first(client, "Ben"), right="yes", unique="yes")
+    assert first_address(client, "Ben") == url.replace("by=Ada", "by=Ben")
+    post(client, first_address(client, "Ben"), right="yes", unique="yes")
     key = url.split("/")[3].partition("?")[0]
-    found = review_marks.read(folder)
-    ada = found[key, "Ada"]
+    marks = review_marks.read(folder)
+    ada = marks[key, "Ada"]
     assert (ada.right, ada.unique, ada.natural, ada.note) == (False, None, None, "not at all")
     page = client.get(f"{slug(client)}/items/{key}").text
     check_inert(Parsed(page))
     assert "not at all" in page
-    assert first(client) != url
+    assert first_address(client) != url
 
 
 def test_another_site_cannot_mark(client: TestClient, folder: Path) -> None:
     for origin in ("", "http://evil.example", "http://127.0.0.1:1", "null"):
         headers = {"origin": origin} if origin else {}
-        assert post(client, first(client), headers, right="yes").status_code == 403
-    assert client.get(first(client), headers={"host": "evil.example"}).status_code == 403
+        assert post(client, first_address(client), headers, right="yes").status_code == 403
+    assert client.get(first_address(client), headers={"host": "evil.example"}).status_code == 403
     assert review_marks.read(folder) == {}
 
 
 def test_a_form_without_the_server_s_token_is_refused(client: TestClient, folder: Path) -> None:
-    url = first(client)
+    url = first_address(client)
     for token in ("", "x", "\u00e9"):
         assert client.post(url, data={"token": token, "right": "yes"}, headers=HOME).status_code == 400
     assert client.post(url, content=b"\xff" * 50, headers=HOME).status_code == 400
@@ -103,12 +105,12 @@ def test_a_form_without_the_server_s_token_is_refused(client: TestClient, folder
 def test_what_was_not_accepted_is_not_asked(client: TestClient) -> None:
     key = batch(16)[9].key
     assert client.get(f"{slug(client)}/review/{key}?by=Ada").status_code == 404
-    url = first(client)
+    url = first_address(client)
     assert post(client, url.replace(url.split("/")[3].partition("?")[0], key), right="yes").status_code in (400, 404)
 
 
 def test_the_precision_goes_to_card_and_report(client: TestClient, folder: Path) -> None:
-    url = first(client)
+    url = first_address(client)
     post(client, url, right="yes", unique="yes")
     token = re.search(r'name="token" value="([^"]+)"', client.get(url).text)
     assert token
@@ -122,7 +124,7 @@ def test_the_precision_goes_to_card_and_report(client: TestClient, folder: Path)
 def test_a_mark_shows_on_a_page_that_was_made_before_it(client: TestClient) -> None:
     overview = f"{slug(client)}/overview"
     assert "1 of 1 (100%" not in client.get(overview).text
-    post(client, first(client), right="yes", unique="yes")
+    post(client, first_address(client), right="yes", unique="yes")
     assert "1 of 1 (100%" in client.get(overview).text
 
 

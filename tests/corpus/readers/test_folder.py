@@ -66,7 +66,7 @@ def test_a_folder_beyond_the_limit_or_without_texts_is_refused(path: Path, tmp_p
         corpus.load(corpus.resolve(str(empty)))
 
 
-def test_a_folder_of_other_files_is_not_called_empty_without_saying_of_what(tmp_path: Path) -> None:
+def test_a_folder_of_unread_files_names_them_instead_of_being_called_empty(tmp_path: Path) -> None:
     (tmp_path / "0.csv").touch()
     with pytest.raises(CorpusError, match=r"nothing in it that can be read \(1 \.csv skipped: a table is"):
         list(folder.read(tmp_path, ReadLimits()))
@@ -93,7 +93,7 @@ def test_files_that_are_not_read_are_counted_and_named_with_what_would_convert_t
     assert in_words({}) == ""
 
 
-def test_hidden_files_are_no_part_of_a_folder(path: Path) -> None:
+def test_hidden_files_are_ignored(path: Path) -> None:
     for name in (".git/config", ".obsidian/notes.md", "deep/.hidden.txt", ".DS_Store"):
         (path / name).parent.mkdir(exist_ok=True)
         (path / name).write_text("It is hidden here.")
@@ -138,10 +138,10 @@ def test_a_shard_whose_name_is_no_utf_8_is_read(tmp_path: Path) -> None:
 
 def test_links_of_pages_lead_to_files_beside_them(tmp_path: Path) -> None:
     pytest.importorskip("trafilatura")
-    said = "The wheel was cut by a man whom the people of this valley called"
+    sentence = "The wheel was cut by a man whom the people of this valley called"
     pages = {
-        "a/mill.md": f"# The mill\n\n{said} [the old carpenter](../b/otto.html#life) for all of his days.",
-        "a/bridge.html": f"<article><h1>Bridge</h1><p>{said.replace('wheel', 'railing')} "
+        "a/mill.md": f"# The mill\n\n{sentence} [the old carpenter](../b/otto.html#life) for all of his days.",
+        "a/bridge.html": f"<article><h1>Bridge</h1><p>{sentence.replace('wheel', 'railing')} "
         "<a href='../b/otto.html'>the old carpenter</a> until he died in the year of the flood.</p></article>",
         "b/otto.html": "<article><h1>Heinrich Otto</h1><p>He came from the north and built what this valley needed, "
         "and he was at work until the flood.</p></article>",

@@ -1,4 +1,4 @@
-"""Pages as documents, where trafilatura is installed, and the line that says what to install where it is not."""
+"""HTML pages become documents with trafilatura, and without it one line says what to install."""
 
 import time
 from pathlib import Path
@@ -21,7 +21,7 @@ corn of nine villages.</p>
 </article><footer>Copyright of nobody. Cookies.</footer></body></html>"""
 
 
-def test_of_a_page_the_main_text_stays(tmp_path: Path) -> None:
+def test_the_main_text_of_a_page_is_kept(tmp_path: Path) -> None:
     pytest.importorskip("trafilatura")
     (tmp_path / "a").mkdir()
     for name in ("a/mill.html", "other.HTM"):
@@ -90,8 +90,8 @@ def test_a_page_whose_marks_would_take_minutes_is_a_bad_row(tmp_path: Path) -> N
         "tags": PAGE.replace("<p>It", "<dt>a<dd>b" * 60_000),
     }
     start = time.process_time()
-    for name, page in pages.items():
-        (tmp_path / f"{name}.html").write_text(page)
+    for name, make_page in pages.items():
+        (tmp_path / f"{name}.html").write_text(make_page)
         (row,) = html.read(tmp_path / f"{name}.html", ReadLimits())
         assert row.error == "more than 50000 tags, or too many attributes in one; split the page"
     assert time.process_time() - start < 5
@@ -128,11 +128,11 @@ DECLARED = {
 }
 
 
-def page(words: str, head: str) -> str:
+def make_page(words: str, head: str) -> str:
     return f"{head}<title>{words[:9]}</title></head><body><article><p>{words}</p></article></body></html>"
 
 
-def text_of(path: Path, data: bytes) -> str:
+def read_text(path: Path, data: bytes) -> str:
     path.write_bytes(data)
     (row,) = html.read(path, ReadLimits())
     return str(row.values.get("text", row.error))
@@ -143,8 +143,8 @@ def text_of(path: Path, data: bytes) -> str:
 def test_a_page_is_in_the_encoding_that_it_declares(name: str, form: str, tmp_path: Path) -> None:
     pytest.importorskip("trafilatura")
     written = {"iso-8859-1": "windows-1252"}.get(name, name)
-    data = page(WORDS[name], DECLARED[form].format(name)).encode(written)
-    assert text_of(tmp_path / "a.html", data) == WORDS[name].strip()
+    data = make_page(WORDS[name], DECLARED[form].format(name)).encode(written)
+    assert read_text(tmp_path / "a.html", data) == WORDS[name].strip()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -153,14 +153,14 @@ def test_a_mark_and_utf_8_that_is_some_come_before_what_a_page_declares(
     declared: str, encoding: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("trafilatura")
-    data = page(WORDS["gb2312"], DECLARED["meta"].format(declared)).encode(encoding)
-    assert text_of(tmp_path / "a.html", data) == WORDS["gb2312"]
+    data = make_page(WORDS["gb2312"], DECLARED["meta"].format(declared)).encode(encoding)
+    assert read_text(tmp_path / "a.html", data) == WORDS["gb2312"]
 
 
-def test_a_page_that_is_not_what_it_declares_is_a_bad_row(tmp_path: Path) -> None:
+def test_a_page_in_another_encoding_than_declared_is_a_bad_row(tmp_path: Path) -> None:
     pytest.importorskip("trafilatura")
-    data = page(WORDS["windows-1251"], DECLARED["meta"].format("shift_jis")).encode("windows-1251")
-    assert "'cp932' codec can't decode" in text_of(tmp_path / "a.html", data)
+    data = make_page(WORDS["windows-1251"], DECLARED["meta"].format("shift_jis")).encode("windows-1251")
+    assert "'cp932' codec can't decode" in read_text(tmp_path / "a.html", data)
 
 
 CONFLUENCE = """<p>The mill was built by <ac:link><ri:page ri:content-title="Heinrich Otto" /></ac:link> and sold to
@@ -172,7 +172,7 @@ nobody may stand near it while it does.</p></ac:rich-text-body></ac:structured-m
 <ac:image><ri:attachment ri:filename="mill.png" /></ac:image><p>The last paragraph says that it burned in 1894.</p>"""
 
 
-def test_of_confluence_s_marks_the_words_and_links_stay(tmp_path: Path) -> None:
+def test_confluence_marks_leave_their_words_and_links(tmp_path: Path) -> None:
     pytest.importorskip("trafilatura")
     (tmp_path / "a.html").write_text(f"<html><body><article><h1>Mill</h1>{CONFLUENCE}</article></body></html>")
     (row,) = html.read(tmp_path / "a.html", ReadLimits())

@@ -1,4 +1,4 @@
-"""Arrays of JSON as rows, whatever stands in them and wherever the chunks end."""
+"""JSON arrays become rows, wherever the chunks end."""
 
 import bz2
 import json as standard
@@ -20,7 +20,7 @@ ROWS = [
 ]
 
 
-def read(path: Path, data: str | bytes) -> list[Row]:
+def read_rows(path: Path, data: str | bytes) -> list[Row]:
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     return list(json.read(path, ReadLimits()))
 
@@ -32,23 +32,28 @@ def test_items_of_an_array_are_rows_wherever_the_chunks_end(
 ) -> None:
     monkeypatch.setattr(base, "_CHUNK", chunk)
     for plain in (True, False):
-        rows = read(tmp_path / "a.json", f" \n{standard.dumps(ROWS, indent=indent, ensure_ascii=plain)}\n")
+        rows = read_rows(tmp_path / "a.json", f" \n{standard.dumps(ROWS, indent=indent, ensure_ascii=plain)}\n")
         assert [row.values for row in rows] == ROWS
         assert [(row.place, row.key) for row in rows][1] == ("item 2", "2")
 
 
 def test_rows_by_line_and_packed_arrays_are_read(tmp_path: Path) -> None:
     lines = "".join(f"{standard.dumps(row)}\n" for row in ROWS)
-    assert [row.values for row in read(tmp_path / "a.json", lines)] == ROWS
+    assert [row.values for row in read_rows(tmp_path / "a.json", lines)] == ROWS
     packed = bz2.compress(standard.dumps(ROWS).encode())
-    assert [row.values for row in read(tmp_path / "a.json.bz2", packed)] == ROWS
-    assert read(tmp_path / "a.json", "") == read(tmp_path / "a.json", "[]") == read(tmp_path / "a.json", " [ ] ") == []
+    assert [row.values for row in read_rows(tmp_path / "a.json.bz2", packed)] == ROWS
+    assert (
+        read_rows(tmp_path / "a.json", "")
+        == read_rows(tmp_path / "a.json", "[]")
+        == read_rows(tmp_path / "a.json", " [ ] ")
+        == []
+    )
 
 
 def test_contexts_of_hotpotqa_are_documents(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(standard.dumps([["Mill", ["It stood.", " It burned."]], ["Weir", ["It ran."]]]))
-    found = corpus.load(corpus.resolve(str(tmp_path / "a.json"))).documents
-    assert [(d.title, d.text) for d in found] == [("Mill", "It stood. It burned."), ("Weir", "It ran.")]
+    documents = corpus.load(corpus.resolve(str(tmp_path / "a.json"))).documents
+    assert [(d.title, d.text) for d in documents] == [("Mill", "It stood. It burned."), ("Weir", "It ran.")]
 
 
 @pytest.mark.parametrize(
@@ -62,18 +67,18 @@ def test_contexts_of_hotpotqa_are_documents(tmp_path: Path) -> None:
         ('[{"text": "good"},, {"text": "good"},]', ["", ""]),
     ],
 )
-def test_what_is_no_row_is_a_bad_one(data: str, errors: list[str], tmp_path: Path) -> None:
-    found = [row.error for row in read(tmp_path / "a.json", data)]
-    assert [error[: len(said)] for error, said in zip(found, errors, strict=True)] == errors
-    assert [bool(error) for error in found] == [bool(error) for error in errors]
+def test_items_that_are_not_objects_are_bad_rows(data: str, errors: list[str], tmp_path: Path) -> None:
+    messages = [row.error for row in read_rows(tmp_path / "a.json", data)]
+    assert [error[: len(expected)] for error, expected in zip(messages, errors, strict=True)] == errors
+    assert [bool(error) for error in messages] == [bool(error) for error in errors]
 
 
 def test_an_array_that_was_cut_off_and_a_lone_object_are_one_line(tmp_path: Path) -> None:
     for data in ('[{"text": "good"}', '[{"text": "go', "[", '[{"text": "good"},'):
         with pytest.raises(CorpusError, match="its array is not closed; is it complete"):
-            read(tmp_path / "a.json", data)
+            read_rows(tmp_path / "a.json", data)
     with pytest.raises(CorpusError, match="holds one JSON object; give an array of objects"):
-        read(tmp_path / "a.json", '{\n "data": []\n}')
+        read_rows(tmp_path / "a.json", '{\n "data": []\n}')
 
 
 def test_an_item_that_is_too_long_is_a_bad_row_and_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,20 +86,20 @@ def test_an_item_that_is_too_long_is_a_bad_row_and_is_not_kept(tmp_path: Path, m
         monkeypatch.setattr(module, "LONGEST", 200)
     monkeypatch.setattr(base, "_CHUNK", 50)
     long = standard.dumps({"a": list(range(500))})
-    bad, good = read(tmp_path / "a.json", f'[{long}, {{"text": "good"}}]')
+    bad, good = read_rows(tmp_path / "a.json", f'[{long}, {{"text": "good"}}]')
     assert (bad.error, good.values) == ("longer than 0 MiB", {"text": "good"})
     with pytest.raises(CorpusError, match="holds a text longer than"):
-        read(tmp_path / "a.json", standard.dumps([{"text": "x" * 5000}]))
+        read_rows(tmp_path / "a.json", standard.dumps([{"text": "x" * 5000}]))
 
 
 def test_damage_gives_rows_or_one_line(tmp_path: Path) -> None:
-    draw, whole = random.Random(0), standard.dumps(ROWS * 9).encode()
+    rng, intact = random.Random(0), standard.dumps(ROWS * 9).encode()
     for _ in range(300):
-        data = bytearray(whole)
-        for _ in range(draw.randint(1, 4)):
-            data[draw.randrange(len(data))] = draw.randrange(256)
+        data = bytearray(intact)
+        for _ in range(rng.randint(1, 4)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
         try:
-            assert all(isinstance(row, Row) for row in read(tmp_path / "a.json", bytes(data)))
+            assert all(isinstance(row, Row) for row in read_rows(tmp_path / "a.json", bytes(data)))
         except CorpusError as error:
             assert "\n" not in str(error)  # noqa: PT017 - either outcome is right
 

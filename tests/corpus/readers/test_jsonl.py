@@ -1,4 +1,4 @@
-"""JSON Lines: compressions, damage and bombs."""
+"""JSON Lines are read in every compression, and damage and bombs are refused."""
 
 import bz2
 import gzip
@@ -31,35 +31,35 @@ SQUEEZED = (".jsonl.gz", ".jsonl.bz2", ".jsonl.zst", ".jsonl.xz")
 LINES = b'{"id": 1, "text": "one"}\n\n  \n{"id": 2, "text": "two"}\n{"id": 3'
 
 
-def read(path: Path, data: bytes, limits: ReadLimits | None = None) -> list[Row]:
+def read_rows(path: Path, data: bytes, limits: ReadLimits | None = None) -> list[Row]:
     path.write_bytes(data)
     return list(jsonl.read(path, limits or ReadLimits()))
 
 
 @pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
 def test_every_compression_gives_the_same_rows(suffix: str, tmp_path: Path) -> None:
-    one, two, torn = read(tmp_path / f"a{suffix}", PACKERS[suffix](LINES))
-    assert (one.place, one.values) == ("line 1", {"id": 1, "text": "one"})
-    assert (two.key, two.values["text"]) == ("4", "two")
+    first, second, torn = read_rows(tmp_path / f"a{suffix}", PACKERS[suffix](LINES))
+    assert (first.place, first.values) == ("line 1", {"id": 1, "text": "one"})
+    assert (second.key, second.values["text"]) == ("4", "two")
     assert (torn.place, torn.values) == ("line 5", {})
     assert torn.error.startswith("not JSON")
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_no_matter(tmp_path: Path) -> None:
-    rows = read(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"text": "a"}\r\n{"text": "b"}\r\n')
+    rows = read_rows(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"text": "a"}\r\n{"text": "b"}\r\n')
     assert [row.values for row in rows] == [{"text": "a"}, {"text": "b"}]
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
-def test_what_python_writes_for_no_number_is_named(value: str, tmp_path: Path) -> None:
-    (row,) = read(tmp_path / "a.jsonl", f'{{"title": {value}, "text": "A text."}}'.encode())
+def test_a_nan_is_named_in_the_error(value: str, tmp_path: Path) -> None:
+    (row,) = read_rows(tmp_path / "a.jsonl", f'{{"title": {value}, "text": "A text."}}'.encode())
     assert row.error == f"not JSON: {value} is no JSON; write null"
-    (row,) = read(tmp_path / "a.jsonl", b'{"title": "a: NaN, b" "text"}')
+    (row,) = read_rows(tmp_path / "a.jsonl", b'{"title": "a: NaN, b" "text"}')
     assert "write null" not in row.error
 
 
 def test_a_title_with_its_sentences_is_a_row(tmp_path: Path) -> None:
-    good, bad = read(tmp_path / "a.jsonl", b'["Mill", ["It stood.", " It burned."]]\n["no", "object"]\n')
+    good, bad = read_rows(tmp_path / "a.jsonl", b'["Mill", ["It stood.", " It burned."]]\n["no", "object"]\n')
     assert good.values == {"title": "Mill", "text": ["It stood.", " It burned."]}
     assert bad.error == "not a JSON object"
 
@@ -68,7 +68,7 @@ def test_a_title_with_its_sentences_is_a_row(tmp_path: Path) -> None:
     "line", [b"[" * 100_000, b"1" * 5000, b'"\\ud800"', b"\xff\xfe", b"null", b"NaN", b'{"a": NaN}']
 )
 def test_a_hostile_line_is_one_bad_row(line: bytes, tmp_path: Path) -> None:
-    bad, good = read(tmp_path / "a.jsonl", line + b'\n{"text": "good"}')
+    bad, good = read_rows(tmp_path / "a.jsonl", line + b'\n{"text": "good"}')
     assert bad.error
     assert "\n" not in bad.error
     assert good.values == {"text": "good"}
@@ -79,7 +79,7 @@ def test_lines_are_whole_wherever_the_chunks_end(cut: bool, tmp_path: Path, monk
     monkeypatch.setattr(base, "_CHUNK", 7)
     monkeypatch.setattr(base, "LONGEST", 40)
     data = LINES + (b'"' + b"x" * 100 + b'"\n{"id": 4}' if cut else b"")
-    rows = read(tmp_path / "a.jsonl", data)
+    rows = read_rows(tmp_path / "a.jsonl", data)
     assert [row.values.get("id") for row in rows] == ([1, 2, None, 4] if cut else [1, 2, None])
     assert rows[2].error.startswith("longer" if cut else "not JSON")
 
@@ -101,7 +101,7 @@ def test_a_bomb_is_refused_at_once_and_in_little_memory(suffix: str, tmp_path: P
 
 
 def test_a_bomb_that_is_packed_twice_is_refused_in_little_memory(tmp_path: Path) -> None:
-    """A hundred megabytes in some hundred bytes."""
+    """Pack a hundred megabytes into some hundred bytes."""
     path = tmp_path / "bomb.jsonl.gz"
     path.write_bytes(gzip.compress(zstandard.compress(bytes(100 << 20))))
     assert path.stat().st_size < 10_000
@@ -113,19 +113,19 @@ def test_a_bomb_that_is_packed_twice_is_refused_in_little_memory(tmp_path: Path)
 
 def test_more_bytes_than_the_limit_stop_the_read(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"more than 100 bytes; raise limits\.bytes"):
-        read(tmp_path / "a.jsonl", LINES * 10, ReadLimits(bytes=100))
+        read_rows(tmp_path / "a.jsonl", LINES * 10, ReadLimits(bytes=100))
 
 
 @pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
 def test_damage_gives_rows_or_one_line_and_never_a_traceback(suffix: str, tmp_path: Path, figures: Figures) -> None:
-    draw = random.Random(suffix)
-    whole = PACKERS[suffix](LINES * 50)
+    rng = random.Random(suffix)
+    intact = PACKERS[suffix](LINES * 50)
     for _ in range(50):
-        data = bytearray(whole)
-        for _ in range(draw.randint(1, 4)):
-            data[draw.randrange(len(data))] = draw.randrange(256)
+        data = bytearray(intact)
+        for _ in range(rng.randint(1, 4)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
         try:
-            rows = read(tmp_path / f"a{suffix}", bytes(data[: draw.randint(1, len(data))]))
+            rows = read_rows(tmp_path / f"a{suffix}", bytes(data[: rng.randint(1, len(data))]))
         except CorpusError as error:
             assert "\n" not in str(error)  # noqa: PT017 (either outcome is right)
         else:
@@ -138,16 +138,16 @@ def test_a_file_that_was_cut_off_is_refused_and_not_read_in_part(suffix: str, tm
     lines = b"".join(b'{"text": "%d"}\n' % random.Random(n).getrandbits(200) for n in range(5_000))
     packed = PACKERS[suffix](lines)
     with pytest.raises(CorpusError, match="is it complete"):
-        read(tmp_path / f"a{suffix}", packed[: len(packed) * 2 // 3])
+        read_rows(tmp_path / f"a{suffix}", packed[: len(packed) * 2 // 3])
 
 
 @pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
 def test_an_ending_in_capitals_is_the_same_ending(suffix: str, tmp_path: Path) -> None:
-    assert len(read(tmp_path / f"A{suffix.upper()}", PACKERS[suffix](LINES))) == 3
+    assert len(read_rows(tmp_path / f"A{suffix.upper()}", PACKERS[suffix](LINES))) == 3
 
 
-def test_another_encoding_is_called_by_its_name(tmp_path: Path) -> None:
-    (row,) = read(tmp_path / "a.jsonl", '{"text": "café"}'.encode("latin-1"))
+def test_an_unsupported_encoding_is_named(tmp_path: Path) -> None:
+    (row,) = read_rows(tmp_path / "a.jsonl", '{"text": "café"}'.encode("latin-1"))
     assert row.error.startswith("not UTF-8; save the file as UTF-8, or convert it: iconv -f WINDOWS-1252")
 
 
@@ -156,14 +156,17 @@ def test_an_encoding_that_a_byte_order_mark_states_is_read(
     encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(base, "_CHUNK", 7)
-    rows = read(tmp_path / "a.jsonl", '{"text": "café"}\r\n{"text": "水车 😀"}\r\n'.encode(encoding))
+    rows = read_rows(tmp_path / "a.jsonl", '{"text": "café"}\r\n{"text": "水车 😀"}\r\n'.encode(encoding))
     assert [row.values["text"] for row in rows] == ["café", "水车 😀"]
     with pytest.raises(CorpusError, match=f"not {encoding}, as its first bytes say; save the file as UTF-8"):
-        read(tmp_path / "a.jsonl", '{"text": "café"}'.encode(encoding)[:-1])
+        read_rows(tmp_path / "a.jsonl", '{"text": "café"}'.encode(encoding)[:-1])
 
 
 def test_lines_that_a_carriage_return_ends_are_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for chunk in (5, 1 << 20):
         monkeypatch.setattr(base, "_CHUNK", chunk)
-        assert [row.values for row in read(tmp_path / "a.jsonl", b'{"a": 1}\r{"b": 2}\r')] == [{"a": 1}, {"b": 2}]
-        assert [row.values for row in read(tmp_path / "a.jsonl", b'{"a": 1}\r\n{"b": 2}\r\n')] == [{"a": 1}, {"b": 2}]
+        assert [row.values for row in read_rows(tmp_path / "a.jsonl", b'{"a": 1}\r{"b": 2}\r')] == [{"a": 1}, {"b": 2}]
+        assert [row.values for row in read_rows(tmp_path / "a.jsonl", b'{"a": 1}\r\n{"b": 2}\r\n')] == [
+            {"a": 1},
+            {"b": 2},
+        ]

@@ -1,4 +1,4 @@
-"""An index that the indexer behind Pyserini's command line made, as a corpus."""
+"""A Lucene index made by Pyserini's command line can be read as a corpus."""
 
 import json
 import os
@@ -30,7 +30,7 @@ jvm.call(lambda: jvm.java("io.anserini.index.IndexCollection").main(sys.argv[1:]
 """
 
 
-def made(
+def build_index(
     folder: Path,
     *options: str,
     rows: Sequence[dict[str, str]] = ROWS,
@@ -46,48 +46,50 @@ def made(
     return folder / "index"
 
 
-def read(index: Path) -> Corpus:
+def read_index(index: Path) -> Corpus:
     return corpus.load(corpus.resolve(f"lucene:{index}"))
 
 
 def test_stored_texts_are_the_documents(tmp_path: Path) -> None:
-    found = read(made(tmp_path, "-storeRaw"))
-    shown = {document.id: (document.title, document.text) for document in found.documents}
-    assert shown["1"] == ("Aaron", 'Aaron ("bringer of light" 😀) is a prophet and the elder brother of Moses.')
-    assert shown["two"] == ("Only one line of text.", "Only one line of text.")
-    assert shown["3"] == ("Moses", "Moses led them across the sea.")
-    assert found.counts.duplicate == 1  # of two texts that are the same
-    assert found.counts.read == 5
-    assert shown["4"] == ("Kessel", "The bridge was built in 1702.")
+    loaded = read_index(build_index(tmp_path, "-storeRaw"))
+    texts = {document.id: (document.title, document.text) for document in loaded.documents}
+    assert texts["1"] == ("Aaron", 'Aaron ("bringer of light" 😀) is a prophet and the elder brother of Moses.')
+    assert texts["two"] == ("Only one line of text.", "Only one line of text.")
+    assert texts["3"] == ("Moses", "Moses led them across the sea.")
+    assert loaded.counts.duplicate == 1  # of two texts that are the same
+    assert loaded.counts.read == 5
+    assert texts["4"] == ("Kessel", "The bridge was built in 1702.")
 
 
 def test_contents_are_the_documents_where_they_alone_are_stored(tmp_path: Path) -> None:
-    found = read(made(tmp_path, "-storeContents", rows=ROWS[2:4]))
-    shown = [(document.title, document.text) for document in found.documents]
-    assert shown == [("Moses", "Moses led them across the sea."), ("anything", "anything")]
+    loaded = read_index(build_index(tmp_path, "-storeContents", rows=ROWS[2:4]))
+    texts = [(document.title, document.text) for document in loaded.documents]
+    assert texts == [("Moses", "Moses led them across the sea."), ("anything", "anything")]
 
 
-def test_an_index_of_pyserini_s_own_command_line(tmp_path: Path) -> None:
-    found = Path("/usr/lib/jvm").glob("*/release")
-    releases = [release for release in found if "jdk.incubator.vector" in release.read_text()]
+def test_an_index_of_pyserini_s_command_line_is_read(tmp_path: Path) -> None:
+    files = Path("/usr/lib/jvm").glob("*/release")
+    releases = [release for release in files if "jdk.incubator.vector" in release.read_text()]
     homes = [r.parent for r in releases if int(re.findall(r'JAVA_VERSION="(\d+)', r.read_text())[0]) >= 21]
     if not homes:
         pytest.skip("it needs a JDK of 21 or later under /usr/lib/jvm")
     environment = {**os.environ, "JAVA_HOME": str(homes[0])}
-    whole = read(made(tmp_path, "-storeRaw", run=["-m", "pyserini.index.lucene"], environment=environment))
-    assert [document.title for document in whole.documents][:2] == ["Aaron", "Only one line of text."]
-    assert whole.document("two") is not None
+    loaded = read_index(
+        build_index(tmp_path, "-storeRaw", run=["-m", "pyserini.index.lucene"], environment=environment)
+    )
+    assert [document.title for document in loaded.documents][:2] == ["Aaron", "Only one line of text."]
+    assert loaded.document("two") is not None
 
 
 def test_an_index_that_stores_no_text_says_how_to_build_one(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"5 of 5 rows are not documents: .*build the index with --storeRaw"):
-        read(made(tmp_path))
+        read_index(build_index(tmp_path))
 
 
-def test_what_is_no_index_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_index_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent"):
         with pytest.raises(UsageError, match="no index of Lucene there"):
             corpus.resolve(f"lucene:{path}")
     (tmp_path / "segments_1").write_bytes(b"damaged")
     with pytest.raises(CorpusError, match="Lucene failed"):
-        read(tmp_path)
+        read_index(tmp_path)

@@ -1,4 +1,4 @@
-"""Markdown as it is written: front matter, headings, wrapped lines, lists, tables, code and links."""
+"""Markdown keeps the words of headings, wrapped lines, lists, tables, code and links."""
 
 import time
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_the_title_is_that_of_the_front_matter_or_the_heading_or_the_file(text: 
     assert read(path, text)[0] == title
 
 
-def test_of_front_matter_nothing_enters_the_text_and_a_rule_opens_none(path: Path) -> None:
+def test_front_matter_stays_out_of_the_text_and_a_rule_opens_none(path: Path) -> None:
     assert read(path, "---\ntitle: Mill\nauthor: Otto\n---\n# Mill\n\nIt turns.\n") == ("Mill", "It turns.")
     assert read(path, "---\n\nIt turns.\n")[1] == "It turns."
 
@@ -130,7 +130,7 @@ def test_what_a_user_would_call_documentation_can_start_questions(tmp_path: Path
     ids=["brackets", "pictures", "quotes", "comments", "cells", "stars", "nested"],
 )
 def test_marks_that_nothing_closes_cost_no_more_than_seconds(text: str, path: Path) -> None:
-    """What takes a square of time takes ten times as long for the longest text that is read."""
+    """Quadratic time would take ten times as long for the longest text that is read."""
     start = time.process_time()
     read(path, text)
     assert time.process_time() - start < 3
@@ -143,7 +143,7 @@ def test_a_longer_text_than_a_document_may_have_is_counted_and_not_parsed(path: 
         corpus.load(manifest)
 
 
-def nested_merges() -> str:
+def make_nested_merges() -> str:
     deeper = (f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 10))
     return "a0: &a0 {x: 1, y: 2}\n" + "".join(deeper)
 
@@ -151,7 +151,7 @@ def nested_merges() -> str:
 @pytest.mark.parametrize(
     "odd",
     [
-        nested_merges(),
+        make_nested_merges(),
         "date: !!timestamp foo\n",
         "n: !!int ''\n",
         "b: !!bool maybe\n",

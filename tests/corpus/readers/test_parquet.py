@@ -1,4 +1,4 @@
-"""Parquet files as rows, and what is no Parquet file."""
+"""Parquet files become rows, and broken ones are refused."""
 
 import subprocess
 import sys
@@ -32,14 +32,14 @@ print(next(int(line.split()[1]) >> 10 for line in Path("/proc/self/status").open
 """
 
 
-def bomb(path: Path, text: str, rows: int) -> None:
-    """A file whose rows all name one text of its dictionary."""
+def write_dictionary_bomb(path: Path, text: str, rows: int) -> None:
+    """Write a file whose rows all refer to one dictionary entry."""
     column = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([text]))
     pq.write_table(pa.table({"text": column}), path, compression="zstd", store_schema=False)
 
 
-def shared_prefixes(path: Path, text: str, rows: int) -> None:
-    """A file whose rows each repeat all of the one before."""
+def write_prefix_bomb(path: Path, text: str, rows: int) -> None:
+    """Write a file whose rows each repeat the previous one in full."""
     with pq.ParquetWriter(
         path, pa.schema([("text", pa.string())]), compression="zstd", use_dictionary=False, write_statistics=False,
         column_encoding={"text": "DELTA_BYTE_ARRAY"}, store_schema=False,
@@ -94,13 +94,13 @@ def test_ids_that_a_gap_made_floats_are_whole_numbers_again(tmp_path: Path) -> N
     assert [document.id for document in corpus.load(corpus.resolve(str(path))).documents] == ["7", "2"]
 
 
-@pytest.mark.parametrize(("write", "rows"), [(bomb, 4000), (shared_prefixes, 50)])
+@pytest.mark.parametrize(("write", "rows"), [(write_dictionary_bomb, 4000), (write_prefix_bomb, 50)])
 def test_a_bomb_of_repeated_texts_is_refused_within_little_memory(write, rows: int, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     write(path, "x" * 10_000_000, rows)  # 40 GB, and half of one
     assert path.stat().st_size < 10_000
-    said = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
-    line, megabytes = said.stdout.splitlines()
+    process = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
+    line, megabytes = process.stdout.splitlines()
     assert line.endswith("unpacks to more than 200 times its size; refused as a bomb")
     assert int(megabytes) < 700
 
@@ -109,14 +109,14 @@ def test_a_text_that_is_too_long_is_a_bad_row_and_many_repeated_ones_are_none(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parquet, "LONGEST", 1000)
-    bomb(tmp_path / "b.parquet", "x" * 1001, 3)
+    write_dictionary_bomb(tmp_path / "b.parquet", "x" * 1001, 3)
     assert [row.error for row in parquet.read(tmp_path / "b.parquet", ReadLimits())] == ["a text longer than 0 MiB"] * 3
-    bomb(tmp_path / "c.parquet", "x" * 1000, 3000)
+    write_dictionary_bomb(tmp_path / "c.parquet", "x" * 1000, 3000)
     assert [row.values["text"] for row in parquet.read(tmp_path / "c.parquet", ReadLimits())] == ["x" * 1000] * 3000
 
 
 def test_what_rows_hold_counts_against_the_limit_whatever_the_footer_says(tmp_path: Path) -> None:
-    bomb(tmp_path / "a.parquet", "x" * 1000, 3000)
+    write_dictionary_bomb(tmp_path / "a.parquet", "x" * 1000, 3000)
     with pytest.raises(CorpusError, match="more than 100000 bytes"):
         list(parquet.read(tmp_path / "a.parquet", ReadLimits(bytes=100_000)))
 
@@ -132,15 +132,15 @@ def test_texts_in_bytes_and_in_lists_and_ids_of_other_types_are_read(tmp_path: P
         "picture": [b"\x89PNG\xff", None, b""],
         "vector": [[0.5], [1.5], []],
     }
-    for stored in (True, False):
-        pq.write_table(pa.table(columns), path, store_schema=stored)
+    for has_schema in (True, False):
+        pq.write_table(pa.table(columns), path, store_schema=has_schema)
         for name, first in (
             ("text", "The mill."),
             ("sentences", "The mill. It burned."),
             ("paragraphs", "The mill. It burned."),
         ):
-            found = corpus.load(corpus.resolve(str(path), text_field=name))
-            assert [(d.id, d.text) for d in found.documents] == [(str(keys[0]), first), (str(keys[2]), "The café.")]
+            loaded = corpus.load(corpus.resolve(str(path), text_field=name))
+            assert [(d.id, d.text) for d in loaded.documents] == [(str(keys[0]), first), (str(keys[2]), "The café.")]
         assert corpus.load(corpus.resolve(str(path), id_field="number")).documents[1].id == "2"
         for name in ("picture", "vector"):
             with pytest.raises(CorpusError, match=f"field '{name}' is not text"):
@@ -162,8 +162,8 @@ def test_a_bomb_in_a_list_is_refused_within_little_memory(nested: bool, tmp_path
     column = pa.ListArray.from_arrays([0, 200], texts)
     column = pa.ListArray.from_arrays([0, 1], column) if nested else column
     pq.write_table(pa.table({"text": column}), path, compression="zstd", store_schema=False)
-    said = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
-    line, megabytes = said.stdout.splitlines()
+    process = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
+    line, megabytes = process.stdout.splitlines()
     assert line.endswith("unpacks to more than 200 times its size; refused as a bomb")
     assert int(megabytes) < 700
 
@@ -217,8 +217,8 @@ def test_a_bomb_in_a_struct_is_refused_within_little_memory(tmp_path: Path) -> N
     assert int(megabytes) < 700
 
 
-def varint(number: int) -> bytes:
-    """Return a whole number as a footer holds it."""
+def encode_varint(number: int) -> bytes:
+    """Encode a whole number as a Parquet footer does."""
     number, written = number << 1, []
     while number > 127:
         written.append(number & 127 | 128)
@@ -226,15 +226,15 @@ def varint(number: int) -> bytes:
     return bytes([*written, number])
 
 
-def lie(path: Path, true: int, false: int) -> None:
-    """Write another number into the footer, in as many bytes."""
+def overwrite_footer_number(path: Path, true: int, false: int) -> None:
+    """Replace a number in the footer by another of the same length."""
     data = path.read_bytes()
     begin = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-    size = len(varint(true))
-    number = varint(false).ljust(size, b"\0")
+    size = len(encode_varint(true))
+    number = encode_varint(false).ljust(size, b"\0")
     padded = bytes(byte | 128 for byte in number[:-1]) + number[-1:]
-    assert varint(true) in data[begin:]
-    path.write_bytes(data[:begin] + data[begin:].replace(varint(true), padded))
+    assert encode_varint(true) in data[begin:]
+    path.write_bytes(data[:begin] + data[begin:].replace(encode_varint(true), padded))
 
 
 def test_a_footer_that_lies_of_its_sizes_fills_no_memory(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_footer_that_lies_of_its_sizes_fills_no_memory(tmp_path: Path) -> None
     )
     group = pq.read_metadata(path).row_group(0)
     for true in {group.total_byte_size, group.column(0).total_uncompressed_size}:
-        lie(path, true, 900)
+        overwrite_footer_number(path, true, 900)
     assert pq.read_metadata(path).row_group(0).total_byte_size == 900
     done = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
     line, most = done.stdout.splitlines()

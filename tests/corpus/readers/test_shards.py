@@ -1,4 +1,4 @@
-"""A folder of shards as one corpus, as the Hub's data sets come."""
+"""A folder of shards is one corpus, like the Hub's data sets."""
 
 import bz2
 import gzip
@@ -23,7 +23,7 @@ FIRST = [{"title": f"Mill {n}", "text": f"The mill of Arden was number {n}, and 
 SECOND = [{"title": f"Weir {n}", "text": f"The weir of Arden was number {n}, and it crossed."} for n in range(2)]
 
 
-def lines(rows: list[dict[str, Any]]) -> bytes:
+def make_lines(rows: list[dict[str, Any]]) -> bytes:
     return b"".join(orjson.dumps(row) + b"\n" for row in rows)
 
 
@@ -35,10 +35,10 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_shards_of_json_lines_are_one_corpus_in_the_order_of_their_names(path: Path) -> None:
-    (path / "b.ndjson").write_bytes(lines(SECOND))
+    (path / "b.ndjson").write_bytes(make_lines(SECOND))
     (path / "deep").mkdir()
-    (path / "a.jsonl.gz").write_bytes(gzip.compress(lines(FIRST)))
-    (path / "deep" / "c.jsonl").write_bytes(lines(SECOND[:1]))
+    (path / "a.jsonl.gz").write_bytes(gzip.compress(make_lines(FIRST)))
+    (path / "deep" / "c.jsonl").write_bytes(make_lines(SECOND[:1]))
     loaded = corpus.load(corpus.resolve(str(path)))
     assert [d.title for d in loaded.documents] == [row["title"] for row in (*FIRST, *SECOND)]
     assert (loaded.manifest.name, loaded.counts.read, loaded.counts.duplicate) == ("data", 6, 1)
@@ -58,31 +58,31 @@ def test_shards_of_parquet_lie_beside_a_card_and_may_be_links(path: Path, tmp_pa
 
 
 def test_the_fingerprint_is_of_all_texts(path: Path) -> None:
-    (path / "a.jsonl").write_bytes(lines(FIRST))
-    (path / "b.jsonl").write_bytes(lines(SECOND))
+    (path / "a.jsonl").write_bytes(make_lines(FIRST))
+    (path / "b.jsonl").write_bytes(make_lines(SECOND))
     before = corpus.load(corpus.resolve(str(path))).fingerprint
-    (path / "b.jsonl").write_bytes(lines(SECOND[:1]))
+    (path / "b.jsonl").write_bytes(make_lines(SECOND[:1]))
     assert corpus.load(corpus.resolve(str(path))).fingerprint != before
 
 
 def test_a_bad_row_is_told_with_its_file(path: Path) -> None:
-    (path / "a.jsonl").write_bytes(lines(FIRST))
-    (path / "b.jsonl").write_bytes(b"{\n" + lines(SECOND))
+    (path / "a.jsonl").write_bytes(make_lines(FIRST))
+    (path / "b.jsonl").write_bytes(b"{\n" + make_lines(SECOND))
     with pytest.raises(CorpusError, match=r"b\.jsonl, line 1: not JSON"):
         corpus.load(corpus.resolve(str(path)))
 
 
-@pytest.mark.parametrize("other", ["b.parquet", "notes.txt"])
-def test_a_folder_of_several_kinds_is_one_line(path: Path, other: str) -> None:
-    for name in ("a.jsonl", "readme.md", other):
+@pytest.mark.parametrize("second_file", ["b.parquet", "notes.txt"])
+def test_a_folder_of_several_kinds_is_refused_in_one_line(path: Path, second_file: str) -> None:
+    for name in ("a.jsonl", "readme.md", second_file):
         (path / name).touch()
     with pytest.raises(CorpusError, match=r"data: holds files of several kinds; give a \.jsonl, \.ndjson, ") as caught:
         corpus.resolve(str(path))
-    assert str(caught.value).endswith(f"here lies a.jsonl beside {other}")
+    assert str(caught.value).endswith(f"here lies a.jsonl beside {second_file}")
 
 
 def test_the_odd_file_of_a_folder_is_passed_over_and_named(path: Path) -> None:
-    (path / "a.jsonl").write_bytes(lines(FIRST) * 9)
+    (path / "a.jsonl").write_bytes(make_lines(FIRST) * 9)
     for name in ("notes.txt", "more.txt", "LICENSE.txt", "settings.json"):
         (path / name).write_text("A note.")
     assert corpus.load(corpus.resolve(str(path))).counts.skipped == {
@@ -106,7 +106,7 @@ def test_the_odd_file_of_a_folder_is_passed_over_and_named(path: Path) -> None:
 
 def test_the_limit_of_bytes_is_for_all_shards_together(path: Path) -> None:
     for name in ("a", "b"):
-        (path / f"{name}.jsonl").write_bytes(lines(FIRST))
+        (path / f"{name}.jsonl").write_bytes(make_lines(FIRST))
     small = corpus.resolve(str(path)).model_copy(update={"limits": ReadLimits(bytes=300)})
     with pytest.raises(CorpusError, match="data: more than 300 bytes"):
         corpus.load(small)
@@ -123,8 +123,8 @@ def test_a_pipe_among_the_shards_is_one_line_and_no_wait(path: Path, name: str) 
         corpus.load(corpus.resolve(str(path)))
 
 
-def test_what_lies_beside_the_shards_is_counted_as_skipped(path: Path) -> None:
-    (path / "a.jsonl").write_bytes(lines(FIRST))
+def test_other_files_beside_the_shards_are_counted_as_skipped(path: Path) -> None:
+    (path / "a.jsonl").write_bytes(make_lines(FIRST))
     (path / "README.md").touch()
     assert corpus.load(corpus.resolve(str(path))).counts.skipped == {".md": 1}
     assert corpus.load(corpus.resolve(str(path / "a.jsonl"))).counts.skipped == {}
@@ -145,12 +145,12 @@ QUESTION: dict[str, Any] = {"_id": "q1", "text": "When was the mill of Arden bui
         ("collection.jsonl", ["queries.dev.jsonl"]),
     ],
 )
-def test_of_a_benchmark_the_corpus_alone_is_read_and_the_report_says_so(
+def test_only_the_corpus_of_a_benchmark_is_read_and_the_report_says_so(
     corpus_name: str, questions: list[str], path: Path
 ) -> None:
     for name, row in ((corpus_name, ROW), *((name, QUESTION) for name in questions)):
         (path / name).parent.mkdir(exist_ok=True)
-        (path / name).write_bytes(lines([row]) if not name.endswith(".gz") else gzip.compress(lines([row])))
+        (path / name).write_bytes(make_lines([row]) if not name.endswith(".gz") else gzip.compress(make_lines([row])))
     (path / "qrels").mkdir(exist_ok=True)
     (path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
     loaded = corpus.load(corpus.resolve(str(path)))
@@ -168,7 +168,7 @@ def test_notes_about_queries_and_a_corpus_are_all_read(path: Path) -> None:
     assert corpus.load(corpus.resolve(str(path))).counts.kept == 5
 
 
-def test_of_a_checkout_installed_packages_caches_and_licences_are_left_out(path: Path) -> None:
+def test_packages_caches_and_licences_of_a_checkout_are_skipped(path: Path) -> None:
     for name in (
         "docs/mill.md", "docs/License to mill.md", "README.md", "node_modules/left-pad/README.md",
         "web/node_modules/a/b.md", "env/pyvenv.cfg", "env/lib/site-packages/x/readme.md", "target/CACHEDIR.TAG",
@@ -200,7 +200,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "name", ["RS_2011-01.zst", "dump.gz", "dump", "part-00000", "a.jsonl.gz.zst", "a.jsonl.xz", "a.jsonl", "a.zst.bz2"]
 )
 def test_a_file_is_unpacked_by_what_it_holds_and_not_by_its_name(name: str, path: Path) -> None:
-    data = lines(FIRST)
+    data = make_lines(FIRST)
     for packing in {"dump": ["gz"], "a.jsonl": ["zst"], "a.jsonl.xz": ["gz"]}.get(name, name.split(".")[1:]):
         data = PACKERS[packing](data) if packing in PACKERS else data
     (path / name).write_bytes(data)
@@ -213,7 +213,7 @@ def test_a_file_is_unpacked_by_what_it_holds_and_not_by_its_name(name: str, path
 def test_a_window_of_two_gigabytes_is_read(path: Path) -> None:
     window = zstandard.ZstdCompressionParameters(window_log=31, enable_ldm=True)
     stream = zstandard.ZstdCompressor(compression_params=window).compressobj()
-    (path / "RC_2011-01.zst").write_bytes(stream.compress(lines(FIRST)) + stream.flush())
+    (path / "RC_2011-01.zst").write_bytes(stream.compress(make_lines(FIRST)) + stream.flush())
     assert corpus.load(corpus.resolve(str(path / "RC_2011-01.zst"))).counts.kept == len(FIRST)
 
 

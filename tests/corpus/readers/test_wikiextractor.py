@@ -1,4 +1,4 @@
-"""Folders that WikiExtractor made: by document, or as JSON Lines."""
+"""Folders made by WikiExtractor are read, as documents or JSON Lines."""
 
 import bz2
 from pathlib import Path
@@ -57,18 +57,18 @@ def test_one_of_its_files_is_a_corpus(tmp_path: Path) -> None:
         corpus.resolve(str(tmp_path / "wiki_x"))
 
 
-def rows(path: Path, data: bytes) -> list[Row]:
+def read_rows(path: Path, data: bytes) -> list[Row]:
     path.write_bytes(data)
     return list(wikiextractor.read(path, ReadLimits()))
 
 
 def test_damaged_documents_are_bad_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = DOCUMENTS.replace("</doc>\n", "", 1).encode()
-    found = rows(tmp_path / "wiki_00", opened + b'<doc id="50" url="u" title="Cut">\nCut\n')
-    assert [(row.place, row.error) for row in found] == [
+    unclosed = DOCUMENTS.replace("</doc>\n", "", 1).encode()
+    bad_rows = read_rows(tmp_path / "wiki_00", unclosed + b'<doc id="50" url="u" title="Cut">\nCut\n')
+    assert [(row.place, row.error) for row in bad_rows] == [
         ("line 1", "no </doc> ends it"), ("line 8", ""), ("line 13", ""), ("line 17", "no </doc> ends it"),
     ]  # fmt: skip
-    latin, *_ = rows(tmp_path / "wiki_00", DOCUMENTS.replace("burned", "brannte häufig").encode("latin-1"))
+    latin, *_ = read_rows(tmp_path / "wiki_00", DOCUMENTS.replace("burned", "brannte häufig").encode("latin-1"))
     assert latin.error == base.NOT_UTF8
     monkeypatch.setattr(wikiextractor, "LONGEST", 60)
-    assert [row.error for row in rows(tmp_path / "wiki_00", DOCUMENTS.encode())] == ["longer than 0 MiB", "", ""]
+    assert [row.error for row in read_rows(tmp_path / "wiki_00", DOCUMENTS.encode())] == ["longer than 0 MiB", "", ""]

@@ -1,4 +1,4 @@
-"""Every code that a user meets has one meaning, and docs/glossary.md holds them all."""
+"""Every code that a user meets has one meaning, and docs/glossary.md lists them all."""
 
 from pathlib import Path
 
@@ -42,6 +42,6 @@ def test_detail_and_surplus_do_not_hide_the_meaning() -> None:
     assert not glossary.gloss("no such code")
 
 
-def test_the_page_in_docs_is_the_one_that_the_code_writes() -> None:
-    told = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
-    assert told == glossary.page(), "python -m docs.write"
+def test_the_glossary_in_docs_is_current() -> None:
+    page = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    assert page == glossary.page(), "python -m docs.write"

@@ -1,4 +1,4 @@
-"""The page is inert whatever corpus and models wrote, shows what it must, and parses as HTML."""
+"""The page is inert whatever corpus and models wrote, shows what it must, and is valid HTML."""
 
 from html.parser import HTMLParser
 
@@ -24,7 +24,7 @@ VOID = {"meta", "link", "input"}
 
 
 class Parsed(HTMLParser):
-    """Notes every element; fails on one that is not closed in order."""
+    """Records every element, and fails if one is not closed in order."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -48,14 +48,14 @@ class Parsed(HTMLParser):
         self.text.append(data)
 
 
-def parsed(*records):
+def parse_page(*records):
     return Parsed(page(records, RunConfig()))
 
 
-def check_inert(found):
-    assert {tag for tag, _ in found.elements} <= TAGS
-    ids = {attributes.get("id") for _, attributes in found.elements}
-    for _, attributes in found.elements:
+def check_inert(parsed):
+    assert {tag for tag, _ in parsed.elements} <= TAGS
+    ids = {attributes.get("id") for _, attributes in parsed.elements}
+    for _, attributes in parsed.elements:
         assert not [name for name in attributes if name.startswith("on") or name in ("src", "srcset", "action")]
         link = attributes.get("href")
         assert link is None or (link.startswith("#") and link[1:] in ids)
@@ -63,65 +63,61 @@ def check_inert(found):
 
 @pytest.mark.parametrize("text", [*HOSTILE, " ".join(HOSTILE)])
 def test_hostile_text_stays_text(text):
-    check_inert(parsed(hostile(text=text), accepted()))
+    check_inert(parse_page(hostile(text=text), accepted()))
 
 
 def test_no_known_markup_attack_adds_an_element_or_a_handler():
-    records = [hostile(n=7000 + place, text=text) for place, text in enumerate(MARKUP)]
+    records = [hostile(n=7000 + index, text=text) for index, text in enumerate(MARKUP)]
     for start in range(0, len(records), SHOWN):
-        found = parsed(*records[start : start + SHOWN])
-        check_inert(found)
-        assert [tag for tag, _ in found.elements].count("article") == len(records[start : start + SHOWN])
+        parsed = parse_page(*records[start : start + SHOWN])
+        check_inert(parsed)
+        assert [tag for tag, _ in parsed.elements].count("article") == len(records[start : start + SHOWN])
 
 
 def test_hostile_lineage_stays_text():
     record = accepted()
     lineage = record.lineage.model_copy(update=dict.fromkeys(("corpus", "model", "attribution", "run"), HOSTILE[0]))
-    check_inert(parsed(record.model_copy(update={"lineage": lineage})))
+    check_inert(parse_page(record.model_copy(update={"lineage": lineage})))
 
 
 def test_hostile_text_is_shown_as_it_is():
-    assert "<script>alert(1)</script>" in "".join(parsed(hostile(text=HOSTILE[0])).text)
+    assert "<script>alert(1)</script>" in "".join(parse_page(hostile(text=HOSTILE[0])).text)
 
 
-def test_the_policy_forbids_what_might_slip_through():
-    policies = [a["content"] for tag, a in parsed().elements if a.get("http-equiv") == "Content-Security-Policy"]
+def test_the_policy_forbids_scripts_and_foreign_sources():
+    policies = [a["content"] for tag, a in parse_page().elements if a.get("http-equiv") == "Content-Security-Policy"]
     assert len(policies) == 1
     assert policies[0].startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
 
 
-def test_controls_and_bidi_marks_are_gone():
+def test_control_characters_and_bidi_marks_are_removed():
     text = page([hostile()], RunConfig())
     assert not {"\x00", "\x1b", "\u202e", "\u2028", "\x07"} & set(text)
 
 
-def test_ten_of_each_kind_with_every_reason():
-    found = parsed(*batch(160))
-    kinds = [a["class"] for tag, a in found.elements if tag == "article"]
+def test_the_page_shows_ten_of_each_kind_with_every_reason():
+    parsed = parse_page(*batch(160))
+    kinds = [a["class"] for tag, a in parsed.elements if tag == "article"]
     assert kinds.count("accepted") == SHOWN
     assert len(kinds) - kinds.count("accepted") == SHOWN
-    text = "".join(found.text)
+    text = "".join(parsed.text)
     for reason in ("below target", "co located", "no draft", "solver error", "superficial", "deadline"):
         assert f": {reason}" in text
 
 
 def test_an_item_shows_question_answer_chain_rounds_and_searches():
     record = accepted(5, rounds=2)
-    text = "".join(parsed(record).text)
-    for wanted in (
-        record.draft.question,
-        record.draft.answer,
-        *(hop.sub_question for hop in record.draft.hops),
-        record.rounds[0].feedback.message,
-        f"{world(5).town.title} founded",
-        "3 correct",
-    ):
-        assert wanted in text
+    text = "".join(parse_page(record).text)
+    phrases = (
+        record.draft.question, record.draft.answer, *(hop.sub_question for hop in record.draft.hops),
+        record.rounds[0].feedback.message, f"{world(5).town.title} founded", "3 correct",
+    )  # fmt: skip
+    assert all(phrase in text for phrase in phrases)
 
 
 def test_unaccepted_runs_have_a_page():
-    check_inert(parsed())
-    check_inert(parsed(rejected()))
+    check_inert(parse_page())
+    check_inert(parse_page(rejected()))
 
 
 @pytest.mark.parametrize("embedded", [True, False])
@@ -140,29 +136,30 @@ def test_refused_requests_are_counted_in_report_and_card():
     text = "Requests that a server refused: 2."
     assert text in page([accepted(), seed], RunConfig(), Outside(spent=spent))
     assert text not in page([accepted(), seed], RunConfig())
-    told = card(figures([accepted(), seed], Outside(spent=spent)), Contents(rows={"qa": {"train": 1}}), RunConfig())
-    assert text in told
-    assert "| `refused` | 1 | A server refused a request of the seed twice" in told
+    card_text = card(
+        figures([accepted(), seed], Outside(spent=spent)), Contents(rows={"qa": {"train": 1}}), RunConfig()
+    )
+    assert text in card_text
+    assert "| `refused` | 1 | A server refused a request of the seed twice" in card_text
 
 
-def test_marked_marks_whole_occurrences_only():
+def test_only_entire_occurrences_are_marked():
     assert mark_phrases("Born 1201, not 12010. <b>", ["1201"]) == "Born <mark>1201</mark>, not 12010. &lt;b&gt;"
     assert mark_phrases("<i>", []) == "&lt;i&gt;"
     assert mark_phrases("a", [" "]) == "a"
-    # Where no blank parts words, a name stands anywhere.
+    # In a script without spaces a name may occur anywhere.
     assert mark_phrases("大会在北京举行。", ["北京"]) == "大会在<mark>北京</mark>举行。"
-    assert (
-        mark_phrases("서울에서 열렸다, 1201년", ["서울", "1201"]) == "<mark>서울</mark>에서 열렸다, <mark>1201</mark>년"
-    )
+    marked = "<mark>서울</mark>에서 열렸다, <mark>1201</mark>년"
+    assert mark_phrases("서울에서 열렸다, 1201년", ["서울", "1201"]) == marked
 
 
-def test_changed_shows_what_went_and_what_came():
+def test_changes_show_deleted_and_inserted_words():
     assert mark_changes("Who built the <old> bridge?", "Who drew the bridge?") == (
         "Who <del>built</del> <ins>drew</ins> the <del>&lt;old&gt;</del> bridge?"
     )
 
 
-def test_a_refiner_that_gave_up_leaves_the_draft_before_it_to_be_read():
+def test_the_draft_before_a_refiner_gave_up_is_shown():
     gave_up = rejected(reason="superficial")
     last = gave_up.rounds[-1].model_copy(update={"index": 1, "draft": None, "rollouts": (), "verdicts": ()})
     gave_up = gave_up.model_copy(update={"rounds": (gave_up.rounds[0], last)})

@@ -1,4 +1,4 @@
-"""The report is one file of at most 1 MB, whatever the run, and says where it leaves something out."""
+"""The report is one file of at most 1 MB for any run, and says what it leaves out."""
 
 from functools import cache
 
@@ -8,8 +8,8 @@ import pytest
 from pipeline.config import RunConfig
 from pipeline.exports.report.page import MOST_BYTES, SHOWN
 from pipeline.types import Record, Status, sha256
-from tests.golden.recording import HOME, unpacked
-from tests.golden.strong import converted
+from tests.golden.recording import HOME, read_packed_lines
+from tests.golden.strong import convert
 from tests.graphs import changed
 from tests.records import accepted, batch, hostile, rejected
 from tests.tables import page
@@ -17,22 +17,22 @@ from tests.teacher_rollouts import taught
 
 
 @cache
-def strong() -> list[Record]:
-    """What a strong model has left: 300 kB each."""
-    lines = unpacked(HOME / "strong-model.jsonl.zst")
-    return [Record.model_validate(converted(orjson.loads(line)["record"])) for line in lines]
+def load_strong_records() -> list[Record]:
+    """Load the records of a strong model, 300 kB each."""
+    lines = read_packed_lines(HOME / "strong-model.jsonl.zst")
+    return [Record.model_validate(convert(orjson.loads(line)["record"])) for line in lines]
 
 
-def many(kept: list[Record], number: int) -> list[Record]:
+def repeat_records(records: list[Record], number: int) -> list[Record]:
     return [
-        kept[place % len(kept)].model_copy(update={"key": sha256(str(place)), "status": status, "reason": reason})
-        for place in range(number)
-        for status, reason in [(Status.ACCEPTED, "") if place % 2 else (Status.REJECTED, "superficial")]
+        records[index % len(records)].model_copy(update={"key": sha256(str(index)), "status": status, "reason": reason})
+        for index in range(number)
+        for status, reason in [(Status.ACCEPTED, "") if index % 2 else (Status.REJECTED, "superficial")]
     ]
 
 
-def long(record: Record, text: str) -> Record:
-    """With that question, answer and evidence."""
+def make_long(record: Record, text: str) -> Record:
+    """Return the record with this question, answer and evidence."""
     draft = record.draft
     assert draft
     hops = tuple(hop.model_copy(update={"quote": text, "title": text}) for hop in draft.hops)
@@ -40,9 +40,9 @@ def long(record: Record, text: str) -> Record:
 
 
 RUNS = {
-    "a strong model's records": lambda: many(strong(), 24),
+    "a strong model's records": lambda: repeat_records(load_strong_records(), 24),
     "pairs rich in distractors": lambda: [taught(n) for n in range(12)],
-    "texts of a hundred thousand letters": lambda: [long(accepted(n), "<b>&" * 25_000) for n in range(12)],
+    "texts of a hundred thousand letters": lambda: [make_long(accepted(n), "<b>&" * 25_000) for n in range(12)],
     "hostile texts": lambda: [hostile(n=6000 + n, text="\U0001f600" * 3000) for n in range(12)],
 }
 
@@ -58,15 +58,15 @@ def test_the_report_of_any_run_has_at_most_a_megabyte(name: str) -> None:
     assert "shortened here" in text or "strong" not in name
 
 
-def test_where_nothing_is_left_out_nothing_is_said() -> None:
+def test_a_complete_report_mentions_no_omission() -> None:
     small = page(batch(12), RunConfig())
     assert "shortened here" not in small
     assert "left out here" not in small
     assert "passages that any agent saw" in small
 
 
-def test_small_items_keep_all_their_traces_beside_large_ones() -> None:
-    large = [one for one in many(strong(), 20) if one.status is Status.ACCEPTED]
+def test_small_items_keep_all_their_traces_next_to_large_ones() -> None:
+    large = [record for record in repeat_records(load_strong_records(), 20) if record.status is Status.ACCEPTED]
     text = page([*large[:9], rejected()], RunConfig())
     article = next(part for part in text.split("<article")[1:] if part.startswith(' class="rejected"'))
     assert "passages that any agent saw" in article

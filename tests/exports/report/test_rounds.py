@@ -4,12 +4,12 @@ from tests.records import accepted, batch, no_draft, rejected
 from tests.tables import table
 
 
-def rounds(*records):
+def count_rounds(*records):
     return charts.rounds(table(records))
 
 
 def test_rounds_count_drafts_by_label():
-    stages = rounds(accepted(rounds=3), rejected(reason="superficial"), no_draft())
+    stages = count_rounds(accepted(rounds=3), rejected(reason="superficial"), no_draft())
     assert [stage.became for stage in stages.values()] == [
         {"too_easy": 2, "none": 1},
         {"too_easy": 2},
@@ -20,7 +20,7 @@ def test_rounds_count_drafts_by_label():
 
 def test_rounds_add_up_with_a_relaxed_last_round_too():
     relaxed = rejected(reason="superficial").model_copy(update={"status": Status.ACCEPTED, "reason": "relaxed"})
-    shown = {"unsound", "too_easy", "unsolved", "candidate", "accepted", "none"}
-    assert all(set(stage.became) <= shown for stage in rounds(*batch(24), relaxed).values())
-    stages = rounds(relaxed)
+    labels = {"unsound", "too_easy", "unsolved", "candidate", "accepted", "none"}
+    assert all(set(stage.became) <= labels for stage in count_rounds(*batch(24), relaxed).values())
+    stages = count_rounds(relaxed)
     assert stages[max(stages)].became["accepted"] == 1

@@ -1,4 +1,4 @@
-"""A trajectory that is imitated repeats nothing and has the form that a trained model is to speak."""
+"""A trajectory for imitation repeats nothing and has the form that a trained model is to use."""
 
 import pytest
 
@@ -13,10 +13,10 @@ GOOD = rollout(W, D, 0).trajectory
 
 START, END = GOOD.messages[:2], GOOD.messages[-1]
 ASK, SEEN = GOOD.messages[2:4]
-ANSWERED = Message(role="tool", tool_call_id=END.tool_calls[0].id)
+ANSWER_RESULT = Message(role="tool", tool_call_id=END.tool_calls[0].id)
 
 
-def test_one_that_repeats_a_call_is_not_imitated() -> None:
+def test_a_trajectory_that_repeats_a_call_is_not_imitated() -> None:
     assert is_trainable(GOOD)
     assert is_well_formed(GOOD.messages)
     assert not is_trainable(rollout(W, D, 0, "repeats").trajectory)
@@ -31,11 +31,11 @@ def test_one_that_repeats_a_call_is_not_imitated() -> None:
         pytest.param((*START, ASK, SEEN), id="no answer at the end"),
         pytest.param((*START, Message(role="assistant", content="Let me think."), END), id="a turn without a call"),
         pytest.param((*START, START[1], END), id="a user in between"),
-        pytest.param((*START, END, ANSWERED, ASK, SEEN, END), id="an answer before the end"),
+        pytest.param((*START, END, ANSWER_RESULT, ASK, SEEN, END), id="an answer before the end"),
         pytest.param(START, id="nothing but the question"),
     ],
 )
-def test_what_has_another_form_is_not_imitated(messages: tuple[Message, ...]) -> None:
+def test_a_trajectory_of_another_form_is_not_imitated(messages: tuple[Message, ...]) -> None:
     assert not is_well_formed(messages)
 
 

@@ -1,4 +1,4 @@
-"""Which of the right rollouts of a pair are trained on."""
+"""Which correct rollouts of a pair are trained on."""
 
 import pytest
 
@@ -13,28 +13,23 @@ from tests.teacher_rollouts import taught
 W = world(1)
 
 
-def selecting(**settings: object) -> Environment:
+def make_environment(**settings: object) -> Environment:
     return environment(build(values={"sft": settings}))
 
 
-def having(*rollouts: Rollout) -> Record:
-    """An accepted record with these rollouts, numbered in their order."""
+def make_record(*rollouts: Rollout) -> Record:
+    """Make an accepted record with these rollouts, numbered in their order."""
     d = draft(W)
-    numbered = tuple(made.model_copy(update={"sample": number}) for number, made in enumerate(rollouts))
-    bare = round_(W, d, 0, [])
-    return accepted(1).model_copy(
-        update={
-            "rounds": (bare,),
-            "confirmation": numbered,
-            "confirmation_verdicts": tuple(verdict(W, made, d) for made in numbered),
-        }
-    )
+    numbered = tuple(rollout.model_copy(update={"sample": number}) for number, rollout in enumerate(rollouts))
+    verdicts = tuple(verdict(W, rollout, d) for rollout in numbered)
+    update = {"rounds": (round_(W, d, 0, []),), "confirmation": numbered, "confirmation_verdicts": verdicts}
+    return accepted(1).model_copy(update=update)
 
 
-def styled(style: Style = "right", *, words: str = "", after: str = "") -> Rollout:
-    """`words` stand in its last turn; `after` is one more search, before the answer."""
-    made = rollout(W, draft(W), 0, style)
-    messages, calls = list(made.trajectory.messages), list(made.trajectory.calls)
+def make_rollout(style: Style = "right", *, words: str = "", after: str = "") -> Rollout:
+    """Make a rollout with `words` in its last turn, and one more search for `after` before the answer."""
+    base = rollout(W, draft(W), 0, style)
+    messages, calls = list(base.trajectory.messages), list(base.trajectory.calls)
     if after:
         call = messages[-3].tool_calls[0].model_copy(update={"id": "more", "arguments": f'{{"query": "{after}"}}'})
         messages[-1:-1] = [
@@ -43,90 +38,100 @@ def styled(style: Style = "right", *, words: str = "", after: str = "") -> Rollo
         ]
         calls.append(Call(id="more", tool="search", argument=after, passage_ids=(W.noise[0].id,)))
     messages[-1] = messages[-1].model_copy(update={"content": words})
-    trajectory = made.trajectory.model_copy(update={"messages": tuple(messages), "calls": tuple(calls)})
-    return made.model_copy(update={"trajectory": trajectory})
+    trajectory = base.trajectory.model_copy(update={"messages": tuple(messages), "calls": tuple(calls)})
+    return base.model_copy(update={"trajectory": trajectory})
 
 
-def samples(record: Record, **settings: object) -> list[int]:
-    found = examples(record, selecting(**settings), dump_conversation)
-    return [example.rollout.sample for example, _ in found if example.agent == "solver"]
+def list_samples(record: Record, **settings: object) -> list[int]:
+    selected = examples(record, make_environment(**settings), dump_conversation)
+    return [example.rollout.sample for example, _ in selected if example.agent == "solver"]
 
 
-FOUR = having(styled(after="a"), styled("lucky"), styled(words="So."), styled(after="b"), styled("wrong"))
+FOUR = make_record(
+    make_rollout(after="a"),
+    make_rollout("lucky"),
+    make_rollout(words="So."),
+    make_rollout(after="b"),
+    make_rollout("wrong"),
+)
 """Steps: 4, 1, 3 and 4, and a wrong one."""
 
 
-def test_without_a_setting_it_is_the_shortest_alone() -> None:
-    assert samples(FOUR) == [1]
+def test_by_default_only_the_shortest_is_selected() -> None:
+    assert list_samples(FOUR) == [1]
 
 
-@pytest.mark.parametrize(("most", "taken"), [(1, [1]), (2, [1, 2]), (9, [1, 2, 0, 3])])
-def test_the_shortest_come_first(most: int, taken: list[int]) -> None:
-    assert samples(FOUR, per_pair=most) == taken
+@pytest.mark.parametrize(("count", "expected"), [(1, [1]), (2, [1, 2]), (9, [1, 2, 0, 3])])
+def test_the_shortest_come_first(count: int, expected: list[int]) -> None:
+    assert list_samples(FOUR, per_pair=count) == expected
 
 
-def test_the_diverse_are_least_alike() -> None:
-    twins = having(
-        styled(words="a"), styled(words="b"), styled(words="c"), styled("lucky", words="d"), styled(after="x")
+def test_diverse_rollouts_are_least_alike() -> None:
+    twins = make_record(
+        make_rollout(words="a"),
+        make_rollout(words="b"),
+        make_rollout(words="c"),
+        make_rollout("lucky", words="d"),
+        make_rollout(after="x"),
     )
-    assert samples(twins, per_pair=3) == [3, 0, 1]
-    assert samples(twins, per_pair=3, select="diverse") == [3, 0, 4]
+    assert list_samples(twins, per_pair=3) == [3, 0, 1]
+    assert list_samples(twins, per_pair=3, select="diverse") == [3, 0, 4]
 
 
-def test_chance_is_a_hash_of_the_pair_and_no_more() -> None:
+def test_a_random_choice_depends_only_on_the_pair() -> None:
     orders = set()
     for number in range(20):
         record = FOUR.model_copy(update={"key": f"{number}"})
-        order = samples(record, per_pair=9, select="random")
+        order = list_samples(record, per_pair=9, select="random")
         assert sorted(order) == [0, 1, 2, 3]
-        assert order == samples(record, per_pair=9, select="random")
-        assert samples(record, per_pair=2, select="random") == order[:2]
+        assert order == list_samples(record, per_pair=9, select="random")
+        assert list_samples(record, per_pair=2, select="random") == order[:2]
         orders.add(tuple(order))
     assert len(orders) > 5
 
 
-def test_those_that_are_the_same_word_for_word_are_one() -> None:
-    assert samples(having(styled(), styled(), styled(words="Other.")), per_pair=9) == [0, 2]
+def test_identical_rollouts_are_selected_once() -> None:
+    assert list_samples(make_record(make_rollout(), make_rollout(), make_rollout(words="Other.")), per_pair=9) == [0, 2]
 
 
-def test_every_hop_may_be_asked_for() -> None:
-    assert samples(FOUR, per_pair=9, every_hop=True) == [2, 0, 3]
+def test_every_hop_may_be_required() -> None:
+    assert list_samples(FOUR, per_pair=9, every_hop=True) == [2, 0, 3]
 
 
-def test_so_may_a_length() -> None:
-    long = having(styled(words="word " * 3000), styled(after="x"))
-    assert samples(long, max_tokens=3000) == [1]
-    assert samples(long) == [0]
+def test_a_length_may_be_required() -> None:
+    long = make_record(make_rollout(words="word " * 3000), make_rollout(after="x"))
+    assert list_samples(long, max_tokens=3000) == [1]
+    assert list_samples(long) == [0]
 
 
-def searching(w: World, *queries: str) -> Rollout:
-    made = styled()
+def make_searching_rollout(w: World, *queries: str) -> Rollout:
+    base = make_rollout()
     calls = tuple(
-        call.model_copy(update={"argument": query}) for call, query in zip(made.trajectory.calls, queries, strict=True)
+        call.model_copy(update={"argument": query}) for call, query in zip(base.trajectory.calls, queries, strict=True)
     )
-    return made.model_copy(update={"trajectory": made.trajectory.model_copy(update={"calls": calls})})
+    return base.model_copy(update={"trajectory": base.trajectory.model_copy(update={"calls": calls})})
 
 
 @pytest.mark.parametrize(
-    ("queries", "known"),
+    ("queries", "is_guess"),
     [
         ((W.bridge.title, W.engineer.title, W.town.title), False),
         ((W.bridge.title, W.town.title, W.town.title), True),
         ((W.bridge.title, W.engineer.title, f"town founded in {W.year}"), True),
     ],
 )
-def test_who_searches_with_what_it_was_not_shown_has_guessed(queries: tuple[str, ...], known: bool) -> None:
-    made = searching(W, *queries)
-    assert has_guessed(draft(W), made) is known
-    assert samples(having(made), unguessed=True) == ([] if known else [0])
-    assert samples(having(made)) == [0]
+def test_searching_for_something_unseen_is_a_guess(queries: tuple[str, ...], is_guess: bool) -> None:
+    rollout = make_searching_rollout(W, *queries)
+    assert has_guessed(draft(W), rollout) is is_guess
+    assert list_samples(make_record(rollout), unguessed=True) == ([] if is_guess else [0])
+    assert list_samples(make_record(rollout)) == [0]
 
 
 def test_the_source_is_solver_teacher_or_both() -> None:
     record = taught()
 
     def agents(**settings: object) -> list[str]:
-        return [example.agent for example, _ in examples(record, selecting(**settings), dump_conversation)]
+        return [example.agent for example, _ in examples(record, make_environment(**settings), dump_conversation)]
 
     assert agents() == ["solver", "teacher", "teacher"]
     assert agents(source=["solver"]) == ["solver"]
@@ -134,44 +139,44 @@ def test_the_source_is_solver_teacher_or_both() -> None:
     assert agents(per_pair=1) == ["solver", "teacher"]
 
 
-def test_it_counts_what_each_condition_left() -> None:
-    (agent, found), *others = count_rollouts(FOUR, selecting(per_pair=2, every_hop=True)).items()
-    assert (agent, others) == ("solver", [])
-    assert found == {"made": 5, "correct": 4, "fit": 4, "passed": 3, "kept": 2}
-    assert set(count_rollouts(taught(), selecting())) == {"solver", "teacher"}
+def test_counts_show_what_each_condition_kept() -> None:
+    (agent, counts), *further = count_rollouts(FOUR, make_environment(per_pair=2, every_hop=True)).items()
+    assert (agent, further) == ("solver", [])
+    assert counts == {"made": 5, "correct": 4, "fit": 4, "passed": 3, "kept": 2}
+    assert set(count_rollouts(taught(), make_environment())) == {"solver", "teacher"}
 
 
-def test_all_views_of_solved_rollouts_hold_the_same() -> None:
-    context = selecting(per_pair=3)
+def test_all_views_of_solved_rollouts_have_the_same_rollouts() -> None:
+    context = make_environment(per_pair=3)
     assert len(list(sft.rows(FOUR, context))) == len(list(sft_sharegpt.rows(FOUR, context))) == 3
     assert {row["source"] for row in sft_masked.rows(FOUR, context)} == {0, 1, 2}
 
 
-def test_a_rollout_with_thoughts_that_were_not_sent_back_is_a_row_for_each_turn() -> None:
-    def thought(message: Message) -> Message:
+def test_a_rollout_whose_reasoning_was_not_sent_back_is_a_row_per_turn() -> None:
+    def add_reasoning(message: Message) -> Message:
         return message.model_copy(update={"reasoning": "So."}) if message.role == "assistant" else message
 
-    made = styled()
-    thoughtful = made.trajectory.model_copy(update={"messages": tuple(map(thought, made.trajectory.messages))})
-    record = having(made.model_copy(update={"trajectory": thoughtful}))
+    base = make_rollout()
+    thoughtful = base.trajectory.model_copy(update={"messages": tuple(map(add_reasoning, base.trajectory.messages))})
+    record = make_record(base.model_copy(update={"trajectory": thoughtful}))
 
     def losses(**settings: object) -> list[int]:
-        return [sum(row["loss"]) for row in sft.rows(record, selecting(**settings))]
+        return [sum(row["loss"]) for row in sft.rows(record, make_environment(**settings))]
 
     assert losses() == [1, 1, 1, 1]
     assert losses(thinking="last") == losses(thinking="none") == [4]
     keeping = environment(RunConfig()).model_copy(update={"reasoning": "keep"})
     assert [sum(row["loss"]) for row in sft.rows(record, keeping)] == [4]
-    texts = [text for row in sft.rows(record, selecting(thinking="none")) for text in row["messages"]]
+    texts = [text for row in sft.rows(record, make_environment(thinking="none")) for text in row["messages"]]
     assert not any("So." in text for text in texts)
 
 
-def test_the_longest_come_first_where_they_are_asked_for() -> None:
-    assert samples(FOUR, select="longest") == [0]
-    assert samples(FOUR, select="longest", per_pair=9) == [0, 3, 2, 1]
+def test_the_longest_come_first_if_requested() -> None:
+    assert list_samples(FOUR, select="longest") == [0]
+    assert list_samples(FOUR, select="longest", per_pair=9) == [0, 3, 2, 1]
 
 
-@pytest.mark.parametrize(("least", "taken"), [(0, [1, 2, 0, 3]), (3, [2, 0, 3]), (4, [0, 3]), (5, [])])
-def test_those_with_few_steps_may_be_left_out(least: int, taken: list[int]) -> None:
-    assert samples(FOUR, per_pair=9, min_steps=least) == taken
-    assert count_rollouts(FOUR, selecting(min_steps=least))["solver"]["passed"] == len(taken)
+@pytest.mark.parametrize(("min_steps", "expected"), [(0, [1, 2, 0, 3]), (3, [2, 0, 3]), (4, [0, 3]), (5, [])])
+def test_rollouts_with_few_steps_may_be_left_out(min_steps: int, expected: list[int]) -> None:
+    assert list_samples(FOUR, per_pair=9, min_steps=min_steps) == expected
+    assert count_rollouts(FOUR, make_environment(min_steps=min_steps))["solver"]["passed"] == len(expected)

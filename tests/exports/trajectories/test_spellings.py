@@ -1,4 +1,4 @@
-"""Every listed spelling is the same day or value, by a reading of the answer that shares no code with the list."""
+"""Every listed spelling is the same day or value; the forms are written down here independently of the code."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.records import draft, world
 BASE = draft(world(1))
 
 
-def of(answer, kind, precision="", aliases=()):
+def list_spellings(answer, kind, precision="", aliases=()):
     changes = {"answer": answer, "answer_type": kind, "answer_precision": precision, "answer_aliases": aliases}
     return spellings(changed(BASE, **changes))
 
@@ -22,21 +22,21 @@ DAY = """12 March 1875|March 12, 1875|12 Mar 1875|Mar 12, 1875|12th March 1875|M
 @pytest.mark.parametrize("answer", ["12 March 1875", "March 12, 1875", "1875-03-12"])
 @pytest.mark.parametrize("precision", ["", "day"])
 def test_a_day_in_all_its_forms(answer, precision):
-    assert set(of(answer, AnswerType.DATE, precision)) == set(DAY)
+    assert set(list_spellings(answer, AnswerType.DATE, precision)) == set(DAY)
 
 
-def test_a_date_is_no_less_exact_than_asked():
-    assert "March 1875" in of("12 March 1875", AnswerType.DATE, "month")
-    assert "1875" not in of("12 March 1875", AnswerType.DATE, "month")
-    assert {"1875", "March 1875", *DAY} <= set(of("12 March 1875", AnswerType.DATE, "year"))
-    assert of("1875", AnswerType.DATE, "year") == ["1875"]
+def test_a_date_is_as_exact_as_its_precision():
+    assert "March 1875" in list_spellings("12 March 1875", AnswerType.DATE, "month")
+    assert "1875" not in list_spellings("12 March 1875", AnswerType.DATE, "month")
+    assert {"1875", "March 1875", *DAY} <= set(list_spellings("12 March 1875", AnswerType.DATE, "year"))
+    assert list_spellings("1875", AnswerType.DATE, "year") == ["1875"]
 
 
 @pytest.mark.parametrize(
     ("day", "nth"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (13, "13th"), (22, "22nd")]
 )
 def test_ordinals(day, nth):
-    assert f"{nth} May 1900" in of(f"{day} May 1900", AnswerType.DATE, "day")
+    assert f"{nth} May 1900" in list_spellings(f"{day} May 1900", AnswerType.DATE, "day")
 
 
 @pytest.mark.parametrize(
@@ -65,21 +65,21 @@ def test_ordinals(day, nth):
     ],
 )
 def test_numbers(answer, forms):
-    assert set(of(answer, AnswerType.NUMBER)) == forms
+    assert set(list_spellings(answer, AnswerType.NUMBER)) == forms
 
 
 @pytest.mark.parametrize("answer", ["between 3 and 5", "about 12"])
-def test_no_form_of_what_is_more_than_a_number(answer):
-    assert of(answer, AnswerType.NUMBER) == [answer]
+def test_an_answer_that_is_more_than_a_number_has_no_other_form(answer):
+    assert list_spellings(answer, AnswerType.NUMBER) == [answer]
 
 
-def test_names_and_strange_text_stay_as_they_are():
+def test_names_and_strange_text_are_unchanged():
     for answer in ("Boeing 747", "true", "null", "1e5", "nul\x00"):
-        assert of(answer, AnswerType.ENTITY) == [answer]
+        assert list_spellings(answer, AnswerType.ENTITY) == [answer]
 
 
-def test_aliases_have_their_forms_too_and_nothing_comes_twice():
-    found = of("1875", AnswerType.DATE, "year", aliases=("12 March 1875", "1875"))
-    assert found[:2] == ["1875", "12 March 1875"]
-    assert len(found) == len(set(found))
-    assert set(DAY) <= set(found)
+def test_aliases_have_their_forms_too_and_nothing_is_repeated():
+    spellings_found = list_spellings("1875", AnswerType.DATE, "year", aliases=("12 March 1875", "1875"))
+    assert spellings_found[:2] == ["1875", "12 March 1875"]
+    assert len(spellings_found) == len(set(spellings_found))
+    assert set(DAY) <= set(spellings_found)

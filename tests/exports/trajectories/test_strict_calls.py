@@ -1,4 +1,4 @@
-"""`gates.strict_calls`: what a trainer with a strict parser would not have read counts for nothing in `rl_*`."""
+"""With `gates.strict_calls`, rollouts that a strict parser could not read count for nothing in `rl_*`."""
 
 from pathlib import Path
 
@@ -11,24 +11,26 @@ from pipeline.exports.data_set import Selection, export
 from pipeline.exports.trajectories.strict_calls import fail_repaired_rollouts
 from pipeline.exports.views import records
 from pipeline.types import Record, Rollout
-from tests.analysis.test_policy_figures import measured
+from tests.analysis.policy_measurements import measure
 from tests.records import accepted
 
 
-def repaired(rollout: Rollout) -> Rollout:
-    """The same, with its first call marked."""
+def mark_repaired(rollout: Rollout) -> Rollout:
+    """Return the rollout with its first call marked as repaired."""
     messages = list(rollout.trajectory.messages)
-    place = next(place for place, message in enumerate(messages) if message.tool_calls)
-    first, *rest = messages[place].tool_calls
-    calls = (first.model_copy(update={"repaired": True}), *rest)
-    messages[place] = messages[place].model_copy(update={"tool_calls": calls})
+    index = next(index for index, message in enumerate(messages) if message.tool_calls)
+    first, *later_calls = messages[index].tool_calls
+    calls = (first.model_copy(update={"repaired": True}), *later_calls)
+    messages[index] = messages[index].model_copy(update={"tool_calls": calls})
     trajectory = rollout.trajectory.model_copy(update={"messages": tuple(messages)})
     return rollout.model_copy(update={"trajectory": trajectory})
 
 
 def with_repairs(record: Record, *samples: int) -> Record:
-    """The rollouts of its confirmation at these places have a call that was repaired."""
-    confirmation = tuple(repaired(one) if n in samples else one for n, one in enumerate(record.confirmation))
+    """Return the record with repaired calls in these rollouts of its confirmation."""
+    confirmation = tuple(
+        mark_repaired(rollout) if n in samples else rollout for n, rollout in enumerate(record.confirmation)
+    )
     return record.model_copy(update={"confirmation": confirmation})
 
 
@@ -36,25 +38,27 @@ def test_a_repaired_rollout_counts_as_unsolved_for_the_solver_and_for_policies()
     plain = accepted(1)
     assert fail_repaired_rollouts(plain) is plain
     assert [v.correct for v in plain.confirmation_verdicts] == [True, True, False, True]
-    some = with_repairs(plain, 0, 2)
-    assert (some.solve_rate, fail_repaired_rollouts(some).solve_rate) == (0.75, 0.5)
-    assert [rollout.repaired for rollout in some.confirmation] == [True, False, True, False]
+    repaired = with_repairs(plain, 0, 2)
+    assert (repaired.solve_rate, fail_repaired_rollouts(repaired).solve_rate) == (0.75, 0.5)
+    assert [rollout.repaired for rollout in repaired.confirmation] == [True, False, True, False]
     assert fail_repaired_rollouts(with_repairs(plain, 0, 1, 3)).hardness == (None, 0.0)
-    mine = measured("mine")
-    mine = mine.model_copy(update={"rollouts": (repaired(mine.rollouts[0]), *mine.rollouts[1:])})
-    record = plain.model_copy(update={"measurements": (mine,)})
+    measurement = measure("mine")
+    measurement = measurement.model_copy(
+        update={"rollouts": (mark_repaired(measurement.rollouts[0]), *measurement.rollouts[1:])}
+    )
+    record = plain.model_copy(update={"measurements": (measurement,)})
     before, after = record.hardness_for("mine"), fail_repaired_rollouts(record).hardness_for("mine")
-    assert before[1] == sum(v.correct for v in mine.verdicts) / 4
-    assert after[1] == sum(v.correct for v in mine.verdicts[1:]) / 4 < before[1]
+    assert before[1] == sum(v.correct for v in measurement.verdicts) / 4
+    assert after[1] == sum(v.correct for v in measurement.verdicts[1:]) / 4 < before[1]
     assert fail_repaired_rollouts(record).hardness == plain.hardness
 
 
-def test_only_rl_views_count_strictly_and_only_where_it_is_asked_for(tmp_path: Path) -> None:
-    made = [with_repairs(accepted(1), 0), with_repairs(accepted(2), 0, 1, 3), accepted(3)]
+def test_only_rl_views_count_strictly_and_only_if_requested(tmp_path: Path) -> None:
+    records_to_export = [with_repairs(accepted(1), 0), with_repairs(accepted(2), 0, 1, 3), accepted(3)]
 
     def rates(view: str, *sets: str) -> list[float]:
         folder = tmp_path / "".join(sets) / view
-        export(made, folder, Selection(config=build(sets=sets), views=(view,)))
+        export(records_to_export, folder, Selection(config=build(sets=sets), views=(view,)))
         return pl.read_parquet(folder / view / "*.parquet")["solve_rate"].to_list()
 
     strictly = "gates.strict_calls=true"
@@ -64,7 +68,7 @@ def test_only_rl_views_count_strictly_and_only_where_it_is_asked_for(tmp_path: P
     assert rates("sft", strictly) == rates("sft") == [0.75, 0.75, 0.75]
 
 
-def test_the_mark_is_kept() -> None:
+def test_the_mark_of_a_repair_is_kept() -> None:
     record = with_repairs(accepted(1), 0)
     assert record.model_dump_json().count('"repaired":true') == 1
     assert Record.model_validate_json(record.model_dump_json()) == record

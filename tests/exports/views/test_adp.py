@@ -1,4 +1,4 @@
-"""The protocol's own rules (schema and validators of neulab/agent-data-protocol, 1.5.0), written down once more."""
+"""The protocol's own rules (schema and validators of neulab/agent-data-protocol, 1.5.0), written down independently."""
 
 import re
 from typing import Any, Literal
@@ -52,50 +52,52 @@ class Trajectory(BaseModel):
     details: dict[str, Any] = {}
 
 
-def faults(row: dict[str, Any]) -> list[str]:
-    """What the validators would find; a row whose shape is wrong raises."""
+def list_faults(row: dict[str, Any]) -> list[str]:
+    """Return what the validators would find; a row of a wrong shape raises."""
     loaded = {
         **row,
         "content": [orjson.loads(text) for text in row["content"]],
         "details": orjson.loads(row["details"]),
     }
     trajectory = Trajectory.model_validate(loaded)
-    found: list[str] = []
-    asked: list[str] = []
-    answered: list[str] = []
+    problems: list[str] = []
+    call_ids: list[str] = []
+    result_ids: list[str] = []
     for item in trajectory.content:
         if isinstance(item, ApiAction):
-            found += [] if item.tool_call_id else ["a call without an id"]
-            found += [] if item.function in (trajectory.available_custom_tools or ()) else ["an undeclared tool"]
-            asked.append(item.tool_call_id or "")
+            problems += [] if item.tool_call_id else ["a call without an id"]
+            problems += [] if item.function in (trajectory.available_custom_tools or ()) else ["an undeclared tool"]
+            call_ids.append(item.tool_call_id or "")
         elif item.tool_call_id and isinstance(item, MessageAction):
-            found.append("a message with a call's id")
+            problems.append("a message with a call's id")
         elif item.tool_call_id:
-            found += [] if item.tool_call_id in asked else ["a result before its call"]
-            found += ["a result of the user"] if item.source == "user" else []
-            answered.append(item.tool_call_id)
-    found += [] if sorted(asked) == sorted(answered) == sorted(set(asked)) else ["calls and results do not match"]
+            problems += [] if item.tool_call_id in call_ids else ["a result before its call"]
+            problems += ["a result of the user"] if item.source == "user" else []
+            result_ids.append(item.tool_call_id)
+    problems += (
+        [] if sorted(call_ids) == sorted(result_ids) == sorted(set(call_ids)) else ["calls and results do not match"]
+    )
     details = trajectory.details
-    found += [
+    problems += [
         f"{name} is no number" for name, value in details.items() if NUMERIC.search(name) and isinstance(value, str)
     ]
-    return found + [name for name in ("system_prompt", "available_apis") if name in details]
+    return problems + [name for name in ("system_prompt", "available_apis") if name in details]
 
 
 def test_every_row_is_a_valid_trajectory():
     for record in (accepted(1), accepted(2, rounds=3), hostile()):
         (row,) = adp.rows(record, ENVIRONMENT)
-        assert faults(row) == []
+        assert list_faults(row) == []
 
 
-def test_the_rules_can_be_broken():
+def test_broken_rows_are_reported():
     (row,) = adp.rows(accepted(1), ENVIRONMENT)
-    assert faults({**row, "content": row["content"][:-2]}) == ["calls and results do not match"]
-    assert "a result before its call" in faults({**row, "content": row["content"][::-1]})
-    assert faults({**row, "available_custom_tools": ["open"]}) == ["an undeclared tool"] * 3
+    assert list_faults({**row, "content": row["content"][:-2]}) == ["calls and results do not match"]
+    assert "a result before its call" in list_faults({**row, "content": row["content"][::-1]})
+    assert list_faults({**row, "available_custom_tools": ["open"]}) == ["an undeclared tool"] * 3
 
 
-def test_the_answer_is_a_message_with_a_reward_and_the_gold_stands_in_the_details():
+def test_the_answer_is_a_message_with_a_reward_and_the_details_contain_the_gold_answer():
     (row,) = adp.rows(accepted(1), ENVIRONMENT)
     last = orjson.loads(row["content"][-1])
     assert last == {"class_": "message_action", "content": accepted(1).draft.answer, "reward": 1.0}

@@ -1,25 +1,21 @@
 import orjson
 import pytest
 
-from pipeline.agents.environment_file import environment
-from pipeline.config import RunConfig
 from pipeline.exports.views import critic
-from tests.records import accepted, confirmed, draft, round_, world
-
-ENVIRONMENT = environment(RunConfig())
-W = world(1)
+from tests.exports.rollouts import W, make_record, make_rows
+from tests.records import accepted, draft
 
 
 def rows(record):
-    return list(critic.rows(record, ENVIRONMENT))
+    return make_rows(critic, record)
 
 
 def test_every_rollout_of_the_final_question_is_judged_once():
-    found = rows(accepted(1))
-    # The confirmation comes first, and the others did word for word what it did.
-    assert [row["sample"] for row in found] == [100, 101, 102]
-    assert sum(row["gold_correct"] for row in found) == 2
-    wrong = next(row for row in found if row["sample"] == 102)
+    judged = rows(accepted(1))
+    # The confirmation comes first, and the round's rollouts are identical to it.
+    assert [row["sample"] for row in judged] == [100, 101, 102]
+    assert sum(row["gold_correct"] for row in judged) == 2
+    wrong = next(row for row in judged if row["sample"] == 102)
     assert (wrong["failure"], wrong["answer_pred"]) == ("missed_evidence", W.wrong)
     assert wrong["passed"] == [True, True, False, False]
 
@@ -48,10 +44,10 @@ def test_the_checklist_is_cm2s_with_an_item_for_each_hop_and_the_answer():
     ]
 
 
-def test_nobody_says_whether_an_answer_without_its_evidence_is_right_unless_it_was_judged():
-    found = confirmed(accepted(1).model_copy(update={"rounds": (round_(W, draft(W), 0, []),)}), W, ("wrong", "silent"))
-    unjudged = tuple(verdict.model_copy(update={"method": "none"}) for verdict in found.confirmation_verdicts)
-    for verdicts, said in ((found.confirmation_verdicts, False), (unjudged, None)):
-        wrong, silent = rows(found.model_copy(update={"confirmation_verdicts": verdicts}))
-        assert (wrong["right"], wrong["passed"][-1], wrong["gold_correct"]) == (said, said, False)
+def test_an_unjudged_answer_without_its_evidence_is_neither_right_nor_wrong():
+    record = make_record("wrong", "silent")
+    unjudged = tuple(verdict.model_copy(update={"method": "none"}) for verdict in record.confirmation_verdicts)
+    for verdicts, right in ((record.confirmation_verdicts, False), (unjudged, None)):
+        wrong, silent = rows(record.model_copy(update={"confirmation_verdicts": verdicts}))
+        assert (wrong["right"], wrong["passed"][-1], wrong["gold_correct"]) == (right, right, False)
         assert (silent["right"], silent["passed"][-1]) == (False, False)

@@ -1,22 +1,12 @@
 import orjson
 import pytest
 
-from pipeline.agents.environment_file import environment
-from pipeline.config import RunConfig
 from pipeline.exports.views import base, kto
-from tests.records import accepted, confirmed, draft, round_, world
-
-ENVIRONMENT = environment(RunConfig())
-W = world(1)
-
-
-def record(*styles):
-    bare = accepted(1).model_copy(update={"rounds": (round_(W, draft(W), 0, []),)})
-    return confirmed(bare, W, styles)
+from tests.exports.rollouts import ENVIRONMENT, make_record, make_rows
 
 
 def rows(*styles):
-    return list(kto.rows(record(*styles), ENVIRONMENT))
+    return make_rows(kto, make_record(*styles))
 
 
 def test_the_label_is_whether_the_rollout_was_correct():
@@ -35,20 +25,20 @@ def test_no_row_without_an_answer_and_none_twice():
     assert len(rows("right", "right")) == 1
 
 
-def test_a_right_answer_without_its_evidence_is_neither():
-    found = record("right")
-    blind = tuple(v.model_copy(update={"supported": False}) for v in found.confirmation_verdicts)
-    assert list(kto.rows(found.model_copy(update={"confirmation_verdicts": blind}), ENVIRONMENT)) == []
+def test_a_right_answer_without_its_evidence_makes_no_row():
+    record_of_one = make_record("right")
+    blind = tuple(v.model_copy(update={"supported": False}) for v in record_of_one.confirmation_verdicts)
+    assert list(kto.rows(record_of_one.model_copy(update={"confirmation_verdicts": blind}), ENVIRONMENT)) == []
 
 
 @pytest.mark.parametrize("view", ["kto", "dpo"])
-def test_an_answer_without_its_evidence_that_nobody_judged_makes_no_row(view):
-    found = record("right", "wrong")
-    asked, skipped = found.confirmation_verdicts
-    unjudged = (asked, skipped.model_copy(update={"method": "none"}))
-    made = [
-        list(base.load(view).rows(found.model_copy(update={"confirmation_verdicts": verdicts}), ENVIRONMENT))
-        for verdicts in ((asked, skipped), unjudged)
+def test_an_unjudged_answer_without_its_evidence_makes_no_row(view):
+    pair = make_record("right", "wrong")
+    judged, blind = pair.confirmation_verdicts
+    unjudged = (judged, blind.model_copy(update={"method": "none"}))
+    row_lists = [
+        list(base.load(view).rows(pair.model_copy(update={"confirmation_verdicts": verdicts}), ENVIRONMENT))
+        for verdicts in ((judged, blind), unjudged)
     ]
-    assert len(made[0]) - len(made[1]) == 1
-    assert all(row.get("label", True) for row in made[1])
+    assert len(row_lists[0]) - len(row_lists[1]) == 1
+    assert all(row.get("label", True) for row in row_lists[1])

@@ -10,7 +10,7 @@ from tests.records import accepted
 ENVIRONMENT = environment(RunConfig())
 
 
-def hop(question, answer, title="T"):
+def make_hop(question, answer, title="T"):
     return Hop(sub_question=question, answer=answer, passage_id="d#0", title=title, quote=answer, passage_sha256="0")
 
 
@@ -21,11 +21,11 @@ def rows(*hops):
     return list(planner.rows(record.model_copy(update={"rounds": (drafted,)}), ENVIRONMENT))
 
 
-def test_a_chain_refers_to_what_came_before():
+def test_a_chain_refers_to_earlier_answers():
     (row,) = rows(
-        hop("Who wrote Emma?", "Jane Austen"),
-        hop("Where was Jane Austen born?", "Steventon"),
-        hop("Where is Steventon?", "UK"),
+        make_hop("Who wrote Emma?", "Jane Austen"),
+        make_hop("Where was Jane Austen born?", "Steventon"),
+        make_hop("Where is Steventon?", "UK"),
     )
     assert row["gold_plan"] == ["Who wrote Emma?", "Where was #1 born?", "Where is #2?"]
     assert row["depends_on"] == [[], [1], [2]]
@@ -34,24 +34,33 @@ def test_a_chain_refers_to_what_came_before():
 
 def test_a_comparison_has_two_roots():
     (row,) = rows(
-        hop("How long is A?", "12 km"), hop("How long is B?", "9 km"), hop("Which is more, 12 km or 9 km?", "A")
+        make_hop("How long is A?", "12 km"),
+        make_hop("How long is B?", "9 km"),
+        make_hop("Which is more, 12 km or 9 km?", "A"),
     )
     assert row["gold_plan"][-1] == "Which is more, #1 or #2?"
     assert row["depends_on"] == [[], [], [1, 2]]
 
 
-def test_the_title_of_the_evidence_tells_a_dependence_too():
+def test_the_title_of_the_evidence_shows_a_dependence_too():
     (row,) = planner.rows(accepted(1), ENVIRONMENT)
     assert row["depends_on"] == [[], [1], [2]]
 
 
-def test_longer_answers_are_found_first_and_only_whole():
-    (row,) = rows(hop("a", "York"), hop("b York", "New York"), hop("Is New York in Yorkshire, York?", "no"))
+def test_longer_answers_are_replaced_first_and_only_as_entire_words():
+    (row,) = rows(
+        make_hop("a", "York"), make_hop("b York", "New York"), make_hop("Is New York in Yorkshire, York?", "no")
+    )
     assert row["gold_plan"][-1] == "Is #2 in Yorkshire, #1?"
 
 
 @pytest.mark.parametrize(
-    "hops", [(hop("one", "a"),), (hop("one", "a"), hop("two", "b")), (hop("1", "x"), hop("2", "y"), hop("of y", "z"))]
+    "hops",
+    [
+        (make_hop("one", "a"),),
+        (make_hop("one", "a"), make_hop("two", "b")),
+        (make_hop("1", "x"), make_hop("2", "y"), make_hop("of y", "z")),
+    ],
 )
-def test_what_hangs_on_nothing_is_no_plan(hops):
+def test_a_question_without_dependence_has_no_plan(hops):
     assert rows(*hops) == []

@@ -14,27 +14,32 @@ answer_low answer_high solver_solve_rate policy_solve_rate policy_tries known_to
 measured_by""".split()
 
 
-def row(record):
-    (found,) = qa.rows(record, ENVIRONMENT)
-    return found
+def make_row(record):
+    (only_row,) = qa.rows(record, ENVIRONMENT)
+    return only_row
 
 
 def test_columns_are_the_published_ones_in_order():
     assert qa.SCHEMA.names == COLUMNS
 
 
-def test_figures_come_from_the_confirmation_alone():
+def test_figures_come_only_from_the_confirmation():
     # The rollouts that made it a candidate took three steps; one of the fresh ones took one.
-    found = row(below_target())
-    assert (found["difficulty"], found["solve_rate"], found["hit_step"], found["rollouts"]) == (1, 0.75, 1, 4)
+    only_row = make_row(below_target())
+    assert (only_row["difficulty"], only_row["solve_rate"], only_row["hit_step"], only_row["rollouts"]) == (
+        1,
+        0.75,
+        1,
+        4,
+    )
 
 
 def test_rounds_count_revisions():
-    assert [row(accepted(rounds=n))["rounds"] for n in (1, 3)] == [0, 2]
+    assert [make_row(accepted(rounds=n))["rounds"] for n in (1, 3)] == [0, 2]
 
 
 def test_hops_lead_to_the_answer():
-    found = row(accepted(4))
-    assert [hop["title"] for hop in found["hops"]] == [p.title for p in world(4).chain]
-    assert found["hops"][-1]["answer"] == found["answer"]
-    assert all(hop["answer"] in hop["quote"] for hop in found["hops"])
+    only_row = make_row(accepted(4))
+    assert [hop["title"] for hop in only_row["hops"]] == [p.title for p in world(4).chain]
+    assert only_row["hops"][-1]["answer"] == only_row["answer"]
+    assert all(hop["answer"] in hop["quote"] for hop in only_row["hops"])

@@ -13,18 +13,18 @@ from tests.teacher_rollouts import taught
 ENVIRONMENT = environment(RunConfig())
 
 
-def test_every_record_comes_back_from_arrow_as_it_was():
+def test_every_record_survives_arrow_unchanged():
     with_distractors = taught(2)
     agreed = accepted(1).model_copy(update={"agreed_answer": "75 %"})
-    known = (PriorKnowledge(model="m", tries=3, right=1),)
-    recalled = rejected().model_copy(update={"known_to": known})
+    prior = (PriorKnowledge(model="m", tries=3, right=1),)
+    recalled = rejected().model_copy(update={"known_to": prior})
     originals = [*batch(), hostile(), with_distractors, taught(), agreed, recalled, decided(1), listed(2)]
     rows = [row for record in originals for row in records.rows(record, ENVIRONMENT)]
     table = pa.Table.from_pylist(rows, schema=records.SCHEMA)
     assert [records.record(row) for row in table.to_pylist()] == originals
 
 
-def test_how_the_measured_rollouts_went_stands_beside_them():
+def test_process_figures_are_next_to_the_measured_rollouts():
     (row,) = records.rows(accepted(1), ENVIRONMENT)
     assert [fields["sample"] for fields in row["process"]] == [r.sample for r in accepted(1).confirmation]
     assert [fields["failure"] for fields in row["process"]] == [None, None, "missed_evidence", None]

@@ -1,4 +1,4 @@
-"""Tevatron's TrainDataset takes a row with `positive_passages` so: `query`, and of each passage title and text."""
+"""Tevatron's TrainDataset takes a row with `positive_passages` as `query`, and title and text per passage."""
 
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig
@@ -9,7 +9,7 @@ ENVIRONMENT = environment(RunConfig())
 RECORD, W = accepted(0), world(0)
 
 
-def test_every_row_has_a_text_for_the_query_and_for_each_passage_of_either_side():
+def test_every_row_has_a_text_for_its_query_and_each_passage():
     rows = list(retriever.VIEW.rows(RECORD, ENVIRONMENT))
     assert [row["query_id"] for row in rows] == [f"{RECORD.key}-{number}" for number in range(len(rows))]
     for row in rows:
@@ -20,13 +20,13 @@ def test_every_row_has_a_text_for_the_query_and_for_each_passage_of_either_side(
             assert all(isinstance(value, str) and value for value in (row["query"], *passage.values()))
 
 
-def test_a_triplet_for_each_passage_of_the_evidence_each_with_another_negative():
+def test_there_is_a_triplet_per_evidence_passage_with_its_own_negative():
     rows = [row for row in retriever_triplets.VIEW.rows(RECORD, ENVIRONMENT) if row["anchor"] == W.question]
     assert [row["positive"] for row in rows] == [f"{passage.title}\n{passage.text}" for passage in W.chain]
     assert len({row["negative"] for row in rows}) == len(rows)
 
 
-def test_what_is_relevant_has_its_quotes_and_the_rest_has_none():
+def test_only_relevant_passages_have_quotes():
     rows = list(reranker.VIEW.rows(RECORD, ENVIRONMENT))
     assert {row["label"] for row in rows} == {0, 1}
     for row in rows:

@@ -1,21 +1,18 @@
-"""The reward is checked against an independent transcription of Search-R1's scorer, step by step as it is published."""
+"""The reward equals an independent transcription of Search-R1's published scorer, step by step."""
 
 import re
 import string
 
 import pytest
 
-from pipeline.agents.environment_file import environment
-from pipeline.config import RunConfig
 from pipeline.exports.views import rl_search_r1 as view
+from tests.exports.rollouts import make_rows
 from tests.graphs import changed
 from tests.records import accepted
 
-ENVIRONMENT = environment(RunConfig())
-
 
 def published_score(solution, target):
-    """qa_em.compute_score_em: extract_solution, normalize_answer, em_check."""
+    """Follow qa_em.compute_score_em: extract_solution, normalize_answer, em_check."""
 
     def normalize(s):
         s = s.lower()
@@ -31,19 +28,19 @@ def published_score(solution, target):
 
 
 def rows(record):
-    return list(view.rows(record, ENVIRONMENT))
+    return make_rows(view, record)
 
 
 def with_draft(record, **changes):
-    """The record with another final draft, whose correct rollouts gave its answer."""
+    """Return the record with another final draft, whose correct rollouts gave its answer."""
     last = record.rounds[-1]
     fresh = changed(last.draft, **changes)
     rounds = (*record.rounds[:-1], last.model_copy(update={"draft": fresh}))
-    answered = tuple(r.model_copy(update={"answer": changes.get("answer", r.answer)}) for r in record.confirmation)
-    return record.model_copy(update={"rounds": rounds, "confirmation": answered})
+    rollouts = tuple(r.model_copy(update={"answer": changes.get("answer", r.answer)}) for r in record.confirmation)
+    return record.model_copy(update={"rounds": rounds, "confirmation": rollouts})
 
 
-def test_columns_and_constants():
+def test_rows_have_the_published_columns_and_constants():
     (row,) = rows(accepted(1))
     assert row["data_source"] == "nq"
     assert row["ability"] == "fact-reasoning"
@@ -66,7 +63,7 @@ def test_questions_whose_answer_is_beijing_are_left_out(changes):
 
 
 @pytest.mark.parametrize("n", range(5))
-def test_the_own_rollouts_score_one_and_silence_scores_nothing(n):
+def test_a_pairs_own_rollouts_score_one_and_silence_scores_nothing(n):
     record = accepted(n)
     (row,) = rows(record)
     target, prompt = row["reward_model"]["ground_truth"]["target"], row["prompt"][0]["content"]
@@ -107,12 +104,12 @@ def test_tags_in_the_question_are_left_out():
 
 
 @pytest.mark.parametrize(
-    ("asked", "written"),
+    ("question", "expected"),
     [("Who ", "Who?"), ("Name him.", "Name him?"), ("Born in ____.", "Born in ____?"), ("Who??", "Who?")],
 )
-def test_questions_end_in_a_question_mark(asked, written):
-    (row,) = rows(with_draft(accepted(1), question=asked))
-    assert row["question"] == written
+def test_questions_end_in_a_question_mark(question, expected):
+    (row,) = rows(with_draft(accepted(1), question=question))
+    assert row["question"] == expected
 
 
 def test_a_gold_that_normalises_to_nothing_is_no_target():
@@ -129,5 +126,5 @@ def test_dates_are_taken_in_their_common_forms():
     assert published_score(f"{prompt}<answer>March 1875</answer>", row["golden_answers"]) == 0
 
 
-def test_index_is_another_for_every_question():
+def test_every_question_has_its_own_index():
     assert len({rows(accepted(n))[0]["extra_info"]["index"] for n in range(50)}) == 50

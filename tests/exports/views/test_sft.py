@@ -1,26 +1,16 @@
 import orjson
 import pytest
 
-from pipeline.agents.environment_file import environment
-from pipeline.config import RunConfig
 from pipeline.exports.trajectories.cleaning import is_trainable
 from pipeline.exports.views import sft
 from pipeline.types import Stop
-from tests.records import accepted, confirmed, draft, rollout, round_, trajectory, world
+from tests.exports.rollouts import ENVIRONMENT, make_rows, make_uniform_record
+from tests.records import accepted, draft, rollout, trajectory, world
 from tests.teacher_rollouts import taught
-
-ENVIRONMENT = environment(RunConfig())
 
 
 def rows(record):
-    return list(sft.rows(record, ENVIRONMENT))
-
-
-def only(*styles):
-    """An accepted record all of whose rollouts are of these styles."""
-    w = world(1)
-    record = accepted(1).model_copy(update={"rounds": (round_(w, draft(w), 0, styles),)})
-    return confirmed(record, w, styles)
+    return make_rows(sft, record)
 
 
 def test_one_row_with_the_whole_conversation():
@@ -39,11 +29,11 @@ def test_tools_are_those_of_the_environment():
 def test_every_call_but_the_last_is_answered_by_its_id():
     (row,) = rows(accepted(1))
     messages = [orjson.loads(message) for message in row["messages"]]
-    asked = [c["id"] for m in messages for c in m.get("tool_calls", ())]
-    assert [m["tool_call_id"] for m in messages if m["role"] == "tool"] == asked[:-1]
+    call_ids = [c["id"] for m in messages for c in m.get("tool_calls", ())]
+    assert [m["tool_call_id"] for m in messages if m["role"] == "tool"] == call_ids[:-1]
 
 
-def test_provenance_stands_in_columns_and_in_no_message():
+def test_provenance_is_in_columns_and_in_no_message():
     record = accepted(1)
     (row,) = rows(record)
     assert (row["id"], row["run"], row["licence"]) == (record.key, record.lineage.run, record.lineage.licence)
@@ -53,12 +43,12 @@ def test_provenance_stands_in_columns_and_in_no_message():
 
 @pytest.mark.parametrize("style", ["wrong", "repeats", "forced", "silent"])
 def test_unfit_rollouts_are_left_out(style):
-    assert rows(only(style)) == []
-    assert len(rows(only(style, "right"))) == 1
+    assert rows(make_uniform_record(style)) == []
+    assert len(rows(make_uniform_record(style, "right"))) == 1
 
 
 def test_an_unsupported_right_answer_is_left_out():
-    record = only("right")
+    record = make_uniform_record("right")
     blind = tuple(v.model_copy(update={"supported": False}) for v in record.confirmation_verdicts)
     last = record.rounds[0].model_copy(update={"verdicts": blind})
     blind = tuple(v.model_copy(update={"sample": v.sample + 100}) for v in blind)
@@ -74,11 +64,11 @@ def test_format_errors_are_left_out():
 
 
 def test_the_shortest_rollout_is_chosen():
-    (row,) = rows(only("right", "lucky", "right"))
+    (row,) = rows(make_uniform_record("right", "lucky", "right"))
     assert row["steps"] == 1
 
 
-def test_kept_teacher_rollouts_are_rows_under_the_environment_s_prompt():
+def test_kept_teacher_rollouts_are_rows_with_the_environments_prompt():
     solver, *taught_rows = rows(taught())
     assert (solver["agent"], solver["resisted"], solver["weight"]) == ("solver", None, 1)
     assert [(row["agent"], row["resisted"]) for row in taught_rows] == [("teacher", True), ("teacher", None)]
@@ -87,9 +77,9 @@ def test_kept_teacher_rollouts_are_rows_under_the_environment_s_prompt():
         assert row["id"] == solver["id"]
 
 
-def test_a_teacher_rollout_that_is_not_kept_or_not_fit_is_no_row():
+def test_a_teacher_rollout_that_is_dropped_or_unfit_is_no_row():
     record = taught()
-    dropped = tuple(made.model_copy(update={"kept": False}) for made in record.teacher_rollouts)
+    dropped = tuple(rollout.model_copy(update={"kept": False}) for rollout in record.teacher_rollouts)
     assert len(rows(record.model_copy(update={"teacher_rollouts": dropped}))) == 1
     first = record.teacher_rollouts[0]
     forced = first.rollout.trajectory.model_copy(update={"format_errors": 1})
@@ -97,15 +87,15 @@ def test_a_teacher_rollout_that_is_not_kept_or_not_fit_is_no_row():
     assert len(rows(record.model_copy(update={"teacher_rollouts": (unfit,)}))) == 1
 
 
-def test_the_same_trajectory_is_one_row_however_often_it_was_walked():
+def test_the_same_trajectory_is_one_row():
     record = taught()
-    again = tuple(made.model_copy(update={"rollout": made.rollout}) for made in record.teacher_rollouts)
-    assert rows(record.model_copy(update={"teacher_rollouts": (*record.teacher_rollouts, *again)})) == rows(record)
+    copies = tuple(rollout.model_copy(update={"rollout": rollout.rollout}) for rollout in record.teacher_rollouts)
+    assert rows(record.model_copy(update={"teacher_rollouts": (*record.teacher_rollouts, *copies)})) == rows(record)
     solver = record.teacher_rollouts[0].model_copy(update={"rollout": record.confirmation[0], "kept": True})
     assert len(rows(record.model_copy(update={"teacher_rollouts": (solver,)}))) == 1
 
 
-def test_loss_falls_on_what_the_assistant_says_alone():
+def test_only_the_assistants_turns_have_a_loss():
     for row in rows(taught()):
         roles = [orjson.loads(message)["role"] for message in row["messages"]]
         assert row["loss"] == [role == "assistant" for role in roles]
@@ -113,11 +103,11 @@ def test_loss_falls_on_what_the_assistant_says_alone():
 
 
 @pytest.mark.parametrize(("searches", "weight"), [(49, 1), (50, 2)])
-def test_a_row_is_weighed_by_the_turns_of_its_assistant_alone(searches, weight):
-    record, w = only("right"), world(1)
+def test_the_weight_depends_only_on_the_assistants_turns(searches, weight):
+    record, w = make_uniform_record("right"), world(1)
     solved, last = record.confirmation[0], ("answer", {"answer": w.year})
-    asked = [(f"{w.town.title} {n}", w.noise[:1]) for n in range(searches)]
-    long = trajectory(solved.trajectory.messages[:2], asked, last)
-    taken = record.model_copy(update={"confirmation": (solved.model_copy(update={"trajectory": long}),)})
-    (row,) = rows(taken.model_copy(update={"rounds": only("wrong").rounds}))
+    searched = [(f"{w.town.title} {n}", w.noise[:1]) for n in range(searches)]
+    long = trajectory(solved.trajectory.messages[:2], searched, last)
+    lengthened = record.model_copy(update={"confirmation": (solved.model_copy(update={"trajectory": long}),)})
+    (row,) = rows(lengthened.model_copy(update={"rounds": make_uniform_record("wrong").rounds}))
     assert (len(row["messages"]), row["weight"]) == (2 * searches + 3, weight)

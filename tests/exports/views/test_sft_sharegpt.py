@@ -1,54 +1,49 @@
-"""LLaMA-Factory's own conditions, as code: alternating turns, an even number of them, readable calls."""
+"""LLaMA-Factory's own conditions: turns alternate, their number is even, calls are readable."""
 
 import orjson
 import pytest
 
-from pipeline.agents.environment_file import environment
-from pipeline.config import RunConfig
 from pipeline.exports.views import sft
 from pipeline.exports.views import sft_sharegpt as view
 from pipeline.types import ToolCall
+from tests.exports.rollouts import ENVIRONMENT, make_rows
 from tests.records import accepted
 from tests.teacher_rollouts import taught
 
-ENVIRONMENT = environment(RunConfig())
-
 
 def rows(record):
-    return list(view.rows(record, ENVIRONMENT))
+    return make_rows(view, record)
 
 
-def changed(record, place, **values):
-    """The record, all of whose trajectories have another message at `place`."""
+def change_message(record, index, **values):
+    """Return the record with another message at this index of all its trajectories."""
 
-    def other(rollout):
+    def change(rollout):
         messages = list(rollout.trajectory.messages)
-        messages[place] = messages[place].model_copy(update=values)
+        messages[index] = messages[index].model_copy(update=values)
         trajectory = rollout.trajectory.model_copy(update={"messages": tuple(messages)})
         return rollout.model_copy(update={"trajectory": trajectory})
 
     last = record.rounds[-1]
-    last = last.model_copy(update={"rollouts": tuple(map(other, last.rollouts))})
-    confirmation = tuple(map(other, record.confirmation))
+    last = last.model_copy(update={"rollouts": tuple(map(change, last.rollouts))})
+    confirmation = tuple(map(change, record.confirmation))
     return record.model_copy(update={"rounds": (*record.rounds[:-1], last), "confirmation": confirmation})
 
 
-def test_turns_alternate_and_are_even():
+def test_turns_alternate_and_their_number_is_even():
     (row,) = rows(accepted(1))
     kinds = [turn["from"] for turn in row["conversations"]]
     assert kinds == ["human", "function_call", *["observation", "function_call"] * 3]
 
 
-def test_its_rollouts_are_those_of_sft_the_teacher_s_too():
+def test_its_rollouts_are_those_of_sft_including_the_teachers():
     record = taught()
     twice = record.model_copy(update={"teacher_rollouts": (*record.teacher_rollouts, *record.teacher_rollouts)})
-    ours, theirs = rows(twice), list(sft.rows(twice, ENVIRONMENT))
-    assert [row["agent"] for row in ours] == ["solver", "teacher", "teacher"]
+    rows_here, sft_rows = rows(twice), list(sft.rows(twice, ENVIRONMENT))
+    assert [row["agent"] for row in rows_here] == ["solver", "teacher", "teacher"]
     for name in ("agent", "resisted"):
-        assert [row[name] for row in ours] == [row[name] for row in theirs]
-    assert {row["system"] for row in ours} == {ENVIRONMENT.system}
-    dropped = tuple(made.model_copy(update={"kept": False}) for made in record.teacher_rollouts)
-    assert len(rows(record.model_copy(update={"teacher_rollouts": dropped}))) == 1
+        assert [row[name] for row in rows_here] == [row[name] for row in sft_rows]
+    assert {row["system"] for row in rows_here} == {ENVIRONMENT.system}
 
 
 def test_calls_read_as_the_formatter_reads_them():
@@ -57,12 +52,12 @@ def test_calls_read_as_the_formatter_reads_them():
     words, call = values[0].split("<tool_call>")
     assert words.startswith("I look for: ")
     assert orjson.loads(call.removesuffix("</tool_call>"))["name"] == "search"
-    # Nothing was said beside the last call, so it is JSON alone.
+    # The last turn has no text next to its call, so it is JSON alone.
     assert orjson.loads(values[-1]) == {"name": "answer", "arguments": {"answer": accepted(1).draft.answer}}
 
 
-def test_thoughts_stand_before_the_call():
-    (row,) = rows(changed(accepted(1), -1, reasoning="It is so."))
+def test_reasoning_comes_before_the_call():
+    (row,) = rows(change_message(accepted(1), -1, reasoning="It is so."))
     thought, _, call = row["conversations"][-1]["value"].partition("\n</think>\n\n")
     assert thought == "<think>\nIt is so."
     assert orjson.loads(call)["name"] == "answer"
@@ -72,10 +67,10 @@ def test_parallel_calls_are_a_list_and_their_observations_one_turn():
     record = accepted(1)
     messages = record.confirmation[0].trajectory.messages
     two = (*messages[2].tool_calls, ToolCall(id="call-x", name="open", arguments='{"passage_id": "p1"}'))
-    answered = messages[3].model_copy(update={"tool_call_id": "call-x"})
-    both = (messages[2].model_copy(update={"tool_calls": two, "content": ""}), messages[3], answered)
+    second_result = messages[3].model_copy(update={"tool_call_id": "call-x"})
+    exchange = (messages[2].model_copy(update={"tool_calls": two, "content": ""}), messages[3], second_result)
     trajectory = record.confirmation[0].trajectory.model_copy(
-        update={"messages": (*messages[:2], *both, *messages[4:])}
+        update={"messages": (*messages[:2], *exchange, *messages[4:])}
     )
     first = record.confirmation[0].model_copy(update={"trajectory": trajectory})
     bare = record.rounds[-1].model_copy(update={"rollouts": (), "verdicts": ()})
@@ -86,12 +81,12 @@ def test_parallel_calls_are_a_list_and_their_observations_one_turn():
 
 
 @pytest.mark.parametrize("tag", ["<think>", "</think>", "<tool_call>", "</tool_call>"])
-def test_a_mark_of_the_formatter_in_a_models_words_leaves_the_row_out(tag):
-    assert rows(changed(accepted(1), 2, content=f"so {tag}")) == []
-    assert len(rows(changed(accepted(1), 3, content=f"a passage with {tag}"))) == 1
+def test_a_row_with_a_tag_of_the_formatter_in_a_models_text_is_left_out(tag):
+    assert rows(change_message(accepted(1), 2, content=f"so {tag}")) == []
+    assert len(rows(change_message(accepted(1), 3, content=f"a passage with {tag}"))) == 1
 
 
-def test_the_entry_names_the_columns_there_are():
+def test_the_entry_names_existing_columns():
     entries = orjson.loads(view.VIEW.options.extra_files["dataset_info.json"])
     assert {entry["split"] for entry in entries.values()} == {"train", "eval"}
     assert set(entries["digsite"]["columns"].values()) <= set(view.SCHEMA.names)

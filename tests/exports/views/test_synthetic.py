@@ -8,7 +8,7 @@ from tests.teacher_rollouts import blindly_read, taught
 ENVIRONMENT = environment(RunConfig())
 
 
-def test_the_used_ones_stand_apart_and_every_row_is_marked():
+def test_used_distractors_are_rows_that_are_marked_as_synthetic():
     record = blindly_read(taught(3), True, False, False)
     (row,) = synthetic.rows(record, ENVIRONMENT)
     (used,) = record.distractor_eval.used
@@ -16,10 +16,10 @@ def test_the_used_ones_stand_apart_and_every_row_is_marked():
     assert is_synthetic(row["passage_id"])
     assert (row["question_id"], row["text"], row["claim"]) == (record.key, used.text, used.claim)
     assert (row["blind_readings"], row["blind_named"]) == (3, 1)
-    shown = "\n".join(m.content for m in record.distractor_eval.with_distractors[0].trajectory.messages)
-    assert f"[{row['shown_id']}]" in shown
-    assert row["passage_id"] not in shown
+    transcript = "\n".join(m.content for m in record.distractor_eval.with_distractors[0].trajectory.messages)
+    assert f"[{row['shown_id']}]" in transcript
+    assert row["passage_id"] not in transcript
 
 
-def test_a_pair_without_them_has_no_rows():
+def test_a_pair_without_distractors_has_no_rows():
     assert list(synthetic.rows(accepted(3), ENVIRONMENT)) == []

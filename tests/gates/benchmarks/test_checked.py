@@ -1,4 +1,4 @@
-"""A card says which evaluation sets were looked for, and which were not."""
+"""A card names the evaluation sets that were checked, and those that were not."""
 
 from pathlib import Path
 
@@ -9,14 +9,18 @@ from pipeline.gates.benchmarks.checked import coverage, table
 from pipeline.gates.contaminated import SHIPPED, read
 
 
-def test_what_is_shipped_is_checked_and_what_is_not_is_named() -> None:
-    said = coverage(GateConfig())
-    assert "HotpotQA (dev), 7,405 of 7,405 questions" in said.checked
-    assert said.unchecked == ["11,490 questions of PopQA (test)", "TriviaQA (unfiltered dev)", "BrowseComp-Plus (test)"]
+def test_shipped_lists_are_checked_and_missing_ones_are_named() -> None:
+    found_coverage = coverage(GateConfig())
+    assert "HotpotQA (dev), 7,405 of 7,405 questions" in found_coverage.checked
+    assert found_coverage.unchecked == [
+        "11,490 questions of PopQA (test)",
+        "TriviaQA (unfiltered dev)",
+        "BrowseComp-Plus (test)",
+    ]
 
 
 @pytest.mark.parametrize(
-    ("name", "now"),
+    ("name", "benchmark"),
     [
         ("browsecomp_plus_decrypted.jsonl", "BrowseComp-Plus (test)"),
         ("TriviaQA-unfiltered.parquet", "TriviaQA (unfiltered dev)"),
@@ -24,13 +28,13 @@ def test_what_is_shipped_is_checked_and_what_is_not_is_named() -> None:
         ("PopQA/data/test-00000-of-00001.parquet", "PopQA (test)"),
     ],
 )
-def test_a_file_that_was_given_is_no_longer_missing(tmp_path: Path, name: str, now: str) -> None:
-    for given in (tmp_path / name.split("/")[0], tmp_path):
+def test_a_users_file_is_no_longer_missing(tmp_path: Path, name: str, benchmark: str) -> None:
+    for path in (tmp_path / name.split("/")[0], tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-        said = coverage(GateConfig(against=(given,)))
-        assert f"{now}, from the file that was given" in said.checked
-        assert not any(now in one for one in said.unchecked)
+        found_coverage = coverage(GateConfig(against=(path,)))
+        assert f"{benchmark}, from the file that was given" in found_coverage.checked
+        assert not any(benchmark in entry for entry in found_coverage.unchecked)
 
 
 def test_a_file_of_another_name_changes_nothing() -> None:
@@ -38,15 +42,20 @@ def test_a_file_of_another_name_changes_nothing() -> None:
 
 
 def test_with_the_gate_off_nothing_was_checked() -> None:
-    said = coverage(GateConfig(off=("contaminated",)))
-    assert said.checked == []
-    assert len(said.unchecked) == len(table())
+    found_coverage = coverage(GateConfig(off=("contaminated",)))
+    assert found_coverage.checked == []
+    assert len(found_coverage.unchecked) == len(table())
 
 
-def test_the_table_says_how_much_each_list_holds() -> None:
-    for one in table():
-        if one.file:
+def test_the_table_gives_the_size_of_each_list() -> None:
+    for benchmark in table():
+        if benchmark.file:
             # Questions with the same words are one fingerprint.
-            assert 0.99 * one.listed <= len(read(SHIPPED / f"{one.file}.hashes")) <= one.listed <= one.questions
+            assert (
+                0.99 * benchmark.listed
+                <= len(read(SHIPPED / f"{benchmark.file}.hashes"))
+                <= benchmark.listed
+                <= benchmark.questions
+            )
         else:
-            assert (one.listed, bool(one.source)) == (0, True)
+            assert (benchmark.listed, bool(benchmark.source)) == (0, True)

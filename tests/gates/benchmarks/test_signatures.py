@@ -9,8 +9,8 @@ from tests.tables import figures, page
 
 
 def test_means_are_over_the_correct_fresh_rollouts_of_each_side():
-    train, held = figures([accepted(1), accepted(2, side="eval")]).signatures
-    assert (train.side, held.side) == ("train", "eval")
+    train, evaluation = figures([accepted(1), accepted(2, side="eval")]).signatures
+    assert (train.side, evaluation.side) == ("train", "eval")
     assert train.solves == 3
     assert train.solving_cost == pytest.approx(3.0)
     assert train.first_hit == pytest.approx(3.0)
@@ -19,21 +19,21 @@ def test_means_are_over_the_correct_fresh_rollouts_of_each_side():
     assert train.prior_knowledge is None
 
 
-def test_what_was_known_by_heart_is_a_share_of_the_questions_that_were_probed():
-    def probed(n, right):
+def test_prior_knowledge_is_a_share_of_the_probed_questions():
+    def make_probed(n, right):
         record = accepted(n)
         probe = Probe(check="closed_book", model="m", answers=("a", "b", "c"), right=right)
         last = record.rounds[-1].model_copy(update={"probes": (probe,)})
         return record.model_copy(update={"rounds": (*record.rounds[:-1], last)})
 
-    found = figures([probed(1, 0), probed(2, 1), probed(3, 0), probed(4, 0), accepted(5)])
-    assert found.signatures[0].prior_knowledge == 0.25
+    summary = figures([make_probed(1, 0), make_probed(2, 1), make_probed(3, 0), make_probed(4, 0), accepted(5)])
+    assert summary.signatures[0].prior_knowledge == 0.25
 
 
 def test_only_accepted_records_count_and_the_card_says_what_was_not_probed():
-    found = figures([accepted(1), rejected(2), below_target(3)])
-    assert [row.solves for row in found.signatures] == [3]
-    text = card(found, Contents(rows={}), RunConfig())
+    summary = figures([accepted(1), rejected(2), below_target(3)])
+    assert [row.solves for row in summary.signatures] == [3]
+    text = card(summary, Contents(rows={}), RunConfig())
     assert "| train | 3 | 3.00 | 3.00 | 100% | 100% | not probed |" in text
 
 
@@ -50,6 +50,6 @@ def test_the_answer_hit_time_is_a_share_of_each_rollout_and_published_figures_na
     text = card(figures([record]), Contents(rows={}), RunConfig())
     html = page([record], RunConfig())
     assert "| FORT | | 141.0 | 46.9 | | | 11.0% |" in text
-    for shown in (text, html):
-        assert SOURCE in shown
-        assert all(one.data_set in shown for one in PUBLISHED)
+    for output in (text, html):
+        assert SOURCE in output
+        assert all(row.data_set in output for row in PUBLISHED)

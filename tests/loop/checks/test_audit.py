@@ -1,4 +1,4 @@
-"""Rules that take no call: the question asks something, does not tell its answer, and the answer has no rival."""
+"""Free checks: the question asks something, does not contain its answer, and the answer has no rival."""
 
 import asyncio
 
@@ -28,7 +28,7 @@ QUESTION = "When was the home town of the person who directed Lantern Bay settle
 DRAFT = chained(question=QUESTION, answer="1641", answer_type=AnswerType.DATE, answer_precision="year", hops=HOPS)
 
 
-def with_hop(n: int, **update: object) -> Draft:
+def change_hop(n: int, **update: object) -> Draft:
     hops = list(HOPS)
     hops[n] = hops[n].model_copy(update=update)
     return changed(DRAFT, hops=tuple(hops))
@@ -56,7 +56,7 @@ def test_a_wording_that_asks_nothing_or_tells_the_answer_is_at_fault(update: dic
 
 
 @pytest.mark.parametrize(
-    ("text", "rival"),
+    ("text", "is_rival"),
     [
         ("Old books differ. Vessby was founded by monks around 1702.", True),
         ("Vessby was founded by monks around 1641, says its charter.", False),
@@ -64,30 +64,28 @@ def test_a_wording_that_asks_nothing_or_tells_the_answer_is_at_fault(update: dic
         ("Tarnby was founded by monks in 1702.", False),
     ],
 )
-def test_another_page_that_answers_the_last_step_otherwise_is_looked_for(text: str, rival: bool) -> None:
+def test_a_page_with_another_answer_to_the_last_step_is_a_rival(text: str, is_rival: bool) -> None:
     shelf = Shelf(FILM, HOLM, TOWN, passage("a", "Annals", text))
     findings = asyncio.run(find_rival(DRAFT, shelf, 3))
     assert [(finding.check, finding.cause, finding.hops) for finding in findings] == [
         ("rival_answer", Cause.AMBIGUOUS, (2,))
-    ] * rival
+    ] * is_rival
     assert all("a#0" in search.passage_ids for finding in findings for search in finding.searches)
 
 
-def test_a_quote_that_says_nothing_but_its_subject_has_no_rival() -> None:
-    """A list of names has the same words as "Harbour Song, by Ada Holm", and answers nothing."""
+def test_a_quote_that_states_nothing_but_its_subject_has_no_rival() -> None:
+    """A list of names shares its words with "Harbour Song, by Ada Holm", and states nothing."""
     songs = passage("s", "Songs", "These are sung. Harbour Song, by Ada Holm, is one.")
-    listed, other = (
-        passage("n", "Chairs", "Ada Holm January 1998."),
-        passage("o", "Airs", "Tarn Song, by Ada Holm, is one."),
-    )
+    list_of_names = passage("n", "Chairs", "Ada Holm January 1998.")
+    rival = passage("o", "Airs", "Tarn Song, by Ada Holm, is one.")
     last = hop(songs, "Harbour Song", "Which song is by Ada Holm?")
     bare = last.model_copy(update={"quote": "Harbour Song, by Ada Holm"})
     by_quote = [
-        changed(DRAFT, hops=(HOPS[0], one), answer="Harbour Song", answer_type=AnswerType.ENTITY)
-        for one in (bare, bare.model_copy(update={"quote": "Harbour Song, song by Ada Holm, is one"}))
+        changed(DRAFT, hops=(HOPS[0], last_hop), answer="Harbour Song", answer_type=AnswerType.ENTITY)
+        for last_hop in (bare, bare.model_copy(update={"quote": "Harbour Song, song by Ada Holm, is one"}))
     ]
-    assert [find_other_answer(draft, {songs.id}, [listed]) for draft in by_quote] == [None, None]
-    assert find_other_answer(by_quote[1], {songs.id}, [listed, other]) is not None
+    assert [find_other_answer(draft, {songs.id}, [list_of_names]) for draft in by_quote] == [None, None]
+    assert find_other_answer(by_quote[1], {songs.id}, [list_of_names, rival]) is not None
 
 
 @pytest.mark.parametrize(
@@ -108,10 +106,10 @@ def test_a_quote_that_says_nothing_but_its_subject_has_no_rival() -> None:
         ("Chemistry", AnswerType.ENTITY, "In what did the chemistry professor excel?", True),
     ],
 )
-def test_a_question_gives_its_answer_as_a_value_and_a_name_where_it_is_one(
+def test_a_question_leaks_its_answer_as_a_value_or_as_a_name(
     answer: str, kind: AnswerType, question: str, leaks: bool
 ) -> None:
-    last = with_hop(2, quote=f"They say that {answer if answer != 'Piano' else 'a piano'} is meant.")
+    last = change_hop(2, quote=f"They say that {answer if answer != 'Piano' else 'a piano'} is meant.")
     draft = changed(last, answer=answer, answer_type=kind, question=question)
     assert any("holds its answer" in finding.detail for finding in find_faults(draft)) is leaks
     assert bool(leak.check(draft, accepted(), GateConfig())) is leaks

@@ -1,4 +1,4 @@
-"""What a model knows from memory: a field of the record, and a shortcut where every model to be trained knows it."""
+"""What a model knows from memory is recorded, and is a shortcut if every policy model knows it."""
 
 import orjson
 import pytest
@@ -7,24 +7,25 @@ from pipeline.errors import FormatError
 from pipeline.llm.base import Request
 from pipeline.types import Cause
 from pipeline.types.model_probe import known_to
-from tests.loop.checks.test_readings import DRAFT, context, examined, read, told
+from tests.loop.checks.reading import DRAFT, list_causes, make_context, run_checks
+from tests.loop.checks.test_readings import run_reader
 from tests.scripted import ScriptedLLM
 
 
-@pytest.mark.parametrize(("lucky", "known"), [(1, False), (2, True), (3, True)])
-async def test_what_the_policy_knows_by_heart_in_most_tries_is_a_shortcut(lucky: int, known: bool) -> None:
+@pytest.mark.parametrize(("lucky", "is_shortcut"), [(1, False), (2, True), (3, True)])
+async def test_what_the_policy_knows_by_heart_in_most_samples_is_a_shortcut(lucky: int, is_shortcut: bool) -> None:
     policy = {"provider": "openai", "model": "m"}
-    answer = await read(
+    answer = await run_reader(
         lambda titles, sample: not titles and sample < lucky,
         run=("closed_book",),
         models={"policies": {"mine": policy}},
     )
-    asked = [probe for probe in answer.probes if probe.check == "closed_book"]
-    assert [(probe.model, probe.right) for probe in asked] == [("embedded", lucky), ("m", lucky)]
-    assert told(answer) == ([("closed_book", Cause.PRIOR_KNOWLEDGE)] if known else [])
+    probes = [probe for probe in answer.probes if probe.check == "closed_book"]
+    assert [(probe.model, probe.right) for probe in probes] == [("embedded", lucky), ("m", lucky)]
+    assert list_causes(answer) == ([("closed_book", Cause.PRIOR_KNOWLEDGE)] if is_shortcut else [])
 
 
-async def test_the_policy_is_asked_what_it_knows_too_and_once_where_it_is_the_reader() -> None:
+async def test_the_policy_is_asked_too_and_only_once_if_it_is_the_reader() -> None:
     small, large = ({"provider": "openai", "model": name} for name in ("small", "large"))
 
     def knows(request: Request) -> str:
@@ -32,17 +33,19 @@ async def test_the_policy_is_asked_what_it_knows_too_and_once_where_it_is_the_re
         return orjson.dumps({"answer": answer}).decode()
 
     for policy, models in ((small, ["large", "small"]), (large, ["large"])):
-        where = context(ScriptedLLM(knows), ("closed_book",), models={"default": large, "policies": {"mine": policy}})
-        answer = await examined(DRAFT, 3, where)
+        run_context = make_context(
+            ScriptedLLM(knows), ("closed_book",), models={"default": large, "policies": {"mine": policy}}
+        )
+        answer = await run_checks(DRAFT, 3, run_context)
         assert [probe.model for probe in answer.probes] == models
         assert bool(answer.findings) is (policy is small)
-        assert {known.model for known in known_to(answer.probes)} == set(models)
-    assert "small" in (await examined(DRAFT, 3, context(ScriptedLLM(knows), ("closed_book",), models={
+        assert {prior.model for prior in known_to(answer.probes)} == set(models)
+    assert "small" in (await run_checks(DRAFT, 3, make_context(ScriptedLLM(knows), ("closed_book",), models={
         "default": large, "policies": {"mine": small}}))).findings[0].detail  # fmt: skip
 
 
 @pytest.mark.parametrize(("knowing", "fatal"), [(("a", "b"), True), (("a",), False), (("b",), False)])
-async def test_what_one_policy_does_not_know_is_still_of_use_to_it(knowing: tuple[str, ...], fatal: bool) -> None:
+async def test_a_question_is_of_use_to_a_policy_that_does_not_know_it(knowing: tuple[str, ...], fatal: bool) -> None:
     models = {
         "default": {"provider": "openai", "model": "m"},
         "policies": {"one": {"model": "a"}, "two": {"model": "b"}},
@@ -52,30 +55,30 @@ async def test_what_one_policy_does_not_know_is_still_of_use_to_it(knowing: tupl
         return orjson.dumps({"answer": "1641" if request.model in knowing else ""}).decode()
 
     model = ScriptedLLM(knows)
-    answer = await examined(DRAFT, 3, context(model, ("closed_book",), models=models))
+    answer = await run_checks(DRAFT, 3, make_context(model, ("closed_book",), models=models))
     assert bool(answer.findings) is fatal
     banded = {"models": models, "solve_rate": "0.2-0.8", "policy": "one"}
-    targeted = await examined(DRAFT, 3, context(model, ("closed_book",), **banded))
+    targeted = await run_checks(DRAFT, 3, make_context(model, ("closed_book",), **banded))
     assert bool(targeted.findings) is ("a" in knowing)
 
 
-async def test_a_policy_that_cannot_be_read_knows_nothing_and_a_reader_is_an_error() -> None:
+async def test_an_unreadable_policy_knows_nothing_and_an_unreadable_reader_is_an_error() -> None:
     policies = {"policies": {"mine": {"provider": "openai", "model": "p"}}}
 
     def says(request: Request) -> str:
         return "hm" if request.model == "p" else '{"answer": ""}'
 
-    answer = await examined(DRAFT, 3, context(ScriptedLLM(says), ("closed_book",), models=policies))
+    answer = await run_checks(DRAFT, 3, make_context(ScriptedLLM(says), ("closed_book",), models=policies))
     assert [(probe.model, probe.answers) for probe in answer.probes] == [("embedded", ("",) * 3), ("p", ("",) * 3)]
     with pytest.raises(FormatError):
-        await examined(DRAFT, 3, context(ScriptedLLM(lambda request: "hm"), ("closed_book",), models=policies))
+        await run_checks(DRAFT, 3, make_context(ScriptedLLM(lambda request: "hm"), ("closed_book",), models=policies))
 
 
-async def test_it_is_the_solver_and_the_policies_that_are_asked_and_not_who_reads_for_the_checks() -> None:
+async def test_solver_and_policies_are_asked_from_memory_and_not_the_reader_of_the_checks() -> None:
     models = {name: {"provider": "openai", "model": name} for name in ("default", "solver")}
     models |= {"policies": {"mine": {"provider": "openai", "model": "mine"}}}  # type: ignore[dict-item]
     model = ScriptedLLM(lambda request: '{"answer": "%s"}' % ("" if request.model == "mine" else "1641"))
-    answer = await examined(DRAFT, 3, context(model, ("closed_book", "oracle"), models=models))
+    answer = await run_checks(DRAFT, 3, make_context(model, ("closed_book", "oracle"), models=models))
     assert [(p.check, p.model) for p in answer.probes] == [
         ("closed_book", "solver"), ("closed_book", "mine"), ("oracle", "default"),
     ]  # fmt: skip

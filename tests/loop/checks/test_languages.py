@@ -1,4 +1,4 @@
-"""A right draft passes every check in whatever language it is, and a wrong one fails as an English one would."""
+"""A sound draft passes every check in any language, and a faulty one fails as an English one would."""
 
 from typing import Any, NamedTuple, cast
 
@@ -6,20 +6,20 @@ import pytest
 
 from pipeline.agents.grading import find_hop_steps, is_supported
 from pipeline.agents.judge import NearMiss, decide
-from pipeline.agents.tools import render
 from pipeline.corpus import Corpus
 from pipeline.loop.rival_answer import find_rival
 from pipeline.loop.wording_review import find_faults
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
-from pipeline.types import AnswerType, Call, Draft, Message, Passage, Rollout, Stop, ToolCall, Trajectory
+from pipeline.types import AnswerType, Draft, Passage
 from tests.graphs import chained, changed
+from tests.loop.rollouts import make_rollout
 from tests.shelf import InMemory, hop, passage
 
 K = 5
 
 
 class Case(NamedTuple):
-    """A corpus, the question over its first passages, one hop each, and what would spoil it."""
+    """A corpus, a question over its first passages with one hop each, and what would spoil it."""
 
     passages: tuple[Passage, ...]
     question: str
@@ -64,11 +64,7 @@ GERMAN = Case(
         passage("y", "Tarne", "Die Tarne ist ein Fluss. Über ihn führen 1.234.567 Steine einer alten Brücke."),
     ),
     question="Wann wurde der Ort, aus dem die Regisseurin von Leuchtturmbucht stammt, zur Stadt erhoben?",
-    sub_questions=(
-        "Wer drehte Leuchtturmbucht?",
-        "Woher kommt Ada Höhn?",
-        "An welchem Tag wurde Großwesel zur Stadt?",
-    ),
+    sub_questions=("Wer drehte Leuchtturmbucht?", "Woher kommt Ada Höhn?", "An welchem Tag wurde Großwesel zur Stadt?"),
     answers=("Ada Höhn", "Großwesel", "3. Oktober 1641"),
     kind=AnswerType.DATE,
     rival=passage(
@@ -143,18 +139,12 @@ ALL = {"Chinese": CHINESE, "German": GERMAN, "French": FRENCH, "Japanese": JAPAN
 CASES = pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
 
 
-def drafted(case: Case, **changes: Any) -> Draft:
+def make_draft(case: Case, **changes: Any) -> Draft:
     hops = [
-        hop(one, answer, asked, second_sentence(one.text))
-        for asked, answer, one in zip(case.sub_questions, case.answers, case.passages, strict=False)
+        hop(source, answer, sub_question, second_sentence(source.text))
+        for sub_question, answer, source in zip(case.sub_questions, case.answers, case.passages, strict=False)
     ]
-    draft = chained(
-        question=case.question,
-        answer=case.answers[-1],
-        answer_type=case.kind,
-        answer_precision="day",
-        hops=tuple(hops),
-    )
+    draft = chained(case.question, hops, answer=case.answers[-1], answer_type=case.kind, answer_precision="day")
     return changed(draft, **changes)
 
 
@@ -162,19 +152,19 @@ def second_sentence(text: str) -> str:
     return text.split("。", 1)[1] if "。" in text else text.split(". ", 1)[1]
 
 
-async def checks(case: Case, draft: Draft, *more: Passage) -> list[str]:
-    retriever = Bm25Retriever(cast(Corpus, InMemory((*case.passages, *more))))
+async def run_checks(case: Case, draft: Draft, *extra: Passage) -> list[str]:
+    retriever = Bm25Retriever(cast(Corpus, InMemory((*case.passages, *extra))))
     return [finding.check for finding in (*find_faults(draft), *await find_rival(draft, retriever, K))]
 
 
 @CASES
 async def test_a_right_draft_passes_every_check(case: Case) -> None:
-    assert await checks(case, drafted(case)) == []
+    assert await run_checks(case, make_draft(case)) == []
 
 
 @CASES
-async def test_another_answer_in_the_corpus_is_found(case: Case) -> None:
-    assert await checks(case, drafted(case), case.rival) == ["rival_answer"]
+async def test_a_rival_in_the_corpus_is_reported(case: Case) -> None:
+    assert await run_checks(case, make_draft(case), case.rival) == ["rival_answer"]
 
 
 @pytest.mark.parametrize(
@@ -185,15 +175,15 @@ async def test_another_answer_in_the_corpus_is_found(case: Case) -> None:
     ],
     ids=["German", "Chinese"],
 )
-async def test_a_rival_may_say_it_in_other_little_words(case: Case, text: str) -> None:
-    assert await checks(case, drafted(case), passage("r", "Chronik", text)) == ["rival_answer"]
+async def test_a_rival_may_use_other_function_words(case: Case, text: str) -> None:
+    assert await run_checks(case, make_draft(case), passage("r", "Chronik", text)) == ["rival_answer"]
 
 
 @CASES
 async def test_a_wording_that_asks_nothing_or_tells_the_answer_fails(case: Case) -> None:
     tells = f"{case.question[:-1]} {case.answers[-1]}{case.question[-1]}"
     for question in (case.question[:-1] + ".", tells):
-        assert await checks(case, drafted(case, question=question)) == ["wording"]
+        assert await run_checks(case, make_draft(case, question=question)) == ["wording"]
 
 
 @CASES
@@ -204,21 +194,12 @@ def test_answers_are_graded_alike(case: Case) -> None:
 
 
 @CASES
-def test_what_a_rollout_read_is_seen_in_other_passages_too(case: Case) -> None:
-    draft, home = drafted(case), case.passages[2]
+def test_evidence_of_a_rollout_may_stand_in_other_passages(case: Case) -> None:
+    draft, home = make_draft(case), case.passages[2]
     elsewhere = passage("z", "Z", home.text.replace("1641", "１６４１"))
 
-    def rollout(read: Passage) -> Rollout:
-        call = ToolCall(id="call00000", name="search", arguments="{}")
-        messages = (
-            Message(role="assistant", tool_calls=(call,)),
-            Message(role="tool", content=render([read]), tool_call_id=call.id),
-        )
-        calls = (Call(id=call.id, tool="search", argument="?", passage_ids=(read.id,)),)
-        return Rollout(sample=0, trajectory=Trajectory(messages=messages, calls=calls, stop=Stop.ANSWERED), answer="")
-
-    for read in (home, elsewhere):
-        assert is_supported(draft, rollout(read))
-        assert find_hop_steps(draft, rollout(read))[2] == 1
-    assert not is_supported(draft, rollout(case.passages[3]))
-    assert find_hop_steps(draft, rollout(case.passages[3])) == (None, None, None)
+    for source in (home, elsewhere):
+        assert is_supported(draft, make_rollout([source]))
+        assert find_hop_steps(draft, make_rollout([source]))[2] == 1
+    assert not is_supported(draft, make_rollout([case.passages[3]]))
+    assert find_hop_steps(draft, make_rollout([case.passages[3]])) == (None, None, None)

@@ -1,4 +1,4 @@
-"""The audit over a set of retrievers: a question that BM25 cannot answer at once, and a dense index can."""
+"""The audit over several retrievers: BM25 cannot answer a question at once that a dense index can."""
 
 import asyncio
 from dataclasses import replace
@@ -20,7 +20,7 @@ from pipeline.loop.question_writing import find_shortcut
 from pipeline.run import prepare
 from pipeline.types import Cause, Draft, Record, Status
 from tests import encoders, graphs
-from tests.loop.test_episode import FILM, HOLM, SHELF, TOWN, Cast, proposal, seeded
+from tests.loop.cast import FILM, HOLM, SHELF, TOWN, Cast, make_proposal, make_seed
 from tests.scripted import ScriptedLLM
 
 CONCEPTS = ("lantern bay beacon cove", "ada holm painter artist", "vessby tarn riverside")
@@ -31,17 +31,17 @@ MILLS = [{"id": f"o{n}", "title": f"Mill {n}", "text": f"Mill {n} was built in {
 
 @pytest.fixture(scope="module")
 def context(tmp_path_factory: pytest.TempPathFactory) -> RunContext:
-    """Lucene, and beside it a dense retriever over the same files, opened as a run opens them."""
+    """Open Lucene and a dense retriever over the same files, as a run does."""
     encoders.needed()
     home = tmp_path_factory.mktemp("audit")
     texts = [{"id": p.document_id, "title": p.title, "text": p.text} for p in (FILM, HOLM, TOWN)]
     (home / "shelf.jsonl").write_bytes(b"\n".join(map(orjson.dumps, texts + MILLS)))
-    known = [word for words in CONCEPTS for word in words.split()]
-    table = np.zeros((1 + len(known), len(CONCEPTS)), np.float32)
-    for place, word in enumerate(known, 1):
-        table[place, [word in words.split() for words in CONCEPTS].index(True)] = 1
-    dense = {"encoder": str(encoders.write(home / "concepts", known, table))}
-    built = config.build(
+    vocabulary = [word for words in CONCEPTS for word in words.split()]
+    table = np.zeros((1 + len(vocabulary), len(CONCEPTS)), np.float32)
+    for row_index, word in enumerate(vocabulary, 1):
+        table[row_index, [word in words.split() for words in CONCEPTS].index(True)] = 1
+    dense = {"encoder": str(encoders.write(home / "concepts", vocabulary, table))}
+    settings = config.build(
         values={
             "strategy": "sage",
             "corpus": {"name": str(home / "shelf.jsonl"), "language": "en"},
@@ -49,52 +49,52 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> RunContext:
             "runtime": {"out": home / "outputs"},
         }
     )
-    return prepare.context(built, prepare.corpus(built))
+    return prepare.context(settings, prepare.corpus(settings))
 
 
-def name(context: RunContext) -> str:
-    (one,) = context.others
-    return one
+def get_dense_name(context: RunContext) -> str:
+    (name,) = context.others
+    return name
 
 
-def drafted(question: str) -> Draft:
-    return graphs.drafted(question, proposal()["steps"], list(SHELF.passages.values()))
+def make_draft(question: str) -> Draft:
+    return graphs.drafted(question, make_proposal()["steps"], list(SHELF.passages.values()))
 
 
-async def test_the_run_s_own_is_not_searched_twice(context: RunContext) -> None:
+async def test_the_runs_own_retriever_is_not_searched_twice(context: RunContext) -> None:
     assert getattr(context.retriever, "name", "") == "lucene"
-    assert name(context).startswith("dense#concepts@")
+    assert get_dense_name(context).startswith("dense#concepts@")
 
 
 async def test_what_is_hard_for_bm25_may_be_trivial_for_a_dense_index(context: RunContext) -> None:
-    chain = drafted(SYNONYMS).graph
+    chain = make_draft(SYNONYMS).graph
     assert await find_shortcut(SYNONYMS, chain, replace(context, others={})) == ""
-    assert f"one search with it over {name(context)} returns" in await find_shortcut(SYNONYMS, chain, context)
-    assert await find_shortcut(proposal()["question"], chain, context) == ""
+    assert f"one search with it over {get_dense_name(context)} returns" in await find_shortcut(SYNONYMS, chain, context)
+    assert await find_shortcut(make_proposal()["question"], chain, context) == ""
 
 
 def run(context: RunContext) -> tuple[Record, Cast]:
-    """Propose what the dense index finds at once, then what it does not."""
-    cast = Cast(lambda question, sample: 3, [proposal()])
-    cast.first = proposal(SYNONYMS)
-    return asyncio.run(run_seed(seeded(), replace(context, llm=ScriptedLLM(cast)))), cast
+    """Propose a draft that the dense index answers at once, then one that it does not."""
+    cast = Cast(lambda question, sample: 3, [make_proposal()])
+    cast.first = make_proposal(SYNONYMS)
+    return asyncio.run(run_seed(make_seed(), replace(context, llm=ScriptedLLM(cast)))), cast
 
 
-def test_a_draft_goes_back_for_what_any_of_them_finds_and_each_pair_says_who_found_what(context: RunContext) -> None:
+def test_a_draft_that_any_retriever_answers_is_sent_back_and_each_pair_names_them(context: RunContext) -> None:
     record, cast = run(context)
     assert record.status is Status.ACCEPTED
     assert [past.feedback and past.feedback.cause for past in record.rounds] == [Cause.OVER_SPECIFIED, None]
-    assert f"one search with it over {name(context)} returns" in cast.feedback[0]["message"]
-    assert [(found.retriever, found.question_hops, found.sub_question_hops) for found in record.one_search] == [
+    assert f"one search with it over {get_dense_name(context)} returns" in cast.feedback[0]["message"]
+    assert [(search.retriever, search.question_hops, search.sub_question_hops) for search in record.one_search] == [
         ("lucene", (0,), (0, 1, 2)),
-        (name(context), (0,), (0, 1, 2)),
+        (get_dense_name(context), (0,), (0, 1, 2)),
     ]
-    alone, _ = run(replace(context, others={}))
-    assert len(alone.rounds) == 1
-    assert alone.one_search == ()
+    lexical, _ = run(replace(context, others={}))
+    assert len(lexical.rounds) == 1
+    assert lexical.one_search == ()
 
 
-def test_it_is_a_column_of_the_views_and_a_figure_of_card_and_report(context: RunContext) -> None:
+def test_one_search_is_a_column_of_the_views_and_a_figure_of_the_report(context: RunContext) -> None:
     import polars as pl
     import pyarrow as pa
 
@@ -105,13 +105,13 @@ def test_it_is_a_column_of_the_views_and_a_figure_of_card_and_report(context: Ru
     table = pa.Table.from_pylist(rows, records.SCHEMA)
     assert records.record(table.to_pylist()[0]).one_search == record.one_search
     (flat,) = qa.rows(record, environment(context.config))
-    assert [one["retriever"] for one in flat["one_search"]] == ["lucene", name(context)]
+    assert [search["retriever"] for search in flat["one_search"]] == ["lucene", get_dense_name(context)]
     seeds = pl.from_arrow(pa.Table.from_pylist([row(record)], SCHEMA))
     assert isinstance(seeds, pl.DataFrame)
-    found = figures(seeds.lazy().with_columns(plan_order=pl.lit("0")))
-    assert [(one.retriever, str(one.last_found)[:6]) for one in found.one_search] == [
+    summary = figures(seeds.lazy().with_columns(plan_order=pl.lit("0")))
+    assert [(search.retriever, str(search.last_found)[:6]) for search in summary.one_search] == [
         ("lucene", "0 of 1"),
-        (name(context), "0 of 1"),
+        (get_dense_name(context), "0 of 1"),
     ]
 
 
@@ -122,18 +122,18 @@ def test_only_another_retriever_makes_another_run(tmp_path: Path) -> None:
     assert digest() == digest("lucene") != digest("bm25") != digest("bm25", retriever="bm25")
     assert digest("http://one:80/retrieve#e5") == digest("http://two:81/retrieve#e5") != digest()
     encoders.needed()
-    made = [encoders.write(tmp_path / f"{n}" / "e", ["a"], np.full((2, 2), n, np.float32)) for n in (1, 2)]
-    one, other = (digest("dense", dense={"encoder": str(folder)}) for folder in made)
-    assert one != other
+    encoders_written = [encoders.write(tmp_path / f"{n}" / "e", ["a"], np.full((2, 2), n, np.float32)) for n in (1, 2)]
+    first, second = (digest("dense", dense={"encoder": str(folder)}) for folder in encoders_written)
+    assert first != second
 
 
 @pytest.mark.parametrize("audit", [["bm25", "bm25"], ["ftp://x"], ["http://one/retrieve", "http://two/retrieve"]])
-def test_a_set_that_cannot_be_told_apart_is_refused(audit: list[str]) -> None:
+def test_retrievers_with_one_name_are_refused(audit: list[str]) -> None:
     with pytest.raises(UsageError, match=r"retrieval\.audit"):
         config.build(values={"retrieval": {"audit": audit}})
 
 
-def test_a_retriever_that_is_not_there_is_a_mistake_of_one_line() -> None:
+def test_an_unknown_retriever_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="no retriever 'elastic'"):
         prepare.check(config.build(values={"corpus": {"name": "tiny"}, "retrieval": {"audit": ["elastic"]}}))
     with pytest.raises(UsageError, match="no encoder is set"):

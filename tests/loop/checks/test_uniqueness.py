@@ -1,4 +1,4 @@
-"""Which passages give another answer, and which only say what the question and its earlier hops say too."""
+"""Which passages give another answer, and which only repeat the question and its earlier hops."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ import pytest
 from pipeline.loop.rival_answer import find_other_answer, find_rival
 from pipeline.types import AnswerType
 from tests.graphs import chained
-from tests.loop.checks.test_audit import FILM, HOLM, TOWN, with_hop
+from tests.loop.checks.test_audit import FILM, HOLM, TOWN, change_hop
 from tests.shelf import Shelf, hop, passage
 
 GENE = passage("sialuria", "Sialuria", "Sialuria is rare. It is caused by mutations in the GNE gene.")
@@ -15,16 +15,16 @@ MUSCLE = passage("muscle", "Nonaka myopathy", "It weakens muscles. Mutations in 
 
 
 @pytest.mark.parametrize(
-    ("title", "text", "rival"),
+    ("title", "text", "is_rival"),
     [
         ("Sialuria", "It starts early. Mutations in the GNE gene cause sialuria.", False),  # where the chain starts
         ("GNE", "Mutations in the GNE gene cause Sialuria.", False),  # said elsewhere of what the start names
         ("Sialuria", "Mutations in the GNE gene cause a flow of acid.", False),  # its page, in other words
-        ("GNE", "Mutations in the GNE gene cause Salla disease.", False),  # the question leaves it out
+        ("GNE", "Mutations in the GNE gene cause Salla disease.", False),  # the question excludes it
         ("Welander myopathy", "Mutations in the GNE gene cause Welander myopathy.", True),
     ],
 )
-def test_what_the_question_and_earlier_hops_name_is_no_other_answer(title: str, text: str, rival: bool) -> None:
+def test_names_of_the_question_and_of_earlier_hops_are_no_rivals(title: str, text: str, is_rival: bool) -> None:
     hops = (
         hop(GENE, "GNE", "Which gene causes sialuria?"),
         hop(MUSCLE, "Nonaka myopathy", "Which other disorder do mutations in the GNE gene cause?"),
@@ -35,28 +35,28 @@ def test_what_the_question_and_earlier_hops_name_is_no_other_answer(title: str, 
         answer_type=AnswerType.ENTITY,
         hops=hops,
     )
-    other = passage("other", title, text, n=1)
-    assert bool(asyncio.run(find_rival(draft, Shelf(GENE, MUSCLE, other), 3))) is rival
+    candidate = passage("other", title, text, n=1)
+    assert bool(asyncio.run(find_rival(draft, Shelf(GENE, MUSCLE, candidate), 3))) is is_rival
     cited = {p.id for p in (GENE, MUSCLE)}
-    assert (find_other_answer(draft, cited, [GENE, MUSCLE, other]) is not None) is rival
+    assert (find_other_answer(draft, cited, [GENE, MUSCLE, candidate]) is not None) is is_rival
 
 
-def test_what_an_earlier_hop_cites_is_no_rival_though_it_says_more() -> None:
+def test_a_passage_that_an_earlier_hop_cites_is_no_rival() -> None:
     home = passage("h", "Vessby people", f"{HOLM.text} Vessby was founded by monks around 1702.")
-    draft = with_hop(1, passage_sha256=home.sha256, title=home.title)
+    draft = change_hop(1, passage_sha256=home.sha256, title=home.title)
     assert not asyncio.run(find_rival(draft, Shelf(FILM, home, TOWN), 3))
     elsewhere = passage("e", "Annals", home.text)
     assert asyncio.run(find_rival(draft, Shelf(FILM, home, TOWN, elsewhere), 4))
 
 
-def rival(
+def has_rival(
     answer: str, quote: str, sentence: str, kind: AnswerType = AnswerType.ENTITY, subject: str = "Vessby"
 ) -> bool:
-    """Does another page, which says this, answer otherwise what the quote answers so?"""
+    """Return whether a page with this sentence gives another answer than the quote."""
     start, end = passage("a", "Annals", f"A note. It tells of {subject}."), passage("e", subject, f"A note. {quote}")
-    asked = "What is asked for here of that, as of 2019?"
-    hops = (hop(start, subject, "Of what?"), hop(end, answer, asked, quote))
-    draft = chained(question=asked, answer=answer, answer_type=kind, hops=hops)
+    question = "What is asked for here of that, as of 2019?"
+    hops = (hop(start, subject, "Of what?"), hop(end, answer, question, quote))
+    draft = chained(question=question, answer=answer, answer_type=kind, hops=hops)
     return find_other_answer(draft, {start.id, end.id}, [passage("x", "Gazette", sentence)]) is not None
 
 
@@ -64,7 +64,7 @@ DAY = "The Host was released on May 6, 2008 by Little Brown."
 
 
 @pytest.mark.parametrize(
-    ("answer", "when", "other"),
+    ("answer", "when", "is_rival"),
     [
         ("May 6, 2008", "in May 2008", False),
         ("May 6, 2008", "in 2008", False),
@@ -73,16 +73,16 @@ DAY = "The Host was released on May 6, 2008 by Little Brown."
         ("May 6, 2008", "on 8 May 2008", True),
         ("May 6, 2008", "in June 2008", True),
         ("May 6, 2008", "in 2009", True),
-        ("May 6, 2018", "on 7 May 2019", True),  # the question names the year, and no day of it
+        ("May 6, 2018", "on 7 May 2019", True),  # the question names the year, and no day
     ],
 )
-def test_the_same_date_said_less_exactly_is_no_other_answer(answer: str, when: str, other: bool) -> None:
+def test_a_less_exact_date_is_no_rival(answer: str, when: str, is_rival: bool) -> None:
     quote, sentence = DAY.replace("May 6, 2008", answer), f"The Host was released {when} by Little Brown."
-    assert rival(answer, quote, sentence, AnswerType.DATE, "The Host") is other
+    assert has_rival(answer, quote, sentence, AnswerType.DATE, "The Host") is is_rival
 
 
 @pytest.mark.parametrize(
-    ("answer", "said", "other"),
+    ("answer", "length", "is_rival"),
     [
         ("12 km", "12 kilometres and seven gates", False),
         ("12 km", "12,000 m", False),
@@ -97,16 +97,16 @@ def test_the_same_date_said_less_exactly_is_no_other_answer(answer: str, when: s
         ("12,345 m", "about 13,000 m", True),
     ],
 )  # fmt: skip
-def test_the_same_number_in_another_unit_or_rounded_is_no_other_answer(answer: str, said: str, other: bool) -> None:
-    quote, sentence = f"The wall of Vessby counts {answer} in all.", f"The wall of Vessby counts {said} in all."
-    assert rival(answer, quote, sentence, AnswerType.NUMBER) is other
+def test_the_same_number_in_another_unit_or_rounded_is_no_rival(answer: str, length: str, is_rival: bool) -> None:
+    quote, sentence = f"The wall of Vessby counts {answer} in all.", f"The wall of Vessby counts {length} in all."
+    assert has_rival(answer, quote, sentence, AnswerType.NUMBER) is is_rival
 
 
 TAUGHT = "Ada Holm studied sculpture at Oslo under Ivo Brandt."
 
 
 @pytest.mark.parametrize(
-    ("sentence", "other"),
+    ("sentence", "is_rival"),
     [
         ("Ada Holm later studied sculpture at Oslo under her cousins.", False),
         ("Then Ada Holm studied sculpture at Oslo under her uncle.", False),
@@ -117,21 +117,21 @@ TAUGHT = "Ada Holm studied sculpture at Oslo under Ivo Brandt."
         ("Ada Holm studied sculpture at Oslo under Otto Brandt.", True),
     ],
 )
-def test_what_names_nobody_or_the_same_by_the_last_name_is_no_other_answer(sentence: str, other: bool) -> None:
-    assert rival("Ivo Brandt", TAUGHT, sentence, subject="Ada Holm") is other
+def test_a_sentence_that_names_nobody_or_the_same_last_name_is_no_rival(sentence: str, is_rival: bool) -> None:
+    assert has_rival("Ivo Brandt", TAUGHT, sentence, subject="Ada Holm") is is_rival
 
 
 @pytest.mark.parametrize(
-    ("answer", "said", "other"),
+    ("answer", "ending", "is_rival"),
     [
         ("bronze", "iron", True),  # the answer is no name
-        ("Tarn Bridge", "the Bridge of Arnau", True),  # an article stands before no person
+        ("Tarn Bridge", "the Bridge of Arnau", True),  # no person's name follows an article
         ("Hall 7", "Hall 9", True),
     ],
 )
-def test_what_else_may_be_another_answer(answer: str, said: str, other: bool) -> None:
+def test_names_and_common_nouns_may_be_rivals(answer: str, ending: str, is_rival: bool) -> None:
     quote = f"The painted wall of Vessby ends at {answer}."
-    assert rival(answer, quote, f"The painted wall of Vessby ends at {said}.") is other
+    assert has_rival(answer, quote, f"The painted wall of Vessby ends at {ending}.") is is_rival
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,5 @@ def test_what_else_may_be_another_answer(answer: str, said: str, other: bool) ->
          "Ada Holm gründete als erste das Museum Großwesels, der alten Stadt."),
     ],
 )  # fmt: skip
-def test_the_answer_in_a_form_of_its_language_is_no_other_one(
-    subject: str, answer: str, quote: str, sentence: str
-) -> None:
-    assert not rival(answer, quote, sentence, subject=subject)
+def test_an_inflected_answer_is_no_rival(subject: str, answer: str, quote: str, sentence: str) -> None:
+    assert not has_rival(answer, quote, sentence, subject=subject)

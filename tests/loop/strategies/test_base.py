@@ -1,4 +1,4 @@
-"""From a model's steps to a draft: the product takes the quotes, computes the answer and tells its type."""
+"""A model's steps become a draft: the product takes the quotes, computes the answer and derives its type."""
 
 import pytest
 
@@ -33,12 +33,12 @@ def test_answer_is_computed_from_the_steps() -> None:
         ([step(TOWN, "")], "needs an answer"),
     ],
 )
-def test_faults_of_form_go_back_to_the_model(steps: list[dict[str, object]], message: str) -> None:
+def test_faults_of_form_are_sent_back_to_the_model(steps: list[dict[str, object]], message: str) -> None:
     with pytest.raises(FormatError, match=message):
         drafted("When?", steps, BOTH)
 
 
-def test_sub_question_of_a_hop_names_what_it_starts_from() -> None:
+def test_sub_question_of_a_hop_names_its_start() -> None:
     draft = drafted(
         "When?",
         chain(step(PORT, "Vessby", "Of what?", sentences=[1]), step(TOWN, "1641", "When was {port} founded?")),

@@ -1,4 +1,4 @@
-"""A generator proposes an evidence graph, a writer words it, and the loop tries it like any other draft."""
+"""A generator proposes an evidence graph, a writer words it, and the loop tests it like any other draft."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from pipeline.llm.base import Completion, Request
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies.compose import describe_links
 from pipeline.types import AnswerType, Cause, Message, Record, Seed, Status, Stop, Usage
-from tests.loop.test_episode import LINEAGE, call
+from tests.loop.cast import LINEAGE, call, get_role
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
@@ -24,49 +24,43 @@ BRANDT = passage("brandt", "Ivo Brandt", "Ivo Brandt was a sailor. Ivo Brandt wa
 MILL = passage("mill", "Grey Mill", "Grey Mill is a western. It was directed by Una Vik.")
 VIK = passage("vik", "Una Vik", "Una Vik was a weaver. Una Vik was born in 1888.")
 SHELF = Shelf(BAY, PIER, MILL, HOLM, BRANDT, VIK)
-QUERIES = (
-    "Lantern Bay drama",
-    "Copper Pier comedy",
-    "Grey Mill western",
-    "Ada Holm painter",
-    "Ivo Brandt sailor",
-    "Una Vik weaver",
-)
+QUERIES = ("Lantern Bay drama", "Copper Pier comedy", "Grey Mill western",
+           "Ada Holm painter", "Ivo Brandt sailor", "Una Vik weaver")  # fmt: skip
 GOOD = "Lantern Bay, Copper Pier and Grey Mill had different directors. Who of the three was born first?"
 
 
-def found(step_id: str, answer: str, source: Any, *needs: str, sentence: int = 2, **fields: Any) -> dict[str, Any]:
+def make_step(step_id: str, answer: str, source: Any, *needs: str, sentence: int = 2, **fields: Any) -> dict[str, Any]:
     question = f"What is {step_id} of {{{needs[0]}}}?" if needs else f"Who directed {source.title}?"
     step = {"id": step_id, "sub_question": question, "answer": answer, "needs": needs}
     return step | {"passage_id": source.shown_id, "sentences": [sentence]} | fields
 
 
-def graph(**changes: Any) -> list[dict[str, Any]]:
+def make_graph(**changes: Any) -> list[dict[str, Any]]:
     steps = [
-        found("bay", "Ada Holm", BAY),
-        found("pier", "Ivo Brandt", PIER),
-        found("mill", "Una Vik", MILL),
-        found("holm_year", "1871", HOLM, "bay"),
-        found("brandt_year", "1902", BRANDT, "pier"),
-        found("vik_year", "1888", VIK, "mill"),
+        make_step("bay", "Ada Holm", BAY),
+        make_step("pier", "Ivo Brandt", PIER),
+        make_step("mill", "Una Vik", MILL),
+        make_step("holm_year", "1871", HOLM, "bay"),
+        make_step("brandt_year", "1902", BRANDT, "pier"),
+        make_step("vik_year", "1888", VIK, "mill"),
         {"id": "first", "sub_question": "Who was born first?", "needs": ["holm_year", "brandt_year", "vik_year"],
          "operation": "extreme", "which": "earliest"},
     ]  # fmt: skip
     return [step | changes.get(step["id"], {}) for step in steps]
 
 
-def two_branches() -> list[dict[str, Any]]:
-    steps = graph(first={"needs": ["holm_year", "brandt_year"]})
+def make_two_branches() -> list[dict[str, Any]]:
+    steps = make_graph(first={"needs": ["holm_year", "brandt_year"]})
     return [step for step in steps if step["id"] not in ("mill", "vik_year")]
 
 
 class Cast:
-    """Plays all roles; `proposals` are handed in one after the other."""
+    """Plays all roles; `proposals` are proposed one after the other."""
 
     def __init__(
         self, *proposals: list[dict[str, Any]], wordings: list[list[str]] | None = None, grade: int = 4
     ) -> None:
-        self.proposals, self.grade = list(proposals or [graph()]), grade
+        self.proposals, self.grade = list(proposals or [make_graph()]), grade
         self.wordings = wordings or [[GOOD]]
         self.faults: list[list[dict[str, str]]] = []
         self.best = 1
@@ -76,7 +70,7 @@ class Cast:
 
     def __call__(self, request: Request) -> Message:
         turns = sum(message.role == "assistant" for message in request.messages)
-        role = request.output.name if request.output else request.tools[-1].name
+        role = get_role(request)
         inputs = prompts.unfence(request.messages[1].content) or {}
         if role == "answer":
             return self._solve(turns)
@@ -90,11 +84,9 @@ class Cast:
         if role == "choose":
             faults = [f"clumsy {number}" for number, _ in enumerate(inputs["wordings"], 1)]
             return self._say(faults=faults, grades=[self.grade] * len(faults), best=self.best, added=self.added)
-        return (
-            self._say(reason="", faults=self.faults.pop(0) if self.faults else [])
-            if role == "steps"
-            else self._say(answer="", correct=False)
-        )
+        if role == "steps":
+            return self._say(reason="", faults=self.faults.pop(0) if self.faults else [])
+        return self._say(answer="", correct=False)
 
     def _solve(self, turn: int) -> Message:
         if turn < len(self.solver_queries):
@@ -117,10 +109,10 @@ def run(cast: Cast, *sets: str, target: int = 3, llm: type[ScriptedLLM] = Script
     return asyncio.run(run_seed(seed, context)), model.requests
 
 
-def last_message(requests: list[Request], role: str) -> str:
-    """Return the last tool result that an agent whose last tool has this name was sent."""
-    sent = [request for request in requests if request.tools and request.tools[-1].name == role]
-    return sent[-1].messages[-1].content
+def get_last_message(requests: list[Request], role: str) -> str:
+    """Return the last tool result for an agent whose last tool has this name."""
+    matching = [request for request in requests if request.tools and request.tools[-1].name == role]
+    return matching[-1].messages[-1].content
 
 
 def test_graph_is_worded_and_accepted() -> None:
@@ -140,9 +132,9 @@ def test_graph_is_worded_and_accepted() -> None:
 
 def test_writer_sees_no_hidden_answer() -> None:
     run(cast := Cast())
-    told = orjson.dumps(cast.written[0]).decode()
-    assert "Lantern Bay" in told
-    assert not any(name in told for name in ("Ada Holm", "Ivo Brandt", "1871", "1902"))
+    inputs = orjson.dumps(cast.written[0]).decode()
+    assert "Lantern Bay" in inputs
+    assert not any(name in inputs for name in ("Ada Holm", "Ivo Brandt", "1871", "1902"))
     assert cast.written[0]["steps"][3] == {
         "id": "holm_year",
         "asks": "What is holm_year of [bay]?",
@@ -151,48 +143,50 @@ def test_writer_sees_no_hidden_answer() -> None:
     }
 
 
-def test_all_faults_of_a_graph_are_told_at_once() -> None:
-    bad = graph(brandt_year={"answer": "1871"}, pier={"passage_id": BAY.shown_id})
-    cast = Cast(bad, graph(holm_year={"sub_question": "When was {bay} born?"}))
+def test_all_faults_of_a_graph_are_reported_at_once() -> None:
+    bad = make_graph(brandt_year={"answer": "1871"}, pier={"passage_id": BAY.shown_id})
+    cast = Cast(bad, make_graph(holm_year={"sub_question": "When was {bay} born?"}))
     cast.faults = [[{"step": "holm_year", "fault": "unstated", "reason": "it says where, not when"}]]
     _, requests = run(cast)
-    told = last_message(requests, "propose")
-    assert "step 'first': the values tie or their ranges overlap" in told
-    assert "step 'pier' ('Lantern Bay'): it rests on the document of step 'bay'" in told
-    assert "step 'holm_year' ('Ada Holm'): unstated: it says where, not when. To do: cite the sentence" in told
-    assert told.endswith("Proposals left: 2.")
+    message = get_last_message(requests, "propose")
+    assert "step 'first': the values tie or their ranges overlap" in message
+    assert "step 'pier' ('Lantern Bay'): it rests on the document of step 'bay'" in message
+    assert "step 'holm_year' ('Ada Holm'): unstated: it says where, not when. To do: cite the sentence" in message
+    assert message.endswith("Proposals left: 2.")
 
 
 def test_conversation_ends_after_the_last_proposal() -> None:
-    bad = graph(brandt_year={"answer": "1871"})
+    bad = make_graph(brandt_year={"answer": "1871"})
     record, requests = run(Cast(bad, bad, bad))
     assert (record.status, record.reason) == (Status.REJECTED, "no_draft")
     assert sum(bool(request.tools) for request in requests) == len(QUERIES) + 3
 
 
 def test_graph_below_its_target_is_sent_back() -> None:
-    _, requests = run(Cast(graph(), []), target=7)
-    assert "the graph has 6 steps that must be searched for, and 7 are asked for" in last_message(requests, "propose")
+    _, requests = run(Cast(make_graph(), []), target=7)
+    assert "the graph has 6 steps that must be searched for, and 7 are asked for" in get_last_message(
+        requests, "propose"
+    )
 
 
 def test_deciding_passages_that_one_search_returns_are_sent_back() -> None:
-    _, requests = run(Cast(graph(), []), "retrieval.k=6")
-    assert "returns the deciding passages" in last_message(requests, "propose")
+    _, requests = run(Cast(make_graph(), []), "retrieval.k=6")
+    assert "returns the deciding passages" in get_last_message(requests, "propose")
 
 
 def test_needs_of_a_computed_step_that_are_no_operands_are_dropped() -> None:
     needs = ["bay", "pier", "mill", "holm_year", "brandt_year", "vik_year"]
-    record, _ = run(Cast(graph(first={"needs": needs})))
+    record, _ = run(Cast(make_graph(first={"needs": needs})))
     assert record.draft
     assert record.draft.graph.last.needs == ("holm_year", "brandt_year", "vik_year")
 
 
 def test_unknown_sentence_and_passage_are_errors_of_form() -> None:
-    bad = graph(bay={"sentences": [9]}, pier={"passage_id": "p0"})
+    bad = make_graph(bay={"sentences": [9]}, pier={"passage_id": "p0"})
     _, requests = run(Cast(bad, []))
-    told = last_message(requests, "propose")
-    assert "step 'bay': `sentences` of passage" in told
-    assert "step 'pier': no passage 'p0' was shown" in told
+    message = get_last_message(requests, "propose")
+    assert "step 'bay': `sentences` of passage" in message
+    assert "step 'pier': no passage 'p0' was shown" in message
 
 
 @pytest.mark.parametrize(
@@ -230,8 +224,8 @@ def test_wording_that_claims_what_no_fact_states_is_not_taken() -> None:
     record, requests = run(cast)
     assert record.draft is not None
     assert record.draft.question == OTHER
-    asked = next(prompts.unfence(r.messages[1].content) for r in requests if r.output and r.output.name == "choose")
-    assert asked["facts"][3] == {
+    inputs = next(prompts.unfence(r.messages[1].content) for r in requests if r.output and r.output.name == "choose")
+    assert inputs["facts"][3] == {
         "asks": "What is holm_year of Ada Holm?", "title": "Ada Holm", "sentence": "Ada Holm was born in 1871."
     }  # fmt: skip
 
@@ -261,45 +255,43 @@ def test_low_grade_rejects_the_seed_as_unnatural() -> None:
 
 
 def test_question_that_is_too_easy_continues_the_conversation() -> None:
-    cast = Cast(graph(), [])
+    cast = Cast(make_graph(), [])
     cast.solver_queries = ["painter", "sailor", "weaver"]
     record, requests = run(cast, target=4)
     assert (record.status, record.reason) == (Status.REJECTED, Cause.SUPERFICIAL.value)
     generator = [request for request in requests if request.tools and request.tools[-1].name == "propose"]
     first, last = generator[len(QUERIES)], generator[-1]
     assert last.messages[: len(first.messages)] == first.messages
-    told = last.messages[-1].content
-    assert (
-        "A search agent answered 'Ada Holm' (right). Its searches: 'painter' returned the passages of 'holm_year';"
-        in told
-    )
-    assert "hop" not in told
-    assert "word" not in told.partition("\n")[2]
+    message = last.messages[-1].content
+    searches = "Its searches: 'painter' returned the passages of 'holm_year';"
+    assert f"A search agent answered 'Ada Holm' (right). {searches}" in message
+    assert "hop" not in message
+    assert "word" not in message.partition("\n")[2]
 
 
 def test_reader_is_asked_about_a_step_once() -> None:
-    cast = Cast(graph(vik_year={"answer": "1900"}), graph())
+    cast = Cast(make_graph(vik_year={"answer": "1900"}), make_graph())
     cast.faults = [[{"step": "vik_year", "fault": "unstated", "reason": "it says 1888"}]]
     record, requests = run(cast)
     assert record.status is Status.ACCEPTED
-    asked = [prompts.unfence(r.messages[1].content) for r in requests if r.output and r.output.name == "steps"]
-    assert asked[0]["to_check"] == [step["id"] for step in graph()]
+    inputs = [prompts.unfence(r.messages[1].content) for r in requests if r.output and r.output.name == "steps"]
+    assert inputs[0]["to_check"] == [step["id"] for step in make_graph()]
     # The comparison rests on a new value, and its other operands are shown for it.
-    assert asked[1]["to_check"] == ["vik_year", "first"]
-    assert [step["id"] for step in asked[1]["steps"]] == ["holm_year", "brandt_year", "vik_year", "first"]
+    assert inputs[1]["to_check"] == ["vik_year", "first"]
+    assert [step["id"] for step in inputs[1]["steps"]] == ["holm_year", "brandt_year", "vik_year", "first"]
 
 
 def test_step_that_stays_at_fault_is_named_again_without_asking() -> None:
-    cast = Cast(graph(), graph(), [])
+    cast = Cast(make_graph(), make_graph(), [])
     cast.faults = [[{"step": "vik_year", "fault": "contradicted", "reason": "she was a weaver, no painter"}]]
     _, requests = run(cast)
     assert sum(bool(r.output and r.output.name == "steps") for r in requests) == 1
-    told = last_message(requests, "propose")
-    assert "step 'vik_year' ('Una Vik'): contradicted: she was a weaver, no painter. To do: this passage" in told
+    message = get_last_message(requests, "propose")
+    assert "step 'vik_year' ('Una Vik'): contradicted: she was a weaver, no painter. To do: this passage" in message
 
 
 def test_passage_that_is_at_fault_twice_is_to_be_replaced() -> None:
-    cast = Cast(graph(), graph(vik_year={"sub_question": "When?"}), [])
+    cast = Cast(make_graph(), make_graph(vik_year={"sub_question": "When?"}), [])
     fault = {"step": "vik_year", "fault": "ambiguous", "reason": "two dates"}
     cast.faults = [[fault], [fault]]
     _, requests = run(cast)
@@ -308,57 +300,45 @@ def test_passage_that_is_at_fault_twice_is_to_be_replaced() -> None:
     assert "To do: this passage was at fault before: take another one." in results[1]
 
 
-def test_every_fault_of_a_step_stands_in_one_line() -> None:
-    cast = Cast(graph(pier={"passage_id": BAY.shown_id, "answer": "Ivo Brandt"}), [])
+def test_all_faults_of_a_step_are_on_one_line() -> None:
+    cast = Cast(make_graph(pier={"passage_id": BAY.shown_id, "answer": "Ivo Brandt"}), [])
     cast.faults = [[{"step": "pier", "fault": "unstated", "reason": "it names Ada Holm"}]]
     _, requests = run(cast)
-    line = next(line for line in last_message(requests, "propose").split("\n") if "'pier'" in line)
+    line = next(line for line in get_last_message(requests, "propose").split("\n") if "'pier'" in line)
     assert "one search answers both" in line
     assert "unstated: it names Ada Holm" in line
     assert line.count("To do:") == 1
 
 
 def test_comparison_of_two_that_ends_the_graph_is_sent_back() -> None:
-    two = two_branches()
+    two = make_two_branches()
     _, requests = run(Cast(two, []))
-    assert "a blind guess is right half of the time. To do: compare three or more" in last_message(requests, "propose")
+    assert "a blind guess is right half of the time. To do: compare three or more" in get_last_message(
+        requests, "propose"
+    )
 
 
-def test_comparison_of_two_may_stand_in_the_middle() -> None:
-    two = two_branches()
-    last = found("trade", "weaver", VIK, "first", sentence=1)
+def test_comparison_of_two_is_allowed_in_the_middle() -> None:
+    two = make_two_branches()
+    last = make_step("trade", "weaver", VIK, "first", sentence=1)
     _, requests = run(Cast([*two, last], []))
     assert not any("blind guess" in r.messages[-1].content for r in requests)
 
 
-def test_links_are_shown_by_phrase_with_document_and_whether_a_value_is_stated() -> None:
-    more = passage("bay", "Lantern Bay", "Lantern Bay has a pier.", 1)
+def test_links_are_listed_by_phrase_with_one_passage_per_document() -> None:
+    second = passage("bay", "Lantern Bay", "Lantern Bay has a pier.", 1)
     link = Related(
         phrase="Lantern Bay",
         documents=3,
-        passages=(HOLM, BAY, more),
+        passages=(HOLM, BAY, second),
         sentences=("Ada Holm was born in 1871.", "", "Lantern Bay has a pier."),
     )
-    assert describe_links([link]) == [
-        {
-            "phrase": "Lantern Bay",
-            "documents": 3,
-            "passages": [
-                {
-                    "id": HOLM.shown_id,
-                    "title": "Ada Holm",
-                    "sentence": "Ada Holm was born in 1871.",
-                    "states_value": True,
-                },
-                {
-                    "id": BAY.shown_id,
-                    "title": "Lantern Bay",
-                    "sentence": "Lantern Bay is a silent drama.",
-                    "states_value": False,
-                },
-            ],
-        }
+    documents = [(HOLM, "Ada Holm was born in 1871.", True), (BAY, "Lantern Bay is a silent drama.", False)]
+    passages = [
+        {"id": p.shown_id, "title": p.title, "sentence": sentence, "states_value": states_value}
+        for p, sentence, states_value in documents
     ]
+    assert describe_links([link]) == [{"phrase": "Lantern Bay", "documents": 3, "passages": passages}]
 
 
 def test_conversation_without_a_proposal_ends_when_it_has_cost_too_much() -> None:

@@ -1,4 +1,4 @@
-"""A tree, a question from its best path, and the paper's rules of what a question may be."""
+"""RAGShaper: a tree, a question from its best path, and the paper's rules for questions."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ from pipeline.loop.strategies import ragshaper
 from pipeline.loop.strategies.base import Proposal
 from pipeline.types import Draft, Feedback, Label, Message, Record, Round, Status
 from tests.graphs import drafted, step
-from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal, seeded
+from tests.loop.cast import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, get_role, make_proposal, make_seed
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf
 
@@ -28,57 +28,57 @@ MISLED = {
 
 
 class Curated(Cast):
-    """Looks up the painter, then the town, and leaves; composes what it is given, one after another."""
+    """Searches for these names and leaves; composes the scripted questions one after another."""
 
     def __init__(self, *composed: dict[str, Any], actions: tuple[str, ...] = ("Ada Holm", "Vessby")) -> None:
         super().__init__(lambda question, sample: 3)
         self.composed, self.actions, self.asked = list(composed), actions, list[dict[str, Any]]()
 
     def __call__(self, request: Request) -> Message:
-        role = request.output.name if request.output else request.tools[-1].name
-        told = prompts.unfence(request.messages[1].content) or {}
+        role = get_role(request)
+        inputs = prompts.unfence(request.messages[1].content) or {}
         if role == "explore":
-            tried = {action["argument"] for action in told["tried"]}
-            name = next((name for name in self.actions if name not in tried), "")
+            tried_arguments = {action["argument"] for action in inputs["tried"]}
+            name = next((name for name in self.actions if name not in tried_arguments), "")
             arguments = ExploreArguments(tool="search" if name else "leave", argument=name, intent=f"who is {name}?")
             return call("explore", **arguments.model_dump())
         if role == "compose":
-            self.asked.append(told)
+            self.asked.append(inputs)
             return call("compose", **(self.composed.pop(0) if len(self.composed) > 1 else self.composed[0]))
         return super().__call__(request)
 
 
-def context(cast: Cast, *sets: str, preset: str = "default") -> RunContext:
+def make_context(cast: Cast, *sets: str, preset: str = "default") -> RunContext:
     fixed = ["strategy=ragshaper", "retrieval.k=1", "tree.branching=0", "difficulty.adversarial=false"]
     settings = config.build(values={"preset": preset}, sets=[*fixed, *sets])
     return RunContext(config=settings, llm=ScriptedLLM(cast), retriever=SHELF, lineage=LINEAGE)
 
 
-def proposed(cast: Cast, *sets: str) -> Proposal:
-    return asyncio.run(ragshaper.propose(seeded(), context(cast, *sets)))
+def propose(cast: Cast, *sets: str) -> Proposal:
+    return asyncio.run(ragshaper.propose(make_seed(), make_context(cast, *sets)))
 
 
-def dug(cast: Cast) -> Record:
+def run(cast: Cast) -> Record:
     from pipeline.loop.episode import run_seed
 
-    return asyncio.run(run_seed(seeded(), context(cast)))
+    return asyncio.run(run_seed(make_seed(), make_context(cast)))
 
 
 def test_the_composer_sees_the_path_with_its_intents_and_each_passage_once() -> None:
-    cast = Curated(proposal())
-    done = proposed(cast)
-    told = cast.asked[0]
-    assert [(s["argument"], s["intent"]) for s in told["path"]] == [
+    cast = Curated(make_proposal())
+    drafting = propose(cast)
+    inputs = cast.asked[0]
+    assert [(s["argument"], s["intent"]) for s in inputs["path"]] == [
         ("Ada Holm", "who is Ada Holm?"), ("Vessby", "who is Vessby?"),
     ]  # fmt: skip
-    assert [p["title"] for s in told["path"] for p in s["passages"]] == ["Ada Holm", "Vessby"]
-    assert (told["least_hops"], told["target_steps"]) == (2, 3)
-    assert done.draft is not None
-    assert [hop.passage_id for hop in done.draft.hops] == [FILM.id, HOLM.id, TOWN.id]
+    assert [p["title"] for s in inputs["path"] for p in s["passages"]] == ["Ada Holm", "Vessby"]
+    assert (inputs["least_hops"], inputs["target_steps"]) == (2, 3)
+    assert drafting.draft is not None
+    assert [hop.passage_id for hop in drafting.draft.hops] == [FILM.id, HOLM.id, TOWN.id]
 
 
-def test_a_question_of_a_tree_goes_through_the_same_loop_and_the_record_keeps_the_tree() -> None:
-    record = dug(Curated(proposal(negative_aspect=[MISLED])))
+def test_a_question_of_a_tree_runs_through_the_same_loop_and_the_record_keeps_the_tree() -> None:
+    record = run(Curated(make_proposal(negative_aspect=[MISLED])))
     assert (record.status, record.difficulty) == (Status.ACCEPTED, 3)
     tree = record.rounds[0].tree
     assert tree is not None
@@ -88,47 +88,47 @@ def test_a_question_of_a_tree_goes_through_the_same_loop_and_the_record_keeps_th
     assert Record.model_validate_json(record.model_dump_json()) == record
 
 
-def test_negative_aspects_are_kept_and_shown_to_nobody() -> None:
-    cast = Curated(proposal(negative_aspect=[MISLED]))
+def test_negative_aspects_are_kept_and_shown_to_no_agent() -> None:
+    cast = Curated(make_proposal(negative_aspect=[MISLED]))
     cast.paths = lambda question, sample: 2
-    cast.revisions = [proposal(f"{QUESTION[:-1]}, roughly?"), proposal(question="", steps=[])]
-    record = dug(cast)
+    cast.revisions = [make_proposal(f"{QUESTION[:-1]}, roughly?"), make_proposal(question="", steps=[])]
+    record = run(cast)
     first = record.rounds[0]
     assert first.draft is not None
     assert first.draft.negative_aspect[0].misleading_claim == "1922"
-    seen = [m for r in first.rollouts for m in r.trajectory.messages] + list(record.rounds[1].agent.messages)
-    assert seen
-    assert not any("1922" in message.content for message in seen)
+    messages = [m for r in first.rollouts for m in r.trajectory.messages] + list(record.rounds[1].agent.messages)
+    assert messages
+    assert not any("1922" in message.content for message in messages)
 
 
-def test_the_refiner_is_given_the_passages_of_the_path() -> None:
-    cast = Curated(proposal())
-    cast.revisions = [proposal(f"{QUESTION[:-1]}, roughly?")]
-    first = proposed(cast)
+def test_the_refiner_gets_the_passages_of_the_path() -> None:
+    cast = Curated(make_proposal())
+    cast.revisions = [make_proposal(f"{QUESTION[:-1]}, roughly?")]
+    first = propose(cast)
     past = Round(
         index=0, agent=first.trajectory, draft=first.draft, tree=first.tree,
         feedback=Feedback(label=Label.TOO_EASY, cause="superficial", message=""),  # type: ignore[arg-type]
     )  # fmt: skip
-    there = context(cast)
-    asyncio.run(ragshaper.revise(seeded(), there, [past]))
-    told = prompts.unfence(there.llm.requests[0].messages[1].content)  # type: ignore[attr-defined]
-    assert told is not None
-    assert [passage["title"] for passage in told["seen"]] == ["Lantern Bay", "Ada Holm", "Vessby"]
+    context = make_context(cast)
+    asyncio.run(ragshaper.revise(make_seed(), context, [past]))
+    inputs = prompts.unfence(context.llm.requests[0].messages[1].content)  # type: ignore[attr-defined]
+    assert inputs is not None
+    assert [passage["title"] for passage in inputs["seen"]] == ["Lantern Bay", "Ada Holm", "Vessby"]
 
 
-def test_where_the_best_path_gives_nothing_the_next_is_composed() -> None:
-    empty = proposal(question="", steps=[])
-    cast = Curated(empty, proposal(), actions=("Ada Holm", "Vessby", "Ada Holm painter", "Vessby monks"))
-    done = proposed(cast, "tree.branching=1", "tree.branching_depth=1", "tree.depth=2")
-    assert done.tree is not None
+def test_if_the_best_path_gives_no_question_the_next_is_composed() -> None:
+    empty = make_proposal(question="", steps=[])
+    cast = Curated(empty, make_proposal(), actions=("Ada Holm", "Vessby", "Ada Holm painter", "Vessby monks"))
+    drafting = propose(cast, "tree.branching=1", "tree.branching_depth=1", "tree.depth=2")
+    assert drafting.tree is not None
     assert len(cast.asked) == 2
-    assert done.draft is not None
-    assert done.tree.composed == done.tree.paths[1]
-    assert done.trajectory.usage.calls == 2
+    assert drafting.draft is not None
+    assert drafting.tree.composed == drafting.tree.paths[1]
+    assert drafting.trajectory.usage.calls == 2
 
 
-def test_a_path_that_runs_out_of_time_takes_no_draft_with_it() -> None:
-    short = proposal(steps=proposal()["steps"][:2])
+def test_a_path_that_runs_out_of_time_loses_no_draft() -> None:
+    short = make_proposal(steps=make_proposal()["steps"][:2])
 
     class Slow(Curated):
         def __call__(self, request: Request) -> Message:
@@ -138,11 +138,11 @@ def test_a_path_that_runs_out_of_time_takes_no_draft_with_it() -> None:
 
     branching = "tree.branching=1", "tree.branching_depth=1", "tree.depth=2"
     actions = ("Ada Holm", "Vessby", "Ada Holm painter", "Vessby monks")
-    done = proposed(Slow(short, actions=actions), *branching)
-    assert done.draft is not None
-    assert (len(done.draft.hops), done.trajectory.usage.calls) == (2, 1)
+    drafting = propose(Slow(short, actions=actions), *branching)
+    assert drafting.draft is not None
+    assert (len(drafting.draft.hops), drafting.trajectory.usage.calls) == (2, 1)
     with pytest.raises(DeadlineExceeded):
-        proposed(Slow(proposal(question="", steps=[]), actions=actions), *branching)
+        propose(Slow(make_proposal(question="", steps=[]), actions=actions), *branching)
 
 
 def test_the_papers_composer_cannot_search() -> None:
@@ -150,26 +150,26 @@ def test_the_papers_composer_cannot_search() -> None:
         ((), ["search", "open", "check", "compose"]),
         (("tree.composer_searches=0",), ["check", "compose"]),
     ):
-        there = context(Curated(proposal()), *sets)
-        asyncio.run(ragshaper.propose(seeded(), there))
-        assert [tool.name for tool in there.llm.requests[-1].tools] == tools  # type: ignore[attr-defined]
+        context = make_context(Curated(make_proposal()), *sets)
+        asyncio.run(ragshaper.propose(make_seed(), context))
+        assert [tool.name for tool in context.llm.requests[-1].tools] == tools  # type: ignore[attr-defined]
 
 
-def test_what_breaks_the_rules_goes_back_to_the_composer() -> None:
-    cast = Curated(proposal(f"{QUESTION} It was a film. Say when."), proposal())
-    done = proposed(cast)
-    assert done.trajectory.format_errors == 1
-    assert done.draft is not None
-    assert done.draft.question == QUESTION
+def test_a_question_that_breaks_the_rules_is_sent_back_to_the_composer() -> None:
+    cast = Curated(make_proposal(f"{QUESTION} It was a film. Say when."), make_proposal())
+    drafting = propose(cast)
+    assert drafting.trajectory.format_errors == 1
+    assert drafting.draft is not None
+    assert drafting.draft.question == QUESTION
 
 
-def drafted_with(**update: Any) -> Draft:
-    arguments = proposal(**update)
+def make_draft(**update: Any) -> Draft:
+    arguments = make_proposal(**update)
     return drafted(arguments["question"], arguments["steps"], [FILM, HOLM, TOWN])
 
 
 @pytest.mark.parametrize(
-    ("update", "said"),
+    ("update", "message"),
     [
         ({"question": "One thing. Another thing. When was it?"}, "2 sentences"),
         ({"question": f"When {'very ' * 90}early was it?"}, "85 words"),
@@ -181,22 +181,22 @@ def drafted_with(**update: Any) -> Draft:
         ({"steps": [step(FILM, " ".join("abcdefghijklm"))]}, "one entity"),
     ],
 )
-def test_the_papers_rules(update: dict[str, Any], said: str) -> None:
-    with pytest.raises(FormatError, match=said):
-        ragshaper.check_rules(drafted_with(**update), 1)
+def test_the_papers_rules(update: dict[str, Any], message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        ragshaper.check_rules(make_draft(**update), 1)
 
 
-def test_the_paper_asks_for_so_many_hops() -> None:
+def test_the_papers_rule_requires_the_number_of_hops() -> None:
     with pytest.raises(FormatError, match="4 dependent hops"):
-        ragshaper.check_rules(drafted_with(), 4)
+        ragshaper.check_rules(make_draft(), 4)
 
 
 @pytest.mark.parametrize("measure", ["many monks settled", "often did fires burn", "early did monks settle"])
 def test_how_many_asks_for_a_fact(measure: str) -> None:
-    ragshaper.check_rules(drafted_with(question=f"How {measure} the home town of its director?"), 3)
+    ragshaper.check_rules(make_draft(question=f"How {measure} the home town of its director?"), 3)
 
 
-def test_the_composer_is_told_of_as_many_sentences_as_it_may_write() -> None:
+def test_the_composers_tool_describes_the_limit_of_sentences() -> None:
     description = COMPOSE.parameters["properties"]["question"]["description"]
     assert description.startswith("One or two sentences")
     assert ragshaper.MOST_SENTENCES == 2
@@ -208,27 +208,27 @@ def test_the_preset_has_the_papers_numbers() -> None:
     assert config.build(values={"preset": "ragshaper"}).strategy == "ragshaper"
 
 
-def test_a_proposal_s_arguments_are_those_of_the_tool() -> None:
-    assert orjson.loads(proposed(Curated(proposal())).trajectory.final)["steps"][-1]["answer"] == "1641"
+def test_a_proposal_ends_with_the_arguments_of_the_tool() -> None:
+    assert orjson.loads(propose(Curated(make_proposal())).trajectory.final)["steps"][-1]["answer"] == "1641"
 
 
 def test_a_seed_that_reaches_nothing_is_composed_from_its_own_passage() -> None:
-    cast = Curated(proposal(question="", steps=[]), actions=())
-    done = proposed(cast)
-    assert done.draft is None
-    assert done.tree is not None
-    assert len(done.tree.nodes) == 1
-    assert Shelf(FILM).passages.keys() == set(done.tree.nodes[0].passage_ids)
+    cast = Curated(make_proposal(question="", steps=[]), actions=())
+    drafting = propose(cast)
+    assert drafting.draft is None
+    assert drafting.tree is not None
+    assert len(drafting.tree.nodes) == 1
+    assert Shelf(FILM).passages.keys() == set(drafting.tree.nodes[0].passage_ids)
 
 
-def test_what_readers_said_of_a_checked_draft_comes_with_the_proposal() -> None:
+def test_probes_of_a_checked_draft_are_kept_with_the_proposal() -> None:
     class Checked(Curated):
         def __call__(self, request: Request) -> Message:
-            made = super().__call__(request)
-            first = not any(message.role == "assistant" for message in request.messages)
-            if made.tool_calls and made.tool_calls[0].name == "compose" and first:
+            output = super().__call__(request)
+            is_first = not any(message.role == "assistant" for message in request.messages)
+            if output.tool_calls and output.tool_calls[0].name == "compose" and is_first:
                 return call("check", **{k: v for k, v in self.composed[0].items() if k != "negative_aspect"})
-            return made
+            return output
 
-    done = proposed(Checked(proposal(), actions=("Ada Holm", "Vessby")), 'checks.enabled=["closed_book"]')
-    assert [(probe.check, probe.usage.calls) for probe in done.checked] == [("closed_book", 3)]
+    drafting = propose(Checked(make_proposal(), actions=("Ada Holm", "Vessby")), 'checks.enabled=["closed_book"]')
+    assert [(probe.check, probe.usage.calls) for probe in drafting.checked] == [("closed_book", 3)]
