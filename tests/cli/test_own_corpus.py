@@ -73,13 +73,17 @@ def test_skipped_files_are_named(digsite: Digsite, tmp_path: Path) -> None:
     notes.mkdir()
     for row in map(orjson.loads, TINY.read_bytes().splitlines()):
         (notes / f"{row['id'].replace('/', '-')}.txt").write_text(row["text"])
-    for name in ("a.pdf", "b.pdf", "c.csv"):
+    for name in ("a.odt", "b.odt", "c.csv"):
         (notes / name).touch()
     output = digsite("generate", notes, *SMALL, "--seeds", "1", "--out", tmp_path / "out")
-    skipped = "2 .pdf skipped: convert them with docling or pdftotext; 1 .csv skipped: a table is a corpus of its own"
-    assert f"notes: {skipped}" in output.err
+    lines = [
+        "2 .odt files were left out: convert them to Markdown with pandoc",
+        "1 .csv file was left out: a table is a corpus of its own; name the file",
+    ]
+    assert all(f"notes: {line}\n" in output.err for line in lines)
+    skipped = "; ".join(lines)
     assert skipped in " ".join(digsite("corpus", "stats", notes).out.split())
-    assert digsite("corpus", "stats", notes, "--json").json["skipped"] == {".pdf": 2, ".csv": 1}
+    assert digsite("corpus", "stats", notes, "--json").json["skipped"] == {".odt": 2, ".csv": 1}
     assert skipped in (tmp_path / "out/notes/latest/report.html").read_text()
 
 
