@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -62,24 +62,13 @@ class ViewOptions(NamedTuple):
     """What a run must have to give the view a row."""
 
 
-class View(Protocol):
-    """A module of this package. Its docstring names its consumer and the source of its rules."""
+class View(NamedTuple):
+    """A view, which is the only value of this type in its module. The module's docstring names consumer and rules."""
 
-    SCHEMA: pa.Schema
-    OPTIONS: ViewOptions
-
-    def rows(self, record: Record, environment: Environment) -> Rows:
-        """Yield the rows of a record; none if the consumer could not use it."""
-        ...
-
-
-def projection(**table: tuple[Any, Callable[..., Any]]) -> tuple[dict[str, Any], Callable[..., dict[str, Any]]]:
-    """Return the column types and a function that builds a row, from each column's type and its reader."""
-
-    def row(*values: Any) -> dict[str, Any]:
-        return {name: read(*values) for name, (_, read) in table.items()}
-
-    return {name: kind for name, (kind, _) in table.items()}, row
+    rows: Callable[[Record, Environment], Rows]
+    """Yields the rows of a record; none if the consumer could not use it."""
+    schema: pa.Schema
+    options: ViewOptions = ViewOptions()
 
 
 def names() -> list[str]:
@@ -87,12 +76,12 @@ def names() -> list[str]:
 
 
 def load(name: str) -> View:
-    return cast(View, registry.load("views", name))
+    return registry.instance("views", name, View)
 
 
 def exceeds_licence(view: View, redistribute: str) -> bool:
     order = ("ids", "spans", "full")
-    return redistribute in order and order.index(view.OPTIONS.corpus_text) > order.index(redistribute)
+    return redistribute in order and order.index(view.options.corpus_text) > order.index(redistribute)
 
 
 NO_ANSWER = "If you have searched in several ways and nothing states the answer, the answer is: not found. "
@@ -107,6 +96,8 @@ def task_prompt(text: str, environment: Environment) -> str:
     return f"{text.removesuffix('Question: ')}{NO_ANSWER}Question: " if environment.unanswerable else text
 
 
+SOLVED = ViewOptions(needs="a solved rollout that [sft] takes")
+"""Options of the views whose rows are whole rollouts to imitate."""
 REWARDED = ViewOptions(
     "ids",
     rewarded=True,
@@ -141,9 +132,9 @@ def is_yes_no(record: Record) -> bool:
 
 
 def accepts(view: View, record: Record, gates: GateConfig) -> bool:
-    if twin_of(record) and not view.OPTIONS.takes_twins:
+    if twin_of(record) and not view.options.takes_twins:
         return False
-    return not view.OPTIONS.rewarded or is_rewarded(record, gates)
+    return not view.options.rewarded or is_rewarded(record, gates)
 
 
 def provenance(

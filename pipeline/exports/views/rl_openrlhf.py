@@ -10,7 +10,7 @@ answer.
 import orjson
 
 from pipeline.agents.environment_file import Environment
-from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rl_row, task_prompt
+from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, View, rl_row, task_prompt
 from pipeline.exports.views.rl_trl import find_golds
 from pipeline.store.arrow import columns
 from pipeline.types import Record
@@ -21,7 +21,6 @@ TASK = (
     "know the answer, end with it between <answer> tags: a short span, without a sentence around it. Question: "
 )
 SCHEMA = columns(prompt=PROMPT, label=str, datasource=str, **RL)
-OPTIONS = REWARDED._replace(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -31,3 +30,6 @@ def rows(record: Record, environment: Environment) -> Rows:
         prompt = {"user": task_prompt(TASK, environment) + record.draft.question}
         label = orjson.dumps(golds).decode()
         yield {"label": label, "datasource": record.lineage.corpus, **rl_row(record, environment, prompt)}
+
+
+VIEW = View(rows, SCHEMA, REWARDED._replace(env_specific=False))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.agents.answers import list_items
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.views import rl_search_r1
-from pipeline.exports.views.base import REWARDED, RL, Rows, task_prompt
+from pipeline.exports.views.base import REWARDED, RL, Rows, View, task_prompt
 from pipeline.exports.views.rl_trl import find_golds
 from pipeline.store.arrow import columns
 from pipeline.types import Record
@@ -32,7 +32,6 @@ EXTRA = {
     "tools_kwargs": {"search": {"create_kwargs": CREATE}},
 }
 SCHEMA = columns(data_source=str, agent_name=str, **rl_search_r1.VERL, extra_info=EXTRA, **RL)
-OPTIONS = REWARDED._replace(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -61,3 +60,6 @@ def rows(record: Record, environment: Environment) -> Rows:
 def _find_list(record: Record) -> tuple[str, list[str]] | None:
     golds = find_golds(record)
     return (rl_search_r1.end_with_question_mark(record.draft.question), golds) if record.draft and golds else None
+
+
+VIEW = View(rows, SCHEMA, REWARDED._replace(env_specific=False))
