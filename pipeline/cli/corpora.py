@@ -42,8 +42,8 @@ class CorpusStats(options.ProvenanceOptions):
     json: options.Json = False
 
     def __call__(self) -> None:
+        from pipeline.analysis.prospects import estimate_prospects
         from pipeline.links.coverage import coverage
-        from pipeline.links.prospects import estimate_prospects
         from pipeline.run import prepare
 
         config = self.settings()

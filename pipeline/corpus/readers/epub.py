@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from pipeline.corpus.document_blocks import Parsed
 from pipeline.corpus.html_blocks import parse_html
-from pipeline.corpus.readers.base import ReadLimits, Row, marked_encoding, parse_alone
+from pipeline.corpus.readers.base import ReadLimits, Row, decode, parse_alone
 from pipeline.corpus.zip_archives import open_archive
 from pipeline.errors import CorpusError
 
@@ -30,16 +30,17 @@ def parse_file(data: bytes) -> Parsed:
             raise CorpusError("protected against copying; its text cannot be read")
         files = {item.get("id"): item for item in package.iterfind(".//{*}item") if item.get("media-type") in _PAGES}
         spine = [files[page.get("idref")] for page in package.iterfind(".//{*}itemref") if page.get("idref") in files]
-        names = [
-            posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(item.get("href", ""))))
-            for item in spine
-            if "nav" not in item.get("properties", "").split()
+        hrefs = [item.get("href", "") for item in spine if "nav" not in item.get("properties", "").split()]
+        # Some books name a file once for each of its sections.
+        chapters = [
+            parse_html(decode(archive.read(name))) for name in dict.fromkeys(_path(place, href) for href in hrefs)
         ]
-        chapters = [parse_html(_decode(archive.read(name))) for name in names]
     title = next((" ".join("".join(element.itertext()).split()) for element in package.iterfind(".//{*}title")), "")
     blocks = [block for chapter in chapters for block in chapter.blocks]
     return Parsed(title, blocks, [link for chapter in chapters for link in chapter.links])
 
 
-def _decode(data: bytes) -> str:
-    return data.decode(marked_encoding(data) or "utf-8-sig")
+def _path(package: str, href: str) -> str:
+    """Return the name in the archive of a file that the package names."""
+    path = unquote(href.partition("#")[0])
+    return posixpath.normpath(posixpath.join(posixpath.dirname(package), path))

@@ -89,7 +89,7 @@ def write_pptx(path: Path, slides: Iterable[tuple[str, Sequence[str], str]]) -> 
 
 def write_epub(path: Path, title: str, chapters: dict[str, str]) -> Path:
     """Write chapters, in this order, that the archive holds in the order of their names."""
-    items = "".join(f'<item id="{name}" href="{name}" media-type="application/xhtml+xml"/>' for name in chapters)
+    items = "".join(f'<item id="{name}" href="{name}#top" media-type="application/xhtml+xml"/>' for name in chapters)
     spine = "".join(f'<itemref idref="{name}"/>' for name in chapters)
     files: dict[str, str | bytes] = {
         "mimetype": "application/epub+zip",

@@ -5,8 +5,8 @@ from pathlib import Path
 import orjson
 
 from pipeline import corpus
+from pipeline.analysis.prospects import GROUPS, LONGEST, Prospects, estimate_prospects
 from pipeline.links.opening import open_links
-from pipeline.links.prospects import GROUPS, LONGEST, Prospects, estimate_prospects
 from pipeline.operations import operations
 
 
