@@ -36,17 +36,18 @@ class Parsed(NamedTuple):
     """Remarks about pages that are left out, each with the number of pages."""
 
 
-def split_title(blocks: Iterable[Block]) -> tuple[str, list[Block]]:
+def split_title(blocks: Iterable[Block], *, any_level: bool = True) -> tuple[str, list[Block]]:
     """Return the heading that names a document and the other blocks.
 
-    That is a heading that begins the text, else the first one of the first level, else the first of any level.
+    That is a heading that begins the text, else the first one of the first level, else with `any_level` the first one.
     """
     texts = [block for block in blocks if block.text]
     places = [place for place, block in enumerate(texts) if block.kind in _LEVELS]
-    if not places:
+    first_level = [place for place in places if texts[place].kind == "h1"]
+    candidates = places if 0 in places else first_level or (places if any_level else [])
+    if not candidates:
         return "", texts
-    first_level = next((place for place in places if texts[place].kind == "h1"), places[0])
-    place = 0 if places[0] == 0 else first_level
+    place = candidates[0]
     return texts[place].text, [*texts[:place], *texts[place + 1 :]]
 
 

@@ -1,9 +1,10 @@
 """A Markdown or MDX file as one document, without markup, including that of site generators.
 
 The title is that of the front matter, else a heading that begins the text, else the first one of the first level, else
-the first of any level, else the name of the file. The text excludes the front matter. A paragraph becomes one line,
-since lines that end in mid-sentence look like a list; a row of a table becomes a sentence (`Built: 1702; Owner: the
-abbey.`); the words of links and pictures are kept. Code is not changed.
+the first of any level, else the name of the file. A note with wiki links has the name of its file before the last. The
+text excludes the front matter. A paragraph becomes one line, since lines that end in mid-sentence look like a list; a
+row of a table becomes a sentence (`Built: 1702; Owner: the abbey.`); the words of links and pictures are kept. Code is
+not changed.
 """
 
 import html
@@ -33,16 +34,23 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 
 def _document(source: str, *, mdx: bool) -> tuple[str, str, list[str]]:
     title, page = front_matter.split_front_matter(source)
-    heading, text, links = parse(shortcodes.remove(page, mdx=mdx))
+    links_of_vault = [*wiki_links(page)]
+    # Notes that link to each other like this do it by the names of their files.
+    heading, text, links = parse(shortcodes.remove(page, mdx=mdx), any_level=not links_of_vault)
     if title and heading and title != heading:
         text = f"{heading}\n\n{text}"
-    return title or heading, text, [*links, *wiki_links(page)]
+    return title or heading, text, [*links, *links_of_vault]
 
 
-def parse(source: str) -> tuple[str, str, list[str]]:
-    """Return the heading that names the document, if there is one, the other text, and the links."""
+def parse(source: str, *, any_level: bool = True) -> tuple[str, str, list[str]]:
+    """Return the heading that names the document, if there is one, the other text, and the links.
+
+    Args:
+        source: the page.
+        any_level: whether a heading after other text may be of any level and not only of the first.
+    """
     page = parse_blocks(source)
-    heading, blocks = split_title(page.blocks)
+    heading, blocks = split_title(page.blocks, any_level=any_level)
     return heading, join(blocks), list(page.links)
 
 

@@ -90,6 +90,7 @@ def test_a_page_becomes_its_words_block_by_block(path: Path) -> None:
         ("[![badge](a.svg)](b)\n\nMill\n====\n\nText.", "Mill"),
         ("Built in 1702.\n\n## The mill of Arden\n\nText.\n\n## Owners\n", "The mill of Arden"),
         ("Text.\n\n## Owners\n\n# Mill\n", "Mill"),
+        ("A note, see [[The weir]].\n\n## Summary\n", "the mill"),
         ("---\n\nA line, no front matter.\n\n---\n", "the mill"),
         ("", "the mill"),
     ],
