@@ -18,7 +18,7 @@ from pipeline.errors import CorpusError
 SUFFIXES: tuple[str, ...] = (".rst", ".rest")
 KIND, EXTRA = "RST", "office"
 MODULE = PACKAGE = "docutils"
-_ROLE = re.compile(r"(?::([\w.+-]+(?::[\w.+-]+)*):`)|(?:`:([\w.+-]+(?::[\w.+-]+)*):)")
+_ROLE = re.compile(r"(?<![\w.+:-]):([\w.+-]{1,40}(?::[\w.+-]{1,40}){0,3}):`|`:([\w.+-]{1,40}(?::[\w.+-]{1,40}){0,3}):")
 _DIRECTIVE = re.compile(r"^[ \t]*\.\. (?:\|[^|\n]+\| )?([\w.+-]+(?::[\w.+-]+)*)::", re.MULTILINE)
 _OPTION = re.compile(r"\s*:[\w-]+:")
 _SETTINGS = {
