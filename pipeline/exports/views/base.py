@@ -12,7 +12,7 @@ from pipeline.config.exports import GateConfig
 from pipeline.exports import question_columns
 from pipeline.exports.trajectories import chat
 from pipeline.reward import standalone
-from pipeline.types import AnswerType, Message, PolicyMeasurement, Record, Status, curriculum
+from pipeline.types import AnswerType, Draft, Message, PolicyMeasurement, Record, Status, curriculum
 from pipeline.types.twin_record import twin_of
 
 INCLUDES = ("below_target", "below_range", "beyond_solver")
@@ -95,18 +95,6 @@ def exceeds_licence(view: View, redistribute: str) -> bool:
     return redistribute in order and order.index(view.OPTIONS.corpus_text) > order.index(redistribute)
 
 
-NO_ANSWER = "If you have searched in several ways and nothing states the answer, the answer is: not found. "
-
-
-def task_prompt(text: str, environment: Environment) -> str:
-    """Return a prompt that ends in "Question: ".
-
-    If there are questions without an answer, every prompt says what to answer to them: a prompt must not reveal which
-    questions they are.
-    """
-    return f"{text.removesuffix('Question: ')}{NO_ANSWER}Question: " if environment.unanswerable else text
-
-
 REWARDED = ViewOptions(
     "ids",
     rewarded=True,
@@ -170,10 +158,19 @@ def provenance(
     }
 
 
-def rl_row(record: Record, environment: Environment, prompt: Mapping[str, str]) -> dict[str, Any]:
-    """Return the column `prompt`, whose texts are given by role, and the columns of RL."""
+def rl_first_turn(draft: Draft, record: Record, environment: Environment) -> dict[str, Any]:
+    """Return the column `prompt`, which is the first turn of `sft`, and the columns of RL."""
+    return rl_row(record, environment, environment.first_turn(draft.question), environment.offered)
+
+
+def rl_row(record: Record, environment: Environment, prompt: Mapping[str, str], tools: str = "") -> dict[str, Any]:
+    """Return the column `prompt`, whose texts are given by role, and the columns of RL.
+
+    Args:
+        tools: what the trainer tokenises beside the prompt.
+    """
     messages = [{"role": role, "content": text} for role, text in prompt.items()]
-    return {"prompt": messages, **rl_columns(record, environment, prompt.values())}
+    return {"prompt": messages, **rl_columns(record, environment, [*prompt.values(), tools])}
 
 
 def rl_columns(record: Record, environment: Environment, texts: Iterable[str]) -> dict[str, Any]:
