@@ -17,7 +17,7 @@ from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
 from pipeline.corpus import seed_passages
 from pipeline.errors import UsageError
-from pipeline.run import Attempt, RunResult
+from pipeline.run import Attempt, RunResult, read
 from pipeline.run.locate import quote_run, reopen
 from pipeline.types import Reason, ReasonCode, Status
 
@@ -168,7 +168,7 @@ def show(result: RunResult, config: RunConfig, *, as_json: bool) -> None:
         tree = {"model": config.models.names(), **{name: str(path) for name, path in paths.items()}}
         console.json({**tree, **result.model_dump(mode="json", exclude={"folder"})})
         return
-    example = next((r for r in publish.RunRecords(folder, config) if r.status == "accepted"), None)
+    example = next((r for r in publish.RunRecords(folder, read(folder).config) if r.status == "accepted"), None)
     if example is not None:
         console.show(console.text("\nOne of them:", style="bold"), *terminal.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]

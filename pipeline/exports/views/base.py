@@ -2,22 +2,20 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast, get_args
 
 import pyarrow as pa
 
 from pipeline import registry
 from pipeline.agents.environment_file import Environment
-from pipeline.config.exports import GateConfig
+from pipeline.config.exports import GateConfig, Include
 from pipeline.exports import question_columns
 from pipeline.exports.trajectories import chat
 from pipeline.reward import standalone
 from pipeline.types import AnswerType, Draft, Message, PolicyMeasurement, Record, Status, curriculum
 from pipeline.types.twin_record import twin_of
 
-INCLUDES = ("below_target", "below_range", "beyond_solver")
-"""Reasons that `include` accepts: confirmed pairs below their target, and pairs that only a solver of
-`digsite remeasure` solved."""
+INCLUDES: tuple[str, ...] = get_args(Include)
 Rows = Iterator[dict[str, Any]]
 
 PROVENANCE: dict[str, Any] = {
