@@ -26,7 +26,7 @@ from pipeline.measurement import gold_questions, retriever_recall
 from pipeline.measurement import solver_accuracy as measuring
 from pipeline.measurement.gold_questions import GoldQuestion
 from pipeline.retrieval.open_retriever import check, open_retriever
-from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, publish, read, stages, tool_modes
+from pipeline.run import LogCallbacks, Run, RunCallbacks, RunResult, prepare, publish, read, stages, tool_modes
 from pipeline.run import preview as previewing
 from pipeline.run.locate import as_tuple, reopen, run_folder
 from pipeline.run.resume import regate
@@ -236,10 +236,17 @@ def remeasure(  # noqa: PLR0913 - options of the user
             work = policy_measuring.remeasure(policy, opened.records(), context, opened.folder, progress, announce)
             outcome = prepare.wait(work)
         except BudgetExceeded as error:
-            publish.export_again(opened.folder, opened.config, allow_removal=allow_removal)
+            _export_measured(opened, allow_removal=allow_removal)
             raise BudgetExceeded(f"{error}; what was measured is kept, and the same command continues") from error
-        publish.export_again(opened.folder, opened.config, allow_removal=allow_removal)
+        _export_measured(opened, allow_removal=allow_removal)
     return outcome
+
+
+def _export_measured(run: Run, *, allow_removal: bool) -> None:
+    try:
+        publish.export_again(run.folder, run.config, allow_removal=allow_removal)
+    except UsageError as error:
+        raise UsageError(f"{error}; what was measured is kept") from error
 
 
 def refill(run: str | Path, policy: str, *, out: Path | None = None, watch: RunCallbacks | None = None) -> RunResult:

@@ -241,28 +241,29 @@ def export(
             unwritten=manifest.unwritten,
         )
         manifest = _write_files(building, manifest, card(run_figures, contents, selection.config), selection)
-        return _compare_with_previous(previous, manifest, allow_removal=selection.allow_removal)
+        return _compare_with_previous(previous, manifest, selection)
 
 
-def _compare_with_previous(previous: Path, manifest: DatasetManifest, *, allow_removal: bool) -> DatasetManifest:
+def _compare_with_previous(previous: Path, manifest: DatasetManifest, selection: Selection) -> DatasetManifest:
     """Return the manifest with what the data set before has and this one lacks. Raises UsageError if it is not allowed.
 
-    Numbers of shards and of rows may change. Caches of Python and hidden files do not count.
+    Numbers of shards and of rows may change, and a view may go that holds more of the corpus than may be passed on.
+    Caches of Python and hidden files do not count.
     """
     if not previous.exists():
         return manifest
     files = [*manifest.files, *manifest.shards]
-    present, known = {file.path.partition("/")[0] for file in files} | {MANIFEST}, {file.path for file in files}
-    pairs = 0
-    if (previous / MANIFEST).exists():
-        with suppress(UsageError):  # of another version
-            before = read_manifest(previous)
-            pairs, known = before.pairs, known | {file.path for file in (*before.files, *before.shards)} | {MANIFEST}
+    present = {file.path.partition("/")[0] for file in files} | {MANIFEST}
+    known, pairs = {file.path for file in files} | {MANIFEST}, 0
+    with suppress(UsageError):  # of another version, or damaged
+        before = read_manifest(previous)
+        pairs, known = before.pairs, known | {file.path for file in (*before.files, *before.shards)}
     paths = [path.relative_to(previous) for path in previous.rglob("*") if not path.is_dir()]
     ours = [path for path in paths if not any(part == "__pycache__" or part[0] == "." for part in path.parts)]
     foreign = {path.as_posix() for path in ours if path.as_posix() not in known and path.parts[0] in present}
     removed = tuple(sorted(foreign | {path.parts[0] for path in ours} - present))
-    if removed and not allow_removal:
+    withheld = {name for name in base.names() if base.exceeds_licence(base.load(name), selection.redistribute)}
+    if not withheld.issuperset(removed) and not selection.allow_removal:
         raise UsageError(
             f"the export would remove {', '.join(removed)} from {previous}, where a trainer may be reading: "
             "allow it with --allow-removal (runtime.allow_removal), or move the folder"

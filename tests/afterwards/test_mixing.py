@@ -144,7 +144,9 @@ def test_a_version_goes_up_with_its_content_and_says_what_changed(runs: list[Pat
 def test_a_version_counts_pairs_whichever_views_it_has(runs: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "mix"
     api.mix(runs, folder)
-    api.mix(runs, folder, views=["sft", "rl_trl"])
+    with pytest.raises(UsageError, match=r"would remove adp, .* allow it with --allow-removal"):
+        api.mix(runs, folder, views=["sft", "rl_trl"])
+    api.mix(runs, folder, views=["sft", "rl_trl"], allow_removal=True)
     changes = read_mix(folder).changes
     assert (changes.before, changes.added, changes.removed, changes.changed) == ("1", 0, 0, 0)
 
@@ -185,7 +187,7 @@ def test_runs_of_other_environments_have_no_views_of_trajectories(tmp_path: Path
     assert "`sft`" in (tmp_path / "mix/README.md").read_text()
     with pytest.raises(UsageError, match="'sft' belongs to one environment, and the runs differ in .*limits"):
         api.mix(runs, tmp_path / "other", views=["qa", "sft"])
-    assert set(api.mix(runs, tmp_path / "mix", views="qa").views) == {"qa"}
+    assert set(api.mix(runs, tmp_path / "mix", views="qa", allow_removal=True).views) == {"qa"}
 
 
 def test_corpora_keep_their_licences_and_the_narrowest_says_what_is_shipped(tmp_path: Path) -> None:
