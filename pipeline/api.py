@@ -14,7 +14,6 @@ from pipeline import registry
 from pipeline.afterwards import missing_stages, mixing, policy_measuring, resampling
 from pipeline.afterwards.reopening import open_run
 from pipeline.analysis import comparison
-from pipeline.analysis.run_source import build_comparison_input
 from pipeline.config import RunConfig
 from pipeline.config.exports import GateConfig, SftConfig
 from pipeline.config.models import ModelConfig
@@ -208,7 +207,7 @@ def compare(first: str | Path, second: str | Path, *, out: Path | None = None) -
         sources = runs.open_named()
         if len(sources) < 2:
             raise UsageError(f"'{first}' and '{second}' are the same run; name two")
-        return comparison.compare(*(build_comparison_input(source, source.whole()) for source in sources))
+        return comparison.compare(*(source.comparison_input() for source in sources))
 
 
 def remeasure(  # noqa: PLR0913 - options of the user

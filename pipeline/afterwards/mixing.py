@@ -188,7 +188,7 @@ def _find_views_to_omit(configs: Sequence[RunConfig], requested: tuple[str, ...]
     environments = [environment(config).model_dump(mode="json") for config in configs]
     if all(env == environments[0] for env in environments):
         return ()
-    env_specific = tuple(name for name in base.names() if base.load(name).OPTIONS.env_specific)
+    env_specific = tuple(name for name in base.names() if base.load(name).options.env_specific)
     if bound := [name for name in requested if name in env_specific]:
         differing = sorted({key for env in environments for key in env if env[key] != environments[0][key]})
         raise UsageError(

@@ -82,12 +82,12 @@ class DatasetManifest(Data):
     def unwritten(self) -> dict[str, str]:
         """The requested views that were not written, each with the reason."""
         rows = self.rows()
-        needs = {name: f"needs {base.load(name).OPTIONS.needs}" for name in self.views if name not in rows}
+        needs = {name: f"needs {base.load(name).options.needs}" for name in self.views if name not in rows}
         return needs | dict.fromkeys(self.withheld, "holds more of the corpus than may be passed on")
 
     @property
     def has_rl(self) -> bool:
-        return any(base.load(name).OPTIONS.rewarded for name in self.rows())
+        return any(base.load(name).options.rewarded for name in self.rows())
 
     @property
     def losses(self) -> list[str]:
@@ -279,9 +279,9 @@ def _add_rows(
 ) -> None:
     graded = rewards.grade(record)
     for name, view in views.items():
-        source = graded if view.OPTIONS.rewarded else record
+        source = graded if view.options.rewarded else record
         if base.accepts(view, source, rewards.gates):
-            shards.add(name, record.seed.side, view.SCHEMA, view.rows(source, context))
+            shards.add(name, record.seed.side, view.schema, view.rows(source, context))
 
 
 def _add_example(examples: list[tuple[int, Draft]], record: Record) -> None:
@@ -342,7 +342,7 @@ def _write_files(building: Path, manifest: DatasetManifest, page: str, selection
     """Write card, code, environment and, last of all, the manifest. Return the manifest with these files."""
     texts = {"README.md": page}
     for view in manifest.rows():
-        texts |= {f"{CODE}/{file}": text for file, text in base.load(view).OPTIONS.extra_files.items()}
+        texts |= {f"{CODE}/{file}": text for file, text in base.load(view).options.extra_files.items()}
     for file, text in texts.items():
         atomic_write(building / file, text.encode())
     names = [*texts, seed_table.NAME]

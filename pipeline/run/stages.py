@@ -15,7 +15,7 @@ from pipeline.config.runtime import Runtime
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.language import is_english
-from pipeline.corpus.unreadable_files import in_words
+from pipeline.corpus.unreadable_files import describe_unread
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.loop.episode import run_seed
 from pipeline.run import Run, RunCallbacks, RunResult, facts, prepare, publish, targets, tool_modes
@@ -49,7 +49,9 @@ def read(config: RunConfig, watch: RunCallbacks) -> Corpus:
         logger.warning(
             "the demo model makes no questions without an answer: choose a --model for questions.unanswerable"
         )
-    for note in filter(None, [*corpus.counts.noted, in_words(corpus.counts.skipped)]):
+    if len(corpus.counts.kinds) > 1:
+        logger.warning("%s: files read: %s", name, corpus.counts.read_by_kind)
+    for note in [*corpus.offenders, *corpus.counts.noted, *describe_unread(corpus.counts.skipped)]:
         logger.warning("%s: %s", name, note)
     return corpus
 

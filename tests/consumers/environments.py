@@ -16,6 +16,9 @@ PACKAGES = {
     "llamafactory": ["torch", "llamafactory==0.9.5", "--without torchvision torchaudio"],
     "verifiers": ["verifiers==0.4.0", "pyarrow"],
     "retrievers": ["torch", "sentence-transformers[train]==6.0.1", "beir==2.2.0"],
+    # Ragas 0.4.3 imports a module that langchain-community 0.4 no longer has.
+    "ragas": ["ragas==0.4.3", "langchain-community<0.4", "pyarrow", "datasets"],
+    "deepeval": ["deepeval==2.9.3", "pyarrow"],
     "flagembedding": ["torch", "transformers<5", "FlagEmbedding==1.4.2"],
     # Its dependencies are deepspeed, ray and vllm; what reads data needs none of them.
     "openrlhf": ["torch", "transformers", "datasets", "tqdm", "aiohttp", "--no-deps openrlhf==0.11.2"],

@@ -35,6 +35,8 @@ SCRIPTS = {
     "verifiers": ("verifiers", "with_verifiers.py"),
     "OpenRLHF": ("openrlhf", "with_openrlhf.py"),
     "sentence-transformers": ("retrievers", "with_sentence_transformers.py"),
+    "Ragas": ("ragas", "with_ragas.py"),
+    "DeepEval": ("deepeval", "with_deepeval.py"),
     "FlagEmbedding": ("flagembedding", "with_flagembedding.py"),
 }
 SPECIAL: list[Callable[..., Record]] = [listed, decided, twinned]

@@ -67,12 +67,12 @@ def test_every_reader_reads_a_view_by_its_folder(dataset: tuple[Path, DatasetMan
     folder, manifest = dataset
     assert set(manifest.rows()) == set(VIEWS)
     rows = sum(manifest.rows()[view].values())
-    assert sorted(READERS[reader](folder / view)) == sorted(base.load(view).SCHEMA.names * rows)
+    assert sorted(READERS[reader](folder / view)) == sorted(base.load(view).schema.names * rows)
 
 
 def test_duckdb_reads_every_view_by_its_folder(dataset: tuple[Path, DatasetManifest]) -> None:
     folder, manifest = dataset
-    expected = {view: (base.load(view).SCHEMA.names, sum(manifest.rows()[view].values())) for view in VIEWS}
+    expected = {view: (base.load(view).schema.names, sum(manifest.rows()[view].values())) for view in VIEWS}
     assert duck.read(folder / view for view in VIEWS) == expected
 
 

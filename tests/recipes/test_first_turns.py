@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 import pytest
 
+from pipeline import registry
 from pipeline.agents.environment_file import Environment, environment
 from pipeline.config import build
 from pipeline.exports.views import base
@@ -163,5 +164,5 @@ def test_every_view_for_reinforcement_learning_is_compared_or_has_its_difference
     views = {name for name in base.names() if name.startswith("rl_")}
     assert views == TRAINERS.keys() | FIXED_FORMATS
     for name in FIXED_FORMATS:
-        assert "It differs from `sft`:" in (base.load(name).__doc__ or "")
+        assert "It differs from `sft`:" in (registry.load("views", name).__doc__ or "")
         assert f"`{name}` differs from `sft`:" in (ROOT / "docs/howto/train-others.md").read_text()

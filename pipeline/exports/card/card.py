@@ -138,7 +138,7 @@ def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[st
 
 
 def _schema(view: str, contents: Contents) -> pa.Schema:
-    schema = base.load(view).SCHEMA
+    schema = base.load(view).schema
     return plain(schema) if view in contents.plain else schema
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol, cast, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 
@@ -60,24 +60,13 @@ class ViewOptions(NamedTuple):
     """What a run must have to give the view a row."""
 
 
-class View(Protocol):
-    """A module of this package. Its docstring names its consumer and the source of its rules."""
+class View(NamedTuple):
+    """A view, which is the only value of this type in its module. The module's docstring names consumer and rules."""
 
-    SCHEMA: pa.Schema
-    OPTIONS: ViewOptions
-
-    def rows(self, record: Record, environment: Environment) -> Rows:
-        """Yield the rows of a record; none if the consumer could not use it."""
-        ...
-
-
-def projection(**table: tuple[Any, Callable[..., Any]]) -> tuple[dict[str, Any], Callable[..., dict[str, Any]]]:
-    """Return the column types and a function that builds a row, from each column's type and its reader."""
-
-    def row(*values: Any) -> dict[str, Any]:
-        return {name: read(*values) for name, (_, read) in table.items()}
-
-    return {name: kind for name, (kind, _) in table.items()}, row
+    rows: Callable[[Record, Environment], Rows]
+    """Yields the rows of a record; none if the consumer could not use it."""
+    schema: pa.Schema
+    options: ViewOptions = ViewOptions()
 
 
 def names() -> list[str]:
@@ -85,14 +74,16 @@ def names() -> list[str]:
 
 
 def load(name: str) -> View:
-    return cast(View, registry.load("views", name))
+    return registry.instance("views", name, View)
 
 
 def exceeds_licence(view: View, redistribute: str) -> bool:
     order = ("ids", "spans", "full")
-    return redistribute in order and order.index(view.OPTIONS.corpus_text) > order.index(redistribute)
+    return redistribute in order and order.index(view.options.corpus_text) > order.index(redistribute)
 
 
+SOLVED = ViewOptions(needs="a solved rollout that [sft] takes")
+"""Options of the views whose rows are whole rollouts to imitate."""
 REWARDED = ViewOptions(
     "ids",
     rewarded=True,
@@ -127,9 +118,9 @@ def is_yes_no(record: Record) -> bool:
 
 
 def accepts(view: View, record: Record, gates: GateConfig) -> bool:
-    if twin_of(record) and not view.OPTIONS.takes_twins:
+    if twin_of(record) and not view.options.takes_twins:
         return False
-    return not view.OPTIONS.rewarded or is_rewarded(record, gates)
+    return not view.options.rewarded or is_rewarded(record, gates)
 
 
 def provenance(

@@ -9,13 +9,12 @@ tools in words, as `sft_openrlhf` has. `recipes/openrlhf/agent.py` carries out t
 import orjson
 
 from pipeline.agents.environment_file import Environment
-from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rl_first_turn
+from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, View, rl_first_turn
 from pipeline.exports.views.rl_trl import find_golds
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(prompt=PROMPT, label=str, datasource=str, **RL)
-OPTIONS = REWARDED
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -24,3 +23,6 @@ def rows(record: Record, environment: Environment) -> Rows:
     if record.draft and golds and "<image>" not in record.draft.question:
         row = rl_first_turn(record.draft, record, environment.in_words)
         yield {"label": orjson.dumps(golds).decode(), "datasource": record.lineage.corpus, **row}
+
+
+VIEW = View(rows, SCHEMA, REWARDED)

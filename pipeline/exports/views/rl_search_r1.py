@@ -23,7 +23,7 @@ from pipeline.agents.answers import list_items
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories.cleaning import correct_rollouts
 from pipeline.exports.trajectories.spellings import spellings
-from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rl_row
+from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, View, rl_row
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
@@ -44,7 +44,6 @@ TARGET = {"target": [str]}
 VERL: dict[str, Any] = {"prompt": PROMPT, "ability": str, "reward_model": {"style": str, "ground_truth": TARGET}}
 EXTRA = {"split": str, "index": pa.int64()}
 SCHEMA = columns(question=str, golden_answers=[str], data_source=str, **VERL, extra_info=EXTRA, **RL)
-OPTIONS = REWARDED._replace(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -106,3 +105,6 @@ def normalise(text: str) -> str:
     """Normalise as SQuAD and Search-R1 do: remove ASCII punctuation and keep accents, unlike `pipeline.text`."""
     plain = "".join(c for c in text.lower() if c not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())
+
+
+VIEW = View(rows, SCHEMA, REWARDED._replace(env_specific=False))

@@ -9,13 +9,12 @@ The trainer passes the tools to the chat template: Python functions with the sch
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories.cleaning import correct_rollouts
 from pipeline.exports.trajectories.spellings import spellings
-from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rl_first_turn
+from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, View, rl_first_turn
 from pipeline.reward import reward
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(prompt=PROMPT, golden_answers=[str], **RL)
-OPTIONS = REWARDED
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -28,3 +27,6 @@ def find_golds(record: Record) -> list[str]:
     """Return the gold answers, or an empty list if `reward.py` accepts none of the correct rollouts."""
     golds = spellings(record.draft) if record.draft else []
     return golds if any(reward.score(rollout.answer, golds) == 1 for rollout, _ in correct_rollouts(record)) else []
+
+
+VIEW = View(rows, SCHEMA, REWARDED)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.views import rl_search_r1
-from pipeline.exports.views.base import REWARDED, RL, Rows, rl_first_turn
+from pipeline.exports.views.base import REWARDED, RL, Rows, View, rl_first_turn
 from pipeline.exports.views.rl_trl import find_golds
 from pipeline.store.arrow import columns
 from pipeline.types import Record
@@ -19,7 +19,6 @@ from pipeline.types import Record
 DATA_SOURCE = "digsite"
 EXTRA = {"index": pa.int64(), "split": str, "question": str}
 SCHEMA = columns(data_source=str, agent_name=str, **rl_search_r1.VERL, extra_info=EXTRA, **RL)
-OPTIONS = REWARDED
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -33,3 +32,6 @@ def rows(record: Record, environment: Environment) -> Rows:
             **rl_search_r1.verl_columns(golds),
             **rl_first_turn(record.draft, record, environment),
         }
+
+
+VIEW = View(rows, SCHEMA, REWARDED)

@@ -12,9 +12,11 @@ from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(**{field.name: field.type for field in sft.SCHEMA if field.name != "tools"})
-OPTIONS = sft.OPTIONS._replace(extra_files={})
 
 
 def rows(record: Record, environment: Environment) -> base.Rows:
     for row in sft.rows(record, environment.in_words):
         yield {name: value for name, value in row.items() if name != "tools"}
+
+
+VIEW = base.View(rows, SCHEMA, base.SOLVED)
