@@ -35,7 +35,7 @@ def test_a_run_for_a_policy_takes_a_later_checkpoint_and_is_exported_for_either(
     assert [assessment["policy"] for assessment in read_rows(run, "qa")[0]["assessments"]] == ["", "weak"]
     files = {path.name: path.read_bytes() for path in (run / "dataset/qa").iterdir()}
 
-    later = ("remeasure", "tiny", "--policy", "weak", "--model", "embedded", *out)
+    later: tuple[str | Path, ...] = ("remeasure", "tiny", "--policy", "weak", "--model", "embedded", *out)
     output = digsite(*later, "--budget-seconds", "0.000001")
     assert (output.code, output.err.count("the same command continues")) == (3, 1)
     assert {path.name: path.read_bytes() for path in (run / "dataset/qa").iterdir()} == files
@@ -99,7 +99,7 @@ def test_pairs_that_a_policy_has_outgrown_are_replaced(digsite: Digsite, folder:
 
     # The run does not measure this policy, so every new pair would be dropped until no seed is left.
     assert digsite("remeasure", "tiny", "--policy", "other", "--model", "embedded", *out).code == 0
-    band = ("--set", "gates.solve_rate=[0.0,0.9]", "--allow-removal")
-    assert digsite("export", "tiny", "--for", "other", *band, *out).code == 0
+    export = ("export", "tiny", "--for", "other", "--set", "gates.solve_rate=[0.0,0.9]", "--allow-removal")
+    assert digsite(*export, *out).code == 0
     output = digsite("resume", "tiny", "--no-flow", *out)
     assert (output.code, output.err.count("new pairs would not be measured for 'other'")) == (2, 1)
