@@ -11,9 +11,7 @@ ROOT = Path(__file__).parents[2]
 HOME = Path(os.environ.get("DIGSITE_CONSUMERS", ROOT / ".consumers"))
 PACKAGES = {
     "trl": ["torch", "trl==1.16.0", "datasets", "pandas", "polars==2.1.0", "duckdb==2.0.0"],
-    "verl": ["torch", "verl==0.9.1"],
-    # The last with its own SearchTool. It keeps numpy below 2, which newer releases of pyarrow refuse.
-    "verl-search": ["torch", "verl==0.7.1", "pyarrow==21.0.0"],
+    "verl": ["torch", "verl==0.9.1", "cachetools", "fastapi", "uvicorn"],
     # Both are for pictures and sound, and their wheels break imports beside a CPU build of torch.
     "llamafactory": ["torch", "llamafactory==0.9.5", "--without torchvision torchaudio"],
     "verifiers": ["verifiers==0.4.0", "pyarrow"],
