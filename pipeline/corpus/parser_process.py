@@ -92,7 +92,7 @@ def serve(seconds: int, memory: int) -> None:
     # Native code may print.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    _limit(resource.RLIMIT_DATA, memory)
     while True:
         try:
             name, path = _read(sys.stdin.buffer)
@@ -100,8 +100,13 @@ def serve(seconds: int, memory: int) -> None:
             return
         usage = resource.getrusage(resource.RUSAGE_SELF)
         spent = int(usage.ru_utime + usage.ru_stime) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + seconds, resource.RLIM_INFINITY))
+        _limit(resource.RLIMIT_CPU, spent + seconds)
         _write(answers, _parse(name, Path(path)))
+
+
+def _limit(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def _parse(name: str, path: Path) -> dict[str, Any]:
