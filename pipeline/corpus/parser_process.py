@@ -7,13 +7,12 @@ that what is read does not depend on the machine.
 
 import os
 import resource
-import struct
-import sys
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from subprocess import Popen
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import orjson
 
@@ -27,7 +26,6 @@ LARGEST = 256 << 20
 """The most bytes of a file. Pictures take most of them."""
 SECONDS, MEMORY = 120, 3 << 30
 """The most processor time of a file, and memory of the process."""
-_LENGTH = struct.Struct("!Q")
 _CHILD = "import sys; from pipeline.corpus.parser_process import serve; serve(*map(int, sys.argv[1:]))"
 _KILLED = "its parser crashed, or took too much time or memory; convert it, or leave it out"
 
@@ -68,15 +66,20 @@ class ParserProcess:
 
     def _ask(self, name: str, path: Path) -> dict[str, Any]:
         try:
-            self._child = self._child or start_child(_CHILD, SECONDS, MEMORY)
-            _write(self._child.stdin, [name, os.fspath(path)])
-            return dict(_read(self._child.stdout))
+            if not self._child:
+                self._child = start_child(_CHILD, SECONDS, MEMORY)
+                self._requests = Connection(os.dup(self._child.stdin.fileno()), readable=False)  # type: ignore[union-attr]
+                self._answers = Connection(os.dup(self._child.stdout.fileno()), writable=False)  # type: ignore[union-attr]
+            self._requests.send_bytes(orjson.dumps([name, os.fspath(path)]))
+            return dict(orjson.loads(self._answers.recv_bytes()))
         except (OSError, EOFError):
             self.close()
             return {"error": _KILLED}
 
     def close(self) -> None:
         if self._child:
+            self._requests.close()
+            self._answers.close()
             end_child(self._child)
         self._child = None
 
@@ -89,19 +92,23 @@ class ParserProcess:
 
 def serve(seconds: int, memory: int) -> None:
     """Answer requests until standard input closes."""
-    # Native code may print.
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    requests, answers = Connection(os.dup(0), writable=False), Connection(os.dup(1), readable=False)
+    os.dup2(2, 1)  # native code may print
+    _limit(resource.RLIMIT_DATA, memory)
     while True:
         try:
-            name, path = _read(sys.stdin.buffer)
+            name, path = orjson.loads(requests.recv_bytes())
         except EOFError:
             return
         usage = resource.getrusage(resource.RUSAGE_SELF)
         spent = int(usage.ru_utime + usage.ru_stime) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + seconds, resource.RLIM_INFINITY))
-        _write(answers, _parse(name, Path(path)))
+        _limit(resource.RLIMIT_CPU, spent + seconds)
+        answers.send_bytes(orjson.dumps(_parse(name, Path(path))))
+
+
+def _limit(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def _parse(name: str, path: Path) -> dict[str, Any]:
@@ -122,19 +129,3 @@ def _parse(name: str, path: Path) -> dict[str, Any]:
         return {"error": f"its text is longer than {LONGEST >> 20} MiB"}
     # orjson writes no named tuples.
     return parsed._asdict() | {"pages": dict(parsed.pages), "blocks": [tuple(block) for block in parsed.blocks]}
-
-
-def _write(stream: "IO[bytes] | None", message: Any) -> None:
-    assert stream is not None  # noqa: S101 - it is a pipe
-    content = orjson.dumps(message)
-    stream.write(_LENGTH.pack(len(content)) + content)
-    stream.flush()
-
-
-def _read(stream: "IO[bytes] | None") -> Any:
-    assert stream is not None  # noqa: S101 - it is a pipe
-    head = stream.read(_LENGTH.size)
-    content = stream.read(_LENGTH.unpack(head)[0]) if len(head) == _LENGTH.size else b""
-    if not content:
-        raise EOFError
-    return orjson.loads(content)

@@ -18,8 +18,8 @@ from pipeline.errors import CorpusError
 SUFFIXES: tuple[str, ...] = (".rst", ".rest")
 KIND, EXTRA = "RST", "office"
 MODULE = PACKAGE = "docutils"
-_ROLE = re.compile(r"(?<![\w.+:-]):([\w.+-]{1,40}(?::[\w.+-]{1,40}){0,3}):`|`:([\w.+-]{1,40}(?::[\w.+-]{1,40}){0,3}):")
-_DIRECTIVE = re.compile(r"^[ \t]*\.\. (?:\|[^|\n]+\| )?([\w.+-]+(?::[\w.+-]+)*)::", re.MULTILINE)
+_ROLE = re.compile(r":([\w.+:-]{1,80}):`|`:([\w.+:-]{1,80}):")
+_DIRECTIVE = re.compile(r"^[ \t]*\.\. (?:\|[^|\n]{1,200}\| )?([\w.+:-]{1,80})::", re.MULTILINE)
 _OPTION = re.compile(r"\s*:[\w-]+:")
 _SETTINGS = {
     "file_insertion_enabled": False,

@@ -14,8 +14,8 @@ SUFFIXES: tuple[str, ...] = (".xml", ".nxml", ".jats", ".dbk", ".docbook")
 KIND = "JATS or DocBook"
 _HEAD = 1 << 14
 _DIALECT = re.compile(
-    rb"<!DOCTYPE\s+\w+\s+[^>\[]*(?:docbook|jats|//nlm//|journalpublishing|archivearticle)"
-    rb"|docbook\.org/ns/docbook|<article\b[^>]*\s(?:article-type|dtd-version)\s*=",
+    rb"<!DOCTYPE\s[^>\[]{1,300}(?:docbook|jats|//nlm//|journalpublishing|archivearticle)"
+    rb"|docbook\.org/ns/docbook|<article\b[^>]{0,1000}\s(?:article-type|dtd-version)\s*=",
     re.IGNORECASE,
 )
 _SECTIONS = frozenset(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import corpus
+from pipeline.corpus import parser_process
 from pipeline.corpus.readers import base, folder, pdf
 from pipeline.corpus.readers.base import ReadLimits, Row
 from tests.corpus.readers.made_documents import HELVETICA, write_pdf
@@ -89,6 +90,16 @@ def test_a_broken_file_is_a_bad_row_among_others(content: bytes, tmp_path: Path)
     loaded = corpus.load(corpus.resolve(str(tmp_path)))
     assert (loaded.counts.kept, loaded.counts.bad) == (2, 1)
     assert loaded.offenders[0].startswith("broken.pdf: not a")
+
+
+def test_a_file_that_takes_too_much_memory_costs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_pdf(tmp_path / "bomb.pdf", [["mill"] * 500_000])
+    write_pdf(tmp_path / "mill.pdf", [MILL])
+    write_pdf(tmp_path / "weir.pdf", [WEIR])
+    monkeypatch.setattr(parser_process, "MEMORY", 256 << 20)
+    loaded = corpus.load(corpus.resolve(str(tmp_path)))
+    assert [document.id for document in loaded.documents] == ["mill.pdf", "weir.pdf"]
+    assert loaded.offenders[0].startswith("bomb.pdf: its parser crashed, or took too much time or memory")
 
 
 def test_the_fingerprint_is_the_same_twice_and_covers_the_version_of_the_parser(
