@@ -140,6 +140,16 @@ def _check_reasons(include: tuple[str, ...]) -> tuple[str, ...]:
     return include
 
 
+def export_environment(run: str | Path, framework: str, *, out: Path | None = None) -> Path:
+    """Write a run as an environment of a framework for reinforcement learning, and return the folder of the package.
+
+    Raises UsageError if the framework is unknown or the data set of the run has no question to train on.
+    """
+    from pipeline.exports.environments import write_package
+
+    return write_package(run_folder(run, out), framework)
+
+
 def mix(  # noqa: PLR0913 - options of the user
     runs: Sequence[str | Path],
     into: Path,

@@ -19,7 +19,7 @@ class Trajectory:
 
     def __init__(self, address: str, question_id: str = "") -> None:
         self._address = address.rstrip("/")
-        self._state: dict[str, Any] = {"shown": [], "calls": 0, "question_id": question_id}
+        self.state: dict[str, Any] = {"shown": [], "calls": 0, "question_id": question_id}
 
     def call(self, name: str, arguments: Any, place: int = 0) -> str:
         """Return the tool message for one call; `place` counts the calls of a turn from 0.
@@ -28,9 +28,9 @@ class Trajectory:
         """
         # Send it as text: the tool answers a call whose arguments are no object or no Unicode.
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        body = {"name": name, "arguments": text, "place": place, **self._state}
+        body = {"name": name, "arguments": text, "place": place, **self.state}
         answer = _post(f"{self._address}/call", body)
-        self._state |= {"shown": answer["shown"], "calls": answer["calls"]}
+        self.state |= {"shown": answer["shown"], "calls": answer["calls"]}
         return str(answer["content"])
 
 

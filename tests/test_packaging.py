@@ -15,7 +15,7 @@ from tests.rules.source import ROOT, tree
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKS = [ROOT / "uv.lock", ROOT / "serving" / "uv.lock"]
-FOREIGN = {"reward", "verifiers", "verl", "sentence_transformers"}
+FOREIGN = {"reward", "verifiers", "verl", "sentence_transformers", "", "taskset", "tools", "trajectory"}
 """What files that ship with a data set import where they are used, and what a user with an encoder for it installs."""
 
 

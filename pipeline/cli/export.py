@@ -52,6 +52,10 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
         Option("--allow-damaged", help="Export although lines of the journal are damaged; their pairs are missing."),
     ] = False,
     allow_removal: options.AllowRemoval = None,
+    environment: Annotated[
+        str | None,
+        Option(metavar="FRAMEWORK", help="Write the run as an environment to train in instead: verifiers."),
+    ] = None,
     list_views: Annotated[bool, Option("--list", help="Print only the names of all views.")] = False,
     out: options.Out = None,
     json: options.Json = False,
@@ -67,6 +71,10 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     from pipeline import api
 
     folder = run_folder(run, out)
+    if environment is not None:
+        package = api.export_environment(folder, environment)
+        console.result({"package": str(package)}, console.text(package), as_json=json)
+        return
     gates, sft = _update_gates(folder, against or [], sets or [])
     manifest = api.export(
         folder,

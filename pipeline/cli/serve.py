@@ -1,6 +1,7 @@
 """The commands `serve`, an index for training, and `serve-model`, the demo model to try out a run through HTTP."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,7 @@ from pipeline.run.locate import run_folder
 if TYPE_CHECKING:
     from pipeline.serve.retrieval_app import Served
 
-LOOPBACK = "127.0.0.1"
+LOOPBACK, DEFAULT_PORT = "127.0.0.1", 8000
 Host = Annotated[str, Option(help="Address to listen on; any other than the loopback needs a token.")]
 Port = Annotated[int, Option(min=0, max=65535, help="0 takes any free one.")]
 TokenEnv = Annotated[str, Option(metavar="NAME", help="The environment variable that holds the token.")]
@@ -26,14 +27,18 @@ _CORPUS_OPTIONS = "environment retriever config sets text_field title_field id_f
 
 @dataclass(kw_only=True)
 class Serve(options.CorpusOptions):
-    """Serve the index of CORPUS or RUN over HTTP until Ctrl-C, with the interface of Search-R1 and verl."""
+    """Serve the index of CORPUS or RUN until Ctrl-C: over HTTP, as Search-R1 and verl call it, or to MCP clients."""
 
     corpus: Annotated[
         str, Argument(metavar="CORPUS|RUN", help="A corpus, or a run, which is served in its data set's environment.")
     ]
     host: Host = LOOPBACK
-    port: Port = 8000
+    port: Annotated[int | None, Option(min=0, max=65535, help="0 takes any free one.  [8000]")] = None
     token_env: TokenEnv = TOKEN_ENV
+    mcp: Annotated[
+        bool,
+        Option("--mcp", help="Serve MCP clients on standard input and output or, with --port, over HTTP at /mcp."),
+    ] = False
     environment: Annotated[Path | None, Option(metavar="FILE", help="A data set's environment.json, for a CORPUS.")] = (
         None
     )
@@ -43,17 +48,41 @@ class Serve(options.CorpusOptions):
     out: options.Out = None
 
     def __call__(self) -> None:
+        if self.mcp and find_spec("mcp") is None:
+            raise UsageError("--mcp needs more packages: pip install 'digsite[mcp]'")
+        if self.mcp and self.port is None:
+            self._serve_stdio()
+        else:
+            self._serve_http(DEFAULT_PORT if self.port is None else self.port)
+
+    def _serve_stdio(self) -> None:
+        from pipeline.serve import mcp_server
+
+        served = self._open_index()
+        self._describe(served, "the client stops it")
+        mcp_server.serve_stdio(served)
+
+    def _serve_http(self, port: int) -> None:
         from pipeline.serve.http_server import ServerConfig, create_app, serve, url
         from pipeline.serve.retrieval_app import router
 
-        server = ServerConfig(host=self.host, port=self.port, token_env=self.token_env)
+        server = ServerConfig(host=self.host, port=port, token_env=self.token_env)
         listening = server.bind()
         served = self._open_index()
+        routes, path = router(served), "/retrieve"
+        if self.mcp:
+            from pipeline.serve import mcp_server
+
+            routes.include_router(mcp_server.router(served))
+            path = mcp_server.PATH
+        self._describe(served, "Ctrl-C stops it")
+        console.show(console.text(f"{url(listening)}{path}"))
+        serve(create_app(routes, server.token()), listening)
+
+    def _describe(self, served: "Served", end: str) -> None:
         k = f"k = {served.environment.k}" + ("" if served.fixed else " unless the request asks for another")
         passages = f"{served.corpus.manifest.name}: {len(served.corpus.passages):,} passages"
-        console.message(f"{passages} through {served.engine}, {k}; Ctrl-C stops it")
-        console.show(console.text(f"{url(listening)}/retrieve"))
-        serve(create_app(router(served), server.token()), listening)
+        console.message(f"{passages} through {served.engine}, {k}; {end}")
 
     def _open_index(self) -> "Served":
         """Open a corpus, or a run if no corpus has the name: `wiki` is the corpus, `wiki/latest` the run."""

@@ -5,6 +5,7 @@ Fields that are not declared here are ignored, since clients send many that the 
 
 from typing import Any, Literal
 
+import orjson
 from pydantic import Field
 
 from pipeline.config.models import Sampling
@@ -128,3 +129,14 @@ def chat_completion(completion: Completion, model: str) -> dict[str, Any]:
         "choices": [{"index": 0, "message": message, "finish_reason": completion.finish.value, "logprobs": None}],
         "usage": {name: getattr(completion.usage, name) for name in counts},
     }
+
+
+def chat_events(completion: Completion, model: str) -> bytes:
+    """Convert a completion to the events of a stream: the whole message in one, then the usage, then the end."""
+    whole = chat_completion(completion, model) | {"object": "chat.completion.chunk"}
+    (choice,), usage = whole.pop("choices"), whole.pop("usage")
+    message = choice.pop("message")
+    calls = [{"index": index, **call} for index, call in enumerate(message.pop("tool_calls", ()))]
+    delta = message | ({"tool_calls": calls} if calls else {})
+    chunks = [whole | {"choices": [choice | {"delta": delta}]}, whole | {"choices": [], "usage": usage}]
+    return b"".join(b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"

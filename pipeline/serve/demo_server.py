@@ -7,13 +7,14 @@ run seed and sample, so that the run seed reveals the index. Any other seed is u
 from typing import Any
 
 from fastapi import APIRouter, HTTPException
+from fastapi.responses import JSONResponse, Response
 
 from pipeline.demo import VERSION
 from pipeline.demo.role_dispatch import DemoModel
 from pipeline.llm.base import LLM
 from pipeline.llm.chat_body import wire_seed
 from pipeline.prompts import unfence
-from pipeline.serve.chat_api import ChatRequest, chat_completion, model_request
+from pipeline.serve.chat_api import ChatRequest, chat_completion, chat_events, model_request
 from pipeline.serve.http_server import JsonRoute
 
 NAME = "embedded"
@@ -31,18 +32,21 @@ def router(run_seed: int = 0, model: LLM | None = None) -> APIRouter:
     routes = APIRouter(prefix="/v1", route_class=JsonRoute)
 
     @routes.post("/chat/completions")
-    async def complete(body: ChatRequest) -> dict[str, Any]:
+    async def complete(body: ChatRequest) -> Response:
         if body.model != NAME:
             raise HTTPException(404, f"there is no model '{body.model[:80]}' here, only '{NAME}'")
-        if body.stream or (body.n or 1) != 1:
-            raise HTTPException(400, "answers come whole and one at a time: leave out `stream` and `n`")
+        if (body.n or 1) != 1:
+            raise HTTPException(400, "answers come one at a time: leave out `n`")
         seed = body.seed or 0
         try:
             request = model_request(body, sample_by_seed.get(seed, seed))
             if request.output and not any(unfence(message.content) for message in request.messages):
                 line = f"'{request.output.name[:80]}' is answered to the product's own prompts alone"
                 raise HTTPException(400, line)
-            return chat_completion(await llm.complete(request), NAME)
+            completion = await llm.complete(request)
+            if body.stream:
+                return Response(chat_events(completion, NAME), media_type="text/event-stream")
+            return JSONResponse(chat_completion(completion, NAME))
         except ValueError as error:
             raise HTTPException(400, f"{error}: it plays the roles of the product and no others") from error
         except HTTPException:

@@ -202,9 +202,9 @@ async def _collect_messages(app: ASGIApp, scope: Scope, receive: Receive) -> lis
 
 
 def _as_json(scope: Scope) -> Scope:
-    """Remove the content type, since the body is JSON even if the client (`curl -d`) says otherwise."""
+    """Set the content type to JSON, since the body is JSON even if the client (`curl -d`) says otherwise."""
     headers = [header for header in scope["headers"] if header[0] != b"content-type"]
-    return {**scope, "headers": headers}
+    return {**scope, "headers": [*headers, (b"content-type", b"application/json")]}
 
 
 def _replay(raw: bytes, receive: Receive) -> Receive:

@@ -105,6 +105,31 @@ class CallResponse(Data):
     shown: list[str]
 
 
+async def answer_call(served: Served, state: AgentState, name: str, arguments: Any, place: int = 0) -> tuple[str, bool]:
+    """Carry out one tool call in the environment.
+
+    Args:
+        served: what is searched, under which limits.
+        state: what the trajectory has seen and done. The call is added to it.
+        name: the name of the tool.
+        arguments: what the model wrote, parsed or as text.
+        place: the position of the call within its turn.
+
+    Returns:
+        The tool message as a rollout gets it, and whether the call was valid.
+    """
+    environment = served.environment
+    toolbox = Toolbox(
+        tools=environment.tools,
+        limits=environment.limits,
+        retriever=served.retriever,
+        k=environment.k,
+        accept=lambda arguments, state: parse_arguments(AnswerArguments, arguments),
+    )
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return await carry_out(toolbox, state, ToolCall(id="", name=name, arguments=text), place)
+
+
 def router(served: Served) -> APIRouter:
     service, routes = _Service(served), APIRouter(route_class=JsonRoute)
     routes.post("/retrieve")(service.retrieve)
@@ -153,17 +178,8 @@ class _Service:
         state = AgentState(passages={key: passage for key, passage in passages.items() if passage is not None})
         # Only the number of earlier calls matters for the tool message.
         state.calls = [Call(id="", tool="search", argument="", passage_ids=())] * request.calls
-        arguments = request.arguments if isinstance(request.arguments, str) else json.dumps(request.arguments)
-        call = ToolCall(id="", name=request.name, arguments=arguments)
-        environment = self._served.environment
-        toolbox = Toolbox(
-            tools=environment.tools,
-            limits=environment.limits,
-            retriever=retriever,
-            k=environment.k,
-            accept=lambda arguments, state: parse_arguments(AnswerArguments, arguments),
-        )
-        content, ok = await carry_out(toolbox, state, call, request.place)
+        served = self._served._replace(retriever=retriever)
+        content, ok = await answer_call(served, state, request.name, request.arguments, request.place)
         new_ids = [key for key in state.passages if key not in passages]
         return CallResponse(content=content, ok=ok, calls=len(state.calls), shown=[*request.shown, *new_ids])
 

@@ -11,62 +11,30 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx2
-import pyarrow.parquet as pq
 import pytest
 
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.corpus import Corpus
-from pipeline.exports.views.records import record
 from pipeline.store.files import write_json
-from pipeline.types import Passage, Record, Trajectory
+from pipeline.types import Passage, Trajectory
 from tests.consumers import environments
 from tests.consumers.told import record_checks
-from tests.served import COMMAND, serving
+from tests.replays import generate_run, load_trajectories, observed_calls
+from tests.served import serving
 
 ROOT = Path(__file__).parents[2]
 HUNDRED = 100
 
 
-class Replay(NamedTuple):
-    """The calls of a trajectory that were observed, and what was."""
-
-    calls: list[list[str]]
-    observed: list[str]
-
-
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _run(tmp_path_factory.mktemp("quick"), "tiny", "--pairs", "3", "--steps", "1-2", "--retriever", "bm25")
-
-
-def _run(out: Path, corpus: str, *options: str) -> Path:
-    command = [*COMMAND, "generate", corpus, "--no-flow", "--out", str(out), *options]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    return out
-
-
-def _records(out: Path) -> list[Record]:
-    shards = sorted(out.glob("*/latest/dataset/records/*.parquet"))
-    return [record(row) for shard in shards for row in pq.read_table(shard).to_pylist()]
-
-
-def _trajectories(out: Path) -> list[Trajectory]:
-    """Return the trajectories of all rollouts in the data set."""
-    return [
-        rollout.trajectory
-        for stored_record in _records(out)
-        for rollout in (*stored_record.confirmation, *(r for past in stored_record.rounds for r in past.rollouts))
-    ]
-
-
-def _replay(trajectory: Trajectory) -> Replay:
-    tools = {message.tool_call_id: message.content for message in trajectory.messages if message.role == "tool"}
-    calls = [call for message in trajectory.messages for call in message.tool_calls if call.id in tools]
-    return Replay([[call.name, call.arguments] for call in calls], [tools[call.id] for call in calls])
+    return generate_run(
+        tmp_path_factory.mktemp("quick"), "tiny", "--pairs", "3", "--steps", "1-2", "--retriever", "bm25"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +50,7 @@ def test_the_recipe_for_trl_sees_what_the_rollouts_saw(
     monkeypatch.setenv("DIGSITE_ADDRESS", address)
     import environment  # type: ignore[import-not-found]
 
-    replays = list(map(_replay, _trajectories(quick)))
+    replays = list(map(observed_calls, load_trajectories(quick)))
     assert len(replays) >= 12
     assert {name for replay in replays for name, _ in replay.calls} <= {"search", "open"}
     offered = environment.of(quick / "tiny/latest/dataset")
@@ -164,7 +132,7 @@ def _searches(trajectories: list[Trajectory], corpus: Corpus) -> list[tuple[str,
 
 
 def test_search_r1s_client_sees_the_passages_of_the_rollouts(quick: Path, address: str, tiny: Corpus) -> None:
-    searches = _searches(_trajectories(quick), tiny)
+    searches = _searches(load_trajectories(quick), tiny)
     body = {"queries": [query for query, _ in searches], "topk": 3, "return_scores": True}
     results = httpx2.post(f"{address}/retrieve", json=body, timeout=60).json()["result"]
     expected = []
@@ -195,8 +163,8 @@ def _run_consumer(consumer: str, script: str, tools: Path, value: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def wiki_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    out = _run(tmp_path_factory.mktemp("hundred"), "wiki", "--pairs", "25", "--steps", "2-3")
+def wikigenerate_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    out = generate_run(tmp_path_factory.mktemp("hundred"), "wiki", "--pairs", "25", "--steps", "2-3")
     with serving("serve", "wiki/latest", "--out", out) as (_, url):
         yield out, url.removesuffix("/retrieve")
 
@@ -213,7 +181,7 @@ def test_verls_registry_and_the_recipes_tool_see_what_the_rollouts_saw(
     wiki_run: tuple[Path, str], tmp_path: Path
 ) -> None:
     out, address = wiki_run
-    replays = list(map(_replay, _trajectories(out)))[:HUNDRED]
+    replays = list(map(observed_calls, load_trajectories(out)))[:HUNDRED]
     assert len(replays) == HUNDRED
     calls = [replay.calls for replay in replays]
     tools = _write_tools(out / "wiki/latest/dataset", address, tmp_path / "tools.json")

@@ -1,5 +1,6 @@
 """The demo model answers over HTTP, and refuses other requests in OpenAI's format."""
 
+import json
 from typing import Any
 
 import pytest
@@ -53,8 +54,7 @@ def test_another_seed_is_a_sample_of_its_own(ask: Ask, seed: int | None, sample:
     ("fields", "status", "message"),
     [
         ({"model": "gpt-9"}, 404, "there is no model 'gpt-9' here, only 'embedded'"),
-        ({"stream": True}, 400, "leave out `stream`"),
-        ({"n": 2}, 400, "leave out `stream` and `n`"),
+        ({"n": 2}, 400, "leave out `n`"),
         ({"tools": []}, 400, "the demo model has no rules for ''"),
         ({"messages": "hello"}, 400, "messages: "),
         ({"response_format": VERDICT_ALONE}, 400, "'verdict' is answered to the product's own prompts alone"),
@@ -66,6 +66,16 @@ def test_unsupported_requests_are_refused_with_a_reason(
     answer = complete(ask, **fields)
     assert answer.status_code == status
     assert message in answer.json()["error"]["message"]
+
+
+def test_a_client_that_streams_gets_the_same_answer(ask: Ask) -> None:
+    """verifiers' own agent always asks for a stream."""
+    (choice,) = complete(ask).json()["choices"]
+    chunks = [line.removeprefix("data: ") for line in complete(ask, stream=True).text.splitlines() if line]
+    (streamed,) = json.loads(chunks[0])["choices"]
+    calls = [{key: value for key, value in call.items() if key != "index"} for call in streamed["delta"]["tool_calls"]]
+    assert (calls, streamed["finish_reason"]) == (choice["message"]["tool_calls"], choice["finish_reason"])
+    assert (json.loads(chunks[1])["choices"], chunks[2:]) == ([], ["[DONE]"])
 
 
 def test_its_name_and_version_are_told(ask: Ask) -> None:
