@@ -172,8 +172,8 @@ class RunOptions(PairOptions):
 _SECTIONS = {
     "": "preset strategy steps solve_rate policy operations seed",
     "corpus.": "text_field title_field id_field language licence attribution as_of",
-    "runtime.": "pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address workers "
-    "out verify",
+    "runtime.": "pairs new_pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds engine address "
+    "workers out verify",
 }
 KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for name in names.split()} | {
     "corpus": "corpus.name",
