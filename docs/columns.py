@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from docs.tables import code, made, table
+from pipeline import registry
 from pipeline.analysis import seed_rows as seeds
 from pipeline.exports.views import base
 from tests.golden import recording, runs, strong
@@ -35,7 +36,7 @@ def page() -> str:
     words = tomllib.loads(WORDS.read_text(encoding="utf-8"))
     shown = examples(words.pop("examples"))
     sections = [
-        f"## {code(view)}\n\n{_about(view)}\n\n{section(base.load(view).SCHEMA, words, view, shown)}"
+        f"## {code(view)}\n\n{_about(view)}\n\n{section(base.load(view).schema, words, view, shown)}"
         for view in base.names()
     ]
     last = f"## {code('seeds.parquet')}\n\n{SEEDS}\n\n{section(seeds.SCHEMA, words, 'seeds', shown)}"
@@ -44,7 +45,7 @@ def page() -> str:
 
 def _about(view: str) -> str:
     """Return the first paragraph of the module's docstring, without its name."""
-    text = " ".join((base.load(view).__doc__ or "").partition("\n\n")[0].split())
+    text = " ".join((registry.load("views", view).__doc__ or "").partition("\n\n")[0].split())
     return text.removeprefix(f"{code(view)}: ")[:1].upper() + text.removeprefix(f"{code(view)}: ")[1:]
 
 

@@ -46,6 +46,7 @@ class Mixing(NamedTuple):
     gates: GateConfig | None = None
     """None takes the settings that the runs share; see `find_shared_settings`."""
     sft: SftConfig | None = None
+    allow_removal: bool = False
 
 
 def mix(mixing: Mixing, into: Path) -> DatasetManifest:
@@ -77,6 +78,7 @@ def mix(mixing: Mixing, into: Path) -> DatasetManifest:
         source=sha256("\n".join(run.source for run in runs)),
         outside=_combine_outside([publish.outside(run.folder) for run in runs]),
         redistribute=redistribute,
+        allow_removal=mixing.allow_removal,
         mix=records.mix.model_copy(update={"version": mixing.version, "left_out": left_out}),
     )
     return export(records, into, selection, records.row, records.environment)
@@ -194,7 +196,7 @@ def _find_views_to_omit(configs: Sequence[RunConfig], requested: tuple[str, ...]
     environments = [environment(config).model_dump(mode="json") for config in configs]
     if all(env == environments[0] for env in environments):
         return ()
-    env_specific = tuple(name for name in base.names() if base.load(name).OPTIONS.env_specific)
+    env_specific = tuple(name for name in base.names() if base.load(name).options.env_specific)
     if bound := [name for name in requested if name in env_specific]:
         differing = sorted({key for env in environments for key in env if env[key] != environments[0][key]})
         raise UsageError(

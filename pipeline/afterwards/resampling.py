@@ -95,7 +95,7 @@ def _list_states(method: base.Method, records: Iterable[Record]) -> Iterator[_St
 async def _make_fork(name: str, method: base.Method, to_fork: _StateToFork, context: RunContext) -> Fork:
     branches = await _sample_branches(method, to_fork, None, context)
     controls: tuple[Branch, ...] = ()
-    if method.CONTROLS and any(branch.verdict.correct for branch in branches):
+    if method.controls and any(branch.verdict.correct for branch in branches):
         controls = await _sample_branches(method, to_fork, to_fork.source.messages[to_fork.state.prefix], context)
     source, prefix = to_fork.state
     return Fork(key=to_fork.record.key, method=name, source=source, prefix=prefix, branches=branches, controls=controls)
@@ -113,4 +113,4 @@ async def _sample_branches(
         rollout, verdict = await make_graded_rollout(to_fork.draft, start, context)
         return Branch(rollout=rollout, verdict=verdict)
 
-    return tuple(await asyncio.gather(*map(sample_branch, range(first_sample, first_sample + method.ATTEMPTS))))
+    return tuple(await asyncio.gather(*map(sample_branch, range(first_sample, first_sample + method.attempts))))

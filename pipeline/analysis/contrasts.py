@@ -26,14 +26,6 @@ class Contrast(Data):
     cases: int | None = None
     """Number of seeds behind a paired difference."""
 
-    @property
-    def clear(self) -> bool:
-        """Whether the interval of the difference excludes 0."""
-        apart = self.difference
-        return (
-            apart is not None and apart.low is not None and apart.high is not None and not apart.low <= 0 <= apart.high
-        )
-
 
 def in_words(figure: Interval | None, unit: Unit, *, signed: bool = False) -> str:
     if figure is None:

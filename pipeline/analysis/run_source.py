@@ -2,10 +2,10 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -57,6 +57,11 @@ class Source(ABC):
         """
         return None
 
+    def comparison_input(self) -> ComparisonInput:
+        """Return what a comparison needs of the complete run."""
+        policy = self.config.gates.policy if self.config else ""
+        return ComparisonInput(self.name, self.whole().frame, self.outside(), self.what, policy)
+
     def rows(self, key: str) -> dict[str, list[dict[str, Any]]]:
         """Return the rows of a pair by view, if there is no journal."""
         return {}
@@ -81,11 +86,6 @@ class Source(ABC):
         raise UsageError("only a run has a card to write")
 
 
-def build_comparison_input(source: Source, table: Table) -> ComparisonInput:
-    policy = source.config.gates.policy if source.config else ""
-    return ComparisonInput(source.name, table.frame, source.outside(), source.what, policy)
-
-
 class Listing(NamedTuple):
     """A run on the start page. `problem` says why it cannot be opened."""
 
@@ -99,13 +99,3 @@ class Listing(NamedTuple):
     @property
     def begun(self) -> str:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.age))
-
-
-class Library(Protocol):
-    """The runs that the browser can open."""
-
-    def list_runs(self) -> Sequence[Listing]:
-        """Return all runs, the newest first, including those that started since the last call."""
-
-    def open(self, slug: str) -> Source:
-        """Open a run. Raise KeyError if the name is unknown, UsageError or StoreError if the run cannot be read."""

@@ -66,11 +66,14 @@ class SeedTable:
             self._waiting = []
 
 
-def scan_current(path: Path, source: str) -> pl.LazyFrame | None:
-    """Return the table at `path`, or None if it is missing, of another version, or made from another `source`."""
+def scan_current(path: Path, source: str | None = None) -> pl.LazyFrame | None:
+    """Return the table at `path`, or None if it is missing, of another version, or not made from `source`.
+
+    Without `source`, the table may be made from any state of the run.
+    """
     try:
         schema = pq.read_schema(utf8_path(path))
     except (OSError, pa.ArrowInvalid):
         return None
-    made_from = (schema.metadata or {}).get(b"source")
-    return scan_parquet(path) if schema.equals(SCHEMA) and made_from == source.encode() else None
+    is_same_source = source is None or (schema.metadata or {}).get(b"source") == source.encode()
+    return scan_parquet(path) if schema.equals(SCHEMA) and is_same_source else None

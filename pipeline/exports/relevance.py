@@ -5,13 +5,16 @@ no spelling of an answer to its query. It can still be evidence only if it state
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from pipeline.agents.environment_file import Environment
 from pipeline.agents.grading import holds
 from pipeline.agents.tools import all_shown, shown_passages
 from pipeline.exports.trajectories.spellings import spellings
+from pipeline.exports.views.base import PROVENANCE, Rows, View, ViewOptions, provenance
+from pipeline.store.arrow import columns
 from pipeline.types import Draft, Record
 from pipeline.types.corpus import shown_id
 
@@ -37,9 +40,10 @@ class FoundPassage(NamedTuple):
 class Query(NamedTuple):
     """A query of a pair, with the hops (from 0) whose evidence it looks for.
 
-    `kind` is `question`, `sub_question`, or `search` for a query of the solver.
+    `kind` is `question`, `sub_question`, or `search` for a query of the solver. `number` counts from 0.
     """
 
+    number: int
     kind: str
     text: str
     hops: tuple[int, ...]
@@ -61,10 +65,7 @@ def queries(record: Record) -> Iterator[Query]:
     """
     if (draft := record.draft) is None:
         return
-    trajectories = [past.agent for past in record.rounds] + [graded.rollout.trajectory for graded in record.graded]
-    passages_shown = all_shown(trajectories)
-    passages = {hop.passage_id: passages_shown.get(shown_id(hop.passage_id)) for hop in draft.hops}
-    cited = {key: FoundPassage(key, passage.title, passage.text) for key, passage in passages.items() if passage}
+    cited = collect_cited_passages(record, draft)
     searches = list(_list_searches(record, draft))
     candidates = [("question", draft.question, tuple(range(len(draft.hops))))]
     candidates += [("sub_question", hop.sub_question, (number,)) for number, hop in enumerate(draft.hops)]
@@ -76,8 +77,41 @@ def queries(record: Record) -> Iterator[Query]:
         positives = [cited[key] for key in keys if key in cited]
         negatives = _find_negatives(draft, hops, related)
         if positives and negatives and text not in texts_seen:
+            yield Query(len(texts_seen), kind, text, hops, positives, negatives)
             texts_seen.add(text)
-            yield Query(kind, text, hops, positives, negatives)
+
+
+def collect_cited_passages(record: Record, draft: Draft) -> dict[str, FoundPassage]:
+    """Return the cited passages that an agent saw in full, by id, in the order of the hops."""
+    trajectories = [past.agent for past in record.rounds] + [graded.rollout.trajectory for graded in record.graded]
+    passages_shown = all_shown(trajectories)
+    passages = {hop.passage_id: passages_shown.get(shown_id(hop.passage_id)) for hop in draft.hops}
+    return {key: FoundPassage(key, passage.title, passage.text) for key, passage in passages.items() if passage}
+
+
+def collect_contexts(record: Record, draft: Draft) -> list[str]:
+    """Return the text of the evidence: each cited passage, or its cited sentences if no agent saw all of it."""
+    cited = collect_cited_passages(record, draft)
+    texts = [cited[hop.passage_id].contents if hop.passage_id in cited else hop.quote for hop in draft.hops]
+    return list(dict.fromkeys(texts))
+
+
+def view(
+    rows_of_query: Callable[[Record, Query], Iterable[tuple[dict[str, Any], Iterable[str]]]],
+    needs: str = "an accepted pair",
+    **kinds: Any,
+) -> View:
+    """Build a view of queries. `rows_of_query` yields the columns of `kinds`, each row with its texts.
+
+    The columns `kind` and those of PROVENANCE are added.
+    """
+
+    def rows(record: Record, environment: Environment) -> Rows:
+        for query in queries(record):
+            for row, texts in rows_of_query(record, query):
+                yield {**row, "kind": query.kind, **provenance(record, texts)}
+
+    return View(rows, columns(**kinds, **PROVENANCE), ViewOptions(env_specific=False, takes_twins=False, needs=needs))
 
 
 def _list_searches(record: Record, draft: Draft) -> Iterator[_Search]:

@@ -16,7 +16,7 @@ from pipeline.config.runtime import Runtime
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.language import is_english
-from pipeline.corpus.unreadable_files import in_words
+from pipeline.corpus.unreadable_files import describe_unread
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.llm.routed import Routed
 from pipeline.loop.episode import run_seed
@@ -25,7 +25,7 @@ from pipeline.run.attempts import MODES, note_work
 from pipeline.run.batches import Batches, Submit
 from pipeline.run.plan import check_askable
 from pipeline.run.refresh import Place
-from pipeline.run.resume import check_unchanged
+from pipeline.run.resume import check_unchanged, keep_export_settings
 from pipeline.store.lock import hold_lock
 from pipeline.store.worker_answers import take_left
 
@@ -53,7 +53,9 @@ def read(config: RunConfig, watch: RunCallbacks) -> Corpus:
         logger.warning(
             "the demo model makes no questions without an answer: choose a --model for questions.unanswerable"
         )
-    for note in filter(None, [*corpus.counts.noted, in_words(corpus.counts.skipped)]):
+    if len(corpus.counts.kinds) > 1:
+        logger.warning("%s: files read: %s", name, corpus.counts.read_by_kind)
+    for note in [*corpus.offenders, *corpus.counts.noted, *describe_unread(corpus.counts.skipped)]:
         logger.warning("%s: %s", name, note)
     return corpus
 
@@ -96,18 +98,18 @@ async def open_run(
             if place.folder != requested:
                 lock.enter_context(hold_lock(place.folder))
             take_left(place.folder, prepare.cache_path(config))
-            context = _adapt(context, place.folder, unattended)
+            context = _adapt(context, place, unattended)
             await _begin_version(place, requested, context, corpus, watch)
             if place.folder != requested:
                 stack.close()
                 stack.push(lock.pop_all())
         config = context.config.with_runtime(carried=versions.count_carried(place.folder))
-        context = replace(context, config=config)
+        publish.check_pairs_kept(place.folder, config)
         facts.keep(place.folder, corpus)
         if mode_cost:
             note_work(place.folder, MODES, mode_cost)
         run = Run(config, corpus, folder=place.folder, locks=False, by_hand=unattended is None)
-        yield stack.enter_context(run), context
+        yield stack.enter_context(run), replace(context, config=config)
 
 
 async def _begin_version(place: Place, locked: Path, context: RunContext, corpus: Corpus, watch: RunCallbacks) -> None:
@@ -117,10 +119,11 @@ async def _begin_version(place: Place, locked: Path, context: RunContext, corpus
             await refresh.begin_version(place.parent, place.folder, context, corpus)
 
 
-def _adapt(context: RunContext, folder: Path, unattended: Adapt | None) -> RunContext:
-    """Return the context with the settings of an unattended run, and with its models."""
-    config = unattended(context.config, folder) if unattended else context.config
-    return replace(context, config=config, llm=prepare.model(config, folder=folder))
+def _adapt(context: RunContext, place: Place, unattended: Adapt | None) -> RunContext:
+    """Return the context with the settings of an export or of an unattended run, and with its models."""
+    config = keep_export_settings(place.parent or place.folder, context.config)
+    config = unattended(config, place.folder) if unattended else config
+    return replace(context, config=config, llm=prepare.model(config, folder=place.folder))
 
 
 async def generate(
@@ -178,6 +181,6 @@ def export_run(run: Run, watch: RunCallbacks) -> None:
     run.begin(watch)  # has not been called if no seed was owed
     watch.stage("exporting")
     # Lost seeds that could not be run again, for example for lack of budget, are logged and do not stop the export.
-    publish.dataset(run.folder, run.config, damaged=True)
+    publish.dataset(run.folder, run.config, damaged=True, allow_removal=run.config.runtime.allow_removal)
     watch.stage("writing the report")
     publish.report(run.folder, run.config)

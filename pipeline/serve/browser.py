@@ -11,10 +11,10 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as RoutingError
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 
-from pipeline.analysis.run_source import Library
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.serve.http_server import Guard, is_own_origin
 from pipeline.view import layout, reviewing, routes
+from pipeline.view.browsing import Runs
 
 _HEADERS = {
     "content-security-policy": (
@@ -29,7 +29,7 @@ _HEADERS = {
 }
 
 
-def create(library: Library) -> FastAPI:
+def create(library: Runs) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.library, app.state.kept = library, {}
     app.state.token = secrets.token_urlsafe()

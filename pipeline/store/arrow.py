@@ -1,5 +1,6 @@
 """Arrow schemas from Python types, and Arrow tables and Parquet files from rows."""
 
+from collections.abc import Callable
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
@@ -12,6 +13,15 @@ from pipeline.store.files import utf8_path
 
 def columns(**kinds: Any) -> pa.Schema:
     return pa.schema(list(arrow(kinds)))
+
+
+def projection(**table: tuple[Any, Callable[..., Any]]) -> tuple[dict[str, Any], Callable[..., dict[str, Any]]]:
+    """Return the column types and a function that builds a row, from each column's type and its reader."""
+
+    def row(*values: Any) -> dict[str, Any]:
+        return {name: read(*values) for name, (_, read) in table.items()}
+
+    return {name: kind for name, (kind, _) in table.items()}, row
 
 
 def arrow(kind: Any, int_type: pa.DataType = pa.int32()) -> pa.DataType:  # noqa: B008 - Arrow's types are constants

@@ -13,14 +13,12 @@ from pipeline.exports.report.rendering import BOLD, mark_phrases
 from pipeline.text.redact import clean
 from pipeline.types import (
     Branch,
-    ChangedPremise,
     DistractorEval,
     Draft,
     Hop,
     PolicyMeasurement,
     Record,
     TeacherRollout,
-    Twin,
     Usage,
     shown_id,
     twin_draft,
@@ -87,7 +85,12 @@ def sheet(record: Record) -> dict[str, Any]:
             )
         ],
         "measured": _trace_measurements(record.measurements, draft),
-        "twins": _trace_twins(draft, twin) if draft and twin else (),
+        "twins": [
+            (attempt, attempts(attempt.rollouts, attempt.verdicts, twin_draft(draft, attempt)))
+            for attempt in twin.tries
+        ]
+        if draft and twin
+        else (),
         "twins_measured": _trace_measurements(twin.measurements, twin_draft(draft, twin.used))
         if draft and twin and twin.used
         else (),
@@ -146,12 +149,6 @@ def _pair_traces(draft: Draft, distractor_eval: DistractorEval) -> list[tuple[Ro
             ),
         )
         for plain, distracted in zip(without, among, strict=True)
-    ]
-
-
-def _trace_twins(draft: Draft, twin: Twin) -> list[tuple[ChangedPremise, tuple[RolloutTrace, ...]]]:
-    return [
-        (attempt, attempts(attempt.rollouts, attempt.verdicts, twin_draft(draft, attempt))) for attempt in twin.tries
     ]
 
 

@@ -8,10 +8,11 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from pipeline.analysis import money
-from pipeline.analysis.run_source import Library, Source
+from pipeline.analysis.run_source import Source
 from pipeline.exports.report.rendering import FOLDER as REPORT_FOLDER
 from pipeline.exports.report.rendering import templates
 from pipeline.types import Share, by_demo, shown_id
+from pipeline.view.browsing import Runs
 from pipeline.view.filters import CHOICES, SPANS
 from pipeline.view.item import why
 from pipeline.view.query import format_number
@@ -55,7 +56,7 @@ def render_page(
 
 
 def render_run_page(request: Request, template: str, source: Source, page: str, **values: Any) -> Response:
-    library: Library = request.app.state.library
+    library: Runs = request.app.state.library
     table, config = source.seeds(), source.config
     return render_page(
         template,

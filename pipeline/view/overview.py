@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.analysis import money
+from pipeline.analysis.estimates import Count
 from pipeline.analysis.figures import figures
 from pipeline.analysis.run_source import Source
 from pipeline.analysis.seed_rows import STAGES, TELLING
@@ -39,23 +40,19 @@ def overview(seeds: pl.LazyFrame, source: Source) -> dict[str, Any]:
         "links": {
             "funnel": {"planned": "?"}
             | {name: build_items_url(stage=STAGES[stage_index:]) for stage_index, name in enumerate(STAGES)},
-            "reasons": {
-                row.name: build_items_url(status=("rejected", "failed"), reason=row.name) for row in run_figures.reasons
-            },
+            "reasons": _link(run_figures.reasons, "reason", ("rejected", "failed")),
             "targets": {str(row.steps): build_items_url(target=str(row.steps)) for row in run_figures.targets},
-            "types": {
-                row.name: build_items_url(status="accepted", answer_type=row.name)
-                for row in diversity.answer_types
-                if row.name
-            },
-            "reasoning": {
-                row.name: build_items_url(status="accepted", reasoning=row.name) for row in diversity.reasoning
-            },
+            "types": _link([row for row in diversity.answer_types if row.name], "answer_type", ("accepted",)),
+            "reasoning": _link(diversity.reasoning, "reasoning", ("accepted",)),
             "kinds": {row.kind: build_items_url(kind=row.kind) for row in run_figures.distractors if row.kind},
             "outcomes": {outcome: build_items_url(outcome=outcome) for outcome in TELLING},
         },
         "back": {index: _back(index, row) for index, row in rounds.items()},
     }
+
+
+def _link(counts: Iterable[Count], name: str, status: tuple[str, ...]) -> dict[str, str]:
+    return {count.name: build_items_url(status=status, **{name: count.name}) for count in counts}
 
 
 def _back(index: int, round_figures: charts.RoundFigures) -> dict[str, str]:

@@ -167,18 +167,8 @@ def sort_keys(seeds: pl.LazyFrame, query: ItemQuery) -> pl.Series:
 def rows(seeds: pl.LazyFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
     ordered_keys = pl.LazyFrame({"key": list(keys)}, schema={"key": pl.String})
     amounts = [span.value.alias(span.name) for span in SPANS]
-    columns = (
-        "key",
-        "status",
-        "reason",
-        "gate_detail",
-        "question",
-        "answer",
-        "answer_type",
-        "strategy",
-        "target_steps",
-    )
-    matching = seeds.filter(pl.col("key").is_in(list(keys))).select(*columns, "passage_id", *amounts)
+    columns = "key status reason gate_detail question answer answer_type strategy target_steps passage_id".split()
+    matching = seeds.filter(pl.col("key").is_in(list(keys))).select(*columns, *amounts)
     return ordered_keys.join(matching, on="key", how="left", maintain_order="left").collect().to_dicts()
 
 

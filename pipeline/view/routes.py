@@ -11,9 +11,10 @@ import polars as pl
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from pipeline.analysis.run_source import Library, Source, Table
+from pipeline.analysis.run_source import Source, Table
 from pipeline.text.redact import escape_json
 from pipeline.view import layout
+from pipeline.view.browsing import Runs
 from pipeline.view.item import sheet
 from pipeline.view.overview import overview
 from pipeline.view.query import (
@@ -35,7 +36,7 @@ _MOST_KEPT = 24
 
 def open_source(request: Request, slug: str) -> Source:
     """Open a run. Raises KeyError if it is unknown, UsageError or StoreError if it cannot be read."""
-    library: Library = request.app.state.library
+    library: Runs = request.app.state.library
     return library.open(slug)
 
 
@@ -59,7 +60,7 @@ def get_cached(request: Request, name: tuple[Hashable, ...], make: Callable[[], 
 
 @router.get("/")
 def start(request: Request) -> Response:
-    library: Library = request.app.state.library
+    library: Runs = request.app.state.library
     listed = library.list_runs()
     if len(listed) == 1 and not listed[0].problem:
         return RedirectResponse(f"/{listed[0].slug}/items", 303)

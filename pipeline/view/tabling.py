@@ -11,8 +11,6 @@ from itertools import islice
 from pathlib import Path
 from threading import Lock, Thread
 
-import pyarrow.parquet as pq
-
 from pipeline.analysis import seed_table
 from pipeline.analysis.run_source import Source, Table
 from pipeline.analysis.seed_rows import SCHEMA, Row
@@ -21,7 +19,6 @@ from pipeline.errors import DigsiteError, StoreError
 from pipeline.run import publish
 from pipeline.store.amendments import build_join
 from pipeline.store.arrow import parquet_writer, table
-from pipeline.store.files import utf8_path
 from pipeline.store.journal import Journal
 from pipeline.store.scratch import Scratch
 from pipeline.store.tables import scan_parquet
@@ -88,9 +85,8 @@ class TabledSource(Source):
 
     def _read_exported(self) -> Table | None:
         """Return the data set's table, which may be older than the run, or None if it cannot be used."""
-        if not self._exported_path.exists() or not pq.read_schema(utf8_path(self._exported_path)).equals(SCHEMA):
-            return None
-        return Table(scan_parquet(self._exported_path), f"exported {self._exported_path.stat().st_mtime_ns}")
+        frame = seed_table.scan_current(self._exported_path)
+        return None if frame is None else Table(frame, f"exported {self._exported_path.stat().st_mtime_ns}")
 
     def _file_states(self) -> tuple[object, ...]:
         """Return a value that changes whenever a file changes that rows are made from."""

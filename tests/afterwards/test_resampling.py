@@ -93,7 +93,7 @@ def test_every_state_of_every_accepted_record_is_asked_about(tmp_path, context, 
     first_sample = 2 * context.config.loop.rollouts
     for fork in forks:
         assert [b.rollout.sample for b in fork.branches] == [
-            first_sample + n for n in range(base.load(method).ATTEMPTS)
+            first_sample + n for n in range(base.load(method).attempts)
         ]
 
 

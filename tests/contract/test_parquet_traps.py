@@ -64,7 +64,7 @@ def test_every_shard_has_rows_and_the_schema_of_its_view(shards):
     for view in base.names():
         for file in list_shards(shards, view):
             assert pq.read_metadata(file).num_rows
-            assert pq.read_schema(file).equals(base.load(view).SCHEMA)
+            assert pq.read_schema(file).equals(base.load(view).schema)
 
 
 def test_an_empty_shard_would_break_the_whole_set(tmp_path):
@@ -84,7 +84,7 @@ def test_shards_that_infer_unlike_things_load_as_one(shards, view):
 
 def test_gold_answers_are_always_lists_of_text(shards):
     for view, reach in (("rl_search_r1", "golden_answers"), ("rl_trl", "golden_answers"), ("qa", "answer_aliases")):
-        assert base.load(view).SCHEMA.field(reach).type == pa.list_(pa.string())
+        assert base.load(view).schema.field(reach).type == pa.list_(pa.string())
         assert all(
             isinstance(gold, str) for split in load_view(shards, view).values() for row in split for gold in row[reach]
         )
@@ -102,7 +102,7 @@ def test_no_struct_is_without_fields():
             walk(kind.value_type)
 
     for view in base.names():
-        for field in base.load(view).SCHEMA:
+        for field in base.load(view).schema:
             walk(field.type)
 
 
@@ -165,7 +165,7 @@ def test_odd_answers_survive_every_view(tmp_path, text):
         # A preference pair ends where the rollouts diverge, before their answers; retrieval rows have no answer.
         answerless = ("dpo", "steps", "retriever", "retriever_triplets", "reranker")
         assert view in answerless or orjson.dumps(text)[1:-1].split(b"\\")[-1] in orjson.dumps(rows)
-        kinds = {field.name: field.type for field in module.SCHEMA}
+        kinds = {field.name: field.type for field in module.schema}
         expected = [{name: decode(value, kinds[name]) for name, value in row.items()} for row in rows]
         assert list(load_view(tmp_path / "ds", view)["train"]) == expected
         for shard in (tmp_path / "ds" / view).glob("*.parquet"):

@@ -7,6 +7,7 @@ import orjson
 import pyarrow as pa
 import pytest
 
+from pipeline import registry
 from pipeline.agents.environment_file import environment
 from pipeline.config import RunConfig, build
 from pipeline.exports.views import base
@@ -28,22 +29,25 @@ def view(request):
 
 def test_the_folder_holds_the_promised_views():
     promised = (
-        "adp critic dpo dpo_steps kto planner qa records reranker retriever retriever_triplets rl_openrlhf "
-        "rl_search_r1 rl_trl rl_verifiers rl_verl_tool robust_pairs sft sft_masked sft_sharegpt steps"
+        "adp critic dpo dpo_steps eval_deepeval eval_ragas kto planner qa records reranker retriever "
+        "retriever_triplets rl_openrlhf rl_search_r1 rl_trl rl_verifiers rl_verl_tool robust_pairs sft sft_masked "
+        "sft_sharegpt steps"
     )
     assert set(base.names()) >= set(promised.split())
 
 
-def test_docstring_names_its_consumer_and_source(view):
-    assert len(view.__doc__) > 100
-    assert f"`{view.__name__.rpartition('.')[2]}`" in view.__doc__
+@pytest.mark.parametrize("name", base.names())
+def test_docstring_names_its_consumer_and_source(name):
+    text = registry.load("views", name).__doc__
+    assert len(text) > 100
+    assert f"`{name}`" in text
 
 
 def test_rows_have_exactly_the_columns_of_the_schema(view):
     rows = [row for record in RECORDS for row in view.rows(record, ENVIRONMENT)]
     assert rows
     for row in rows:
-        _same_shape(row, pa.struct(list(view.SCHEMA)))
+        _same_shape(row, pa.struct(list(view.schema)))
 
 
 def _same_shape(value, kind):
@@ -61,13 +65,13 @@ def _same_shape(value, kind):
 
 def test_rows_survive_arrow(view):
     rows = [row for record in RECORDS for row in view.rows(record, ENVIRONMENT)]
-    assert table(rows, view.SCHEMA).to_pylist() == rows
+    assert table(rows, view.schema).to_pylist() == rows
 
 
 def test_any_text_survives_a_view(view):
     for text in HOSTILE:
         rows = list(view.rows(hostile(text=text), ENVIRONMENT))
-        assert table(rows, view.SCHEMA).to_pylist() == rows, repr(text[:80])
+        assert table(rows, view.schema).to_pylist() == rows, repr(text[:80])
 
 
 def test_no_row_leaves_a_cycle(view):
@@ -91,8 +95,8 @@ def _cycles(view):
 
 
 def test_datasets_can_represent_the_schema(view):
-    features = datasets.Features.from_arrow_schema(view.SCHEMA)
-    assert set(features) == set(view.SCHEMA.names)
+    features = datasets.Features.from_arrow_schema(view.schema)
+    assert set(features) == set(view.schema.names)
 
 
 def test_rows_are_trainable_only_if_every_model_is(view):
@@ -116,7 +120,7 @@ def make_untrainable(record):
 
 @pytest.mark.parametrize("name", [name for name in base.names() if name.startswith("rl_")])
 def test_a_reward_ships_with_the_shards_of_reinforcement_learning(name):
-    assert "def score" in base.load(name).OPTIONS.extra_files["reward.py"]
+    assert "def score" in base.load(name).options.extra_files["reward.py"]
 
 
 def test_a_view_states_how_much_of_the_corpus_it_holds(view):
@@ -136,7 +140,7 @@ def test_only_rows_with_an_environment_depend_on_it(view):
         update={"system": "Another prompt.", "reasoning": "keep", "teacher_reasoning": "keep"}
     )
     is_same = [without_k(view, record, ENVIRONMENT) == without_k(view, record, other_environment) for record in RECORDS]
-    if not view.OPTIONS.env_specific:
+    if not view.options.env_specific:
         assert all(is_same)
 
 

@@ -76,7 +76,7 @@ def test_a_column_without_words_or_example_is_missed() -> None:
 
 
 def test_columns_toml_has_no_column_that_is_gone() -> None:
-    schemas = {**{view: base.load(view).SCHEMA for view in base.names()}, "seeds": seeds.SCHEMA}
+    schemas = {**{view: base.load(view).schema for view in base.names()}, "seeds": seeds.SCHEMA}
     anywhere = {name for schema in schemas.values() for name in schema.names}
     assert WORDS.keys() - {"common", "examples"} <= schemas.keys()
     gone = {view: set(WORDS.get(view, {})) - set(schema.names) for view, schema in schemas.items()}

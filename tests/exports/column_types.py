@@ -11,6 +11,6 @@ def get_shape(kind: pa.DataType) -> tuple[str, frozenset[object]]:
     return type(kind).__name__ if inner else str(kind), inner
 
 
-_OF_TYPE = {get_shape(field.type): view for view in base.names() for field in base.load(view).SCHEMA}
+_OF_TYPE = {get_shape(field.type): view for view in base.names() for field in base.load(view).schema}
 OF_EACH_TYPE = sorted(set(_OF_TYPE.values()))
 """Views such that each type of column occurs in one of them."""

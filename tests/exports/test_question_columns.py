@@ -32,7 +32,7 @@ def test_every_view_has_the_columns_with_their_types(view: str) -> None:
     values = orjson.loads(row["info"]) if view == "rl_verifiers" else row
     assert {name: values[name] for name in COLUMNS} == question_columns(accepted(1, model="qwen"), PLAIN)
     if view != "rl_verifiers":
-        schema = base.load(view).SCHEMA
+        schema = base.load(view).schema
         assert [field for field in schema if field.name in COLUMNS] == list(columns(**COLUMNS))
         assert not any(pa.types.is_null(field.type) for field in schema)
 

@@ -1,7 +1,7 @@
 """Interface of the branching methods, and a rollout as they see it: turns, each a state to sample from again."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from pipeline import registry
 from pipeline.agents.grading import observations, shows_evidence
@@ -17,17 +17,15 @@ class State(NamedTuple):
     prefix: int
 
 
-class Method(Protocol):
-    """A module of this package."""
+class Method(NamedTuple):
+    """A branching method, which is the only value of this type in its module."""
 
-    ATTEMPTS: int
+    states: Callable[[Record], Iterator[State]]
+    """Yields the states to sample from, the most informative first."""
+    attempts: int
     """Number of fresh samples from each state."""
-    CONTROLS: bool
+    controls: bool = False
     """Whether the rollout's own next turn is continued with the same samples, if one of the fresh ones was correct."""
-
-    def states(self, record: Record) -> Iterator[State]:
-        """Yield the states to sample from, the most informative first."""
-        ...
 
 
 class ToolTurn(NamedTuple):
@@ -39,7 +37,7 @@ class ToolTurn(NamedTuple):
 
 def load(name: str) -> Method:
     """Load a method. Raise UsageError with the known names if there is none of that name."""
-    return cast(Method, registry.load("branching", name))
+    return registry.instance("branching", name, Method)
 
 
 def by_sample(record: Record) -> dict[int, GradedRollout]:

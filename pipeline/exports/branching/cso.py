@@ -14,8 +14,6 @@ from pipeline.agents.grading import observations, shows_evidence
 from pipeline.exports.branching import base
 from pipeline.types import Branch, Draft, Fork, GradedRollout, Message, Record
 
-ATTEMPTS = 3
-CONTROLS = True
 SUSPECTS = 3
 """Maximum number of states per rollout."""
 
@@ -88,3 +86,6 @@ def _pairs_of_fork(fork: Fork, prompt: tuple[Message, ...], rejected: Message) -
         is_useful = not base.is_idle(trajectory, base.ToolTurn(fork.prefix, chosen))
         if is_useful and rejected_tried and solved / len(group) > rejected_solved / rejected_tried:
             yield TurnPair(fork, prompt, chosen, rejected, solved, len(group), rejected_solved, rejected_tried)
+
+
+METHOD = base.Method(states, attempts=3, controls=True)

@@ -9,11 +9,9 @@ so every row holds the counts.
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from pipeline.exports.branching.base import State, ToolTurn, by_sample, is_idle, select_forks, turns
+from pipeline.exports.branching.base import Method, State, ToolTurn, by_sample, is_idle, select_forks, turns
 from pipeline.types import Branch, Fork, GradedRollout, Record, Stop, Trajectory
 
-ATTEMPTS = 2
-CONTROLS = False
 MOST_STATES = 5
 Label = Literal["beneficial", "recovery", "harmful", "lost", "idle", "own"]
 
@@ -94,3 +92,6 @@ def _is_trainable(branch: Branch, prefix: int) -> bool:
     trajectory = branch.rollout.trajectory
     branch_turns = [turn for turn in turns(trajectory) if turn.prefix >= prefix]
     return trajectory.stop is Stop.ANSWERED and not any(is_idle(trajectory, turn) for turn in branch_turns)
+
+
+METHOD = Method(states, attempts=2)

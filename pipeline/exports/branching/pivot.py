@@ -9,13 +9,11 @@ its end, so that the variance of the outcome is known as well.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipeline.exports.branching.base import State, ToolTurn, next_message, select_forks, signature, turns
+from pipeline.exports.branching.base import Method, State, ToolTurn, next_message, select_forks, signature, turns
 from pipeline.exports.trajectories.cleaning import demonstrations
 from pipeline.text import words
 from pipeline.types import Branch, Draft, Fork, GradedRollout, Message, Record, Trajectory
 
-ATTEMPTS = 4
-CONTROLS = False
 ALIKE = 0.3
 
 
@@ -83,3 +81,6 @@ def _is_as_good(draft: Draft, evidence: set[str], target: Message, branch: Branc
         {word for _, arguments in signature(message) for word in words(arguments)} for message in (target, turn)
     )
     return len(target_words & turn_words) >= ALIKE * len(target_words | turn_words)
+
+
+METHOD = Method(states, attempts=4)

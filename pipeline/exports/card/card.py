@@ -59,6 +59,8 @@ class Contents(Data):
     included: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """By reason of `--include`, the views that hold the added rows."""
     rewards: RewardQuestions = RewardQuestions()
+    has_rl: bool = True
+    """Whether an `rl_*` view has a row."""
     unwritten: dict[str, str] = Field(default_factory=dict)
     """The requested views that were not written, each with the reason."""
     plain: tuple[str, ...] = ()
@@ -139,7 +141,7 @@ def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[st
 
 
 def _schema(view: str, contents: Contents) -> pa.Schema:
-    schema = base.load(view).SCHEMA
+    schema = base.load(view).schema
     return plain(schema) if view in contents.plain else schema
 
 

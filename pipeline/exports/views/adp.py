@@ -15,13 +15,12 @@ import orjson
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.selection import dump_conversation, examples
-from pipeline.exports.views.base import Rows, ViewOptions, provenance, render_for_model
+from pipeline.exports.views.base import SOLVED, Rows, View, provenance, render_for_model
 from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
 VERSION = "1.5.0"
 SCHEMA = columns(schema_version=str, id=str, content=chat.MESSAGES, available_custom_tools=[str], details=chat.JSON)
-OPTIONS = ViewOptions(needs="a solved rollout that [sft] takes")
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -58,3 +57,6 @@ def items(message: Message, answer: str) -> Iterator[dict[str, Any]]:
             yield {**action, "tool_call_id": call.id, **words}
         # The words before several calls belong to the first.
         words = {}
+
+
+VIEW = View(rows, SCHEMA, SOLVED)

@@ -15,7 +15,7 @@ from pipeline.analysis.rollout_metrics import measure_rollout, summarise_steps
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.checklist import checklist
 from pipeline.exports.trajectories.cleaning import correct_rollouts
-from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
+from pipeline.exports.views.base import PROVENANCE, Rows, View, provenance
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
@@ -24,7 +24,6 @@ SCHEMA = columns(
     task=str, messages=chat.MESSAGES, trajectory_summary=[STEP], answer_pred=str, gold_correct=bool, right=bool,
     supported=bool, failure=str, checklist=chat.JSON, passed=[bool], sample=int, **PROVENANCE,
 )  # fmt: skip
-OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -54,3 +53,6 @@ def rows(record: Record, environment: Environment) -> Rows:
                 "sample": rollout.sample,
                 **provenance(record, texts),
             }
+
+
+VIEW = View(rows, SCHEMA)

@@ -14,7 +14,6 @@ from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
 SCHEMA = columns(**base.PREFERENCE, **base.PROVENANCE)
-OPTIONS = base.ViewOptions(needs="a right and a wrong rollout of one question")
 
 
 def rows(record: Record, environment: Environment) -> base.Rows:
@@ -45,3 +44,6 @@ def calls_differ(good: tuple[Message, ...], bad: tuple[Message, ...]) -> bool:
         return False
     calls = [[(call.name, call.arguments) for call in message.tool_calls] for message in (good[0], bad[0])]
     return bool(calls[0]) and bool(calls[1]) and calls[0] != calls[1]
+
+
+VIEW = base.View(rows, SCHEMA, base.ViewOptions(needs="a right and a wrong rollout of one question"))

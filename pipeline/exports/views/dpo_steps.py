@@ -11,13 +11,20 @@ from pipeline.analysis.rollout_metrics import find_failure
 from pipeline.exports.branching.base import by_sample
 from pipeline.exports.branching.cso import pairs
 from pipeline.exports.trajectories import chat
-from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, ViewOptions, preference_columns, render_for_model
+from pipeline.exports.views.base import (
+    PREFERENCE,
+    PROVENANCE,
+    Rows,
+    View,
+    ViewOptions,
+    preference_columns,
+    render_for_model,
+)
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 COUNTS = ("chosen_solved", "chosen_tried", "rejected_solved", "rejected_tried")
 SCHEMA = columns(**PREFERENCE, source=int, failure=str, **dict.fromkeys(COUNTS, int), **PROVENANCE)
-OPTIONS = ViewOptions(needs="digsite branch --method cso")
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -33,3 +40,6 @@ def rows(record: Record, environment: Environment) -> Rows:
                 **{name: getattr(pair, name) for name in COUNTS},
                 **preference_columns(record, texts, environment.offered),
             }
+
+
+VIEW = View(rows, SCHEMA, ViewOptions(needs="digsite branch --method cso"))

@@ -7,12 +7,11 @@ without its evidence makes no row if it is right or if nobody judged it.
 
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories import chat
-from pipeline.exports.views.base import COMPLETION, PROVENANCE, Rows, ViewOptions, completion_columns, render_for_model
+from pipeline.exports.views.base import COMPLETION, PROVENANCE, Rows, View, completion_columns, render_for_model
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(**COMPLETION, label=bool, **PROVENANCE)
-OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -24,3 +23,6 @@ def rows(record: Record, environment: Environment) -> Rows:
         if has_answered and texts and (verdict.correct or graded.wrong) and tuple(texts) not in seen_texts:
             seen_texts.add(tuple(texts))
             yield {**completion_columns(record, texts, environment.offered), "label": verdict.correct}
+
+
+VIEW = View(rows, SCHEMA)

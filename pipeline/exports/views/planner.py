@@ -8,14 +8,13 @@ if nothing depends on one of their earlier hops, or if they have no answer.
 
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories.checklist import step
-from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
+from pipeline.exports.views.base import PROVENANCE, Rows, View, ViewOptions, provenance
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(
     question=str, answer=str, gold_plan=[str], depends_on=[[int]], sub_answers=[str], passage_ids=[str], **PROVENANCE
 )
-OPTIONS = ViewOptions("ids", env_specific=False, takes_twins=False, needs="a question of several hops")
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -35,3 +34,6 @@ def rows(record: Record, environment: Environment) -> Rows:
         "passage_ids": [hop.passage_id for hop in hops],
         **provenance(record, [record.draft.question, *(text for text, _ in steps)]),
     }
+
+
+VIEW = View(rows, SCHEMA, ViewOptions("ids", env_specific=False, takes_twins=False, needs="a question of several hops"))

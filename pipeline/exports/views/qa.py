@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pipeline.agents.answers import list_items
 from pipeline.agents.environment_file import Environment
 from pipeline.exports import question_columns
-from pipeline.exports.views.base import Rows, ViewOptions, projection
-from pipeline.store.arrow import columns
+from pipeline.exports.views.base import Rows, View, ViewOptions
+from pipeline.store.arrow import columns, projection
 from pipeline.types import AnswerItem, AnswerType, Assessment, Hop, OneSearch, Record, correct
 from pipeline.types.curriculum import COLUMNS, curriculum
 from pipeline.types.twin_record import twin_of
@@ -65,7 +65,6 @@ _QUESTION, row = projection(
     run=(str, lambda record, draft: record.lineage.run),
 )
 SCHEMA = columns(**_QUESTION | COLUMNS | question_columns.COLUMNS)
-OPTIONS = ViewOptions("spans", env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -80,3 +79,6 @@ def assessments(record: Record) -> list[Assessment]:
 
 def hit_step(record: Record) -> int | None:
     return min((v.hit_step for v in correct(record.measured) if v.hit_step is not None), default=None)
+
+
+VIEW = View(rows, SCHEMA, ViewOptions("spans", env_specific=False))

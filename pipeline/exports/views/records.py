@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pipeline.agents.environment_file import Environment
 from pipeline.analysis.rollout_metrics import RolloutMetrics, measure_rollout, measured_rollouts
-from pipeline.exports.views.base import Rows, ViewOptions
+from pipeline.exports.views.base import Rows, View, ViewOptions
 from pipeline.store.arrow import arrow
 from pipeline.types import Record
 from pipeline.types.graph import ComputedStep, FoundStep, Graph
@@ -39,7 +39,6 @@ SCHEMA = pa.schema(
         ("trainable", pa.bool_()),
     ]
 )
-OPTIONS = ViewOptions(env_specific=False, takes_twins=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -68,3 +67,6 @@ def _without_nulls(past: dict[str, Any]) -> dict[str, Any]:
         return past
     steps = [{name: value for name, value in step.items() if value is not None} for step in draft["graph"]["steps"]]
     return past | {"draft": draft | {"graph": {"steps": steps}}}
+
+
+VIEW = View(rows, SCHEMA, ViewOptions(env_specific=False, takes_twins=False))

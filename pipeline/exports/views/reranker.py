@@ -6,27 +6,19 @@ relevant; it is empty for negatives. For FlagEmbedding's rerankers, `recipes/ret
 `retriever`.
 """
 
-from pipeline.agents.environment_file import Environment
-from pipeline.exports.relevance import queries
-from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
-from pipeline.store.arrow import columns
+from collections.abc import Iterator
+from typing import Any
+
+from pipeline.exports.relevance import Query, view
 from pipeline.types import Record
 
-SCHEMA = columns(query=str, passage=str, label=int, evidence=[str], docid=str, kind=str, **PROVENANCE)
-OPTIONS = ViewOptions(env_specific=False, takes_twins=False)
+
+def split_query(record: Record, query: Query) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    hops = [record.draft.hops[number] for number in query.hops] if record.draft else []
+    for passage in [*query.positives, *query.negatives]:
+        evidence = [hop.quote for hop in hops if hop.passage_id == passage.docid]
+        row = {"query": query.text, "passage": passage.contents, "label": int(bool(evidence)), "evidence": evidence}
+        yield row | {"docid": passage.docid}, [query.text, passage.contents]
 
 
-def rows(record: Record, environment: Environment) -> Rows:
-    for query in queries(record):
-        hops = [record.draft.hops[number] for number in query.hops] if record.draft else []
-        for passage in [*query.positives, *query.negatives]:
-            evidence = [hop.quote for hop in hops if hop.passage_id == passage.docid]
-            yield {
-                "query": query.text,
-                "passage": passage.contents,
-                "label": int(bool(evidence)),
-                "evidence": evidence,
-                "docid": passage.docid,
-                "kind": query.kind,
-                **provenance(record, [query.text, passage.contents]),
-            }
+VIEW = view(split_query, query=str, passage=str, label=int, evidence=[str], docid=str, kind=str)

@@ -5,36 +5,26 @@ MARCO and NQ are published for it. FlagEmbedding and BEIR have file formats of t
 writes them from these rows. `kind` tells questions, sub-questions and the solver's searches apart.
 """
 
-from pipeline.agents.environment_file import Environment
-from pipeline.exports.relevance import queries
-from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
-from pipeline.store.arrow import columns
+from collections.abc import Iterator
+from typing import Any
+
+from pipeline.exports.relevance import Query, view
 from pipeline.types import Record
 
 PASSAGE = {"docid": str, "title": str, "text": str}
-SCHEMA = columns(
-    query_id=str,
-    query=str,
-    positive_passages=[PASSAGE],
-    negative_passages=[PASSAGE],
-    kind=str,
-    hops=[int],
-    **PROVENANCE,
+
+
+def to_row(record: Record, query: Query) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    row = {
+        "query_id": f"{record.key}-{query.number}",
+        "query": query.text,
+        "positive_passages": [passage._asdict() for passage in query.positives],
+        "negative_passages": [passage._asdict() for passage in query.negatives],
+        "hops": list(query.hops),
+    }
+    yield row, [query.text, *(passage.text for passage in (*query.positives, *query.negatives))]
+
+
+VIEW = view(
+    to_row, query_id=str, query=str, positive_passages=[PASSAGE], negative_passages=[PASSAGE], kind=str, hops=[int]
 )
-OPTIONS = ViewOptions(env_specific=False, takes_twins=False)
-
-
-def rows(record: Record, environment: Environment) -> Rows:
-    for number, query in enumerate(queries(record)):
-        positives, negatives = (
-            [passage._asdict() for passage in passages] for passages in (query.positives, query.negatives)
-        )
-        yield {
-            "query_id": f"{record.key}-{number}",
-            "query": query.text,
-            "positive_passages": positives,
-            "negative_passages": negatives,
-            "kind": query.kind,
-            "hops": list(query.hops),
-            **provenance(record, [query.text, *(passage["text"] for passage in positives + negatives)]),
-        }

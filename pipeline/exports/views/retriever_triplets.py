@@ -6,21 +6,17 @@ of its evidence, each with another hard negative. A passage is its title and its
 encode it.
 """
 
+from collections.abc import Iterator
 from itertools import cycle
 
-from pipeline.agents.environment_file import Environment
-from pipeline.exports.relevance import queries
-from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
-from pipeline.store.arrow import columns
+from pipeline.exports.relevance import Query, view
 from pipeline.types import Record
 
-SCHEMA = columns(anchor=str, positive=str, negative=str, kind=str, **PROVENANCE)
-OPTIONS = ViewOptions(env_specific=False, takes_twins=False, needs="a query with a hard negative")
+
+def split_query(record: Record, query: Query) -> Iterator[tuple[dict[str, str], list[str]]]:
+    for positive, negative in zip(query.positives, cycle(query.negatives), strict=False):
+        texts = [query.text, positive.contents, negative.contents]
+        yield dict(zip(("anchor", "positive", "negative"), texts, strict=True)), texts
 
 
-def rows(record: Record, environment: Environment) -> Rows:
-    for query in queries(record):
-        for positive, negative in zip(query.positives, cycle(query.negatives), strict=False):
-            texts = [query.text, positive.contents, negative.contents]
-            row = dict(zip(("anchor", "positive", "negative"), texts, strict=True))
-            yield {**row, "kind": query.kind, **provenance(record, texts)}
+VIEW = view(split_query, "a query with a hard negative", anchor=str, positive=str, negative=str, kind=str)

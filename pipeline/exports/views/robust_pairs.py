@@ -14,7 +14,6 @@ from pipeline.store.arrow import columns
 from pipeline.types import Record
 
 SCHEMA = columns(**base.PREFERENCE, distractor=str, step=int, **base.PROVENANCE)
-OPTIONS = base.ViewOptions(needs="distractors, one of which misled a rollout")
 
 
 def rows(record: Record, environment: Environment) -> base.Rows:
@@ -26,3 +25,6 @@ def rows(record: Record, environment: Environment) -> base.Rows:
             seen_texts.add((*texts[-2:], len(texts)))
             row = base.preference_columns(record, texts, environment.offered, measured)
             yield {**row, "distractor": encounter.distractor, "step": encounter.step}
+
+
+VIEW = base.View(rows, SCHEMA, base.ViewOptions(needs="distractors, one of which misled a rollout"))

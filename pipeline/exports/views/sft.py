@@ -19,10 +19,10 @@ from pipeline.exports.trajectories.cleaning import weight
 from pipeline.exports.trajectories.selection import dump_conversation, examples
 from pipeline.exports.views import base
 from pipeline.reward import standalone
-from pipeline.store.arrow import columns
+from pipeline.store.arrow import columns, projection
 from pipeline.types import Record
 
-_ROLLOUT, rollout_columns = base.projection(
+_ROLLOUT, rollout_columns = projection(
     agent=(str, lambda example: example.agent),
     resisted=(bool, lambda example: example.resisted),
     weight=(int, lambda example: weight(len(turns(example.rollout.trajectory)))),
@@ -33,9 +33,6 @@ _ROLLOUT, rollout_columns = base.projection(
     efficiency=(float, lambda example: efficiency(example.verdict)),
 )
 SCHEMA = columns(messages=chat.MESSAGES, tools=chat.JSON, loss=[bool], **_ROLLOUT, **base.PROVENANCE)
-OPTIONS = base.ViewOptions(
-    extra_files={"verl_sft.py": standalone("verl_sft.py")}, needs="a solved rollout that [sft] takes"
-)
 
 
 def rows(record: Record, environment: Environment) -> base.Rows:
@@ -45,3 +42,6 @@ def rows(record: Record, environment: Environment) -> base.Rows:
             texts = base.dump_with_system_prompt(environment, messages) or []
             provenance = base.provenance(record, [*texts, tools], measured=example.measured)
             yield {"messages": texts, "tools": tools, "loss": loss} | rollout_columns(example) | provenance
+
+
+VIEW = base.View(rows, SCHEMA, base.SOLVED._replace(extra_files={"verl_sft.py": standalone("verl_sft.py")}))

@@ -15,7 +15,6 @@ from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
 SCHEMA = columns(**base.COMPLETION, agent=str, label=str, solved=int, tried=int, source=int, **base.PROVENANCE)
-OPTIONS = base.ViewOptions(needs="a solved rollout that [sft] takes")
 
 
 def rows(record: Record, environment: Environment) -> base.Rows:
@@ -38,3 +37,6 @@ def rows(record: Record, environment: Environment) -> base.Rows:
                 learnt_states.add(state)
                 counts = {"solved": labelled.solved, "tried": labelled.tried, "source": spliced.fork.source}
                 yield from row(messages, {"label": labelled.label, **counts})
+
+
+VIEW = base.View(rows, SCHEMA, base.SOLVED)

@@ -10,34 +10,27 @@ turn is learnt. Set `dataset_dir` to `code/` of the data set and `dataset` to `d
 
 from functools import partial
 from itertools import groupby
-from typing import Any
 
 import orjson
 
 from pipeline.agents.environment_file import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.selection import TrainingExample, dump_conversation, examples
-from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance, split_conversation
+from pipeline.exports.views.base import PROVENANCE, SOLVED, Rows, View, provenance, split_conversation
 from pipeline.store.arrow import columns
 from pipeline.types import Message, Record
 
 TURN = {"from": str, "value": str}
 SCHEMA = columns(conversations=[TURN], system=str, tools=str, agent=str, resisted=bool, **PROVENANCE)
-_COLUMNS = {"messages": "conversations", "system": "system", "tools": "tools"}
 _TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
-
-
-def _entry(split: str) -> dict[str, Any]:
-    # The "script" is a folder that `load_dataset` opens: that of the data set, whose card names views and splits.
-    return {
-        "script_url": "..", "subset": "sft_sharegpt", "split": split, "formatting": "sharegpt", "columns": _COLUMNS
-    }  # fmt: skip
-
-
-_DATASETS = {"digsite": _entry("train"), "digsite_eval": _entry("eval")}
-OPTIONS = ViewOptions(
-    extra_files={"dataset_info.json": orjson.dumps(_DATASETS).decode()}, needs="a solved rollout that [sft] takes"
-)
+# The "script" is a folder that `load_dataset` opens: that of the data set, whose card names views and splits.
+_DATASETS = {
+    name: {
+        "script_url": "..", "subset": "sft_sharegpt", "split": split, "formatting": "sharegpt",
+        "columns": {"messages": "conversations", "system": "system", "tools": "tools"},
+    }
+    for name, split in (("digsite", "train"), ("digsite_eval", "eval"))
+}  # fmt: skip
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -84,3 +77,6 @@ def _turn(role: str, group: list[Message]) -> dict[str, str]:
     json = orjson.dumps(calls[0] if len(calls) == 1 else calls).decode()
     text = f"{words}<tool_call>{json}</tool_call>" if words else json
     return {"from": "function_call", "value": thought + text}
+
+
+VIEW = View(rows, SCHEMA, SOLVED._replace(extra_files={"dataset_info.json": orjson.dumps(_DATASETS).decode()}))

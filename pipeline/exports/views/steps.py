@@ -15,7 +15,7 @@ from pipeline.exports.branching.base import evidence_before_turns, format_action
 from pipeline.exports.branching.pivot import Profile, best_rollout, new_evidence, profiles
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import demonstrations
-from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance, render_for_model
+from pipeline.exports.views.base import PROVENANCE, Rows, View, provenance, render_for_model
 from pipeline.store.arrow import columns
 from pipeline.types import Record
 
@@ -24,7 +24,6 @@ SCHEMA = columns(
     n_steps=int, tried=int, turn_pass=float, turn_variance=float, outcome_pass=float, outcome_variance=float,
     tools=chat.JSON, nemo_gym=chat.JSON, **PROVENANCE,
 )  # fmt: skip
-OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -57,3 +56,6 @@ def rows(record: Record, environment: Environment) -> Rows:
                 "nemo_gym": chat.nemo_gym(state[:-1], message, environment.tools),
                 **provenance(record, [*texts, environment.offered]),
             }
+
+
+VIEW = View(rows, SCHEMA)

@@ -7,8 +7,8 @@ there tells distractors from other passages.
 """
 
 from pipeline.agents.environment_file import Environment
-from pipeline.exports.views.base import Rows, ViewOptions, projection
-from pipeline.store.arrow import columns
+from pipeline.exports.views.base import Rows, View, ViewOptions
+from pipeline.store.arrow import columns, projection
 from pipeline.types import Record
 
 _COLUMNS, row = projection(
@@ -30,9 +30,11 @@ _COLUMNS, row = projection(
     run=(str, lambda record, distractor: record.lineage.run),
 )
 SCHEMA = columns(**_COLUMNS)
-OPTIONS = ViewOptions(env_specific=False, needs="distractors")
 
 
 def rows(record: Record, environment: Environment) -> Rows:
     for distractor in record.distractor_eval.used if record.distractor_eval else ():
         yield row(record, distractor)
+
+
+VIEW = View(rows, SCHEMA, ViewOptions(env_specific=False, needs="distractors"))

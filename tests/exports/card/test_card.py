@@ -43,7 +43,7 @@ def test_front_matter_names_configs_with_their_files():
 
 @pytest.mark.parametrize("name", base.names())
 def test_the_types_in_the_card_are_those_that_datasets_reads(name):
-    schema = base.load(name).SCHEMA
+    schema = base.load(name).schema
     features_read = Features.from_arrow_schema(schema)
     assert features(schema) == (None if "Json" in repr(features_read) else features_read._to_yaml_list())
 

@@ -87,6 +87,6 @@ def test_a_row_with_a_tag_of_the_formatter_in_a_models_text_is_left_out(tag):
 
 
 def test_the_entry_names_existing_columns():
-    entries = orjson.loads(view.OPTIONS.extra_files["dataset_info.json"])
+    entries = orjson.loads(view.VIEW.options.extra_files["dataset_info.json"])
     assert {entry["split"] for entry in entries.values()} == {"train", "eval"}
     assert set(entries["digsite"]["columns"].values()) <= set(view.SCHEMA.names)
