@@ -30,15 +30,15 @@ def read_articles(path: Path, count: int) -> list[Article]:
 
 
 def edit(articles: list[Article], spare: list[Article], size: int, chance: random.Random) -> list[Article]:
-    kept = chance.sample(articles, len(articles) - round(GONE * size))
-    changed = {article["id"] for article in chance.sample(kept, round(CHANGED * size))}
-    edited = [
+    remaining = chance.sample(articles, len(articles) - round(GONE * size))
+    changed = {article["id"] for article in chance.sample(remaining, round(CHANGED * size))}
+    new_articles = [
         {**article, "text": f"{article['text']} Revised in week {chance.randrange(1000)}."}
         if article["id"] in changed
         else article
-        for article in kept
+        for article in remaining
     ]
-    return edited + [spare.pop() for _ in range(round(NEW * size))]
+    return new_articles + [spare.pop() for _ in range(round(NEW * size))]
 
 
 def write_articles(articles: Sequence[Article], path: Path) -> None:
@@ -79,15 +79,15 @@ def main() -> None:
     spare, articles = articles[size:], articles[:size]
     home = Path(tempfile.mkdtemp(prefix="digsite-refresh-"))
     print(
-        "| week | how | seconds | calls | pairs | carried | stale | dropped |\n|---|---|---:|---:|---:|---:|---:|---:|"
+        "| week | kind | seconds | calls | pairs | carried | stale | dropped |\n|---|---|---:|---:|---:|---:|---:|---:|"
     )
     try:
         for week in range(1, options.weeks + 1):
             articles = edit(articles, spare, size, chance) if week > 1 else articles
             write_articles(articles, home / "articles.jsonl")
-            how = "refresh" if week > 1 else "first run"
+            kind = "refresh" if week > 1 else "first run"
             print(
-                f"| {week} | {how} | {measure(build(home / 'articles.jsonl', home / 'out', options.pairs))} |",
+                f"| {week} | {kind} | {measure(build(home / 'articles.jsonl', home / 'out', options.pairs))} |",
                 flush=True,
             )
         print(f"| {week} | from nothing | {measure(build(home / 'articles.jsonl', home / 'new', options.pairs))} |")
